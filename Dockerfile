@@ -14,6 +14,7 @@ USER node
 ENV DATA_DIR=/data SITE_FILE=/etc/gateside/site.json NODE_ENV=production MALLOC_ARENA_MAX=1
 VOLUME /data
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "-e", "const p=process.env.HTTP_PORT||'8080';p==='off'||fetch(`http://127.0.0.1:${p}/healthz`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+# Over the socket of the commands: whatever the port, the address and the certificate are.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "-e", "require('http').get({socketPath:process.env.DATA_DIR+'/gateside.sock',path:'/healthz'},r=>process.exit(r.statusCode===200?0:1)).on('error',()=>process.exit(1))"]
 ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/gateside.js"]
 CMD ["run"]

@@ -4,6 +4,7 @@
  */
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../../src/collect/tables.ts";
 import { ask } from "./processes.ts";
 import type { ThinBox } from "./thin-boxes.ts";
@@ -64,7 +65,7 @@ export class Preload {
   async #newest(): Promise<void> {
     const { boxes, streams, untilMs } = this.#options;
     const writer = new Writer(this.#url);
-    const options = { prefix: "gateside", keepDays: null };
+    const options = { topics: new SiteTopics("gateside", DEFAULT_TOPIC), keepDays: null };
     let entries: Parameters<Writer["write"]>[0][number][] = [];
     try {
       for (const box of boxes) {
@@ -73,6 +74,7 @@ export class Preload {
           const payload = Buffer.from(message.payload);
           const delivery = {
             topic: message.topic,
+            dots: "kept" as const,
             payload,
             bytes: payload.length,
             receivedMs: Date.now(),

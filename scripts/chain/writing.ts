@@ -9,6 +9,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { openPostgres } from "../../test/support/postgres.ts";
 import { cpuMs } from "../bench/measure.ts";
 import { Preload } from "./preload.ts";
@@ -27,7 +28,7 @@ const { values: given } = parseArgs({
     knob: { type: "string", multiple: true, default: [] },
   },
 });
-const OPTIONS = { prefix: "gateside", keepDays: null };
+const OPTIONS = { topics: new SiteTopics("gateside", DEFAULT_TOPIC), keepDays: null };
 /** Streams and sets are looked up in the first of these, which are left out of the figures. */
 const WARM_BATCHES = 12;
 
@@ -81,6 +82,7 @@ async function main(): Promise<void> {
         bytes += payload.length;
         return {
           topic: message.topic,
+          dots: "kept" as const,
           payload,
           bytes: payload.length,
           receivedMs: Date.now(),

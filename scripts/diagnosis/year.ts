@@ -170,8 +170,14 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
   const engines = sweep.map(
     (thresholds) =>
       new FindingEngine(site, {
-        speedAt: (machine, timeMs) => alarmEngine.speedAt(machine, timeMs),
-        stateAt: (code, timeMs) => alarmEngine.machineState(code, timeMs),
+        // The speed of each reading comes before it.
+        wait: {
+          admit: () => true,
+          due: function* () {},
+          isSignal: () => false,
+          speedAt: (machine, timeMs) => alarmEngine.wait.speedAt(machine, timeMs),
+          stateAt: (code, timeMs) => alarmEngine.wait.stateAt(code, timeMs),
+        },
         thresholds,
       }),
   );
@@ -181,6 +187,8 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
   let zoneDDay: number | null = null;
   let day = 0;
   const follow = (code: string, kind: Kind, reading: FollowedReading) => {
+    const dayRead = new Date(reading.timeMs).toISOString().slice(0, 10);
+    alarmEngine.wait.noteRead("50021", "rpm", { day: dayRead, atMs: reading.timeMs + DAY_MS });
     const up = alarmEngine.follow(code, kind, [reading]);
     alarmEngine.committed();
     for (const event of up.events) {

@@ -139,7 +139,7 @@ class RunningAgent implements Agent {
     const place = this.#watchPlace(publishing.signal);
     const watchdog = this.#parts.watchdog.run(publishing.signal);
     const alarms = this.#parts.alarms?.upkeep.run(publishing.signal) ?? null;
-    const deliveries = this.#parts.deliveries.map((delivery) => delivery.run(publishing.signal));
+    const notifications = this.#parts.notifications.run(publishing.signal);
     const modbus = this.#modbus?.run(publishing.signal);
 
     const failed = await firstFault(
@@ -172,7 +172,7 @@ class RunningAgent implements Agent {
       retention,
       watchdog,
       alarms,
-      ...deliveries,
+      notifications,
       modbus,
       ...chores,
     ]);

@@ -4,6 +4,7 @@ import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
+import { platformLimits } from "../core/platform-limits.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import { createSelector, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
@@ -139,6 +140,9 @@ const NO_SECRETS = {
   httpToken: null,
   httpViewToken: null,
   alarmWebhookUrl: null,
+  alarmWebhookHeaders: {},
+  alarmWebhookSecret: null,
+  heartbeatUrl: null,
   alarmEmail: null,
   setupEnabled: false,
   httpCertFile: null,
@@ -159,6 +163,7 @@ export function brokerOptions(
     gate = new SecretGate([...secrets, new URLSearchParams(token).get("sig") ?? ""]);
   });
   const { caFile, certFile, keyFile } = uplink.tls;
+  const limits = platformLimits(uplink.profile);
   const pem = (path: string) => readFileSync(path, "utf8");
   return {
     urls: uplink.urls,
@@ -166,7 +171,8 @@ export function brokerOptions(
     clientId,
     ...(uplink.name === MAIN_UPLINK ? {} : { uplink: uplink.name }),
     redact: (text) => gate.redact(text),
-    inflight: uplink.inflight,
+    inflight: Math.min(uplink.inflight, limits.inflightMax),
+    publishesPerS: limits.publishesPerS,
     requireSubscriber: uplink.requireSubscriber,
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),

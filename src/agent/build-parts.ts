@@ -13,6 +13,7 @@ import { createHttpSide } from "./http-side.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
+import { Notifications } from "./notifications.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import type { AgentResources } from "./resources.ts";
 import { StatusReport } from "./status.ts";
@@ -28,6 +29,13 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
   const side = buildReadingSide(base, resources);
   const report = new StatusReport({ ...base, ...resources, ...side });
   const watchdog = new Watchdog({ ...base, store });
+  const notifications = new Notifications({
+    ...base,
+    engines: side.alarms?.engines ?? null,
+    status: report.current,
+    isAlive: () => watchdog.health().every(({ isWell }) => isWell),
+  });
+  report.include({ notifications: () => notifications.states() });
   const loadWatch = new LoadWatch({ ...base, sensors: () => site.current.sensors.length });
   const audit = createAudit({ store, clock, logger });
   const dispatcher = new Dispatcher(
@@ -96,6 +104,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     ...configuration,
     report,
     watchdog,
+    notifications,
     loadWatch,
     audit,
     dispatcher,

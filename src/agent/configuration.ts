@@ -53,7 +53,7 @@ export interface Configuration {
   /** Null unless SETUP_ENABLED. */
   readonly setup: Setup | null;
   /** Null if there are no files to reload. */
-  readonly control: ConfigurationControl | null;
+  readonly control: ConfigurationControl;
 }
 
 /** Connects what can change while the agent runs with the parts that change it. */
@@ -74,9 +74,10 @@ export function createConfiguration(
     },
     files.texts(),
   );
-  if (options.files === undefined)
-    return { reloader, remote: null, documents: null, setup: null, control: null };
   const changing = { settings, files, site, reloader, clock, logger };
+  const control = configurationControl(changing, uplinks);
+  if (options.files === undefined)
+    return { reloader, remote: null, documents: null, setup: null, control };
   const remote =
     options.documentKeys === undefined
       ? null
@@ -104,7 +105,7 @@ export function createConfiguration(
             settings.commandResponsePrefix,
           ),
     setup,
-    control: configurationControl(changing, uplinks),
+    control,
   };
 }
 

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { hostname } from "node:os";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
@@ -76,6 +77,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       setup,
       alarms: alarms?.desk ?? null,
       audit: store.audit,
+      sessions: store.sessions,
       metrics,
       loopDelay,
       clock,
@@ -88,6 +90,11 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       socketPath: agentSocketPath(settings.dataDir),
       token: settings.httpToken,
       viewToken: settings.httpViewToken,
+      sessionDays: settings.httpSessionDays,
+      ownName: hostname,
+      publicUrls: settings.httpPublicUrls,
+      trustedProxies: settings.httpTrustedProxies,
+      userHeader: settings.httpUserHeader,
       tls:
         settings.httpCertFile === null || settings.httpKeyFile === null
           ? null

@@ -17,6 +17,7 @@ import { Publisher } from "../publish/publisher.ts";
 import { RetainedCheck } from "../publish/retained-check.ts";
 import { RetainedQuery } from "../publish/retained-query.ts";
 import { StaleAlarms } from "../publish/stale-alarms.ts";
+import { Turns } from "../publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors } from "./chosen.ts";
@@ -50,12 +51,6 @@ function lanesOver(
     lanes.push({ lane: "waveform", encode: encode.waveform, isBackground: true });
   }
   return lanes;
-}
-
-/** The slower of the configured rate and the platform's limit; 0 is no limit. */
-function backlogRateOf({ backlogRatePerS }: Uplink, { backlogRateMax }: Profile): number {
-  const rates = [backlogRatePerS, backlogRateMax ?? 0].filter((rate) => rate > 0);
-  return rates.length === 0 ? 0 : Math.min(...rates);
 }
 
 function sensorOf(eventPayload: string): string {
@@ -92,7 +87,6 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
           tokens?.begin();
           inbound.documents?.connected(topics, (message) => link.publish(message));
           await presence.online();
-          await board.online();
         },
         onDisconnected: () => tokens?.end(),
         onMessage: (message) => {
@@ -116,9 +110,19 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     uplink.sasKey === null
       ? null
       : new TokenTimer(SAS_RENEW_MS, () => void link.leave(false, null));
-  const presence = createPresence(shared, link);
-  const board = createBoard(shared, link);
-  const publisher = new Publisher(
+  const turns = new Turns({
+    link,
+    clock,
+    readings: {
+      get hasLive() {
+        return publisher.hasLive;
+      },
+      liveSent: (signal) => publisher.liveSent(signal),
+    },
+  });
+  const board = createBoard(shared, link, turns);
+  const presence = createPresence(shared, link, turns, board);
+  const publisher: Publisher = new Publisher(
     {
       link,
       outbox: store.outboxOf(uplink.name),
@@ -127,7 +131,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       metrics,
       gatewayNow: parts.gatewayNow,
     },
-    { lanes: lanesOver(uplink, profile, board), backlogRatePerS: backlogRateOf(uplink, profile) },
+    { lanes: lanesOver(uplink, profile, board), backlogRatePerS: uplink.backlogRatePerS },
   );
   let connection: Promise<void> = Promise.resolve();
   let stoppedAt: number | null = null;
@@ -148,6 +152,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       const stopped = new Promise<void>((resolve) => {
         const note = () => {
           stoppedAt = clock.monotonic();
+          turns.end();
           resolve();
         };
         if (signal.aborted) note();
@@ -213,7 +218,7 @@ function inboundRequests(
 }
 
 /** States, statistics, gaps and descriptions. */
-function createPresence(shared: Shared, link: MqttLink): Presence {
+function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: AlarmBoard): Presence {
   const { uplink, parts, own, profile, isChosen } = shared;
   const { settings, site, store, clock } = parts;
   const { logger } = own;
@@ -221,6 +226,8 @@ function createPresence(shared: Shared, link: MqttLink): Presence {
   const announced = () => store.meta.get(announcedKey(uplink.name));
   return new Presence({
     link,
+    turns,
+    board,
     gaps: parts.gapsOf(uplink.name),
     clock,
     logger,
@@ -230,6 +237,8 @@ function createPresence(shared: Shared, link: MqttLink): Presence {
     descriptions: new Descriptions(
       {
         link,
+        turns,
+        clock,
         logger,
         profile,
         site,
@@ -247,6 +256,7 @@ function createPresence(shared: Shared, link: MqttLink): Presence {
       readers: [
         new RetainedCheck({
           link,
+          turns,
           profile,
           site,
           logger,
@@ -288,11 +298,13 @@ function hasAlarmTopics({ retain, formats, profile }: Uplink): boolean {
 function createBoard(
   { uplink, parts, own, profile, isChosen }: Shared,
   link: MqttLink,
+  turns: Turns,
 ): AlarmBoard {
   const { alarms, site, store } = parts;
   const hasBoard = hasAlarmTopics(uplink);
   return new AlarmBoard({
     link,
+    turns,
     logger: own.logger,
     topics: profile.topics,
     alarms: {

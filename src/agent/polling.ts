@@ -1,4 +1,5 @@
 import type { Settings } from "../config/settings.ts";
+import type { DayKey } from "../core/day.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
 import type { Clock, Logger } from "../core/ports.ts";
@@ -64,6 +65,7 @@ interface PollingParts {
   /** True if diagnosis uses the sensor's spectra. */
   readonly wantsTones: (sensor: string) => boolean;
   readonly onStored: (reading: Reading) => void;
+  readonly onRead: (key: DayKey, atMs: number) => void;
 }
 
 /** Three intervals of a sensor: their median ignores one outage. */
@@ -80,6 +82,7 @@ export function createPoller(parts: PollingParts): Poller {
     marks,
     onUnusable: (failureClass, message) => gateway.note(failureClass, message),
     onStored: parts.onStored,
+    onRead: parts.onRead,
   });
   return new Poller(
     {

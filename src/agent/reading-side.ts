@@ -1,7 +1,7 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
 import type { Reading } from "../core/reading.ts";
+import type { Poller } from "../poll/poller.ts";
 import { createAlarms } from "./alarms/alarms.ts";
-import { createDeliveries } from "./alarms/delivery.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import type { AgentBase } from "./base.ts";
 import { GapWatch } from "./gap-watch.ts";
@@ -23,10 +23,19 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     watch.stored(reading);
   };
   const engines = settings.alarmsEnabled
-    ? new AlarmEngines({ site, store: store.alarms, history: store.history, logger, metrics })
+    ? new AlarmEngines({
+        site,
+        store: store.alarms,
+        history: store.history,
+        clock,
+        zone: settings.gatewayTimezone,
+        pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
+        logger,
+        metrics,
+      })
     : null;
   const reading = createReadingParts({ ...base, gateway });
-  const poller = createPoller({
+  const poller: Poller = createPoller({
     ...base,
     gateway,
     store,
@@ -34,6 +43,8 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     reading,
     wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
     onStored,
+    onRead: ({ sensor, kind, day }, atMs) =>
+      engines?.alarms.wait.noteRead(sensor, kind, { day, atMs }),
   });
   const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });
   const alarms =
@@ -49,13 +60,9 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           sensors: () => poller.settledStates(),
           isGatewayUp: () => gateway.state.isUp,
         });
-  const deliveries = createDeliveries(settings, () => site.current.site, { clock, logger });
-  engines?.onEvents((events) => {
-    for (const delivery of deliveries) delivery.add(events);
-  });
   store.onRecovered(() => {
     poller.readAgain();
     void alarms?.upkeep.rewrite();
   });
-  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms, deliveries };
+  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms };
 }

@@ -4,6 +4,7 @@ import type {
   BufferState,
   LinkStatus,
   ModbusState,
+  NotificationState,
   SensorState,
 } from "../core/agent-status.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
@@ -47,6 +48,7 @@ interface StatusSections {
   readonly configuration: () => ConfigurationState;
   readonly http: () => AgentStatus["http"];
   readonly modbus: () => ModbusState;
+  readonly notifications: () => readonly NotificationState[];
 }
 
 const UNCONFIGURED: ConfigurationState = {
@@ -103,7 +105,7 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
-    const { uplinks, configuration, http, modbus } = this.#sections;
+    const { uplinks, configuration, http, modbus, notifications } = this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
@@ -127,6 +129,7 @@ export class StatusReport {
       daysSetAside: marks.setAside,
       clock: { skewMs, isPlausible: nowMs >= PLAUSIBLE_SINCE_MS },
       modbus: modbus?.() ?? null,
+      notifications: notifications?.() ?? [],
       http: http?.() ?? { address: null, lastError: null },
       ...(configuration?.() ?? UNCONFIGURED),
     };

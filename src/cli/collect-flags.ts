@@ -18,6 +18,11 @@ export const COLLECT_FLAGS: readonly FlagSpec[] = [
     doc: "the boxes' MQTT_TOPIC_PREFIX (default gateside)",
   },
   {
+    name: "topic",
+    value: "PATTERN",
+    doc: "where the site stands in topics (default {prefix}/{site}/#)",
+  },
+  {
     name: "metrics",
     value: "PORT",
     doc: "serve Prometheus metrics and /healthz on this port, or HOST:PORT",

@@ -134,11 +134,16 @@ export const COMMANDS: readonly Command[] = [
         value: "FILE",
         doc: "also write a support bundle, secrets removed, to FILE (.json.gz)",
       },
+      {
+        name: "notify",
+        doc: "also send a test message to each destination of alarm messages (e-mail, web-hook, heartbeat)",
+      },
       ENVIRONMENT_FLAG,
     ],
     examples: [
       "gateside doctor",
       "gateside doctor --json",
+      "gateside doctor --notify",
       "gateside doctor --bundle support.json.gz",
     ],
     load: () => import("./doctor.ts"),
@@ -254,6 +259,7 @@ export const COMMANDS: readonly Command[] = [
     flags: EXPORT_FLAGS,
     examples: [
       "gateside export --from 2026-11-01 --to 2026-11-30 > november.csv",
+      "gateside export --from 2026-11-01 --to 2026-11-30 --kind accel --excel > november.csv",
       "gateside export --from 2026-11-20T06:00:00Z --to 2026-11-20T14:00:00Z --kind loop --format jsonl",
       "gateside export --from 2026-11-01 --to 2026-11-30 --format parquet > november.parquet",
       "gateside export --from 2026-11-20 --to 2026-11-20 --sensor 10234 --waveforms wav --format wav",

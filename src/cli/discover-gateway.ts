@@ -161,6 +161,9 @@ function settingsOf({ url, service, wireWord }: KindSearch): GatewaySettings {
     httpToken: null,
     httpViewToken: null,
     alarmWebhookUrl: null,
+    alarmWebhookHeaders: {},
+    alarmWebhookSecret: null,
+    heartbeatUrl: null,
     alarmEmail: null,
   };
 }

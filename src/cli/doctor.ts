@@ -45,6 +45,11 @@ export async function run(context: CommandContext): Promise<number> {
       detail: `settings and site file, ${sensors.length} sensors`,
     });
     await examine(configuration, found, signal);
+    // Loaded here: it needs the mail and web-hook clients.
+    if (flags.has("notify")) {
+      const { checkNotifications } = await import("./doctor-notify.ts");
+      await checkNotifications(configuration.settings, configuration.site.site, found, signal);
+    }
   } else {
     const detail = "not tried: fix the errors in the settings and the site file first";
     for (const what of ["gateway", "sensors", "broker", "http", "disk", "clock"])

@@ -17,6 +17,17 @@ export const EXPORT_FLAGS: readonly FlagSpec[] = [
     default: "csv",
   },
   {
+    name: "excel",
+    doc: "a table that spreadsheets open as it is: a row per reading, a column per value, local times, a mark for UTF-8",
+  },
+  {
+    name: "zone",
+    value: "ZONE",
+    doc: "with --excel: times of local (the gateway's zone, the default) or utc",
+  },
+  { name: "separator", value: "CHARACTER", doc: "with --excel: ; (the default) , | or tab" },
+  { name: "decimal", value: "CHARACTER", doc: "with --excel: a comma (the default) or a point" },
+  {
     name: "db",
     value: "URL",
     doc: "read from the database of `gateside collect` instead of DATA_DIR; requires --format parquet",

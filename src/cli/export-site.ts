@@ -1,13 +1,10 @@
 /** Adds data of the site file to an export: where a value was measured, and its names. */
+import { csvField } from "../core/csv.ts";
 import { normalCode, type Sensor, type Site } from "../core/sensor.ts";
 
 /** After the original columns, so that scripts which count them keep working. */
 export const SITE_COLUMNS =
   "site,name,company_id,area_id,machine_id,point_id,company,area,machine,point";
-
-export function csvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 /** Values of SITE_COLUMNS; empty if the sensor is not in the site file any more, or the file was not read. */
 export function siteCells(site: Site | null, code: string): string {
@@ -15,7 +12,7 @@ export function siteCells(site: Site | null, code: string): string {
   const { company, area, machine, point, names } = location ?? {};
   return [site?.site, name, company, area, machine, point]
     .concat([names?.company, names?.area, names?.machine, names?.point])
-    .map((value) => csvCell(String(value ?? "")))
+    .map((value) => csvField(value))
     .join(",");
 }
 

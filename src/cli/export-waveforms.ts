@@ -2,12 +2,13 @@
 import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import { csvField } from "../core/csv.ts";
 import type { Site } from "../core/sensor.ts";
 import { meanFree } from "../core/signal/time-waveform.ts";
 import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
 import { csvBytes, npyBytes, wavBytes } from "../lib/waveform-files.ts";
 import type { ReadOnlyStore } from "../store/read-only-store.ts";
-import { csvCell, SITE_COLUMNS, siteCells } from "./export-site.ts";
+import { SITE_COLUMNS, siteCells } from "./export-site.ts";
 
 const WAVEFORM_FORMATS = ["csv", "wav", "npy"] as const;
 type WaveformFormat = (typeof WAVEFORM_FORMATS)[number];
@@ -81,11 +82,11 @@ function indexLine(name: string, stored: StoredWaveform, site: Site | null): str
     `channel${channel}`,
     axis,
     "G",
-    String(sampleRateHz),
-    String(samples.length),
-    String(calibration),
-    stored.recordingReason === null ? "" : String(stored.recordingReason),
+    sampleRateHz,
+    samples.length,
+    calibration,
+    stored.recordingReason,
     stored.readingId,
   ];
-  return `${cells.map(csvCell).join(",")},${siteCells(site, sensor)}\n`;
+  return `${cells.map((cell) => csvField(cell)).join(",")},${siteCells(site, sensor)}\n`;
 }

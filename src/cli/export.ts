@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Measurement } from "../collect/main.ts";
 import { loadSite } from "../config/site.ts";
+import { csvField as cell } from "../core/csv.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
 import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
@@ -13,8 +14,9 @@ import { openReadOnly } from "../store/read-only-store.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
+import { excelLines, tableStyle } from "./export-excel.ts";
 import { measurementsOf, writeParquet } from "./export-parquet.ts";
-import { csvCell as cell, SITE_COLUMNS, siteCells, siteMembers } from "./export-site.ts";
+import { SITE_COLUMNS, siteCells, siteMembers } from "./export-site.ts";
 import { exportWaveforms } from "./export-waveforms.ts";
 import { ProgressLine } from "./progress.ts";
 import { parseTime } from "./times.ts";
@@ -40,6 +42,7 @@ export async function run(context: CommandContext): Promise<number> {
   const settings = loadProcessSettings(context);
   const zone = settings.gatewayTimezone;
   const fromMs = parseTime("from", flags.required("from"), zone, false);
+  const style = tableStyle(flags, zone);
   const toMs = parseTime("to", flags.required("to"), zone, true);
   if (toMs <= fromMs) throw new UsageError("--to is before --from");
   const db = flags.text("db");
@@ -94,13 +97,23 @@ export async function run(context: CommandContext): Promise<number> {
       await writeParquet(everyValue(readings), stdout, signal);
       return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
     }
-    const write = format === "csv" ? csvLines : jsonLine;
-    let piece = format === "csv" ? CSV_HEADER : "";
-    for (const reading of store.history.range({ sensor, kind, fromMs, toMs })) {
-      piece += write(reading, placeOf(reading.sensor));
+    const readings = () => store.history.range({ sensor, kind, fromMs, toMs });
+    if (style !== null) store.keepSnapshot();
+    const lines =
+      style === null
+        ? plainLines(readings(), format === "csv" ? csvLines : jsonLine, placeOf)
+        : excelLines(
+            readings,
+            style,
+            (code) => site?.sensors.find((one) => sameCode(one.code, code))?.name ?? "",
+          );
+    let piece = style === null && format === "csv" ? CSV_HEADER : "";
+    count = style === null ? 0 : -1; // The head of the table.
+    for (const line of lines) {
+      piece += line;
       count += 1;
       if (piece.length < PIECE_CHARACTERS) continue;
-      progress.show(`${count} readings, up to ${new Date(reading.timeMs).toISOString()}`);
+      progress.show(`${count} readings`);
       await writeOut(stdout, piece, signal);
       piece = "";
       await turn();
@@ -114,6 +127,15 @@ export async function run(context: CommandContext): Promise<number> {
   }
   if (stderr.isTTY) stderr.write(`${count} readings\n`);
   return 0;
+}
+
+/** A text a reading. */
+function* plainLines(
+  readings: Iterable<StoredReading>,
+  write: (reading: StoredReading, place: string) => string,
+  placeOf: (code: string) => string,
+): Generator<string> {
+  for (const reading of readings) yield write(reading, placeOf(reading.sensor));
 }
 
 type Latest = Pick<ReturnType<typeof openReadOnly>["history"], "streams" | "latest">;
@@ -174,8 +196,7 @@ function csvLines(reading: StoredReading, place: string): string {
   let lines = "";
   for (const [name, value] of Object.entries(values)) {
     const doubt = quality[name];
-    const shown = value === null ? "" : cell(String(value));
-    lines += `${head},${cell(name)},${shown},${cell(units[name] ?? "")},${doubt?.quality ?? "good"},${doubt?.reason ?? ""},${reading.id},${place}\n`;
+    lines += `${head},${cell(name)},${cell(value)},${cell(units[name])},${doubt?.quality ?? "good"},${doubt?.reason ?? ""},${reading.id},${place}\n`;
   }
   return lines;
 }

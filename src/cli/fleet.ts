@@ -1,5 +1,6 @@
 import type { FleetBox } from "../collect/main.ts";
 import { loadCollectSettings } from "../config/collect-settings.ts";
+import { faultLine } from "../config/fault.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { ConfigurationError } from "./configuration.ts";
@@ -8,13 +9,14 @@ import { table } from "./table.ts";
 
 /** Boxes at a glance: 0 all fine, 1 one needs attention, or neither broker nor database responds. */
 export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): Promise<number> {
-  const { settings, faults } = loadCollectSettings({
+  const { settings, faults, warnings } = loadCollectSettings({
     env,
     cwd,
     flag: (name) => flags.text(name === "to" ? "db" : name),
     databaseFlag: "db",
     required: [],
   });
+  for (const warning of warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   if (settings === null) throw new ConfigurationError(faults);
   // A flag takes precedence over the environment, and the database over the broker, because it also knows boxes that
   // have nothing retained.

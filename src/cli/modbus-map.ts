@@ -1,3 +1,4 @@
+import { csvField } from "../core/csv.ts";
 import { kindValues } from "../core/kind-values.ts";
 import { readingKinds, type Site } from "../core/sensor.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
@@ -124,8 +125,9 @@ function row(
 }
 
 function csv(rows: readonly Row[]): string {
-  const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return [COLUMNS, ...rows].map((cells) => `${cells.map(cell).join(",")}\n`).join("");
+  return [COLUMNS, ...rows]
+    .map((cells) => `${cells.map((cell) => csvField(cell)).join(",")}\n`)
+    .join("");
 }
 
 function markdown(rows: readonly Row[], wordOrder: string): string {

@@ -36,7 +36,7 @@ export async function run(context: CommandContext): Promise<number> {
 export function isWell(status: AgentStatus): boolean {
   return (
     status.gateway.isUp &&
-    status.links.every((link) => link.isConnected && link.hostOnline !== false) &&
+    status.links.every((link) => link.isConnected && link.hostOnline !== false && !link.refused) &&
     status.buffer.isWritable &&
     status.buffer.alarm === null &&
     (status.daysSetAside ?? []).length === 0 &&
@@ -60,7 +60,7 @@ export function statusText(status: SaidStatus): string {
     ],
     ...links.map((link) => [
       linkTitle(link, links),
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
     [
@@ -79,6 +79,8 @@ export function statusText(status: SaidStatus): string {
       address === null ? `DOWN${why(lastError)}` : `${address}, ${clients} clients`,
     ]);
   }
+  for (const { name, lastError } of status.notifications ?? [])
+    if (lastError !== null) lines.push([name, `FAILS: ${lastError}`]);
   lines.push(["configuration", configurationText(status)]);
   const { configurationFaults } = status;
   if (configurationFaults.length > 0) {
@@ -145,6 +147,10 @@ function pendingText({ pending, oldestTimeMs }: LinkStatus, { links, nowMs }: Ag
   if (pending === 0 || links.every(({ uplink }) => uplink === links[0]?.uplink)) return "";
   const oldest = oldestTimeMs === null ? "" : `, oldest ${ago(oldestTimeMs, nowMs)}`;
   return `, ${pending} waiting${oldest}`;
+}
+
+function refusedText({ isConnected, refused }: LinkState): string {
+  return isConnected && refused ? `, REFUSED: ${refused.text}` : "";
 }
 
 function hostText({ isConnected, hostOnline, hostDoubt }: LinkState): string {

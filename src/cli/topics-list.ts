@@ -1,3 +1,4 @@
+import { csvField } from "../core/csv.ts";
 import { type PublishedTopic, publishedTopics } from "../core/topics/published.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { Configuration } from "./configuration.ts";
@@ -23,9 +24,5 @@ export function listTopics({ settings, uplinks, site }: Configuration): ListedTo
 
 /** RFC 4180; null is an empty cell. */
 export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
-  const texts = cells.map((cell) => {
-    const text = cell === null ? "" : String(cell);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  });
-  return `${texts.join(",")}\n`;
+  return `${cells.map((cell) => csvField(cell)).join(",")}\n`;
 }

@@ -4,8 +4,9 @@ import { Backoff } from "../lib/backoff.ts";
 import { AmqpSource } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
 import { Collector } from "./collector.ts";
-import { requirePrimary } from "./database/connection.ts";
 import { messageOf } from "./database/failure.ts";
+import { acceptedDays } from "./database/horizon.ts";
+import { maintain } from "./database/maintenance.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";
 import { PoolerFailure } from "./database/pooler.ts";
 import { Writer } from "./database/writer.ts";
@@ -15,6 +16,7 @@ import { type CollectMetrics, createCollectMetrics, serveMetrics } from "./metri
 import { MqttSource } from "./mqtt/mqtt-source.ts";
 import { SessionSlots } from "./mqtt/session-slots.ts";
 import type { CollectOptions } from "./options.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "./site-topics.ts";
 
 interface CollectParts {
   readonly clock: Clock;
@@ -22,14 +24,12 @@ interface CollectParts {
   readonly version: string;
 }
 
-/** Interval at which an idle writer looks whether its server still accepts writes, ms. */
-const PROBE_MS = 5000;
-/** Interval at which partitions are created ahead and dropped, ms. */
-const MAINTENANCE_MS = 3_600_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
 /** The contract's 10 s for a clean stop: what PostgreSQL has not accepted by then is delivered again, ms. */
 const END_MS = 8000;
+/** For connections to close, ms. */
+const CLOSE_MS = 1500;
 
 /** Runs until aborted; 0, or 1 or 2 if the database or the way to it cannot be used as it is. With `migrateOnly` it updates the schema and ends. */
 export async function collect(
@@ -63,12 +63,17 @@ export async function collect(
         to: database,
         group: options.group,
         prefix: options.prefix,
+        topic: options.topic,
         keepDays: options.keepDays,
       },
       "collecting",
     );
     try {
       await run(options, { ...parts, writer, metrics, inbox, source }, signal);
+    } catch (error) {
+      const stack = error instanceof Error ? error.stack : undefined;
+      logger.error({ error: messageOf(error), stack }, "ended by a fault of this program");
+      return 1;
     } finally {
       await server?.close();
     }
@@ -112,12 +117,13 @@ async function openDatabase(
 function createSource(options: CollectOptions, inbox: Inbox, parts: CollectParts): Source {
   const addresses = options.from.map(brokerAddress);
   const { tls, group, prefix } = options;
-  if (addresses[0]?.protocol.startsWith("amqp"))
-    return new AmqpSource({ ...parts, inbox }, { addresses, tls, group, prefix });
+  const chosen = { addresses, tls, group, prefix, topics: new SiteTopics(prefix, options.topic) };
+  if (addresses[0]?.protocol.startsWith("amqp")) return new AmqpSource({ ...parts, inbox }, chosen);
   // Equal processes have the same cluster, prefix and group, in whichever order they name its nodes.
   const cluster = addresses.map(({ host, port }) => `${host}:${port}`).sort();
-  const slots = new SessionSlots(options.to, [...cluster, prefix, group].join(" "), group);
-  return new MqttSource({ ...parts, inbox, slots }, { addresses, tls, group, prefix });
+  const own = options.topic === DEFAULT_TOPIC ? [] : [options.topic];
+  const slots = new SessionSlots(options.to, [...cluster, prefix, group, ...own].join(" "), group);
+  return new MqttSource({ ...parts, inbox, slots }, chosen);
 }
 
 interface Running extends CollectParts {
@@ -127,26 +133,53 @@ interface Running extends CollectParts {
   readonly source: Source;
 }
 
-/** First the writer ends, then the connection: what was committed is acknowledged. */
+/**
+ * Until aborted: first the writer ends, then the connection, so that what was committed is acknowledged. Rejects if one
+ * of the loops ends by itself.
+ */
 async function run(options: CollectOptions, running: Running, signal: AbortSignal): Promise<void> {
   const { inbox, writer, metrics, clock, logger, source } = running;
+  const failing = new AbortController();
+  const ending = AbortSignal.any([signal, failing.signal]);
   const disconnect = new AbortController();
   const flush = () => source.flush();
-  const collector = new Collector({ inbox, writer, metrics, clock, logger, flush }, options);
+  const topics = new SiteTopics(options.prefix, options.topic);
+  if (!topics.namesSite)
+    logger.warn(
+      { topic: options.topic },
+      "the topic does not say where the site stands: every box that may publish there is believed whichever site it names",
+    );
+  const parsing = { topics, keepDays: acceptedDays(options.keepDays) };
+  const collector = new Collector({ inbox, writer, metrics, clock, logger, flush }, parsing);
   const gauges = setInterval(() => metrics.sourceUp.set(source.isConnected ? 1 : 0), 1000);
-  const receiving = source.run(disconnect.signal);
-  const maintaining = Promise.all([maintain(options, running, signal), probe(running, signal)]);
   const onAbort = () => source.pause();
   signal.addEventListener("abort", onAbort, { once: true });
+  const collecting = collector.run(ending);
+  const loops = {
+    "the writer": collecting,
+    "the connection to the broker": source.run(disconnect.signal),
+    "the maintenance": maintain({ ...running, url: options.to }, options.keepDays, ending),
+  };
   try {
-    const ending = collector.run(signal);
-    await Promise.race([ending, aborted(signal).then(() => clock.sleep(END_MS))]);
+    const stopped = aborted(signal).then(() => Promise.race([collecting, clock.sleep(END_MS)]));
+    await Promise.race([stopped, endedAlone(loops, signal)]);
   } finally {
     clearInterval(gauges);
     signal.removeEventListener("abort", onAbort);
+    failing.abort();
     disconnect.abort();
-    await Promise.all([receiving, maintaining]);
+    await Promise.race([Promise.allSettled(Object.values(loops)), clock.sleep(CLOSE_MS)]);
   }
+}
+
+/** Rejects once a loop fails, or ends although nobody has asked it to. */
+function endedAlone(loops: Readonly<Record<string, Promise<void>>>, signal: AbortSignal) {
+  return new Promise<never>((_, reject) => {
+    for (const [name, loop] of Object.entries(loops))
+      loop.then(() => {
+        if (!signal.aborted) reject(new Error(`${name} has ended`));
+      }, reject);
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -154,42 +187,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-/** Connects again, and notices a server that has become read-only, also while no message arrives. */
-async function probe({ writer, clock }: Running, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await clock.sleep(PROBE_MS, signal);
-    // The writer keeps the reason, and the next batch logs it.
-    if (!signal.aborted)
-      await writer.maintain(({ client }) => requirePrimary(client)).catch(() => {});
-  }
-}
-
-/**
- * Future weeks are created and old ones dropped, hourly. A failure costs nothing: a batch creates what it needs itself.
- */
-async function maintain(
-  { keepDays }: CollectOptions,
-  { writer, clock, logger, metrics }: Running,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await writer.maintain(async ({ client, partitions }) => {
-        if (keepDays !== null) {
-          const dropped = await partitions.drop(client, clock.now(), keepDays);
-          metrics.partitionsDropped.inc(dropped);
-          if (dropped > 0) logger.info({ dropped, keepDays }, "dropped expired partitions");
-        }
-        await partitions.ahead(client, clock.now());
-      });
-    } catch (error) {
-      logger.warn(
-        { error: messageOf(error) },
-        "partition maintenance failed; trying again in an hour",
-      );
-    }
-    await clock.sleep(MAINTENANCE_MS, signal);
-  }
 }

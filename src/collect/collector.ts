@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "../core/ports.ts";
 import { Backoff } from "../lib/backoff.ts";
-import { failureKind, messageOf, sqlState } from "./database/failure.ts";
+import { failureKind, messageOf, refusedItems, sqlState } from "./database/failure.ts";
 import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
@@ -62,8 +62,8 @@ export class Collector {
   }
 
   /**
-   * Retries until it is committed; false if aborted first. A message that PostgreSQL refuses is found by bisection and
-   * set aside.
+   * Retries until it is committed; false if aborted first. A message that PostgreSQL refuses is found and set aside.
+   * Throws if this program itself is at fault and it cannot be said with which message.
    */
   async #write(entries: readonly Entry[], signal: AbortSignal): Promise<boolean> {
     const { writer, clock, logger, metrics } = this.#parts;
@@ -78,6 +78,13 @@ export class Collector {
       } catch (error) {
         const kind = failureKind(error);
         if (kind === "data") return this.#divide(entries, error, signal);
+        if (kind === "fault") {
+          const [only] = entries;
+          if (entries.length > 1 || only === undefined || only.item.type === "rejected")
+            throw error;
+          const item = rejected("internal_error", messageOf(error).slice(0, 300));
+          return this.#write([{ delivery: only.delivery, item }], signal);
+        }
         metrics.databaseUp.set(0);
         metrics.databaseFailures.inc({ code: sqlState(error) ?? "connection" });
         if (clock.monotonic() - warnedAt >= REMIND_MS) {
@@ -104,32 +111,41 @@ export class Collector {
     }
   }
 
+  /** Splits the batch by what was refused: a single message is set aside, several are written apart from the others. */
   async #divide(entries: readonly Entry[], error: unknown, signal: AbortSignal): Promise<boolean> {
     const [only] = entries;
-    if (entries.length === 1 && only !== undefined) {
+    if (entries.length === 1 && only !== undefined && only.item.type === "rejected") {
       // Only bytes and plain text are kept of a rejected one, so this never happens; it must not block the rest all
       // the same.
-      if (only.item.type === "rejected") {
-        const { logger } = this.#parts;
-        logger.error(
-          { topic: only.delivery.topic, error: messageOf(error) },
-          "message dropped: PostgreSQL rejects even its shortened copy",
-        );
-        return true;
-      }
-      const item = rejected("refused_by_database", messageOf(error).slice(0, 300));
-      return this.#write([{ delivery: only.delivery, item }], signal);
+      this.#parts.logger.error(
+        { topic: only.delivery.topic, error: messageOf(error) },
+        "message dropped: PostgreSQL rejects even its shortened copy",
+      );
+      return true;
     }
+    const refused = new Set(entries.length === 1 ? [only?.item] : refusedItems(error));
+    const isRefused = ({ item }: Entry) => refused.has(item);
+    const suspects = entries.filter(isRefused);
+    if (suspects.length === 1) {
+      const item = rejected("refused_by_database", messageOf(error).slice(0, 300));
+      const others = entries.map((entry) => (isRefused(entry) ? { ...entry, item } : entry));
+      return this.#write(others, signal);
+    }
+    const isApart = suspects.length > 1 && suspects.length < entries.length;
     const middle = entries.length >> 1;
-    return (
-      (await this.#write(entries.slice(0, middle), signal)) &&
-      (await this.#write(entries.slice(middle), signal))
-    );
+    const parts = isApart
+      ? [entries.filter((entry) => !isRefused(entry)), suspects]
+      : [entries.slice(0, middle), entries.slice(middle)];
+    for (const part of parts) if (!(await this.#write(part, signal))) return false;
+    return true;
   }
 
   #count(entries: readonly Entry[], written: Written): void {
     const { metrics } = this.#parts;
-    for (const { item } of entries) metrics.messages.inc({ type: item.type });
+    for (const { item } of entries) {
+      metrics.messages.inc({ type: item.type });
+      if (item.type === "ignored") metrics.ignored.inc({ family: item.family });
+    }
     metrics.readings.inc(written.readings);
     metrics.duplicates.inc(written.duplicates);
     metrics.waveforms.inc(written.waveforms);

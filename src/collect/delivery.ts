@@ -1,10 +1,12 @@
 import type { BrokerAddress } from "./broker-url.ts";
 import type { BrokerTls } from "./options.ts";
+import type { Dots, SiteTopics } from "./site-topics.ts";
 
 /** A message as delivered by a broker, not yet acknowledged. */
 export interface Delivery {
   /** With `/` between its levels, whatever the broker's protocol. */
   readonly topic: string;
+  readonly dots: Dots;
   /** Truncated to its first bytes if the message was larger than `PAYLOAD_BYTES_MAX`. */
   readonly payload: Buffer;
   /** Length of the whole payload, bytes. */
@@ -33,6 +35,7 @@ export interface SourceOptions {
   readonly tls: BrokerTls;
   readonly group: string;
   readonly prefix: string;
+  readonly topics: SiteTopics;
 }
 
 /** A waveform of 262,144 samples has 1.4 MB. A larger message is not ours: only its first bytes are kept in memory. */

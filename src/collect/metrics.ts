@@ -20,6 +20,7 @@ export function createCollectMetrics(group: string) {
     waveforms: counter("waveforms_total", "New waveforms stored."),
     events: counter("events_total", "New alarm events stored."),
     rejected: counter("rejected_total", "Messages that could not be used.", ["reason"]),
+    ignored: counter("ignored_total", "Messages that need not be stored, by family.", ["family"]),
     sourceUp: gauge("source_up", "1 while the broker is connected."),
     databaseUp: gauge("database_up", "1 while PostgreSQL accepts batches."),
     databaseFailures: counter("database_failures_total", "Failed transactions, by SQLSTATE.", [

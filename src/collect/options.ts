@@ -8,6 +8,8 @@ export interface CollectOptions {
   readonly group: string;
   /** First level(s) of the boxes' topics. */
   readonly prefix: string;
+  /** Where the site stands in a topic: `{prefix}/{site}/#`, or another pattern that ends with `/#`. */
+  readonly topic: string;
   /** The address of the metrics; null = none. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
   /** Readings older than this are dropped, days; null keeps all. */

@@ -149,8 +149,7 @@ const OWN_HEADERS =
   /^(content-length|content-type|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/i;
 
 /** `Name: value`, or a JSON object of several. Values are secrets and never repeated in a fault. */
-export function parseHeaders(text: string, note: Note): Record<string, string> {
-  const place = "GATEWAY_HEADERS";
+export function parseHeaders(place: string, text: string, note: Note): Record<string, string> {
   const remedy = 'use `Name: value`, or {"Name":"value",…} as JSON';
   const pairs: [string, unknown][] = [];
   if (text.startsWith("{")) {

@@ -6,7 +6,13 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { databaseAddress } from "../core/database-url.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
-import type { Environment } from "./environment.ts";
+import {
+  COLLECT_FILES,
+  COLLECT_NAMES,
+  COLLECT_SECRETS,
+  type CollectFlag,
+} from "./collect-names.ts";
+import { type Environment, unknownName } from "./environment.ts";
 import type { Fault } from "./fault.ts";
 
 export interface CollectSettings {
@@ -14,6 +20,7 @@ export interface CollectSettings {
   readonly to: string;
   readonly group: string;
   readonly prefix: string;
+  readonly topic: string;
   readonly metrics: { readonly host: string; readonly port: number } | null;
   readonly keepDays: number | null;
   readonly tls: {
@@ -24,24 +31,6 @@ export interface CollectSettings {
   readonly logLevel: string;
 }
 
-/** Names in the environment; the flag of COLLECT_KEEP_DAYS is --keep-days. */
-const COLLECT_NAMES = {
-  from: "COLLECT_FROM",
-  to: "COLLECT_TO",
-  group: "COLLECT_GROUP",
-  prefix: "COLLECT_PREFIX",
-  metrics: "COLLECT_METRICS",
-  "keep-days": "COLLECT_KEEP_DAYS",
-} as const;
-type Flag = keyof typeof COLLECT_NAMES;
-
-/** May be read from a file, because both contain a password. */
-const SECRETS: readonly Flag[] = ["from", "to"];
-const FILES = {
-  ca: "COLLECT_CA_FILE",
-  cert: "COLLECT_CERT_FILE",
-  key: "COLLECT_KEY_FILE",
-} as const;
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 const KEEP_DAYS_MAX = 36_525;
 /** The host may be omitted: then only this machine can read the metrics. */
@@ -51,7 +40,7 @@ export interface CollectPlace {
   readonly env: Environment;
   readonly cwd: string;
   /** The flag's value, or null if it is not set. */
-  flag(name: Flag): string | null;
+  flag(name: CollectFlag): string | null;
   /** The command's own name for the database flag, if it differs. */
   readonly databaseFlag?: string;
   /** Settings that this command requires. */
@@ -62,9 +51,15 @@ export interface CollectPlace {
 export function loadCollectSettings(place: CollectPlace): {
   readonly settings: CollectSettings | null;
   readonly faults: readonly Fault[];
+  /** Misspelt names. */
+  readonly warnings: readonly Fault[];
 } {
   const faults: Fault[] = [];
-  const text = (name: Flag): string | null =>
+  const warnings = Object.keys(place.env)
+    .filter((name) => name.startsWith("COLLECT_"))
+    .map(unknownName)
+    .filter((warning) => warning !== null);
+  const text = (name: CollectFlag): string | null =>
     place.flag(name) ?? fromEnvironment(place, name, faults);
   const from = (text("from") ?? "")
     .split(",")
@@ -87,27 +82,50 @@ export function loadCollectSettings(place: CollectPlace): {
       problem: "is not the beginning of a topic",
       remedy: "use the boxes' MQTT_TOPIC_PREFIX, such as gateside or plants/gateside",
     });
+  const topic = text("topic") ?? "{prefix}/{site}/#";
+  if (!isTopicPattern(topic))
+    faults.push({
+      place: placeOf(place, "topic"),
+      problem: `${JSON.stringify(topic)} is not a pattern of the boxes' topics`,
+      remedy:
+        "use levels of text, + and {prefix}, {site} once as a level of its own, and # at the end, such as {prefix}/+/{site}/#",
+    });
   const settings: CollectSettings = {
     from,
     to,
     group,
     prefix,
+    topic,
     metrics: metricsOf(text("metrics"), place, faults),
     keepDays: keepDaysOf(text("keep-days"), place, faults),
     tls: {
-      ca: file(place, FILES.ca, faults),
-      cert: file(place, FILES.cert, faults),
-      key: file(place, FILES.key, faults),
+      ca: file(place, COLLECT_FILES.ca, faults),
+      cert: file(place, COLLECT_FILES.cert, faults),
+      key: file(place, COLLECT_FILES.key, faults),
     },
     logLevel: logLevel(place.env, faults),
   };
-  return { settings: faults.length === 0 ? settings : null, faults };
+  return { settings: faults.length === 0 ? settings : null, faults, warnings };
 }
 
-function fromEnvironment({ env, cwd }: CollectPlace, flag: Flag, faults: Fault[]): string | null {
+function isTopicPattern(topic: string): boolean {
+  const levels = topic.split("/");
+  if (levels.length < 2 || levels.at(-1) !== "#" || /\0|^\$/.test(topic)) return false;
+  const others = levels.slice(0, -1).map((level) => level.replace("{prefix}", "prefix"));
+  if (others.filter((level) => level === "{site}").length > 1) return false;
+  return others.every(
+    (level) => level === "+" || level === "{site}" || (level !== "" && !/[+#{}]/.test(level)),
+  );
+}
+
+function fromEnvironment(
+  { env, cwd }: CollectPlace,
+  flag: CollectFlag,
+  faults: Fault[],
+): string | null {
   const name = COLLECT_NAMES[flag];
   const own = env[name]?.trim();
-  const path = SECRETS.includes(flag) ? env[`${name}_FILE`]?.trim() : undefined;
+  const path = COLLECT_SECRETS.includes(flag) ? env[`${name}_FILE`]?.trim() : undefined;
   if (own && path) {
     faults.push({
       place: name,
@@ -120,7 +138,7 @@ function fromEnvironment({ env, cwd }: CollectPlace, flag: Flag, faults: Fault[]
   return own || null;
 }
 
-function placeOf(place: CollectPlace, flag: Flag): string {
+function placeOf(place: CollectPlace, flag: CollectFlag): string {
   const given = flag === "to" ? (place.databaseFlag ?? flag) : flag;
   return place.flag(flag) === null ? COLLECT_NAMES[flag] : `--${given}`;
 }

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
+import { COLLECT_ENVIRONMENT } from "./collect-names.ts";
 import { type EnvironmentLines, parseEnvironmentLines } from "./environment-lines.ts";
 import { type Fault, shown } from "./fault.ts";
 import { readSecretFile } from "./secret-file.ts";
@@ -27,7 +28,9 @@ export interface GivenSettings {
 const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
 
 /** Prefixes that only we use: any unknown name with one is worth a warning. */
-const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_", "MODBUS_"];
+const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_", "MODBUS_", "HTTP_", "ALARM_", "COLLECT_"];
+/** What other programs read begins with one of them, too. */
+const OTHERS_NAMES = ["HTTP_PROXY"];
 
 export function gatherSettings(
   environment: Environment,
@@ -136,11 +139,11 @@ function wrongCase(name: string, fromFile: Environment): Fault | null {
 }
 
 /** A name that looks like one of ours but is not. */
-function unknownName(name: string): Fault | null {
-  const known = [...SETTING_NAMES, ...FILE_NAMES];
-  if (known.includes(name)) return null;
+export function unknownName(name: string): Fault | null {
+  const known = [...SETTING_NAMES, ...FILE_NAMES, ...COLLECT_ENVIRONMENT];
+  if (known.includes(name) || OTHERS_NAMES.includes(name)) return null;
   const isOurs = OUR_PREFIXES.some((prefix) => name.startsWith(prefix));
-  // Other prefixes (HTTP_, DATA_, LOG_ …) are common (HTTP_PROXY), so only a near match is taken for a typing error.
+  // Other prefixes (DATA_, LOG_ …) are common, so only a near match is taken for a typing error.
   const slips = name.length < 8 ? -1 : name.length >= 12 ? 2 : 1;
   // Lengths first: most of an environment is not ours, and the distances to all names took milliseconds of each start.
   const isNear = (other: string) =>

@@ -18,7 +18,9 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
       `ends with /${raw.GATEWAY_SERVICE}, which is added to it`,
       "remove it from the address",
     );
-  const gatewayHeaders = raw.GATEWAY_HEADERS ? parseHeaders(raw.GATEWAY_HEADERS, note) : {};
+  const gatewayHeaders = raw.GATEWAY_HEADERS
+    ? parseHeaders("GATEWAY_HEADERS", raw.GATEWAY_HEADERS, note)
+    : {};
   if (gateway?.username) {
     if (Object.keys(gatewayHeaders).some((name) => name.toLowerCase() === "authorization")) {
       note({

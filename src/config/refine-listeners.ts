@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { isLoopback } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
+import { refineProxies } from "./refine-proxies.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
 import { type RawSettings, SETTINGS } from "./settings-table.ts";
@@ -43,10 +44,12 @@ export function refineListeners(raw: RawSettings, refining: Refining): ListenerS
     });
   checkViewToken(raw, note, warn);
   return {
+    ...refineProxies(raw, note),
     httpHost: withoutBrackets(raw.HTTP_HOST),
     httpPort,
     httpToken: raw.HTTP_TOKEN ?? null,
     httpViewToken: raw.HTTP_VIEW_TOKEN ?? null,
+    httpSessionDays: raw.HTTP_SESSION_DAYS,
     httpCertFile: path(raw.HTTP_CERT_FILE),
     httpKeyFile: path(raw.HTTP_KEY_FILE),
     modbusHost: withoutBrackets(raw.MODBUS_HOST),

@@ -9,6 +9,9 @@ type Secrets = Pick<
   | "httpToken"
   | "httpViewToken"
   | "alarmWebhookUrl"
+  | "alarmWebhookHeaders"
+  | "alarmWebhookSecret"
+  | "heartbeatUrl"
   | "alarmEmail"
 >;
 /** The secrets of an uplink. */
@@ -21,7 +24,8 @@ export interface UplinkSecrets {
 /** Every configured secret, and the forms derived from it that an echo would contain. */
 export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] = []): string[] {
   const found: string[] = [];
-  for (const value of Object.values(settings.gatewayHeaders)) found.push(...partsOfHeader(value));
+  const headers = [settings.gatewayHeaders, settings.alarmWebhookHeaders];
+  for (const value of headers.flatMap(Object.values)) found.push(...partsOfHeader(value));
   const sessions = [
     { username: settings.mqttUsername, password: settings.mqttPassword },
     ...uplinks,
@@ -35,7 +39,11 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
     settings.httpViewToken ?? "",
     ...partsOfAddress(settings.gatewayProxy),
     ...partsOfAddress(settings.alarmEmail?.url ?? null),
+    settings.alarmWebhookSecret ?? "",
+    ...partsOfAddress(settings.alarmWebhookUrl),
     ...partsOfWebhook(settings.alarmWebhookUrl),
+    ...partsOfAddress(settings.heartbeatUrl),
+    ...partsOfWebhook(settings.heartbeatUrl),
   );
   return [...new Set(found.filter((secret) => secret !== ""))];
 }

@@ -16,7 +16,7 @@ interface TextSpec extends Common {
 }
 interface NumberSpec extends Common {
   readonly type: "integer" | "number";
-  readonly default: number;
+  readonly default?: number;
   readonly minimum: number;
   readonly maximum: number;
 }

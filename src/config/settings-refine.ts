@@ -1,6 +1,6 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
-import { parseFormats } from "./checks.ts";
+import { parseFormats, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { type Fault, shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
@@ -79,7 +79,16 @@ export function refineSettings(
     sparkplugHostId: raw.SPARKPLUG_HOST_ID ?? null,
     sparkplugHistoryBatch: raw.SPARKPLUG_HISTORY_BATCH,
     alarmsEnabled: raw.ALARMS_ENABLED,
-    alarmWebhookUrl: webhookOf(raw, note),
+    alarmWebhookUrl: addressOf("ALARM_WEBHOOK_URL", raw, note),
+    alarmWebhookCaFile: path(raw.ALARM_WEBHOOK_CA_FILE),
+    alarmWebhookHeaders:
+      raw.ALARM_WEBHOOK_HEADERS === undefined
+        ? {}
+        : parseHeaders("ALARM_WEBHOOK_HEADERS", raw.ALARM_WEBHOOK_HEADERS, note),
+    alarmWebhookSecret: raw.ALARM_WEBHOOK_SECRET ?? null,
+    alarmDigestMinutes: raw.ALARM_DIGEST_MINUTES ?? null,
+    heartbeatUrl: addressOf("HEARTBEAT_URL", raw, note),
+    heartbeatS: raw.HEARTBEAT_S,
     alarmEmail: emailOf(raw, note),
     configPublicKeyFile: path(raw.CONFIG_PUBLIC_KEY_FILE),
     configTrialS: raw.CONFIG_TRIAL_S,
@@ -91,13 +100,18 @@ export function refineSettings(
 }
 
 /** Kept as written: it may contain a token anywhere. */
-function webhookOf({ ALARM_WEBHOOK_URL: url }: RawSettings, note: Note): string | null {
+function addressOf(
+  place: "ALARM_WEBHOOK_URL" | "HEARTBEAT_URL",
+  raw: RawSettings,
+  note: Note,
+): string | null {
+  const url = raw[place];
   if (url === undefined) return null;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   note({
-    place: "ALARM_WEBHOOK_URL",
+    place,
     problem: "is not an http:// or https:// address",
-    remedy: expectation(SETTINGS.ALARM_WEBHOOK_URL),
+    remedy: expectation(SETTINGS[place]),
   });
   return null;
 }
@@ -124,7 +138,7 @@ function emailOf(raw: RawSettings, note: Note): AlarmEmail | null {
     });
     return null;
   }
-  return { url, from, to };
+  return { url, from, to: to.split(",").map((address) => address.trim()) };
 }
 
 function responsePrefixOf(given: string | undefined, note: Note): string | null {

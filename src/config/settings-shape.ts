@@ -62,7 +62,17 @@ export interface Settings {
   readonly alarmsEnabled: boolean;
   /** Secret: such URLs often contain a token. */
   readonly alarmWebhookUrl: string | null;
+  readonly alarmWebhookCaFile: string | null;
+  /** Secret. */
+  readonly alarmWebhookHeaders: Readonly<Record<string, string>>;
+  /** Secret. */
+  readonly alarmWebhookSecret: string | null;
   readonly alarmEmail: AlarmEmail | null;
+  /** Null: 15 for e-mail, none for the web-hook. */
+  readonly alarmDigestMinutes: number | null;
+  /** Secret: such URLs often contain a token. */
+  readonly heartbeatUrl: string | null;
+  readonly heartbeatS: number;
   readonly configPublicKeyFile: string | null;
   readonly configTrialS: number;
   readonly commandsEnabled: boolean;
@@ -75,6 +85,12 @@ export interface Settings {
   readonly httpToken: string | null;
   /** Secret: read-only access. */
   readonly httpViewToken: string | null;
+  readonly httpSessionDays: number;
+  /** Each with a slash at the end; one for each origin. */
+  readonly httpPublicUrls: readonly string[];
+  /** Addresses, and networks as address/bits. */
+  readonly httpTrustedProxies: readonly string[];
+  readonly httpUserHeader: string | null;
   readonly setupEnabled: boolean;
   /** Both or neither: with them the HTTP server accepts only TLS. */
   readonly httpCertFile: string | null;
@@ -90,7 +106,7 @@ export interface AlarmEmail {
   /** Secret: with user name and password. */
   readonly url: string;
   readonly from: string;
-  readonly to: string;
+  readonly to: readonly string[];
 }
 
 /** Only the site file can complete these: their default is its name. */

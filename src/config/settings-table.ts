@@ -13,7 +13,9 @@ const SPECS = { ...GATEWAY_SETTINGS, ...BROKER_SETTINGS, ...SERVICE_SETTINGS } a
 export type SettingName = keyof typeof SPECS;
 
 type ValueOf<S> = S extends { type: "integer" | "number" }
-  ? number
+  ? S extends { default: number }
+    ? number
+    : number | undefined
   : S extends { type: "boolean" }
     ? boolean
     : S extends { choices: readonly (infer C)[] }

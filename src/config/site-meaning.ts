@@ -99,12 +99,13 @@ function nameOf(sensor: Dict | null | undefined): string {
   return typeof name === "string" ? `, ${shown(name)}` : "";
 }
 
-/** Names that topics cannot carry unchanged: subscribers must know the other spelling. */
+/** Names that topics, or a broker, cannot carry unchanged: subscribers must know the other spelling. */
 function checkTopicLevels(
   site: unknown,
   sensors: readonly (Dict | null)[],
   warnings: Fault[],
 ): void {
+  checkDots(site, sensors, warnings);
   const isRespelled = (text: unknown): text is string =>
     typeof text === "string" && topicLevel(text) !== text;
   const respelled = (text: string) =>
@@ -118,6 +119,21 @@ function checkTopicLevels(
   const others = codes.filter(isRespelled).length - 1;
   const more = others === 0 ? "" : `; so do ${others} more`;
   warnings.push({ place: `sensors[${first}].code`, problem: `${respelled(code)}${more}`, remedy });
+}
+
+/** RabbitMQ's routing keys separate levels by dots, and it turns every dot back into a slash. */
+function checkDots(site: unknown, sensors: readonly (Dict | null)[], warnings: Fault[]): void {
+  const names = [["site", site], ...sensors.map((one, i) => [`sensors[${i}].code`, one?.["code"]])];
+  const dotted = names.filter(([, name]) => typeof name === "string" && name.includes("."));
+  const [first] = dotted;
+  if (first === undefined) return;
+  const more = dotted.length === 1 ? "" : `, and ${dotted.length - 1} more names`;
+  warnings.push({
+    place: String(first[0]),
+    problem: `${shown(String(first[1]))}${more}: RabbitMQ cannot tell a dot in a name from the end of a topic level`,
+    remedy:
+      "with RabbitMQ, use - or _ instead; its MQTT subscribers get a / for each dot (`gateside collect` is not affected)",
+  });
 }
 
 /** Hosts publish their state on spBv1.0/STATE/…. */

@@ -13,6 +13,8 @@ export interface LinkState {
   /** When it last connected or disconnected, ms; null if it was never connected. */
   readonly since: number | null;
   readonly lastError: string | null;
+  /** What the broker refuses to take although the session lives; null while it takes everything. */
+  readonly refused?: Refused | null;
   /** Whether the broker supports retained messages; null without a session. */
   readonly retainAvailable?: boolean | null;
   /** The addresses of the cluster in the order they are tried, each with why the last attempt there failed. */
@@ -21,6 +23,15 @@ export interface LinkState {
   readonly hostOnline?: boolean | null;
   /** What is wrong with that host's STATE; null if nothing is. */
   readonly hostDoubt?: string | null;
+}
+
+/** Topics that a broker refuses. */
+export interface Refused {
+  readonly topics: number;
+  /** Some of them, each with the name of its reason. */
+  readonly examples: readonly { readonly topic: string; readonly reason: string }[];
+  /** Which, by whom, and what to change. */
+  readonly text: string;
 }
 
 /** A link for display: its session, and its counts. */
@@ -101,6 +112,13 @@ export interface BufferState {
   readonly isWritable: boolean;
 }
 
+/** A destination of alarm messages. */
+export interface NotificationState {
+  readonly name: "webhook" | "email" | "heartbeat";
+  /** Why the last message was not accepted; null while it works. */
+  readonly lastError: string | null;
+}
+
 export interface AgentStatus extends ConfigurationState {
   readonly site: string;
   readonly version: string;
@@ -119,6 +137,8 @@ export interface AgentStatus extends ConfigurationState {
   /** Days that ended the process while they were being read. */
   readonly daysSetAside?: readonly DaySetAside[];
   readonly http: HttpState;
+  /** Those that are configured. */
+  readonly notifications?: readonly NotificationState[];
 }
 
 /** The agent's own HTTP server. */

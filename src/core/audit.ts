@@ -8,6 +8,8 @@ export interface AuditEntry {
   readonly who: string;
   /** Address it came from; empty if there is none. */
   readonly address: string;
+  /** Whom a trusted proxy names (HTTP_USER_HEADER); absent for nobody. */
+  readonly person?: string | null;
   /** Method and route, or the name of the action. */
   readonly what: string;
   /** The subject: codes and names, no secrets. */
@@ -17,6 +19,7 @@ export interface AuditEntry {
 }
 
 export interface StoredAuditEntry extends AuditEntry {
+  readonly person: string | null;
   readonly entry: number;
   /** Number of occurrences; more than one for refusals of one kind within a minute. */
   readonly times: number;

@@ -63,7 +63,8 @@ export interface ResponseWriter {
 
 export interface ReadingLog {
   progress(key: DayKey): DayProgress | null;
-  begin(key: DayKey): ResponseWriter;
+  /** @param readAtMs the gateway's time when it answered, for a read of a day */
+  begin(key: DayKey, readAtMs?: number): ResponseWriter;
   /** Newest stored reading time of a sensor and kind, ms; null if none. Readings flagged time_in_future do not count. */
   newestTimeMs(sensor: string, kind: Kind): number | null;
 }

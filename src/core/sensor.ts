@@ -158,7 +158,7 @@ export interface Site {
   readonly sensors: readonly Sensor[];
   readonly machines?: readonly Machine[];
   readonly alarms?: readonly AlarmRule[];
-  /** Consecutive readings in zone C that raise the built-in warning; default 1. */
+  /** Consecutive readings in zone C that or D that raise the built-in warning; default 2. */
   readonly zoneReadings?: number;
 }
 

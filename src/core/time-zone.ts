@@ -68,6 +68,11 @@ function formattedMs(ms: number, zone: string): number {
   return date.getTime() + (((ms % 1000) + 1000) % 1000);
 }
 
+/** 2026-11-23 08:49:00 on a wall clock in the zone. */
+export function wallClockText(ms: number, zone: string): string {
+  return new Date(wallClockMs(ms, zone)).toISOString().slice(0, 19).replace("T", " ");
+}
+
 /** Offset of the zone from UTC at an instant, ms (east positive). */
 export function zoneOffsetMs(ms: number, zone: string): number {
   return wallClockMs(ms, zone) - ms;

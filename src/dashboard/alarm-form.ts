@@ -63,7 +63,7 @@ export class AlarmWordsForm {
       maxlength: NAME_MAX,
       autocomplete: "name",
       required: true,
-      value: nameKept(),
+      value: this.#api.person ?? nameKept(),
     });
     const note = h("input", { id: id("note"), maxlength: NOTE_MAX, required: word === "note" });
     const time = h(

@@ -204,6 +204,8 @@ export class Api {
   hasSession = false;
   /** False once the agent said that this page may only look. */
   mayChange = true;
+  /** Whom a proxy in front of the agent names. */
+  person: string | null = null;
 
   /** `onSignedOut` is called when the agent no longer accepts the session, `onSignedIn` whenever it does. */
   constructor(onSignedOut: () => void, onSignedIn: () => void) {
@@ -286,7 +288,7 @@ export class Api {
     body?: object,
     options: { readonly ifMatch?: string; readonly timeoutMs?: number } = {},
   ): Promise<{ readonly status: number; readonly body: T }> {
-    const response = await request(`/api/v1/${path}`, {
+    const response = await request(`api/v1/${path}`, {
       method,
       credentials: "same-origin",
       headers: {
@@ -303,7 +305,7 @@ export class Api {
   }
 
   async signOut(): Promise<void> {
-    await fetch("/sign-out", { method: "POST", credentials: "same-origin" });
+    await fetch("sign-out", { method: "POST", credentials: "same-origin" });
   }
 
   /** Every response says whether the page is signed in, and with which token. */
@@ -313,6 +315,8 @@ export class Api {
     if (headers.has("x-gateside-session")) this.hasSession = true;
     const role = headers.get("x-gateside-role");
     if (role !== null) this.mayChange = role === "all";
+    const person = headers.get("x-gateside-person");
+    if (person !== null) this.person = decodeURIComponent(person);
   }
 
   async #series<T extends ApiSeries>(path: string, unit: number, signal?: AbortSignal): Promise<T> {
@@ -329,7 +333,7 @@ export class Api {
       Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
     const limit = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await request(`/api/v1/${path}${search === "" ? "" : `?${search}`}`, {
+    const response = await request(`api/v1/${path}${search === "" ? "" : `?${search}`}`, {
       credentials: "same-origin",
       headers: { accept: "application/json" },
       signal: signal === undefined ? limit : either(signal, limit),

@@ -1,3 +1,4 @@
+import { csvField } from "../core/csv.ts";
 import type { ChartSpec } from "./chart-spec.ts";
 
 /** RFC 4180. Times are UTC; a missing value is an empty field. */
@@ -12,15 +13,10 @@ export function csvOf({ x, xLabel, zone, series, yLabel }: ChartSpec): string {
     ...columns.map(({ name }) => (yLabel === "" ? name : `${name}, ${yLabel}`)),
   ];
   const rows = x.map((at, i) => [
-    zone === null ? String(at) : new Date(Math.round(at * 1000)).toISOString(),
-    ...columns.map(({ values }) => String(values[i] ?? "")),
+    zone === null ? at : new Date(Math.round(at * 1000)).toISOString(),
+    ...columns.map(({ values }) => values[i]),
   ]);
-  return [head, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
-}
-
-/** Keeps a spreadsheet from reading a text as a formula. */
-function field(text: string): string {
-  const isFormula = /^[=+@\t\r]/.test(text) || (text.startsWith("-") && Number.isNaN(Number(text)));
-  const safe = isFormula ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return [head, ...rows]
+    .map((row) => `${row.map((field) => csvField(field)).join(",")}\r\n`)
+    .join("");
 }

@@ -163,13 +163,24 @@ function showLink(
   perS: number | null,
 ): void {
   const isHeld = link.isConnected && link.hostOnline === false;
-  const tone: Tone = link.isConnected ? (isHeld ? "warn" : "ok") : "bad";
+  const isRefused = link.isConnected && Boolean(link.refused);
+  const tone: Tone = link.isConnected ? (isHeld ? "warn" : isRefused ? "bad" : "ok") : "bad";
   const since = link.since === null ? "" : sinceNode(model, link.since);
   const { pending } = link;
   station.show(
     tone,
-    link.isConnected ? (isHeld ? "Primary host offline" : "Connected") : "Disconnected",
-    [host(link.url), since, link.isConnected ? "" : plural(pending)],
+    link.isConnected
+      ? isHeld
+        ? "Primary host offline"
+        : isRefused
+          ? "Refuses publishes"
+          : "Connected"
+      : "Disconnected",
+    [
+      host(link.url),
+      since,
+      isRefused ? (link.refused?.text ?? "") : link.isConnected ? "" : plural(pending),
+    ],
   );
   const state: FlowState = !model.isLive
     ? "unknown"

@@ -60,7 +60,7 @@ export class Live {
   #open(): void {
     this.#retryAt = Number.POSITIVE_INFINITY;
     this.#heardAt = performance.now();
-    const source = new EventSource("/api/v1/events");
+    const source = new EventSource("api/v1/events");
     this.#source = source;
     source.addEventListener("status", (event) => this.#onStatus(parse<Status>(event)));
     source.addEventListener("reading", (event) => {

@@ -56,7 +56,7 @@ function main(): void {
     () => {
       if (unsaved?.keep()) return;
       sessionStorage.setItem(RETURN_KEY, location.hash);
-      location.assign("/sign-in");
+      location.assign("sign-in");
     },
     () => unsaved?.signedIn(),
   );

@@ -8,6 +8,7 @@ interface Entry {
   readonly entry: number;
   readonly timeMs: number;
   readonly who: string;
+  readonly person: string | null;
   readonly address: string;
   readonly what: string;
   readonly detail: string;
@@ -45,7 +46,7 @@ export async function auditView(view: SetupView): Promise<void> {
 
 function item(
   { model }: SetupView,
-  { timeMs, who, address, what, detail, outcome, times, lastTimeMs }: Entry,
+  { timeMs, who, person, address, what, detail, outcome, times, lastTimeMs }: Entry,
 ): HTMLElement {
   const isDone = /^(2\d\d|applied|unchanged|done|accepted|queued|trial)$/.test(outcome);
   return h(
@@ -55,7 +56,7 @@ function item(
       "span",
       null,
       timeNode(model, timeMs, "full"),
-      ` ${who}${address === "" ? "" : ` from ${address}`}`,
+      ` ${person === null ? who : `${person} (${who})`}${address === "" ? "" : ` from ${address}`}`,
       times > 1 && `, ${times} times until `,
       times > 1 && timeNode(model, lastTimeMs, "full"),
     ),

@@ -95,14 +95,19 @@ function go(subject: string, notice: string): void {
   else location.hash = hash;
 }
 
+const SETUP_OFF = "set-up is off: set SETUP_ENABLED=true and restart the agent";
+
 async function open(
   parts: Omit<SetupView, "about" | "schemas">,
   subject: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { api, place } = parts;
+  const { api, model, place } = parts;
   replace(place, h("p", { class: "hint" }, "Reading …"));
   try {
+    // Asked only where it is there: the browser reports every refusal in its console.
+    const { setup } = model.status ?? (await api.status());
+    if (setup !== true) throw new Error(SETUP_OFF);
     const [about, schemas] = await Promise.all([
       api.send<SetupAbout>("GET", "setup"),
       api.send<SetupView["schemas"]>("GET", "setup/schemas"),
@@ -146,7 +151,7 @@ function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
 
 /** Styles of these pages only. */
 function styles(): Promise<void> {
-  const href = "/setup.css";
+  const href = "setup.css";
   if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
   return new Promise((resolve) => {
     const link = h("link", {

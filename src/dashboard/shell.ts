@@ -178,9 +178,9 @@ function themeSwitch(theme: Theme): HTMLElement {
 
 async function leave(api: Api): Promise<void> {
   await api.signOut();
-  location.assign("/");
+  location.assign("./");
 }
 
 function brandMark(): HTMLElement {
-  return h("img", { src: "/favicon.svg", alt: "", width: 26, height: 26 });
+  return h("img", { src: "favicon.svg", alt: "", width: 26, height: 26 });
 }

@@ -11,7 +11,7 @@ export class Unsaved {
       "p",
       { class: "banner notice", role: "alert", hidden: true },
       "You are signed out. Your entries are kept while this page is open: ",
-      h("a", { href: "/sign-in", target: "_blank" }, "sign in in another tab"),
+      h("a", { href: "sign-in", target: "_blank" }, "sign in in another tab"),
       ", then continue here.",
     );
     content.before(this.#notice);

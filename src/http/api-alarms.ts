@@ -1,11 +1,11 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ALARM_WORDS, type AlarmWord } from "../core/alarm/shown.ts";
 import type { AlarmDesk } from "../core/alarm/view.ts";
 import { INSTANT, instantMs, integer, objectOf, type Schema, SENSOR, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 
-const BY = text(64, "Name of the person; `http` by default.");
+const BY = text(64, "Name of the person; by default the one in HTTP_USER_HEADER, else `http`.");
 const NOTE = text(500, "Note for the log and for others.");
 export const ALARMS_QUERY = objectOf({
   history: { ...integer(0, 1000, 100), description: "Maximum number of events in the history." },
@@ -78,9 +78,7 @@ export function registerAlarmsApi(
       `/api/v1/alarms/:id/${word}`,
       { schema: { params: ALARM_ID, body: { ...WORD_BODIES[word], type: ["object", "null"] } } },
       (request, reply) =>
-        alarms === null
-          ? off(reply)
-          : change(alarms, gatewayNow(), request.params.id, word, request.body ?? {}, reply),
+        alarms === null ? off(reply) : change(alarms, gatewayNow(), request, word, reply),
     );
   }
   app.get<{ Querystring: { sensor?: string } }>(
@@ -96,7 +94,11 @@ export function registerAlarmsApi(
     { schema: { params: BASELINE, body: { ...RELEARN_BODY, type: ["object", "null"] } } },
     async (request, reply) => {
       if (alarms === null) return off(reply);
-      const done = await alarms.relearn(request.params, request.body?.by ?? "http", "http");
+      const done = await alarms.relearn(
+        request.params,
+        request.body?.by ?? nameOf(request),
+        "http",
+      );
       return done.ok ? reply.send(done) : reply.code(404).send(problem(404, done.detail));
     },
   );
@@ -105,12 +107,12 @@ export function registerAlarmsApi(
 async function change(
   alarms: AlarmDesk,
   nowMs: number,
-  id: string,
+  request: FastifyRequest<{ Params: { id: string }; Body: WordBody | null }>,
   word: AlarmWord,
-  body: WordBody,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { by = "http", note = null, minutes, until } = body;
+  const { id } = request.params;
+  const { by = nameOf(request), note = null, minutes, until } = request.body ?? {};
   const untilMs =
     minutes === undefined
       ? until === undefined
@@ -122,6 +124,9 @@ async function change(
   const status = STATUSES[outcome.reason];
   return reply.code(status).send(problem(status, outcome.detail));
 }
+
+/** Whom a trusted proxy names. */
+const nameOf = ({ person }: Pick<FastifyRequest, "person">): string => person ?? "http";
 
 function off(reply: FastifyReply): FastifyReply {
   return reply.code(501).send(problem(501, "alarms are off: ALARMS_ENABLED is false"));

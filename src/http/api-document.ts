@@ -317,8 +317,6 @@ export function apiOperations(version: string): object {
       contact: { name: "The operator of this box" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    // The document is served by the agent that it describes.
-    servers: [{ url: "/", description: "This agent." }],
     security: [{ bearer: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,

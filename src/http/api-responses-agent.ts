@@ -29,6 +29,12 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       sensors: list(ref("SensorState")),
       delivered: { ...INTEGER, description: "Total of all links." },
       clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
+      notifications: {
+        ...list(
+          object({ name: oneOf(["webhook", "email", "heartbeat"]), lastError: orNull(TEXT) }),
+        ),
+        description: "Destinations of messages to people, each with why the last one failed.",
+      },
       daysSetAside: list(
         object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
       ),
@@ -111,6 +117,16 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         ...list(object({ url: TEXT, lastError: orNull(TEXT) })),
         description:
           "The broker's addresses in the order they are tried, each with why the last attempt failed.",
+      },
+      refused: {
+        ...orNull(
+          object({
+            topics: INTEGER,
+            examples: list(object({ topic: TEXT, reason: TEXT })),
+            text: { ...TEXT, description: "Which topics, by whom, and what to change." },
+          }),
+        ),
+        description: "Publishes that the broker refuses although the session lives.",
       },
       uplink: TEXT,
       pending: { ...INTEGER, description: "Readings waiting for this link, without waveforms." },

@@ -38,7 +38,10 @@ export function registerApi(
       setup: parts.setup !== null,
     };
   };
-  app.get(`${API}/openapi.json`, (_request, reply) => reply.send(document));
+  app.get(`${API}/openapi.json`, ({ base }, reply) =>
+    // Served by the agent that it describes.
+    reply.send({ ...document, servers: [{ url: base, description: "This agent." }] }),
+  );
   const large = (path: string, make: () => unknown) =>
     app.get(`${API}/${path}`, async (request, reply) => {
       const text = await responses.compute(path, isGone(request), () => JSON.stringify(make()));

@@ -40,7 +40,8 @@ export function registerAudit(
         audit.add({
           timeMs: clock.now(),
           who: whoOf(request),
-          address: request.raw.socket.remoteAddress ?? "",
+          person: request.person,
+          address: request.clientAddress,
           what: `${request.method} ${what}`,
           detail: request.auditDetail,
           outcome,

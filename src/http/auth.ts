@@ -169,13 +169,16 @@ export function sessionCookie(header: string | undefined): string | null {
 }
 
 /**
- * We end a session that was not used for a day; the cookie only has to outlive one that is in use, such as a wall
- * display's.
+ * We end a session that is no longer used; the cookie only has to outlive one that is, such as a wall display's.
+ * Browsers keep none for longer.
  */
-const COOKIE_LIFE_S = 30 * 86_400;
+const COOKIE_LIFE_S = 400 * 86_400;
 
 /** HttpOnly: scripts cannot read it. Strict: no other site's link or form sends it. */
-export function sessionSetCookie(key: string | null, isSecure: boolean): string {
+export function sessionSetCookie(
+  key: string | null,
+  { path, isSecure }: { readonly path: string; readonly isSecure: boolean },
+): string {
   const life = key === null ? 0 : COOKIE_LIFE_S;
-  return `${SESSION_COOKIE}=${key ?? ""}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
+  return `${SESSION_COOKIE}=${key ?? ""}; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
 }

@@ -9,16 +9,13 @@ import {
   TokenCheck,
 } from "./auth.ts";
 import { isRefusedToViewers } from "./change.ts";
-import {
-  hostName,
-  isHostAllowed,
-  isLoopbackHost,
-  isNavigation,
-  isSameOrigin,
-} from "./host-check.ts";
+import { Clients } from "./client.ts";
+import { hostName, isLoopbackHost, isNavigation } from "./host-check.ts";
+import type { OwnAddresses, Scheme } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { SIGN_IN_CSS, signInPage } from "./sign-in-page.ts";
+import { ViewSessions } from "./view-sessions.ts";
 
 /** Scripts, styles and pictures only from this server; nothing inline, nothing framed. No exceptions. */
 const CONTENT_SECURITY_POLICY = [
@@ -45,7 +42,7 @@ const SECURITY_HEADERS = {
 };
 
 /** Reachable without a token: the health probe, the sign-in, and the query service, whose token is in the body. */
-const OPEN_PATHS = new Set(["/healthz", "/sign-in", "/sign-in.css", "/sign-out"]);
+const OPEN_PATHS = new Set(["/healthz", "/sign-in", "/sign-in.css", "/favicon.svg", "/sign-out"]);
 const QUERY_SERVICE = "/ApiWeb.svc/";
 
 declare module "fastify" {
@@ -57,21 +54,51 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Null until the client is known. */
     role: Role | null;
+    /** Path of our pages in the browser's address, with a slash at each end. */
+    base: string;
+    /** Empty for the local socket. */
+    clientAddress: string;
+    /** Whom a trusted proxy names; that signs nobody in. */
+    person: string | null;
   }
 }
 
+const HOST_REFUSED =
+  "use an address of this machine, such as localhost or 127.0.0.1; HTTP_PUBLIC_URL adds others";
+const ORIGIN_REFUSED =
+  "requests from other origins are refused; an address of a proxy belongs into HTTP_PUBLIC_URL";
+/** HTTP_SESSION_DAYS. */
+const SESSION_DAYS = 30;
 const VIEW_REFUSED = "HTTP_VIEW_TOKEN is read-only; sign in with HTTP_TOKEN to make changes";
 
 /** Access control: host names, origins, token, dashboard sessions; and the headers of every response. */
 export function registerGuard(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "clock" | "logger">,
+  parts: Pick<HttpParts, "clock" | "logger" | "sessions">,
   options: HttpOptions,
+  addresses: OwnAddresses,
 ): void {
-  const token = new TokenCheck(options.token, options.viewToken ?? null);
+  const { clock, logger } = parts;
+  const viewToken = options.viewToken ?? null;
+  const token = new TokenCheck(options.token, viewToken);
+  const clients = new Clients({
+    trustedProxies: options.trustedProxies ?? [],
+    userHeader: options.userHeader ?? null,
+  });
   app.decorateRequest("role", null);
+  app.decorateRequest("base", "/");
+  app.decorateRequest("clientAddress", "");
+  app.decorateRequest("person", null);
   app.decorate("isTokenRequired", token.isRequired);
-  const sessions = new Sessions(parts.clock);
+  // A proxy may rewrite `Host` to a loopback address.
+  const isDirect = (options.publicUrls ?? []).length === 0;
+  const sessions = new Sessions(clock);
+  const viewSessions = new ViewSessions(
+    { store: parts.sessions ?? null, clock, logger },
+    viewToken,
+    options.sessionDays ?? SESSION_DAYS,
+  );
+  app.addHook("onClose", () => viewSessions.save());
   const failures = new FailureLimit(parts.clock);
 
   app.decorate("isWelcome", (request: FastifyRequest): boolean => {
@@ -79,7 +106,7 @@ export function registerGuard(
     const bearer = bearerToken(request.headers.authorization);
     return (
       !token.isRequired ||
-      (session !== null && sessions.isOpen(session)) ||
+      (session !== null && (sessions.isOpen(session) || viewSessions.isOpen(session))) ||
       (bearer !== null && token.roleOf(bearer) !== null)
     );
   });
@@ -87,19 +114,23 @@ export function registerGuard(
   // On the raw response, so that streams and early errors carry them too.
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(SECURITY_HEADERS);
-    if (isTrustworthy(request)) reply.header("cross-origin-opener-policy", "same-origin");
+    const scheme = schemeOf(request);
+    // Over plain http, except on loopback, browsers ignore it, and each page would say so in the console.
+    if (scheme === "https" || (isDirect && isLoopbackHost(hostName(request.headers.host) ?? "")))
+      reply.header("cross-origin-opener-policy", "same-origin");
     const isAsking = request.method === "GET" || request.method === "HEAD";
-    if (!isHostAllowed(options.host, request.headers.host)) {
-      return void reply
-        .code(403)
-        .send(problem(403, "use the host name localhost or 127.0.0.1 for this address"));
-    }
-    if (
-      !isSameOrigin(request.headers, schemeOf(request)) &&
-      !(isAsking && isNavigation(request.headers))
-    ) {
-      return void reply.code(403).send(problem(403, "requests from other origins are refused"));
-    }
+    if (!addresses.isHost(request.headers.host))
+      return void reply.code(403).send(problem(403, HOST_REFUSED));
+    const isOwn = addresses.isSameOrigin(request.headers, scheme);
+    if (!isOwn && !(isAsking && isNavigation(request.headers)))
+      return void reply.code(403).send(problem(403, ORIGIN_REFUSED));
+    request.clientAddress = clients.addressOf(request);
+    request.person = clients.personOf(request);
+    const path = request.originalUrl.split("?", 1)[0] ?? "";
+    request.base = addresses.baseIn(path) ?? addresses.baseOf(request.headers, scheme);
+    // Addresses inside our pages are relative: without the slash they would lead beside us.
+    if (isAsking && `${path}/` === request.base)
+      return void reply.redirect(request.base + request.originalUrl.slice(path.length), 308);
     done();
   });
 
@@ -113,12 +144,15 @@ export function registerGuard(
     const allow = (role: Role): void => {
       request.role = role;
       reply.header("x-gateside-role", role);
+      if (request.person !== null)
+        reply.header("x-gateside-person", encodeURIComponent(request.person));
       if (role === "view" && isRefusedToViewers(request.method, path))
         return void reply.code(403).send(problem(403, VIEW_REFUSED));
       done();
     };
     const session = sessionCookie(request.headers.cookie);
-    const sessionRole = session === null ? null : sessions.use(session);
+    const sessionRole =
+      session === null ? null : viewSessions.use(session) ? "view" : sessions.use(session);
     if (sessionRole !== null) {
       // The page cannot see the cookie; this tells it that it can sign out.
       reply.header("x-gateside-session", "open");
@@ -128,9 +162,9 @@ export function registerGuard(
     if (bearer !== null) {
       const role = token.roleOf(bearer);
       if (role !== null) return allow(role);
-      const waitS = failures.retryAfterS(request.ip);
+      const waitS = failures.retryAfterS(sourceOf(request));
       if (waitS > 0) return void tooMany(reply, waitS);
-      failures.failed(request.ip, bearer);
+      failures.failed(sourceOf(request), bearer);
     }
     return void refuse(request, reply, path, bearer !== null);
   });
@@ -154,7 +188,7 @@ export function registerGuard(
       const given = tokenOf(request.body);
       const role = token.roleOf(given);
       if (role === null) {
-        const waitS = failures.retryAfterS(request.ip);
+        const waitS = failures.retryAfterS(sourceOf(request));
         if (waitS > 0) {
           if (!isForm) return tooMany(reply, waitS);
           return reply
@@ -163,8 +197,11 @@ export function registerGuard(
             .type(HTML)
             .send(signInPage(`Too many wrong tokens. Try again in ${waitS} s.`));
         }
-        failures.failed(request.ip, given);
-        parts.logger.warn({ address: request.ip }, "sign-in with a wrong token");
+        failures.failed(sourceOf(request), given);
+        parts.logger.warn(
+          { address: request.clientAddress, person: request.person },
+          "sign-in with a wrong token",
+        );
         if (!isForm) return reply.code(401).send(problem(401, "wrong token"));
         return reply
           .code(401)
@@ -172,30 +209,45 @@ export function registerGuard(
           .type(HTML)
           .send(signInPage("The token is wrong."));
       }
-      const isSecure = schemeOf(request) === "https";
-      reply.header("set-cookie", sessionSetCookie(sessions.open(role), isSecure));
-      return isForm ? reply.code(303).header("location", "/").send() : reply.code(204).send();
+      const key = role === "view" ? viewSessions.open() : sessions.open(role);
+      reply.header("set-cookie", sessionSetCookie(key, cookieScope(request)));
+      return isForm ? reply.redirect(request.base, 303) : reply.code(204).send();
     };
     scope.post("/sign-in", signIn);
     // The form on the dashboard's own address posts there: only so does the browser keep the view that a link names.
     scope.post("/", signIn);
     scope.post("/sign-out", (request, reply) => {
       const session = sessionCookie(request.headers.cookie);
-      if (session !== null) sessions.close(session);
-      return reply.header("set-cookie", sessionSetCookie(null, false)).code(204).send();
+      if (session !== null) {
+        sessions.close(session);
+        viewSessions.close(session);
+      }
+      return reply
+        .header("set-cookie", sessionSetCookie(null, cookieScope(request)))
+        .code(204)
+        .send();
     });
     done();
   });
 }
 
-/** Over plain http, except on loopback, browsers ignore that header, and each page would say so in the console. */
-function isTrustworthy(request: FastifyRequest): boolean {
-  const name = hostName(request.headers.host);
-  return schemeOf(request) === "https" || (name !== null && isLoopbackHost(name));
+/** For the limit of wrong tokens: people behind one proxy, or behind one router, are different if it says so. */
+function sourceOf({ clientAddress, person }: FastifyRequest): string {
+  return person === null ? clientAddress : `${clientAddress} ${person}`;
+}
+
+function cookieScope(request: FastifyRequest): {
+  readonly path: string;
+  readonly isSecure: boolean;
+} {
+  // A proxy may end TLS without saying so; the Origin was found to be ours.
+  const isSecure =
+    schemeOf(request) === "https" || request.headers.origin?.startsWith("https:") === true;
+  return { path: request.base, isSecure };
 }
 
 /** What the browser's address begins with. A proxy may end TLS; no page can make a browser send that header elsewhere. */
-function schemeOf({ protocol, headers }: FastifyRequest): "http" | "https" {
+function schemeOf({ protocol, headers }: FastifyRequest): Scheme {
   return protocol === "https" || headers["x-forwarded-proto"] === "https" ? "https" : "http";
 }
 

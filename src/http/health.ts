@@ -41,14 +41,18 @@ function readiness(status: AgentStatus): {
   };
 }
 
-/** Whether all of these sessions are up, and what is wrong with each of the others. */
+/** Whether all of these sessions are up and nothing is refused there, and what is wrong with each of the others. */
 function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readiness {
-  const down = links.filter((link) => !link.isConnected || link.hostOnline === false);
-  const lack = down.map((link) =>
-    link.isConnected
-      ? `${linkTitle(link, all)}: primary host is offline`
-      : `${linkTitle(link, all)}: ${link.lastError ?? "not connected"}`,
+  const down = links.filter(
+    (link) => !link.isConnected || link.hostOnline === false || link.refused,
   );
+  const lack = down.map((link) => {
+    const title = linkTitle(link, all);
+    if (!link.isConnected) return `${title}: ${link.lastError ?? "not connected"}`;
+    return link.hostOnline === false
+      ? `${title}: primary host is offline`
+      : `${title}: ${link.refused?.text}`;
+  });
   return {
     ok: links.length > 0 && down.length === 0,
     detail: down.length === 0 ? "connected" : lack.join("; "),

@@ -14,6 +14,7 @@ import type {
   StatusSource,
   WaveformFiles,
 } from "../core/query/ports.ts";
+import type { SessionStore } from "../core/session-store.ts";
 import type { SetupDesk } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
@@ -42,6 +43,8 @@ export interface HttpParts {
   readonly setup: SetupDesk | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: AlarmDesk | null;
+  /** Where sessions outlive the process; null or absent: they end with it. */
+  readonly sessions?: SessionStore | null;
   /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
   /** Null while ALARMS_ENABLED is false. */
@@ -66,6 +69,16 @@ export interface HttpOptions {
   readonly token: string | null;
   /** May read and change nothing; absent or null: there is none. */
   readonly viewToken?: string | null;
+  /** HTTP_PUBLIC_URL: further addresses at which people open the agent, their paths ending with a slash; absent = none. */
+  readonly publicUrls?: readonly string[];
+  /** This computer's name, which may change; absent = it has none. */
+  readonly ownName?: () => string;
+  /** HTTP_TRUSTED_PROXY: addresses and networks whose X-Forwarded-For and user header count; absent = none. */
+  readonly trustedProxies?: readonly string[];
+  /** HTTP_USER_HEADER; absent or null: nobody is named. */
+  readonly userHeader?: string | null;
+  /** HTTP_SESSION_DAYS: absent = 30. */
+  readonly sessionDays?: number;
   /** With them the port accepts only TLS; the socket stays plain. */
   readonly tls?: TlsFiles | null;
   readonly version: string;

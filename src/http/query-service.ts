@@ -166,7 +166,7 @@ export function registerQueryService(
         return refuse(reply, 413, isObject, "Request body is too large");
       // Closed before everything was written: the client left.
       const isGone = () => reply.raw.destroyed && !reply.raw.writableFinished;
-      const outcome = await respond(key, text, request.ip, isGone);
+      const outcome = await respond(key, text, request.clientAddress, isGone);
       if (outcome === null) return refuse(reply, 400, isObject, "the body must be a JSON object");
       return isFault(outcome) ? sendFault(reply, isObject, outcome) : sendResponse(reply, outcome);
     });

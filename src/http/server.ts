@@ -1,4 +1,8 @@
-import { createServer as createPlainServer, type RequestListener } from "node:http";
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type RequestListener,
+} from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import {
@@ -19,6 +23,7 @@ import { validateLazily } from "./lazy-validators.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
+import { OwnAddresses } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem, refusalOf } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
@@ -161,6 +166,11 @@ export function createApp(
   options: HttpOptions,
   tls: TlsPort | null = null,
 ): FastifyInstance {
+  const addresses = new OwnAddresses(
+    options.host,
+    options.publicUrls ?? [],
+    options.ownName ?? (() => ""),
+  );
   const app = fastify({
     serverFactory(handler) {
       const server = tls?.create(handler) ?? createPlainServer(SERVER_LIMITS, handler);
@@ -168,6 +178,8 @@ export function createApp(
       return server;
     },
     bodyLimit: BODY_BYTES_MAX,
+    // A proxy may leave the path of HTTP_PUBLIC_URL in front of ours.
+    rewriteUrl: (request: IncomingMessage) => addresses.withoutBase(request.url ?? "/"),
     routerOptions: {
       maxParamLength: PARAM_LENGTH_MAX,
       caseSensitive: true,
@@ -192,7 +204,7 @@ export function createApp(
     });
     done();
   });
-  registerGuard(app, parts, options);
+  registerGuard(app, parts, options, addresses);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = statusOf(error);
     if (status >= 500) {

@@ -7,7 +7,8 @@ export function signInPage(message: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Gateside – sign in</title>
-<link rel="stylesheet" href="/sign-in.css">
+<link rel="icon" href="favicon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="sign-in.css">
 </head>
 <body>
 <main>

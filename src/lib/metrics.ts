@@ -77,7 +77,9 @@ export function createMetrics() {
     ),
     alarmsActive: gauge("alarms_active", "Active alarms that are not shelved, by severity.", [
       "severity",
+      "acknowledged",
     ]),
+    findingsActive: gauge("findings_active", "Standing findings, by stage.", ["stage"]),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
     diskWrittenBytes: counter("store_written_bytes_total", "Bytes that the store wrote to disk."),
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),

@@ -27,6 +27,8 @@ export interface MqttLinkOptions {
   readonly uplink?: string;
   /** MQTT_INFLIGHT: QoS 1 publishes in flight at once. */
   readonly inflight: number;
+  /** Most publishes per second, of all users of the link together; absent or 0 = no limit. */
+  readonly publishesPerS?: number;
   /** MQTT_REQUIRE_SUBSCRIBER: PUBACK 0x10 is a refusal. */
   readonly requireSubscriber?: boolean;
   /** How PUBLISH packets are written; by default `PUBLISH_PATH`. */

@@ -3,12 +3,14 @@ import { type LinkHooks, REMAINING_LENGTH_MAX, type SessionLink, type Will } fro
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
 import type { Done } from "./publishes.ts";
+import { RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { SessionHistory } from "./session-history.ts";
@@ -39,7 +41,10 @@ export class MqttLink implements SessionLink {
   readonly #parts: MqttLinkParts;
   readonly #addresses: Addresses;
   readonly #history: SessionHistory;
+  readonly #refusals: RefusedTopics;
   readonly #retain: RetainSupport;
+  /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
+  readonly #pace: TokenBucket;
   readonly #readyListeners = new Set<() => void>();
   #current: MqttSession | null = null;
   /** The CONNACK and `onConnected` are done. */
@@ -55,7 +60,9 @@ export class MqttLink implements SessionLink {
     this.#options = options;
     this.#addresses = new Addresses(options.urls);
     this.#history = new SessionHistory(options, parts.clock);
+    this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#retain = new RetainSupport(parts.clock);
+    this.#pace = new TokenBucket(parts.clock, options.publishesPerS ?? 0);
   }
 
   get isConnected(): boolean {
@@ -67,9 +74,13 @@ export class MqttLink implements SessionLink {
   get inflightMax(): number {
     return this.#current?.inflightMax ?? this.#options.inflight;
   }
-  /** QoS 1 publishes awaiting their acknowledgement. */
-  get inflight(): number {
-    return this.#current?.inflight ?? 0;
+  /** A publish would be sent at once: the window and the platform's limit per second have room. */
+  get hasRoom(): boolean {
+    return this.#current?.hasRoom ?? false;
+  }
+  /** Until the limit per second lets the next publish through, ms; 0 if it does now. */
+  get paceWaitMs(): number {
+    return this.#pace.waitMs;
   }
   get state(): LinkState {
     return {
@@ -78,6 +89,7 @@ export class MqttLink implements SessionLink {
       url: this.#addresses.current.shown,
       since: this.#since,
       lastError: this.#lastError,
+      refused: this.#refusals.state(this.#addresses.current.shown),
       retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
       addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),
     };
@@ -132,6 +144,8 @@ export class MqttLink implements SessionLink {
     if (message.qos === 1 && !session.isQos1Available) {
       return done({ result: "refused", code: QOS_NOT_SUPPORTED });
     }
+    const heldCode = this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic);
+    if (heldCode !== null) return done({ result: "refused", code: heldCode });
     const bytes = publishPacketBytes(message, this.#options.version);
     const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
     const limitBytes = Math.min(announced, this.#history.packetBytesMax);
@@ -193,7 +207,12 @@ export class MqttLink implements SessionLink {
     const { clock, hooks, metrics, logger } = this.#parts;
     const isolate = this.#history.shouldIsolate;
     const retain = mode === "retained" || mode === "confirm";
-    const session = new MqttSession(this.#options, address.url, { isolate, retain });
+    const session = new MqttSession(this.#options, address.url, {
+      isolate,
+      retain,
+      pace: this.#pace,
+      refusals: this.#refusals,
+    });
     const abort = () => session.abort("stopped");
     signal.addEventListener("abort", abort, { once: true });
     this.#current = session;
@@ -221,6 +240,7 @@ export class MqttLink implements SessionLink {
       this.#since = clock.now();
       metrics?.linkConnected.set({ link: this.#options.name }, 0);
     }
+    if (end.culprit) this.#refusals.endedSession(end.culprit.topic, end.culprit.code);
     if (!signal.aborted && !this.#isClosing) {
       const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
       const failure = this.#history.judge(end, livedMs, isolate);

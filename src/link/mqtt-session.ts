@@ -1,6 +1,7 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
+import type { TokenBucket } from "../lib/token-bucket.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { InboundGuard } from "./inbound-guard.ts";
 import {
@@ -20,6 +21,7 @@ import {
 import { PingQueue } from "./ping-queue.ts";
 import { type PublishPath, publishPath } from "./publish-path.ts";
 import { type Done, Publishes } from "./publishes.ts";
+import type { RefusedTopics } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
 
 export interface SessionTraits {
@@ -27,6 +29,9 @@ export interface SessionTraits {
   readonly isolate: boolean;
   /** False: the broker is known to refuse retained messages. */
   readonly retain: boolean;
+  /** Publishes per second that the platform accepts; absent: as many as there are. */
+  readonly pace?: TokenBucket;
+  readonly refusals?: RefusedTopics;
 }
 
 export interface SessionEvents {
@@ -80,6 +85,8 @@ export class MqttSession implements WatchedSession {
     this.#publishes = new Publishes({
       requireSubscriber: options.requireSubscriber === true,
       inflightMax: () => this.inflightMax,
+      pace: traits.pace ?? null,
+      refusals: traits.refusals ?? null,
       tick: () => this.#watch.tick,
       transmit: (message, bytes, onLeft) => this.#transmit(message, bytes, onLeft),
     });
@@ -100,6 +107,9 @@ export class MqttSession implements WatchedSession {
   /** QoS 1 publishes sent or waiting, not yet answered. */
   get inflight(): number {
     return this.#publishes.inflight;
+  }
+  get hasRoom(): boolean {
+    return this.isOpen && this.#publishes.hasRoom;
   }
   get inflightMax(): number {
     if (this.#traits.isolate && this.#acks < ISOLATION_ACKS) return 1;
@@ -344,6 +354,7 @@ export class MqttSession implements WatchedSession {
         this.#connectSent && this.#connack === null && this.#code === null && !this.#isLocalEnd,
       code: this.#code,
       brokeWithInflight: publishes.brokeWithInflight,
+      culprit: publishes.culprit,
       byPeer,
       largestInflight: publishes.largestInflight,
       largestUnproven,

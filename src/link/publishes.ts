@@ -3,22 +3,35 @@
  * once: by its PUBACK, or lost when the session ends.
  */
 import type { Message, PublishOutcome } from "../core/message.ts";
+import type { TokenBucket } from "../lib/token-bucket.ts";
+import type { RefusedTopics } from "./refusals.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
 interface Pending {
+  readonly topic: string;
   readonly done: Done;
   readonly bytes: number;
   /** Watch tick in which it was sent. */
   readonly tick: number;
 }
 
+/** A publish that the broker refused. */
+export interface Refusal {
+  readonly topic: string;
+  readonly code: number;
+}
+
 export interface PublishesParts {
   readonly requireSubscriber: boolean;
   /** QoS 1 publishes that may be in flight now. */
   readonly inflightMax: () => number;
+  /** Publishes per second, QoS 0 included; null = as many as there are. */
+  readonly pace: TokenBucket | null;
   /** Of the watch. */
   readonly tick: () => number;
+  /** Told of every refused topic, and of accepted ones while any is refused. */
+  readonly refusals: RefusedTopics | null;
   /** Writes a PUBLISH and returns its packet identifier (0 for QoS 0). `onLeft`: called for QoS 0 once the kernel has it. */
   readonly transmit: (message: Message, bytes: number, onLeft: (() => void) | null) => number;
 }
@@ -47,6 +60,10 @@ export class Publishes {
   /** QoS 0 publishes that the kernel does not have yet. */
   readonly #leaving = new Set<Pending>();
   readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
+  /** The newest acknowledgement, if it was a refusal. */
+  #lastRefusal: Refusal | null = null;
+  /** Releases what waits for the pace; an acknowledgement releases what waits for the window. */
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(parts: PublishesParts) {
     this.#parts = parts;
@@ -60,6 +77,12 @@ export class Publishes {
   get isBusy(): boolean {
     return this.#pending.size > 0 || this.#leaving.size > 0;
   }
+  /** A publish would be sent at once. */
+  get hasRoom(): boolean {
+    return (
+      this.#waiting.length === 0 && this.#pending.size < this.#parts.inflightMax() && this.#isPaced
+    );
+  }
   get oldestTick(): number | null {
     for (const { tick } of this.#pending.values()) return tick;
     return null;
@@ -69,15 +92,45 @@ export class Publishes {
     return this.#pending.has(id);
   }
 
-  /** Sends now, or once the window has room; `done` is called exactly once. */
+  /** Sends now, or once window and pace have room, in the order of the calls; `done` is called exactly once. */
   send(message: Message, bytes: number, done: Done): void {
-    const { inflightMax, tick, transmit } = this.#parts;
-    if (message.qos === 1 && this.#pending.size >= inflightMax()) {
-      if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
-      this.#waiting.push({ message, bytes, done });
+    if (this.#waiting.length === 0 && this.#maySend(message)) {
+      this.#transmit(message, bytes, done);
       return;
     }
-    const pending: Pending = { done, bytes, tick: tick() };
+    if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
+    this.#waiting.push({ message, bytes, done });
+    this.#release();
+  }
+
+  get #isPaced(): boolean {
+    return this.#parts.pace?.hasToken ?? true;
+  }
+
+  #maySend({ qos }: Message): boolean {
+    return this.#isPaced && (qos === 0 || this.#pending.size < this.#parts.inflightMax());
+  }
+
+  #release(): void {
+    for (
+      let next = this.#waiting[0];
+      next && this.#maySend(next.message);
+      next = this.#waiting[0]
+    ) {
+      this.#waiting.shift();
+      this.#transmit(next.message, next.bytes, next.done);
+    }
+    if (this.#waiting.length === 0 || this.#timer !== null || this.#isPaced) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#release();
+    }, this.#parts.pace?.waitMs ?? 0);
+  }
+
+  #transmit(message: Message, bytes: number, done: Done): void {
+    const { pace, tick, transmit } = this.#parts;
+    pace?.take(1);
+    const pending: Pending = { topic: message.topic, done, bytes, tick: tick() };
     try {
       if (message.qos === 1) this.#pending.set(transmit(message, bytes, null), pending);
       else {
@@ -102,11 +155,13 @@ export class Publishes {
     onCounted();
     const isRefused =
       reason >= REFUSED_UNSPECIFIED || (reason === NO_SUBSCRIBER && this.#parts.requireSubscriber);
+    const isByBroker = isRefused && reason !== NO_SUBSCRIBER;
+    this.#lastRefusal = isByBroker ? { topic: pending.topic, code: reason } : null;
+    const { refusals } = this.#parts;
+    if (isByBroker) refusals?.refused(pending.topic, reason);
+    else if (refusals?.isEmpty === false) refusals.accepted(pending.topic);
     pending.done(isRefused ? { result: "refused", code: reason } : { result: "delivered" });
-    while (this.#waiting.length > 0 && this.#pending.size < this.#parts.inflightMax()) {
-      const next = this.#waiting.shift();
-      if (next) this.send(next.message, next.bytes, next.done);
-    }
+    this.#release();
   }
 
   /** Forgets what was sent. Returns how to end it, once the connection is closed. */
@@ -114,8 +169,11 @@ export class Publishes {
     readonly brokeWithInflight: boolean;
     /** Bytes of the largest QoS 1 packet that was in flight. */
     readonly largestInflight: number;
+    /** The refused publish that the broker ended the session for; null if none is known. */
+    readonly culprit: Refusal | null;
     readonly end: () => void;
   } {
+    if (this.#timer !== null) clearTimeout(this.#timer);
     const unacknowledged = [...this.#pending.values()];
     const unsent = [...this.#leaving];
     this.#pending.clear();
@@ -124,6 +182,7 @@ export class Publishes {
     const isCulprit = brokeWithInflight && isIsolated && unacknowledged.length === 1;
     return {
       brokeWithInflight,
+      culprit: byPeer && code === null ? this.#lastRefusal : null,
       largestInflight: unacknowledged.reduce((max, { bytes }) => Math.max(max, bytes), 0),
       end: () => {
         for (const { done, bytes } of unacknowledged)

@@ -1,4 +1,5 @@
 import type { LinkFailure } from "./link-errors.ts";
+import type { Refusal } from "./publishes.ts";
 
 /** How a session, or the attempt to open one, ended. */
 export interface SessionEnd {
@@ -13,6 +14,8 @@ export interface SessionEnd {
   readonly code: number | null;
   /** The other side ended it while QoS 1 publishes were in flight. */
   readonly brokeWithInflight: boolean;
+  /** The refused publish that it ended for, as far as can be told. */
+  readonly culprit?: Refusal | null;
   readonly byPeer: boolean;
   /** Bytes of the largest QoS 1 packet that was in flight. */
   readonly largestInflight: number;

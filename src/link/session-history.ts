@@ -1,4 +1,5 @@
 import type { Clock } from "../core/ports.ts";
+import { reasonName } from "../core/reason-names.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { inUplinkWords, type LinkFailure, takenOver } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
@@ -62,18 +63,28 @@ export class SessionHistory {
 
   /** Records the end; returns what to report. `livedMs` is null if no session was established. */
   judge(end: SessionEnd, livedMs: number | null, wasIsolated: boolean): LinkFailure | null {
+    const culprit = end.culprit ?? null;
     if (livedMs !== null) {
-      const isShort = livedMs < STABLE_SESSION_MS && end.byPeer;
+      // A topic that is held back from now on is the cause, not another client.
+      const isShort = livedMs < STABLE_SESSION_MS && end.byPeer && culprit === null;
       this.#shortSessions = isShort ? this.#shortSessions + 1 : 0;
     }
     if (wasIsolated && end.acks >= ISOLATION_ACKS) this.#brokenSessions = 1;
-    if (end.brokeWithInflight && !CODES_NOT_ABOUT_A_MESSAGE.has(end.code ?? 0))
+    if (culprit !== null) this.#brokenSessions = 0;
+    else if (end.brokeWithInflight && !CODES_NOT_ABOUT_A_MESSAGE.has(end.code ?? 0))
       this.#brokenSessions += 1;
     else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
     const learned = this.#learnLimit(end);
     if (end.failure === null) return null;
     let { text, needsHands } = end.failure;
-    if (end.code === null && end.byPeer && this.#shortSessions >= SHORT_SESSIONS_SUSPICIOUS) {
+    if (culprit !== null) {
+      text = `the broker closed the connection after it refused a publish to ${culprit.topic} (${reasonName(culprit.code)}; mosquitto does so with max_queued_messages 0): let this client write there, or correct the broker's configuration`;
+      needsHands = true;
+    } else if (
+      end.code === null &&
+      end.byPeer &&
+      this.#shortSessions >= SHORT_SESSIONS_SUSPICIOUS
+    ) {
       text += `; this happens soon after each connect: ${takenOver(this.#clientId).text}, or a message is refused`;
       needsHands = true;
     }

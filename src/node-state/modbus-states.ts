@@ -200,8 +200,14 @@ function failureOf(error: unknown, url: string): ModbusFailure {
       code,
     );
   }
-  const message = error instanceof Error ? error.message : String(error);
-  return new ModbusFailure(`${url}: ${message}`, true);
+  return new ModbusFailure(`${url}: ${messageOf(error)}`, true);
+}
+
+/** The library rejects with plain objects, too: its time-out is one. */
+function messageOf(error: unknown): string {
+  if (typeof error !== "object" || error === null || !("message" in error)) return String(error);
+  const message = String(error.message);
+  return message === "Timed out" ? "it did not respond in time" : message;
 }
 
 function exceptionOf(error: unknown): number | null {

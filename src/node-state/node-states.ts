@@ -20,16 +20,18 @@ const JITTER = 0.1;
  */
 const REQUEST_RETRY_MS = 300_000;
 /**
- * After a read without an interval of its own, its source pauses for this many times the duration of the read: records
- * have the rest.
+ * After a read without an interval of its own, its source pauses for this many times the duration of the request:
+ * records have the rest.
  */
 const REST = 9;
+/** A source that responds faster may rest less, so that each of its nodes is read within its interval. */
+const QUICK_MS = 1000;
 /** After this many intervals without a good read, what is known of the node is no longer current. */
 const STALE_INTERVALS = 3;
 /** The same for reads of an earlier process: an unchanged state is published once a day. */
 const STALE_STORED_MS = 27 * 3_600_000;
 
-export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn"> {
+export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn" | "onAnswered"> {
   readonly site: SiteSource;
   /** POLL_INTERVAL_S, ms: how often a state is read if neither the read nor its sensor says so. */
   readonly pollIntervalMs: number;
@@ -50,9 +52,12 @@ export interface NodeCondition {
 }
 
 interface Lane {
-  isBusy: boolean;
-  /** Monotonic, ms: its source is away. */
+  /** The read whose response is awaited. */
+  reader: StateJob | null;
+  /** Monotonic, ms: its source is away, or rests. */
   pausedUntilMs: number;
+  /** Monotonic, ms: when the last of the second reads is due. The first ones follow each other at once. */
+  spreadToMs: number;
 }
 
 export class NodeStates {
@@ -63,8 +68,8 @@ export class NodeStates {
   readonly #running = new Set<Promise<void>>();
   #hasModbus = false;
   #wake: () => void = () => {};
-  /** Resolves when the last piece of work that was started ends. */
-  #turn: Promise<void> = Promise.resolve();
+  /** By sensor: resolves when its last piece of work that was started ends. */
+  readonly #turns = new Map<string, Promise<void>>();
 
   constructor(parts: NodeStatesParts) {
     this.#parts = parts;
@@ -120,8 +125,8 @@ export class NodeStates {
       }),
     );
     const lanes = new Set(this.#jobs.map(({ lane }) => lane));
-    for (const [name, { isBusy }] of this.#lanes) {
-      if (!isBusy && !lanes.has(name)) this.#lanes.delete(name);
+    for (const [name, { reader }] of this.#lanes) {
+      if (reader === null && !lanes.has(name)) this.#lanes.delete(name);
     }
     this.#wake();
   }
@@ -142,12 +147,11 @@ export class NodeStates {
       .sort((a, b) => a.dueAtMs - b.dueAtMs);
     for (const job of due) {
       const lane = this.#lane(job.lane);
-      if (this.#running.size >= LANES_MAX) return;
-      if (lane.isBusy || lane.pausedUntilMs > now) continue;
-      lane.isBusy = true;
+      if (this.#busyLanes >= LANES_MAX) return;
+      if (lane.reader !== null || lane.pausedUntilMs > now) continue;
+      lane.reader = job;
       job.isRunning = true;
       const read = this.#read(job, lane, signal).finally(() => {
-        lane.isBusy = false;
         job.isRunning = false;
         this.#running.delete(read);
         this.#wake();
@@ -156,34 +160,73 @@ export class NodeStates {
     }
   }
 
+  /** Reads that wait for their commit need no lane: it comes seconds later, for all of them together. */
+  get #busyLanes(): number {
+    return [...this.#lanes.values()].filter(({ reader }) => reader !== null).length;
+  }
+
+  /**
+   * The source has responded: the next read of it need not wait for the commit of this one. Returns how much earlier
+   * than after its interval the next read must be due, because it may then wait for another read and its rest, ms.
+   */
+  #release(job: StateJob, lane: Lane, startedAtMs: number): number {
+    const now = this.#parts.clock.monotonic();
+    const tookMs = now - startedAtMs;
+    const restMs = this.#restMs(job.lane, tookMs);
+    lane.reader = null;
+    const isFirst = job.lastGoodAtMs === null;
+    if (job.isPaced && !isFirst) lane.pausedUntilMs = now + restMs;
+    this.#wake();
+    if (!job.isPaced || tookMs >= QUICK_MS) return 0;
+    if (!isFirst || this.#paced(job.lane).length < 2) return restMs + tookMs;
+    lane.spreadToMs = Math.max(lane.spreadToMs, now) + this.#spacingMs(job.lane);
+    return Math.max(0, startedAtMs + job.intervalMs - lane.spreadToMs);
+  }
+
+  #paced(lane: string): readonly StateJob[] {
+    return this.#jobs.filter((job) => job.lane === lane && job.isPaced);
+  }
+
+  /** Between two reads of a source, so that each has its turn within its interval. */
+  #spacingMs(lane: string): number {
+    const readsPerMs = this.#paced(lane).reduce((sum, { intervalMs }) => sum + 1 / intervalMs, 0);
+    return (1 - JITTER) / readsPerMs;
+  }
+
+  /** @param tookMs duration of the request */
+  #restMs(lane: string, tookMs: number): number {
+    if (tookMs >= QUICK_MS) return REST * tookMs;
+    return Math.min(REST * tookMs, Math.max(tookMs, this.#spacingMs(lane) - tookMs));
+  }
+
   #lane(name: string): Lane {
     let lane = this.#lanes.get(name);
-    if (lane === undefined) this.#lanes.set(name, (lane = { isBusy: false, pausedUntilMs: 0 }));
+    if (lane === undefined)
+      this.#lanes.set(name, (lane = { reader: null, pausedUntilMs: 0, spreadToMs: 0 }));
     return lane;
   }
 
   async #read(job: StateJob, lane: Lane, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;
-    if (isModbus(job.read)) this.#hasModbus = true;
-    const subject = { sensor: job.sensor.code, source: sourceOf(job) };
-    const isFirst = job.lastGoodAtMs === null;
+    const { read } = job;
+    if (isModbus(read)) this.#hasModbus = true;
+    const source = isModbus(read) ? read.url : read.operation;
+    const subject = { sensor: job.sensor.code, source };
     const startedAtMs = clock.monotonic();
     try {
       // By code: after a reload, an old read and a new one have the sensor objects of two site files.
       const siblings = this.#jobs.filter(({ sensor }) => sensor.code === job.sensor.code);
-      const inTurn = (work: () => Promise<void>) => {
-        const done = this.#turn.then(work);
-        this.#turn = done.catch(() => {});
-        return done;
+      const inTurn = (work: () => Promise<void>) => this.#inTurn(job.sensor.code, work);
+      let leadMs = 0;
+      const onAnswered = () => {
+        leadMs = this.#release(job, lane, startedAtMs);
       };
-      await readState({ ...this.#parts, inTurn }, job, siblings, signal);
+      await readState({ ...this.#parts, inTurn, onAnswered }, job, siblings, signal);
       job.lastReadAtMs = job.lastGoodAtMs = clock.now();
       if (job.lastError !== null) logger.info(subject, "state reads of this node work again");
       job.lastError = null;
       job.backoff.reset();
-      const now = clock.monotonic();
-      job.dueAtMs = now + job.intervalMs * (1 - JITTER * this.#random());
-      if (job.isPaced && !isFirst) lane.pausedUntilMs = now + REST * (now - startedAtMs);
+      job.dueAtMs = startedAtMs + job.intervalMs * (1 - JITTER * this.#random()) - leadMs;
     } catch (error) {
       if (signal.aborted) return;
       const detail = error instanceof Error ? error.message : String(error);
@@ -193,17 +236,29 @@ export class NodeStates {
       const retryMs = retryIn(error, job);
       job.dueAtMs = clock.monotonic() + retryMs;
       if (isSourceAway(error)) lane.pausedUntilMs = job.dueAtMs;
+    } finally {
+      if (lane.reader === job) lane.reader = null;
     }
+  }
+
+  async #inTurn(sensor: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#turns.get(sensor) ?? Promise.resolve()).then(work);
+    const settled = done.catch(() => {});
+    this.#turns.set(sensor, settled);
+    await done.finally(() => {
+      if (this.#turns.get(sensor) === settled) this.#turns.delete(sensor);
+    });
   }
 
   async #untilDue(signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts;
     const now = clock.monotonic();
     let until = now + IDLE_MS;
-    if (this.#running.size < LANES_MAX) {
+    if (this.#busyLanes < LANES_MAX) {
       for (const { lane, isRunning, dueAtMs } of this.#jobs) {
-        const { isBusy, pausedUntilMs } = this.#lane(lane);
-        if (!isRunning && !isBusy) until = Math.min(until, Math.max(dueAtMs, pausedUntilMs));
+        const { reader, pausedUntilMs } = this.#lane(lane);
+        if (!isRunning && reader === null)
+          until = Math.min(until, Math.max(dueAtMs, pausedUntilMs));
       }
     }
     const woken = new AbortController();
@@ -214,11 +269,6 @@ export class NodeStates {
     await clock.sleep(Math.max(0, until - now), woken.signal);
     signal.removeEventListener("abort", abort);
   }
-}
-
-/** Its name in the log: the operation, or the device. */
-function sourceOf({ read }: StateJob): string {
-  return isModbus(read) ? read.url : read.operation;
 }
 
 function retryIn(error: unknown, job: StateJob): number {

@@ -34,7 +34,9 @@ export interface ReadStateParts {
   readonly gatewayNow: () => number;
   /** GATEWAY_TIMEZONE. */
   readonly zone: string;
-  /** Runs one piece of work after the other. */
+  /** The source has responded; what follows concerns the store alone. */
+  readonly onAnswered?: () => void;
+  /** Runs one piece of work of a sensor after the other. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
   /** Called with each reading once it is durable. */
   readonly onStored?: (reading: Reading) => void;
@@ -109,6 +111,7 @@ function checkGiven(records: number, samples: number, read: ServiceStateRead): v
 
 /** In turn: what one read stores is known to the next one of its sensor. */
 function store(...[parts, job, siblings, samples, gatewayNowMs]: StoreArguments): Promise<void> {
+  parts.onAnswered?.();
   return parts.inTurn(() => storeNews(parts, job, siblings, samples, gatewayNowMs));
 }
 type StoreArguments = Parameters<typeof storeNews>;

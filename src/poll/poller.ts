@@ -2,8 +2,9 @@ import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
-import type { PolledKind, Sensor } from "../core/sensor.ts";
+import type { Kind, PolledKind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { dayEndMs } from "../core/time-zone.ts";
 import { BackfillJob } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
 import type { ReadDay } from "./day-read.ts";
@@ -208,6 +209,17 @@ export class Poller {
       this.#streams.all.filter((one) => isCatchingUp(one, now)).map(({ sensor }) => sensor.code),
     );
     return this.sensorStates().filter(({ code }) => !catchingUp.has(code));
+  }
+
+  /** Days of a sensor and kind that have not been read since they ended, and will be; none while its reads fail. */
+  pendingDays(sensor: string, kind: Kind): readonly string[] {
+    const stream = this.#streams.find(sensor, kind);
+    if (stream === undefined || stream.lastError !== null) return [];
+    return [...stream.days.values()]
+      .filter(({ day, lastOkAtMs }) => {
+        return lastOkAtMs === null || lastOkAtMs < dayEndMs(day, this.#options.zone);
+      })
+      .map(({ day }) => day);
   }
 
   #startReads(signal: AbortSignal): void {

@@ -57,6 +57,8 @@ export interface ReadDayParts {
   readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
   /** Called with the newest reading of each response once it is durable (live events). */
   readonly onStored?: (newest: Reading) => void;
+  /** Called when a day has been read, whether it held anything new or not, with the gateway's time of its response, ms. */
+  readonly onRead?: (key: DayKey, atMs: number) => void;
 }
 
 /** Builds the one-day read over its parts. */
@@ -95,6 +97,8 @@ class OneRead {
   /** Clears the mark of a large day. */
   #unmark: ((isRead: boolean) => void) | null = null;
   #sliceStartedAt = 0;
+  /** The gateway's time when it began its response, ms. */
+  #answeredAtMs = 0;
   /** When the response had arrived and only its commit was awaited: that time is not the gateway's. */
   receivedAt: number | null = null;
 
@@ -148,8 +152,9 @@ class OneRead {
     const gatewayNowMs = this.#request.gatewayNow(response.gatewayTimeMs);
     const isVoid = this.#request.isVoid?.() ?? false;
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
-    const batch = new ResponseBatch(log.begin(this.#key), this.#request.takeCut);
+    const batch = new ResponseBatch(log.begin(this.#key, gatewayNowMs), this.#request.takeCut);
     this.#sliceStartedAt = clock.monotonic();
+    this.#answeredAtMs = gatewayNowMs;
     let isRead = false;
     try {
       let failure: CallFailure | null = null;
@@ -269,6 +274,7 @@ class OneRead {
   }
 
   #done(batch: ResponseBatch, stored: number, known: number): Outcome {
+    this.#parts.onRead?.(this.#key, this.#answeredAtMs);
     return {
       ok: true,
       stored,

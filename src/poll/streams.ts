@@ -1,4 +1,4 @@
-import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
+import { isRead, type Kind, normalCode, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { Cadence } from "./cadence.ts";
 import type { Stream } from "./task.ts";
 
@@ -14,6 +14,7 @@ export class Streams {
   readonly #intervalMs: number;
   #all: Stream[] = [];
   #set: ReadonlySet<Stream> = new Set();
+  #byName: ReadonlyMap<string, Stream> = new Map();
   /** Sensors that are disabled in the site file. */
   notRead: readonly Sensor[] = [];
 
@@ -28,6 +29,10 @@ export class Streams {
 
   has(stream: Stream): boolean {
     return this.#set.has(stream);
+  }
+
+  find(sensor: string, kind: Kind): Stream | undefined {
+    return this.#byName.get(nameOf({ code: sensor }, kind));
   }
 
   /** An unchanged stream keeps its days, interval and place in the queue, whatever else of its sensor changed. */
@@ -53,6 +58,7 @@ export class Streams {
       }),
     );
     this.#set = new Set(this.#all);
+    this.#byName = new Map(this.#all.map((one) => [nameOf(one.sensor, one.kind), one]));
     return { added, removed: [...known.values()], retyped };
   }
 
@@ -81,6 +87,6 @@ export class Streams {
   }
 }
 
-function nameOf({ code }: Sensor, kind: PolledKind): string {
-  return `${kind} ${code}`;
+function nameOf({ code }: Pick<Sensor, "code">, kind: Kind): string {
+  return `${kind} ${normalCode(code)}`;
 }

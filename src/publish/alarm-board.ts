@@ -4,6 +4,7 @@ import type { Logger, MessageLink } from "../core/ports.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import { clearingMessage, standingMessage } from "./formats/alarm-messages.ts";
 import type { Encode } from "./formats/encoder.ts";
+import { BATCH, type Turns } from "./turns.ts";
 
 /** The alarms as the board needs them. */
 export interface StandingAlarms {
@@ -19,7 +20,9 @@ export interface StandingAlarms {
 }
 
 export interface AlarmBoardParts {
-  readonly link: MessageLink;
+  readonly link: Pick<MessageLink, "publish" | "session">;
+  /** Gives way to the newest readings. */
+  readonly turns: Pick<Turns, "next">;
   readonly logger: Logger;
   readonly topics: Pick<Topics, "agentEvent" | "alarm">;
   readonly alarms: StandingAlarms;
@@ -36,22 +39,42 @@ export class AlarmBoard {
     this.#parts = parts;
   }
 
+  /**
+   * In batches, each made when it is sent: an alarm that ends meanwhile is cleared by its event, and must not follow
+   * that event.
+   */
   async online(): Promise<void> {
-    const { alarms, link, logger, topics } = this.#parts;
+    const { link, logger, turns } = this.#parts;
+    const { session } = link;
+    const done = new Set<string>();
+    let refused = 0;
+    for (;;) {
+      await turns.next();
+      if (link.session !== session) break;
+      const batch = this.#messages().filter(({ topic }) => !done.has(topic));
+      if (batch.length === 0) break;
+      const sent = batch.slice(0, BATCH).map((message) => {
+        done.add(message.topic);
+        return link.publish(message);
+      });
+      for (const { result } of await Promise.all(sent)) if (result === "refused") refused += 1;
+    }
+    if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");
+  }
+
+  #messages(): readonly Message[] {
+    const { alarms, logger, topics } = this.#parts;
     const toMessage = alarms.isOn ? standingMessage : clearingMessage;
-    let messages: readonly Message[] = [];
     try {
-      messages = alarms.active().map((payload) => toMessage(topics, payload));
+      return alarms.active().map((payload) => toMessage(topics, payload));
     } catch (err) {
       // With alarms disabled they are read from the store. The session works without them; the next one tries again.
       logger.warn(
         { err },
         "retained alarm topics are left unchanged, because the store cannot be read",
       );
+      return [];
     }
-    const outcomes = await Promise.all(messages.map((message) => link.publish(message)));
-    const refused = outcomes.filter(({ result }) => result === "refused").length;
-    if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");
   }
 
   /**

@@ -5,13 +5,17 @@
  */
 
 import type { Message } from "../core/message.ts";
-import type { Logger, MessageLink } from "../core/ports.ts";
+import type { Clock, Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Profile, RetainedTopics } from "./formats/profile.ts";
+import type { Turns } from "./turns.ts";
 
 export interface DescriptionsParts {
-  readonly link: MessageLink;
+  readonly link: Pick<MessageLink, "session">;
+  /** Gives way to the newest readings. */
+  readonly turns: Pick<Turns, "publish">;
+  readonly clock: Pick<Clock, "monotonic">;
   readonly logger: Logger;
   readonly profile: Profile;
   readonly site: SiteSource;
@@ -31,8 +35,8 @@ export interface DescriptionsOptions {
 /** By sensor code: what may be retained about it. */
 type Standing = Readonly<Record<string, RetainedTopics & { readonly kinds: readonly Kind[] }>>;
 
-/** Messages in flight at once: they share the window with readings. */
-const AT_ONCE = 20;
+/** After a refusal. */
+const RETRY_MS = 300_000;
 
 export class Descriptions {
   readonly #parts: DescriptionsParts;
@@ -41,8 +45,14 @@ export class Descriptions {
   #saved = "";
   /** Topic → payload that the broker has acknowledged in this session. */
   readonly #published = new Map<string, Message["payload"]>();
+  /** Topics that the broker refused; tried again after a while, because its access list may be corrected meanwhile. */
+  readonly #refused = new Map<string, Message["payload"]>();
+  #retryAt = 0;
   #site: Site | null = null;
+  /** In which everything has been sent. */
   #session = -1;
+  /** In which `#published` was sent. */
+  #publishing = -1;
 
   constructor(parts: DescriptionsParts, options: DescriptionsOptions) {
     this.#parts = parts;
@@ -52,6 +62,7 @@ export class Descriptions {
   /** All of them again at the next `sync`: a subscriber that stores nothing has restarted. */
   renew(): void {
     this.#session = -1;
+    this.#publishing = -1;
   }
 
   /** Sends what is missing or different; cheap if nothing is. What is lost is sent at the next call. */
@@ -59,8 +70,12 @@ export class Descriptions {
     const { link, site, profile } = this.#parts;
     const { current } = site;
     const { session } = link;
-    if (current === this.#site && session === this.#session) return;
-    if (session !== this.#session) this.#published.clear();
+    const isDone = current === this.#site && session === this.#session;
+    const isRetry = this.#refused.size > 0 && this.#parts.clock.monotonic() >= this.#retryAt;
+    if (isDone && !isRetry) return;
+    if (isRetry) this.#refused.clear();
+    if (session !== this.#session && session !== this.#publishing) this.#published.clear();
+    this.#publishing = session;
     const sensors = current.sensors.filter((sensor) => this.#options.isSelected(sensor));
     const before = this.#standing ?? this.#load();
     const now = this.#standingOf(sensors);
@@ -121,7 +136,10 @@ export class Descriptions {
 
   /** False if the connection ended. */
   async #publish(messages: readonly Message[]): Promise<boolean> {
-    const news = messages.filter(({ topic, payload }) => this.#published.get(topic) !== payload);
+    const news = messages.filter(
+      ({ topic, payload }) =>
+        this.#published.get(topic) !== payload && this.#refused.get(topic) !== payload,
+    );
     return this.#send(news, ({ topic, payload }) => this.#published.set(topic, payload));
   }
 
@@ -159,20 +177,20 @@ export class Descriptions {
     messages: readonly Message[],
     onTaken: (message: Message) => void = () => {},
   ): Promise<boolean> {
-    const { link, logger } = this.#parts;
-    for (let at = 0; at < messages.length; at += AT_ONCE) {
-      const some = messages.slice(at, at + AT_ONCE);
-      const outcomes = await Promise.all(some.map((message) => link.publish(message)));
-      if (outcomes.some(({ result }) => result === "lost")) return false;
-      for (const [i, message] of some.entries()) {
-        const outcome = outcomes[i];
-        if (outcome?.result === "refused" || outcome?.result === "oversize") {
-          logger.warn({ topic: message.topic, ...outcome }, "the broker refuses this message");
-        }
-        onTaken(message);
+    const { clock, turns, logger } = this.#parts;
+    const outcomes = await turns.publish(messages);
+    for (const [i, message] of messages.entries()) {
+      const outcome = outcomes[i];
+      if (outcome === undefined || outcome.result === "lost") continue;
+      if (outcome.result !== "delivered") {
+        logger.warn({ topic: message.topic, ...outcome }, "the broker refuses this message");
+        this.#refused.set(message.topic, message.payload);
+        this.#retryAt = clock.monotonic() + RETRY_MS;
+        continue;
       }
+      onTaken(message);
     }
-    return true;
+    return outcomes.every(({ result }) => result !== "lost");
   }
 }
 

@@ -60,6 +60,10 @@ export class LeasedEntries {
       !this.#mayHaveBacklog
     );
   }
+  /** A leased live entry waits to be sent, or one may be in the store. */
+  get hasLive(): boolean {
+    return this.#liveAt < this.#live.length || this.#mayHaveLive;
+  }
   get hasBacklog(): boolean {
     return this.#backlogAt < this.#backlog.length || this.#mayHaveBacklog;
   }

@@ -2,9 +2,11 @@ import type { AgentStatus, SensorState } from "../core/agent-status.ts";
 import type { Will } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, GapLog, Logger, MessageLink } from "../core/ports.ts";
+import type { AlarmBoard } from "./alarm-board.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { Profile } from "./formats/profile.ts";
 import type { RetainedQuery } from "./retained-query.ts";
+import type { Turns } from "./turns.ts";
 
 export interface PresenceParts {
   readonly link: MessageLink;
@@ -15,7 +17,10 @@ export interface PresenceParts {
   readonly sensors: () => readonly SensorState[];
   /** Turns all of it into messages. */
   readonly profile: Profile;
+  readonly board: Pick<AlarmBoard, "online">;
   readonly descriptions: Pick<Descriptions, "sync" | "renew">;
+  /** Gives way to the newest readings. */
+  readonly turns: Pick<Turns, "publish">;
   /** Reads back what the broker retains. */
   readonly retained: Pick<RetainedQuery, "begin" | "received" | "look">;
 }
@@ -73,7 +78,12 @@ export class Presence {
     const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
     this.#publishedConfiguration = configurationOf(this.#parts.status());
-    await this.#publish(messages);
+    // Not in turn: publishers wait for it.
+    await Promise.all(
+      messages.map(async (message) =>
+        this.#report(message, await this.#parts.link.publish(message)),
+      ),
+    );
   }
 
   /** The configuration in effect has changed, or changes now wait for a restart. */
@@ -103,8 +113,10 @@ export class Presence {
       // A change does not wait for the minute: the last statistics are retained, and would be the first that a
       // subscriber sees.
       const isDue = clock.monotonic() - statsAt >= STATS_MS || health !== published;
-      if (link.session !== session || isDue) {
-        session = link.session;
+      const isNew = link.session !== session;
+      session = link.session;
+      if (isNew) await this.#parts.board.online();
+      if (isNew || isDue) {
         statsAt = clock.monotonic();
         published = health;
         await this.#publishStats(status);
@@ -155,47 +167,48 @@ export class Presence {
         (last.lastReadingMs === sensor.lastReadingMs || now - last.at < REFRESH_MS);
       return isFresh ? [] : [{ sensor, topic }];
     });
-    await Promise.all(
-      due.map(async ({ sensor, topic }) => {
-        const outcomes = await this.#sendAll(profile.sensorState(sensor));
-        // Lost ones are sent again; refused ones would be refused at every tick.
-        if (outcomes.some(({ result }) => result === "lost")) return;
-        this.#published.set(sensor.code, {
-          topic,
-          state: sensor.state,
-          battery: sensor.batteryV,
-          firmware: sensor.firmware,
-          signalDbm: sensor.signalDbm,
-          lastReadingMs: sensor.lastReadingMs,
-          at: clock.monotonic(),
-        });
-      }),
-    );
+    const outcomes = await this.#sendEach(due.map(({ sensor }) => profile.sensorState(sensor)));
+    for (const [i, { sensor, topic }] of due.entries()) {
+      // Lost ones are sent again; refused ones would be refused at every tick.
+      if (outcomes[i]?.some(({ result }) => result === "lost")) continue;
+      this.#published.set(sensor.code, {
+        topic,
+        state: sensor.state,
+        battery: sensor.batteryV,
+        firmware: sensor.firmware,
+        signalDbm: sensor.signalDbm,
+        lastReadingMs: sensor.lastReadingMs,
+        at: clock.monotonic(),
+      });
+    }
   }
 
   async #publishGaps(): Promise<void> {
     const { gaps, profile } = this.#parts;
     const pending = gaps.pendingGaps(GAPS_PER_TICK);
     if (pending.length === 0) return;
-    const outcomes = await Promise.all(pending.map((gap) => this.#sendAll(profile.gap(gap))));
+    const outcomes = await this.#sendEach(pending.map((gap) => profile.gap(gap)));
     const taken = pending.filter((_, i) =>
       outcomes[i]?.every(({ result }) => result === "delivered"),
     );
     if (taken.length > 0) gaps.settleGaps(taken.map((gap) => gap.gapId));
   }
 
-  #sendAll(messages: readonly Message[]): Promise<PublishOutcome[]> {
-    return Promise.all(messages.map((message) => this.#parts.link.publish(message)));
+  /** The outcomes of each subject's messages. */
+  async #sendEach(subjects: readonly (readonly Message[])[]): Promise<PublishOutcome[][]> {
+    const outcomes = await this.#parts.turns.publish(subjects.flat());
+    return subjects.map((messages) => outcomes.splice(0, messages.length));
   }
 
   /** Logs what the broker refuses. */
   async #publish(messages: readonly Message[]): Promise<void> {
-    const outcomes = await this.#sendAll(messages);
-    for (const [i, outcome] of outcomes.entries()) {
-      if (outcome.result !== "refused" && outcome.result !== "oversize") continue;
-      const topic = messages[i]?.topic;
+    const outcomes = await this.#parts.turns.publish(messages);
+    for (const [i, message] of messages.entries()) this.#report(message, outcomes[i]);
+  }
+
+  #report({ topic }: Message, outcome: PublishOutcome | undefined): void {
+    if (outcome?.result === "refused" || outcome?.result === "oversize")
       this.#parts.logger.warn({ topic, ...outcome }, "the broker refuses this message");
-    }
   }
 }
 
@@ -206,7 +219,11 @@ function configurationOf({ configuration, pendingRestart }: AgentStatus): string
 /** What an operator is alerted for: it changes if something fails or recovers. */
 function healthOf(status: AgentStatus): string {
   const { gateway, links, buffer, clock, configurationFaults } = status;
-  const sessions = links.map((link) => [link.isConnected, link.hostOnline ?? null]);
+  const sessions = links.map((link) => [
+    link.isConnected,
+    link.hostOnline ?? null,
+    Boolean(link.refused),
+  ]);
   const { isWritable, alarm } = buffer;
   return JSON.stringify([
     gateway.isUp,

@@ -3,14 +3,16 @@ import { mayHeal } from "../core/failure.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger, MessageLink, Outbox } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 import { DeliveryReport } from "./delivery-report.ts";
 import { type LaneOptions, LeasedEntries, SETTLE_MS } from "./leased-entries.ts";
-import { TokenBucket } from "./token-bucket.ts";
 
 /** A link as the publisher drives it: with a callback instead of a promise per message. */
 interface PublisherLink extends MessageLink {
-  /** QoS 1 publishes in flight, of all users of the link. */
-  readonly inflight: number;
+  /** A publish would be sent at once, of whichever user of the link. */
+  readonly hasRoom: boolean;
+  /** Until the platform's limit per second lets the next publish through, ms; 0 if it does now. */
+  readonly paceWaitMs: number;
   send(message: Message, done: (outcome: PublishOutcome) => void): void;
 }
 
@@ -78,6 +80,9 @@ export class Publisher {
   #storeFailed = false;
   #isWoken = false;
   #wakeUp: (() => void) | null = null;
+  /** The session whose lanes have been searched for live readings. */
+  #searched = -1;
+  readonly #liveListeners = new Set<() => void>();
 
   constructor(parts: PublisherParts, options: PublisherOptions) {
     this.#parts = parts;
@@ -93,6 +98,27 @@ export class Publisher {
   /** Publishes that did not succeed, by reason. */
   get failures(): Readonly<Record<string, number>> {
     return this.#report.failures;
+  }
+
+  /** Live readings of this session are known, or may be there, that have not been sent. */
+  get hasLive(): boolean {
+    if (this.#searched !== this.#parts.link.session) return true;
+    return this.#queues.some((queue) => !queue.isBackground && queue.hasLive);
+  }
+
+  /** Resolves once there are none, or when aborted. */
+  liveSent(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (this.hasLive && !signal.aborted) return;
+        this.#liveListeners.delete(look);
+        signal.removeEventListener("abort", look);
+        resolve();
+      };
+      this.#liveListeners.add(look);
+      signal.addEventListener("abort", look, { once: true });
+      look();
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -117,6 +143,8 @@ export class Publisher {
     while (link.isConnected && link.session === session && !signal.aborted && !this.#storeFailed) {
       this.#settle(this.#parts.clock.monotonic());
       this.#pump();
+      this.#searched = session;
+      for (const look of this.#liveListeners) look();
       for (const queue of this.#queues) {
         if (queue.watch(ended.signal, () => this.#wake())) this.#wake();
       }
@@ -188,7 +216,7 @@ export class Publisher {
     const { link } = this.#parts;
     if (queue.isBackground && queue.outstanding >= BACKGROUND_INFLIGHT_MAX) return false;
     // If others use the whole window and nothing of ours would wake us, one message may queue at the link.
-    return link.inflight < link.inflightMax || this.#outstanding === 0;
+    return link.hasRoom || this.#outstanding === 0;
   }
 
   get #outstanding(): number {
@@ -291,8 +319,11 @@ export class Publisher {
 
   #waitMs(): number {
     if (this.#queues.some((queue) => queue.hasOutcomes)) return SETTLE_MS;
-    if (!this.#queues.some((queue) => queue.hasBacklog)) return IDLE_CHECK_MS;
-    return Math.min(LIVE_CHECK_MS, Math.max(1, this.#bucket.waitMs || LIVE_CHECK_MS));
+    const paceMs = this.#parts.link.paceWaitMs || LIVE_CHECK_MS;
+    if (!this.#queues.some((queue) => queue.hasBacklog)) {
+      return this.#queues.some((queue) => !queue.isIdle) ? paceMs : IDLE_CHECK_MS;
+    }
+    return Math.max(1, Math.min(LIVE_CHECK_MS, paceMs, this.#bucket.waitMs || LIVE_CHECK_MS));
   }
 
   #wake(): void {

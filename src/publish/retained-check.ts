@@ -11,9 +11,12 @@ import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Profile } from "./formats/profile.ts";
 import type { RetainedReader } from "./retained-query.ts";
+import { BATCH, type Turns } from "./turns.ts";
 
 export interface RetainedCheckParts {
   readonly link: Pick<MessageLink, "publish">;
+  /** Gives way to the newest readings. */
+  readonly turns: Pick<Turns, "next">;
   readonly profile: Profile;
   readonly site: SiteSource;
   readonly logger: Logger;
@@ -25,8 +28,6 @@ export interface RetainedCheckParts {
   readonly isNew?: () => boolean;
 }
 
-/** Messages in flight at once: they share the window with readings. */
-const AT_ONCE = 20;
 export class RetainedCheck implements RetainedReader {
   readonly #parts: RetainedCheckParts;
   /**
@@ -80,7 +81,7 @@ export class RetainedCheck implements RetainedReader {
   }
 
   async #sendAgain(marks: ReadonlyMap<string, number>): Promise<number> {
-    const { site, link } = this.#parts;
+    const { site, link, turns } = this.#parts;
     let count = 0;
     let sending: Promise<unknown>[] = [];
     for (const sensor of site.current.sensors) {
@@ -91,8 +92,9 @@ export class RetainedCheck implements RetainedReader {
           sending.push(link.publish(message));
           count += 1;
         }
-        if (sending.length < AT_ONCE) continue;
+        if (sending.length < BATCH) continue;
         await Promise.all(sending);
+        await turns.next();
         sending = [];
       }
     }

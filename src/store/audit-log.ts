@@ -13,7 +13,7 @@ const REPEATED_MAX = 200;
 const DETAIL_LENGTH_MAX = 500;
 
 const COLUMNS =
-  "entry, time_ms, who, address, what, detail, outcome, times, coalesce(last_ms, time_ms)";
+  "entry, time_ms, who, address, what, detail, outcome, times, coalesce(last_ms, time_ms), person";
 
 /** A refusal that may be repeated. */
 interface Repeated {
@@ -36,17 +36,17 @@ export class SqliteAuditLog implements AuditLog {
   }
 
   add(given: AuditEntry): void {
-    const { timeMs, who, address, what, outcome } = given;
+    const { timeMs, who, address, what, outcome, person = null } = given;
     const detail = given.detail.slice(0, DETAIL_LENGTH_MAX);
     const refused = isRefused(outcome);
-    const kind = JSON.stringify([who, address, what, detail, outcome]);
+    const kind = JSON.stringify([who, person, address, what, detail, outcome]);
     if (refused && this.#repeats(kind, timeMs)) return;
     const entry = this.#queue.direct("write an entry of the audit log", () => {
       const { lastInsertRowid } = this.#db
         .write(
-          "INSERT INTO audit (time_ms, who, address, what, detail, outcome, refused) VALUES (?, ?, ?, ?, ?, ?, ?)",
+          "INSERT INTO audit (time_ms, who, address, what, detail, outcome, refused, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         )
-        .run(timeMs, who, address, what, detail, outcome, Number(refused));
+        .run(timeMs, who, address, what, detail, outcome, Number(refused), person);
       this.#db
         .write(
           "DELETE FROM audit WHERE refused = ? AND entry <= (SELECT entry FROM audit WHERE refused = ? ORDER BY entry DESC LIMIT 1 OFFSET ?)",
@@ -90,12 +90,13 @@ export class SqliteAuditLog implements AuditLog {
     return this.#db
       .read(`SELECT ${COLUMNS} FROM audit WHERE entry < ? ORDER BY entry DESC LIMIT ?`)
       .all(before ?? Number.MAX_SAFE_INTEGER, limit)
-      .map(([entry, timeMs, who, address, what, detail, outcome, times, lastTimeMs]) => {
+      .map(([entry, timeMs, who, address, what, detail, outcome, times, lastTimeMs, person]) => {
         const now = counted.get(Number(entry));
         return {
           entry: Number(entry),
           timeMs: Number(timeMs),
           who: String(who),
+          person: person === null ? null : String(person),
           address: String(address),
           what: String(what),
           detail: String(detail),

@@ -10,6 +10,8 @@ import { Waveforms } from "./readings/waveforms.ts";
 export interface ReadOnlyStore {
   readonly history: History;
   readonly waveforms: WaveformReader;
+  /** Everything is read as it is now, so that two passes see the same. */
+  keepSnapshot(): void;
   close(): void;
 }
 
@@ -22,6 +24,7 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
   return {
     history: new History(db, streams, null),
     waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }),
+    keepSnapshot: () => db.keepSnapshot(),
     close: () => db.close(),
   };
 }

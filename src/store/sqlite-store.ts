@@ -23,6 +23,7 @@ import { SqliteReadingLog } from "./readings/reading-log.ts";
 import { StoredProgress } from "./readings/stored-progress.ts";
 import { Waveforms } from "./readings/waveforms.ts";
 import { openOrRecover, type RecoveryParts } from "./recovery/open-or-recover.ts";
+import { SessionTable } from "./session-table.ts";
 import { type BufferLimits, shareBuffer } from "./space/buffer-limits.ts";
 import { BufferMonitor } from "./space/buffer-monitor.ts";
 import { DroppedCounts } from "./space/dropped-counts.ts";
@@ -58,6 +59,7 @@ class SqliteStore implements Store {
   readonly commands: CommandLog;
   readonly alarms: AlarmLog;
   readonly audit: SqliteAuditLog;
+  readonly sessions: SessionTable;
   readonly meta: Meta;
   readonly statistics: { commits: number; bytesWritten: number; commitSeconds(s: number): void };
   readonly #outbox: SqliteOutbox;
@@ -194,6 +196,7 @@ class SqliteStore implements Store {
     this.history = new History(db, streams, newest);
     this.commands = new CommandLog(db, queue);
     this.audit = new SqliteAuditLog(db, queue);
+    this.sessions = new SessionTable(db, queue);
     this.#recovery = {
       nativeBinding: options.nativeBinding,
       clock,

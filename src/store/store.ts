@@ -8,6 +8,7 @@ import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { SessionStore } from "../core/session-store.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
 import type { History } from "./readings/history.ts";
@@ -71,6 +72,7 @@ export interface Store {
   readonly commands: CommandLog;
   readonly alarms: AlarmStore;
   readonly audit: AuditLog;
+  readonly sessions: SessionStore;
   readonly meta: Meta;
   /** Cheap; for stats, health and metrics. */
   state(): BufferState;

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { AlarmDelivery, email, type Send, webhook } from "../../src/agent/alarms/delivery.ts";
 import { brokerOptions } from "../../src/agent/assemble.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
-import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
+import { Delivery, type Send } from "../../src/notify/delivery.ts";
+import { Digest } from "../../src/notify/digest.ts";
+import { email } from "../../src/notify/email.ts";
+import { webhook } from "../../src/notify/webhook.ts";
 import { echoingBroker, listening } from "../support/echoing-broker.ts";
 import { httpPort, leakIn, plantedAgent, siteDirectory } from "../support/planted-secrets.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -68,10 +70,17 @@ async function logOf(name: "webhook" | "email", send: Send): Promise<string> {
       return Promise.resolve();
     },
   };
-  const delivery = new AlarmDelivery({ name, send, clock, logger });
-  delivery.add([
-    { id: "1", text: "Warning", timeMs: 0, historical: false, shelved: null } as AlarmEvent,
-  ]);
+  const delivery = new Delivery({
+    name,
+    send,
+    clock,
+    logger,
+    digest: new Digest(0),
+    togetherMax: 50,
+    standing: () => [],
+  });
+  const payload = () => "{}";
+  delivery.add([{ key: "1", rank: 1, isActive: true, timeMs: 0, text: "Warning", payload }]);
   await delivery.run(stop.signal);
   return JSON.stringify(logger.lines);
 }
@@ -86,7 +95,15 @@ test("planted secrets – a webhook that echoes its address in status line, body
     });
     const log = await logOf(
       "webhook",
-      webhook(`http://127.0.0.1:${port}/services/${HOOK_TOKEN}`, () => "plant"),
+      webhook(
+        {
+          url: `http://127.0.0.1:${port}/services/${HOOK_TOKEN}`,
+          headers: {},
+          secret: null,
+          ca: () => null,
+        },
+        () => "plant",
+      ),
     );
     assert.match(log, /alarm webhook failed/);
     assert.equal(leakIn(log, HOOK_TOKEN.split("/")), null);
@@ -108,7 +125,10 @@ test("planted secrets – a mail server that echoes the credentials leaks none i
   const url = `smtp://plant:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`;
   const log = await logOf(
     "email",
-    email({ url, from: "a@b.example", to: "c@d.example" }, () => "plant"),
+    email(
+      { url, from: "a@b.example", to: ["c@d.example"], zone: "UTC", link: null },
+      () => "plant",
+    ),
   );
   assert.match(log, /alarm email failed.*|EAUTH/);
   assert.ok(received.some((line) => Buffer.from(line.slice(11), "base64").includes(PASSWORD)));
@@ -124,10 +144,13 @@ test("planted secrets – the gate knows those of webhook, mailbox and proxy, an
     httpToken: null,
     httpViewToken: null,
     alarmWebhookUrl: `https://hooks.example/services/${HOOK_TOKEN}?key=0123456789abcdefXYZ`,
+    alarmWebhookHeaders: { Authorization: "Bearer h00k-header-token" },
+    alarmWebhookSecret: "h00k-signing-secret",
+    heartbeatUrl: "https://watch.example/ping/hb-0123456789abcdef",
     alarmEmail: {
       url: `smtps://me:${encodeURIComponent(PASSWORD)}@mail.example`,
       from: "",
-      to: "",
+      to: [],
     },
   } as const;
   const uplink = { username: "up", password: "upl1nk-pa55word", sasKey: "c2Fza2V5LXNhc2tleQ==" };
@@ -139,6 +162,9 @@ test("planted secrets – the gate knows those of webhook, mailbox and proxy, an
     PASSWORD,
     "upl1nk-pa55word",
     "c2Fza2V5LXNhc2tleQ==",
+    "h00k-header-token",
+    "h00k-signing-secret",
+    "hb-0123456789abcdef",
   ];
   for (const secret of [...secrets, `\0me\0${PASSWORD}`]) {
     const echoed = `${secret} ${Buffer.from(secret).toString("base64")} ${encodeURIComponent(secret)}`;

@@ -220,6 +220,9 @@ test("backfill and export – a day is stored once, and exported as CSV and JSON
   assert.equal(csv[1]?.split(",")[9], "bench");
   const named = lines.map((line) => JSON.parse(line) as { site: string; name: string });
   assert.ok(named.every(({ site, name }) => site === "bench" && name.length > 0));
+  const table = (await runCommand(["export", ...range, "--kind", "loop", "--excel"], b)).stdout;
+  assert.equal(table.trimEnd().split("\r\n").length, stored + 1);
+  assert.match(table, /^\ufefftime \([^)]+\);sensor;name;kind;channel1/);
   const none = await runCommand(["export", "--from", "2020-01-01", "--to", "2020-01-02"], b);
   assert.equal(none.code, 0);
   assert.match(

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import mqtt, { type MqttClient } from "mqtt";
-import { routingKey, topicOf } from "../../src/collect/amqp/amqp-source.ts";
 import {
   publishAll,
   READING_TOPIC,
@@ -16,11 +15,6 @@ import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { openRabbitmq, type Rabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
 
 const skip = skipWithoutBuild || skipWithoutPostgres || skipWithoutRabbitmq;
-
-test("amqp – topic and routing key are converted as the MQTT plug-in does it", () => {
-  assert.equal(routingKey("gateside/plant.7/1"), "gateside.plant/7.1");
-  assert.equal(topicOf(routingKey("gateside/plant.7/1")), "gateside/plant.7/1");
-});
 
 /** With deploy/rabbitmq/rights.sh, run for two boxes. */
 async function checkRights(rabbit: Rabbitmq): Promise<void> {

@@ -4,9 +4,8 @@ import { test } from "node:test";
 import mqtt from "mqtt";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
-import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { expandedSql, readBoards } from "../support/boards.ts";
-import { readingPayload } from "../support/collecting.ts";
+import { entry as entryOf, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -23,17 +22,8 @@ test("boards – every SQL query of the Grafana boards runs over real data and r
   const writer = new Writer(url);
   t.after(() => writer.close());
   const time = new Date(Date.now() - 60_000).toISOString();
-  const entry = (topic: string, body: unknown) => {
-    const payload = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
-    const delivery = {
-      topic: `gateside/plant-7/${topic}`,
-      payload,
-      bytes: payload.length,
-      receivedMs: Date.now(),
-      acknowledge() {},
-    };
-    return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
-  };
+  const entry = (topic: string, body: unknown) =>
+    entryOf(`gateside/plant-7/${topic}`, typeof body === "string" ? body : JSON.stringify(body));
   const doubt = {
     quality: { rpm: { quality: "bad", reason: "missing" } },
     values: { rpm: null, battery: 3.6 },

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Writer } from "../../src/collect/database/writer.ts";
 import type { FleetBox } from "../../src/collect/fleet/box.ts";
-import { parseMessage } from "../../src/collect/parse/parse-message.ts";
-import { publishAll, readingPayload } from "../support/collecting.ts";
+import { entry, publishAll, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -116,17 +115,7 @@ test("fleet – from the database: the same boxes, alarms by their newest event"
       ...events,
       ...slashed,
       ["plant-7/100/rpm", JSON.parse(readingPayload(1)) as object] as [string, object],
-    ].map(([topic, body]) => {
-      const payload = Buffer.from(JSON.stringify(body));
-      const delivery = {
-        topic: `gateside/${topic}`,
-        payload,
-        bytes: payload.length,
-        receivedMs: Date.now(),
-        acknowledge() {},
-      };
-      return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
-    }),
+    ].map(([topic, body]) => entry(`gateside/${topic}`, JSON.stringify(body))),
   );
   await writer.close();
   const { code, stdout } = await runCommand(["fleet", "--db", url, "--json"]);

@@ -4,8 +4,7 @@ import { parquetReadObjects } from "hyparquet";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { type Measurement, MeasurementFile } from "../../src/collect/parquet/measurement-file.ts";
 import { readMeasurements } from "../../src/collect/parquet/read-database.ts";
-import { parseMessage } from "../../src/collect/parse/parse-message.ts";
-import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { entry as entryOf, READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
@@ -83,17 +82,8 @@ test("parquet – the database's measurements, in order of time and of one site"
   const url = await postgres.createDatabase("parquet");
   const writer = new Writer(url);
   t.after(() => writer.close());
-  const entry = (n: number, members: Record<string, unknown>, topic = READING_TOPIC) => {
-    const payload = Buffer.from(readingPayload(n, members));
-    const delivery = {
-      topic,
-      payload,
-      bytes: payload.length,
-      receivedMs: Date.now(),
-      acknowledge() {},
-    };
-    return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
-  };
+  const entry = (n: number, members: Record<string, unknown>, topic = READING_TOPIC) =>
+    entryOf(topic, readingPayload(n, members));
   await writer.write([
     entry(2, { kind: "dryContact", values: { input1: true }, units: {} }),
     entry(1, {

@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAYLOAD_BYTES_MAX } from "../../src/collect/delivery.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { readingPayload } from "../support/collecting.ts";
 
 const parse = (
   topic: string,
   text: string,
-  options: { keepDays?: number; prefix?: string } = {},
+  options: { keepDays?: number; prefix?: string; topic?: string; dots?: "kept" | "levels" } = {},
 ) => {
   const payload = Buffer.from(text);
+  const { dots = "kept", prefix = "gateside", topic: pattern = DEFAULT_TOPIC } = options;
   return parseMessage(
-    { topic, payload, bytes: payload.length, receivedMs: Date.now(), acknowledge() {} },
-    { prefix: options.prefix ?? "gateside", keepDays: options.keepDays ?? null },
+    { topic, dots, payload, bytes: payload.length, receivedMs: Date.now(), acknowledge() {} },
+    { topics: new SiteTopics(prefix, pattern), keepDays: options.keepDays ?? null },
   );
 };
 const outcome = (...args: Parameters<typeof parse>) => {
@@ -31,6 +33,70 @@ test("parse – a site may publish only as itself; a name is compared in the for
   const topic = "gateside/plant-8/100/rpm";
   assert.equal(outcome(topic, readingPayload(1)), "site_mismatch");
   assert.equal(outcome("gateside/a_b/1/rpm", readingPayload(1, { site: "a/b" })), "reading");
+});
+
+test("parse – RabbitMQ's dots are levels: the body tells the names, the topic proves the site", () => {
+  const key = { dots: "levels" as const };
+  const state = (members: object) => JSON.stringify({ state: "online", ...members });
+  const named = readingPayload(1, { site: "plant.7", sensor: "a.b" });
+  assert.equal(outcome("gateside/plant/7/a/b/rpm/history", named, key), "reading");
+  assert.equal(outcome("gateside/plant/8/a/b/rpm/history", named, key), "site_mismatch");
+  assert.equal(outcome("gateside/plant.7/a.b/rpm/history", named), "reading");
+  assert.equal(outcome("gateside/plant/7/a.b/rpm/history", named), "site_mismatch");
+  const prefix = "eu.west/gateside";
+  assert.equal(outcome("eu/west/gateside/plant/7/1/rpm", named, { ...key, prefix }), "reading");
+  const box = parse("gateside/plant/7/agent/state", state({ site: "plant.7" }), key);
+  assert.deepEqual([box.type, "site" in box && box.site], ["boxState", "plant.7"]);
+  const sensor = parse(
+    "gateside/plant/7/area/a/b/health",
+    state({ site: "plant.7", sensor: "a.b" }),
+    key,
+  );
+  assert.deepEqual([sensor.type, "sensor" in sensor && sensor.sensor], ["sensorState", "a.b"]);
+  // A box before 0.3 names neither: nothing is invented.
+  assert.equal(outcome("gateside/plant/7/agent/state", state({}), key), "ambiguous_topic");
+  assert.equal(outcome("gateside/plant-7/a/b/state", state({}), key), "ambiguous_topic");
+  assert.equal(outcome("gateside/plant-7/100/state", state({}), key), "sensorState");
+});
+
+test("parse – a pattern says where the site stands; without it the body is believed", () => {
+  const topic = "{prefix}/+/{site}/up/#";
+  assert.equal(
+    outcome("gateside/eu/plant-7/up/1/rpm/live", readingPayload(1), { topic }),
+    "reading",
+  );
+  assert.equal(
+    outcome("gateside/eu/plant-8/up/1/rpm", readingPayload(1), { topic }),
+    "site_mismatch",
+  );
+  assert.equal(
+    outcome("gateside/plant-7/eu/up/1/rpm", readingPayload(1), { topic }),
+    "site_mismatch",
+  );
+  assert.equal(outcome("gateside/plant-7/1/rpm", readingPayload(1), { topic }), "foreign_topic");
+  const free = { topic: "factory/#" };
+  assert.equal(outcome("factory/x/y", readingPayload(1), free), "reading");
+  const state = JSON.stringify({ site: "p", state: "online" });
+  assert.equal(outcome("factory/x/agent/state", state, free), "boxState");
+  assert.equal(outcome("factory/x/agent/state", '{"state":"online"}', free), "ambiguous_topic");
+});
+
+test("parse – what need not be stored is told apart by family", () => {
+  const family = (rest: string, text: string) => {
+    const item = parse(`gateside/plant-7/${rest}`, text);
+    return item.type === "ignored" ? item.family : item.type;
+  };
+  const event = { v: 1, id: "e1", site: "plant-7", sensor: "100", alarm: "high", state: "active" };
+  const timed = JSON.stringify({ ...event, time: daysAgo(0) });
+  assert.equal(family("100/rpm/rpm", "12.5"), "plain");
+  assert.equal(family("area/100_rpm/now", "true"), "plain");
+  assert.equal(family("agent/cmd/acknowledge", "{}"), "command");
+  assert.equal(family("100/alarm/high/rpm", timed), "alarm");
+  assert.equal(family("agent/event", timed), "event");
+  assert.equal(family("agent/state/doctor", "{}"), "doctor");
+  assert.equal(family("100/alarm/high/rpm", ""), "cleared");
+  const part = { v: 1, site: "plant-7", encoding: "int16", base64: "AAAA" };
+  assert.equal(family("100/waveform/channel1", JSON.stringify(part)), "other");
 });
 
 test("parse – times without a zone, years off or older than --keep-days are rejected", () => {
@@ -94,12 +160,13 @@ test("parse – a message that is not ours is rejected with the reason", () => {
   const huge = parseMessage(
     {
       topic: "gateside/plant-7/100/rpm",
+      dots: "kept",
       payload: Buffer.alloc(9),
       bytes: PAYLOAD_BYTES_MAX + 1,
       receivedMs: 0,
       acknowledge() {},
     },
-    { prefix: "gateside", keepDays: null },
+    { topics: new SiteTopics("gateside", DEFAULT_TOPIC), keepDays: null },
   );
   assert.ok(huge.type === "rejected" && huge.reason === "too_large");
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openConnection } from "../../src/collect/database/connection.ts";
+import { raiseHorizon } from "../../src/collect/database/horizon.ts";
 import { migrate } from "../../src/collect/database/migrate.ts";
 import { Streams } from "../../src/collect/database/streams.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
@@ -275,24 +276,6 @@ test("writer – rejected messages are kept truncated and in limited number, wha
   assert.deepEqual(row, { count: 10_000, largest: 4096 });
 });
 
-test("writer – weekly partitions are created as readings need them, and dropped by age", {
-  skip: skipWithoutPostgres,
-}, async (t) => {
-  const url = await freshDatabase();
-  const writer = new Writer(url);
-  t.after(() => writer.close());
-  const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
-  await writer.write([reading(1, { time: ago(300) }), reading(2, { time: ago(1) })]);
-  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
-  const dropped = await writer.maintain(({ client, partitions }) =>
-    partitions.drop(client, Date.now(), 30),
-  );
-  assert.equal(dropped, 10);
-  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 1);
-  await writer.write([reading(3, { time: ago(299) })]);
-  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
-});
-
 test("writer – the role gateside_writer suffices, and gateside_reader sees the views", {
   skip: skipWithoutPostgres,
 }, async (t) => {
@@ -311,7 +294,7 @@ test("writer – the role gateside_writer suffices, and gateside_reader sees the
     JSON.stringify({ v: 1, site: "plant-7", reason: "space", count: 3 }),
   );
   await writer.write([reading(1), gap, gap, entry("gateside/plant-7/1/rpm", "x")]);
-  await writer.maintain(({ client, partitions }) => partitions.drop(client, Date.now(), 30));
+  await writer.maintain(({ client }) => raiseHorizon(client, Date.now(), 400));
   for (const view of ["measurement", "latest", "reading", "gap", "box", "sensor", "rejected"])
     assert.ok((await postgres.query(as("r"), `SELECT * FROM ${view}`)).length > 0, view);
   await assert.rejects(postgres.query(as("r"), "DELETE FROM rejected"), /permission denied/);

@@ -21,6 +21,7 @@ test("collect settings – flags take precedence over the environment, and every
     to: "postgres://d/g",
     group: "b",
     prefix: "gateside",
+    topic: "{prefix}/{site}/#",
     metrics: { host: "127.0.0.1", port: 9464 },
     keepDays: 30,
     tls: { ca: null, cert: null, key: null },

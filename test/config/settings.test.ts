@@ -265,6 +265,12 @@ test("settings – defaults are the contract's", () => {
     sparkplugHistoryBatch: 256,
     alarmsEnabled: true,
     alarmWebhookUrl: null,
+    alarmWebhookCaFile: null,
+    alarmWebhookHeaders: {},
+    alarmWebhookSecret: null,
+    alarmDigestMinutes: null,
+    heartbeatUrl: null,
+    heartbeatS: 300,
     alarmEmail: null,
     commandsEnabled: false,
     commandResponsePrefix: null,
@@ -274,6 +280,10 @@ test("settings – defaults are the contract's", () => {
     configTrialS: 300,
     httpToken: null,
     httpViewToken: null,
+    httpSessionDays: 30,
+    httpPublicUrls: [],
+    httpTrustedProxies: [],
+    httpUserHeader: null,
     setupEnabled: false,
     httpCertFile: null,
     httpKeyFile: null,
@@ -290,6 +300,74 @@ test("settings – a site name becomes one safe level of the ids made from it", 
   const bound = bindSite(settings, "plant/7+");
   assert.equal(bound.mqttClientId, "gateside-plant_7_");
   assert.equal(bound.sparkplugGroupId, "plant_7_");
+});
+
+test("settings – HTTP_PUBLIC_URL, HTTP_TRUSTED_PROXY and HTTP_USER_HEADER are taken with what they need", () => {
+  const { settings, faults } = load({
+    HTTP_TOKEN: "a-token-of-the-site",
+    HTTP_PUBLIC_URL: "https://gw.plant.example/boxes/7, http://10.1.2.3:8080/",
+    HTTP_TRUSTED_PROXY: "127.0.0.1, 10.0.0.0/8,fd00::/8",
+    HTTP_USER_HEADER: "X-Remote-User",
+  });
+  assert.deepEqual(faults, []);
+  assert.deepEqual(settings?.httpPublicUrls, [
+    "https://gw.plant.example/boxes/7/",
+    "http://10.1.2.3:8080/",
+  ]);
+  assert.deepEqual(settings?.httpTrustedProxies, ["127.0.0.1", "10.0.0.0/8", "fd00::/8"]);
+  assert.equal(settings?.httpUserHeader, "X-Remote-User");
+});
+
+test("settings – a proxy without HTTP_TOKEN, and a user header without a trusted proxy, are faults on loopback, too", () => {
+  const token = { HTTP_TOKEN: "a-token-of-the-site" };
+  const proxy = { HTTP_TRUSTED_PROXY: "127.0.0.1" };
+  const url = (value: string) => ({ ...token, HTTP_PUBLIC_URL: value });
+  for (const [env, place, problem] of [
+    [{ HTTP_PUBLIC_URL: "https://gw" }, "HTTP_TOKEN", /HTTP_PUBLIC_URL is set/],
+    [proxy, "HTTP_TOKEN", /HTTP_TRUSTED_PROXY is set/],
+    [{ ...token, HTTP_USER_HEADER: "X-User" }, "HTTP_TRUSTED_PROXY", /HTTP_USER_HEADER is set/],
+    [{ ...token, ...proxy, HTTP_USER_HEADER: "Cookie" }, "HTTP_USER_HEADER", /no|not/],
+    [{ ...token, HTTP_TRUSTED_PROXY: "10.0.0.0/33" }, "HTTP_TRUSTED_PROXY", /neither/],
+    [{ ...token, HTTP_TRUSTED_PROXY: "proxy.plant" }, "HTTP_TRUSTED_PROXY", /neither/],
+    [url("https://gw/a,https://GW:443/b"), "HTTP_PUBLIC_URL", /https:\/\/gw twice/],
+    [url("gw.plant.example"), "HTTP_PUBLIC_URL", /not a complete address/],
+    [url("ftp://gw"), "HTTP_PUBLIC_URL", /scheme/],
+    [url("https://u:p@gw"), "HTTP_PUBLIC_URL", /user name/],
+    [url("https://gw/api"), "HTTP_PUBLIC_URL", /cannot be the path/],
+    [url("https://gw,"), "HTTP_PUBLIC_URL", /not a complete address/],
+  ] as const) {
+    const { faults } = load(env);
+    assert.deepEqual(
+      faults.map((fault) => fault.place),
+      [place],
+      JSON.stringify(env),
+    );
+    assert.match(faults[0]?.problem ?? "", problem);
+  }
+});
+
+test("settings – a misspelt name of every prefix is told with the one that was meant, and other programs' names are not", () => {
+  const shown = warnings(
+    load({
+      HTTP_TOKN: "x",
+      HTTP_PUBLIC_URLS: "x",
+      ALARM_MAIL_TO: "x",
+      COLLECT_KEEPDAYS: "1",
+      MODBUS_PROT: "502",
+      COLLECT_FROM: "mqtt://broker",
+      COLLECT_TO_FILE: "/x",
+      HTTP_PROXY: "http://proxy:3128",
+    }),
+  );
+  for (const [written, meant] of [
+    ["HTTP_TOKN", "HTTP_TOKEN"],
+    ["HTTP_PUBLIC_URLS", "HTTP_PUBLIC_URL"],
+    ["ALARM_MAIL_TO", "ALARM_EMAIL_TO"],
+    ["COLLECT_KEEPDAYS", "COLLECT_KEEP_DAYS"],
+    ["MODBUS_PROT", "MODBUS_PORT"],
+  ])
+    assert.match(shown, new RegExp(`${written}: .*did you mean ${meant}\\?`));
+  assert.doesNotMatch(shown, /COLLECT_FROM|COLLECT_TO_FILE|HTTP_PROXY/);
 });
 
 test("settings – a deprecated name sets its replacement", () => {

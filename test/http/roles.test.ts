@@ -17,6 +17,7 @@ function auditLog() {
         entries
           .map((entry, index) => ({
             ...entry,
+            person: entry.person ?? null,
             entry: index + 1,
             times: 1,
             lastTimeMs: entry.timeMs,
@@ -130,6 +131,7 @@ test("audit – a change is recorded with token, address, time, action and outco
     {
       timeMs: parts.clock.now(),
       who: "HTTP_TOKEN",
+      person: null,
       address: "127.0.0.1",
       what: "POST /api/v1/settings",
       detail: "",

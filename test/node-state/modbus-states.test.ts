@@ -137,3 +137,12 @@ test("modbus states – an idle connection that the device has closed only costs
   for (const socket of sockets) socket.destroy();
   assert.deepEqual((await states.read(readOf(url, 10), NEVER)).values, { v10: 7 });
 });
+
+test("modbus states – a device that accepts the connection and never responds is told in words", async (t) => {
+  const { url } = await device(t, () => {});
+  await assert.rejects(client(t).read(readOf(url, 1), NEVER), (error: unknown) => {
+    assert.ok(error instanceof ModbusFailure);
+    assert.equal(error.message, `${url}: it did not respond in time`);
+    return error.isDeviceAway;
+  });
+});

@@ -44,10 +44,23 @@ const sample = (values: StateSample["values"]): StateSample => ({
 });
 
 /** Sources of a few lines; `away` names the Modbus addresses that are not reached. */
-function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_MS, tookMs = 0) {
+function start(
+  t: TestContext,
+  stateReads: readonly StateRead[],
+  pollMs = HOUR_MS,
+  tookMs = 0,
+  { sensors = 1, commitPaceMs = 0 } = {},
+) {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const site = new ReplaceableSite(siteOf(stateReads));
+  const [sensor] = siteOf(stateReads).sensors;
+  assert.ok(sensor);
+  const site = new ReplaceableSite({
+    site: "plant-7",
+    sensors: Array.from({ length: sensors }, (_, i) => ({ ...sensor, code: String(100 + i) })),
+  });
+  /** Instants of the reads by sensor, ms. */
+  const reads = new Map<string, number[]>();
   const asked: string[] = [];
   const stored: Reading[] = [];
   const away = new Set<string>();
@@ -57,15 +70,20 @@ function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_M
     begin: () => ({
       isKnown: () => false,
       add: (reading) => void stored.push(reading),
-      commit: () => Promise.resolve({ stored: 1, duplicates: 0 }),
+      // All that is written in one pace shares a commit.
+      commit: async () => {
+        if (commitPaceMs > 0) await clock.sleep(commitPaceMs - (clock.monotonic() % commitPaceMs));
+        return { stored: 1, duplicates: 0 };
+      },
       discard: () => {},
     }),
   };
   const states = new NodeStates({
     site,
     service: {
-      read: (_, { operation }, _date, signal) => {
+      read: ({ code }, { operation }, _date, signal) => {
         asked.push(operation);
+        reads.set(code, [...(reads.get(code) ?? []), clock.monotonic()]);
         if (operation === "getNothing")
           return Promise.reject(
             new CallFailure({
@@ -75,7 +93,7 @@ function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_M
               httpStatus: 404,
             }),
           );
-        const samples = [sample({ battery: 3.5 })];
+        const samples = [sample({ battery: commitPaceMs === 0 ? 3.5 : asked.length })];
         const answer = { samples, records: 1, gatewayTimeMs: clock.now() };
         return tookMs === 0
           ? Promise.resolve(answer)
@@ -116,7 +134,7 @@ function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_M
     await clock.advance(ms);
     return [...asked];
   };
-  return { site, states, away, stored, during, lines: logger.lines };
+  return { site, states, away, stored, during, lines: logger.lines, reads };
 }
 
 test("state reads – a reload starts what it adds at once, leaves unchanged reads alone, and stops what it removes", async (t) => {
@@ -177,4 +195,16 @@ test("state reads – without an interval of their own they run with the polls, 
   const { length } = await slow.during(100_000);
   assert.ok(length >= 9 && length <= 11, `${length} reads of a second each in 100 s`);
   assert.equal(slow.states.condition("100")?.isStale, false);
+});
+
+test("state reads – forty nodes of one source whose values change at every read are each read within their minute, whatever the pace of commits", async (t) => {
+  const minute = 60_000;
+  const { reads, during } = start(t, [BATTERY], minute, 150, { sensors: 40, commitPaceMs: 6000 });
+  await during(10 * minute);
+  assert.equal(reads.size, 40);
+  for (const [code, times] of reads) {
+    const steps = times.slice(1).map((at, i) => at - (times[i] ?? 0));
+    const longest = Math.max(...steps);
+    assert.ok(longest <= minute, `${code}: ${longest} ms`);
+  }
 });

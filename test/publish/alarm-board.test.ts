@@ -4,7 +4,7 @@ import type { OutboxEntry } from "../../src/core/delivery.ts";
 import { createTopics } from "../../src/core/topics/topics.ts";
 import { AlarmBoard, type StandingAlarms } from "../../src/publish/alarm-board.ts";
 import { eventMessages } from "../../src/publish/formats/alarm-messages.ts";
-import { FakeLink } from "../support/fake-link.ts";
+import { FakeLink, turnsOver } from "../support/fake-link.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
 const topics = createTopics("gateside", "plant");
@@ -19,6 +19,7 @@ function boardOf(alarms: Partial<StandingAlarms>) {
   const logger = new RecordingLogger();
   const board = new AlarmBoard({
     link,
+    turns: turnsOver(link),
     logger,
     topics,
     alarms: { isOn: true, active: () => [], isNewest: () => true, ...alarms },
@@ -63,7 +64,8 @@ test("alarm board – with alarms disabled, topics left by an earlier run are cl
   assert.deepEqual(sent(payload("1", "active")), [[TOPIC, ""]]);
   assert.deepEqual(sent(payload("2", "cleared")), [[TOPIC, ""]]);
   assert.deepEqual(sent(payload("3", "active", { historical: true })), []);
-  assert.deepEqual(sent(payload("4", "active", { alarm: "finding" })), []);
+  const finding = "gateside/plant/30007/alarm/finding/channel1";
+  assert.deepEqual(sent(payload("4", "active", { alarm: "finding" })), [[finding, ""]]);
   assert.equal(logger.lines.length, 1);
 });
 

@@ -7,7 +7,8 @@ import type { TopicTemplates } from "../../src/core/topics/template.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Descriptions } from "../../src/publish/descriptions.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
-import { FakeLink } from "../support/fake-link.ts";
+import { FakeLink, turnsOver } from "../support/fake-link.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 const loop: Sensor = {
   code: "30007",
@@ -58,9 +59,12 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
       isWanted: null,
     },
   );
+  const clock = new ManualClock();
   const descriptions = new Descriptions(
     {
       link: broker,
+      turns: turnsOver(broker),
+      clock,
       logger: silentLogger,
       profile,
       site,
@@ -75,8 +79,29 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
     { clearReadings, isSelected: () => true },
   );
   const replace = (sensors: readonly Sensor[]) => site.replace({ site: "plant-7", sensors });
-  return { descriptions, replace };
+  return { descriptions, replace, clock };
 }
+
+test("descriptions – what the broker refuses is recorded, also where others of the batch are lost, and tried again after five minutes", async () => {
+  const broker = new FakeBroker();
+  const { descriptions, clock } = start(broker, { text: null }, { sensors: [loop, rpm] });
+  const denied = `${ROOT}/30007/about`;
+  const sent = () => broker.messages.splice(0).map(({ topic }) => topic);
+  // The broker cuts the connection after the refusal.
+  broker.outcome = ({ topic }) =>
+    topic === denied ? { result: "refused", code: 0x87 } : { result: "lost" };
+  await descriptions.sync();
+  assert.deepEqual(sent(), [denied, `${ROOT}/50021/about`]);
+  broker.outcome = () => ({ result: "delivered" });
+  await descriptions.sync();
+  assert.deepEqual(sent(), [`${ROOT}/50021/about`]);
+  await clock.advance(299_000);
+  await descriptions.sync();
+  assert.deepEqual(sent(), []);
+  await clock.advance(1000);
+  await descriptions.sync();
+  assert.deepEqual(sent(), [denied]);
+});
 
 test("descriptions – about describes the sensor as the site file does, retained, with each session and each change", async () => {
   const broker = new FakeBroker();
@@ -151,7 +176,7 @@ test("descriptions – a sensor removed from the site file is marked removed, th
     [
       [
         `${ROOT}/30007/state`,
-        '{"state":"removed","lastReading":"2026-11-20T11:59:00.000Z","battery":null}',
+        '{"state":"removed","lastReading":"2026-11-20T11:59:00.000Z","battery":null,"site":"plant-7","sensor":"30007"}',
         true,
       ],
       [`${ROOT}/30007/state`, "", true],

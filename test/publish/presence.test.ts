@@ -8,7 +8,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import type { Naming } from "../../src/publish/formats/naming.ts";
 import { Presence } from "../../src/publish/presence.ts";
-import { FakeLink } from "../support/fake-link.ts";
+import { FakeLink, turnsOver } from "../support/fake-link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const sensorState = (overrides: Partial<SensorState> = {}): SensorState => ({
@@ -104,6 +104,7 @@ function start(
   const now: { changes: Partial<AgentStatus> } = { changes: {} };
   const presence = new Presence({
     link,
+    turns: turnsOver(link),
     clock,
     logger: silentLogger,
     status: () => ({ ...status(clock), ...now.changes }),
@@ -113,6 +114,7 @@ function start(
       settleGaps: (ids) => void settled.push(...ids),
     },
     profile,
+    board: { online: () => Promise.resolve() },
     descriptions: { sync: () => Promise.resolve(), renew: () => {} },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });
@@ -144,6 +146,7 @@ test("presence – the will and the farewell publish offline on the topic that s
       ...(reason === "connection lost"
         ? {}
         : { configuration: "0123456789ab", pendingRestart: [] }),
+      site: "plant-7",
     });
   assert.deepEqual(
     link.messages.map(({ payload }) => payload),
@@ -226,16 +229,16 @@ test("presence – a sensor's state is published at the start and on change, and
   link.outcome = () => ({ result: "delivered" });
   await clock.advance(5000);
   await clock.advance(5000);
-  assert.deepEqual(link.payloads(topic), [
-    { state: "unknown", lastReading: null, battery: null },
-    { state: "unknown", lastReading: null, battery: null },
-  ]);
+  const named = { site: "plant-7", sensor: "10234" };
+  const unknown = { state: "unknown", lastReading: null, battery: null, ...named };
+  assert.deepEqual(link.payloads(topic), [unknown, unknown]);
   current = sensorState();
   await clock.advance(5000);
   assert.deepEqual(link.payloads(topic).at(-1), {
     state: "online",
     lastReading: "2026-11-20T11:59:00.000Z",
     battery: 3.6,
+    ...named,
   });
   current = sensorState({ lastReadingMs: clock.now() });
   await clock.advance(5000);

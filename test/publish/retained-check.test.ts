@@ -6,7 +6,7 @@ import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import { RetainedCheck } from "../../src/publish/retained-check.ts";
-import { FakeLink } from "../support/fake-link.ts";
+import { FakeLink, turnsOver } from "../support/fake-link.ts";
 import { LOOP, loopReading, options, SITE, TIME } from "./formats/profiles.ts";
 
 const MARKER = "gateside/plant-7/agent/state";
@@ -25,6 +25,7 @@ function start(
   const link = new FakeLink();
   const check = new RetainedCheck({
     link,
+    turns: turnsOver(link),
     profile: createGatesideProfile({ waveforms: { read: () => null } }, options()),
     site,
     logger: silentLogger,

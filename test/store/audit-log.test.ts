@@ -5,6 +5,7 @@ import { tempDirectory, tempStore } from "../support/temp-database.ts";
 const ENTRY = {
   timeMs: 1_764_000_000_000,
   who: "HTTP_TOKEN",
+  person: "Ann Müller",
   address: "192.0.2.9",
   what: "POST /api/v1/reload",
   detail: "",

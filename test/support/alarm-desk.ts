@@ -24,6 +24,8 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
     clock,
     logger: silentLogger,
     metrics,
+    zone: "UTC",
+    pendingDays: () => [],
     gatewayNow: () => clock.now() + skewMs,
     isGatewayTimeKnown: () => true,
     sensors: () => sensors,

@@ -52,13 +52,15 @@ export async function openBrowser(
     readonly program?: string;
     /** Goes on where a person would, past the warning of a self-signed certificate. */
     readonly trustsAll?: boolean;
+    /** Further flags of Chromium. */
+    readonly flags?: readonly string[];
   } = {},
 ): Promise<Browser & { close(): Promise<void> }> {
   const profile = mkdtempSync(join(tmpdir(), "gateside-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: options.program ?? CHROMIUM ?? "chromium",
     ignoreHTTPSErrors: options.trustsAll ?? false,
-    args: FLAGS,
+    args: [...FLAGS, ...(options.flags ?? [])],
     headless: true,
     viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
     colorScheme: "light",

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import mqtt from "mqtt";
 import type { Entry } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { deadlineMs } from "./deadline.ts";
 import { until } from "./wait-until.ts";
 
@@ -33,17 +34,20 @@ export function readingPayload(n: number, members: Record<string, unknown> = {})
 
 export const READING_TOPIC = "gateside/plant-7/100/rpm/history";
 
+const TOPICS = new SiteTopics("gateside", DEFAULT_TOPIC);
+
 /** A message as a source hands it to the writer, received now. */
 export function entry(topic: string, text: string | Buffer): Entry {
   const payload = Buffer.from(text);
   const delivery = {
     topic,
+    dots: "kept" as const,
     payload,
     bytes: payload.length,
     receivedMs: Date.now(),
     acknowledge() {},
   };
-  return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
+  return { delivery, item: parseMessage(delivery, { topics: TOPICS, keepDays: null }) };
 }
 
 /** Publishes at QoS 1 and waits for the broker's word for all of them. */

@@ -1,5 +1,7 @@
 import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import type { MessageLink } from "../../src/core/ports.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { Turns } from "../../src/publish/turns.ts";
 
 /** A link by hand: it delivers every message, and the broker grants every subscription, unless a test says otherwise. */
 export class FakeLink implements MessageLink {
@@ -37,3 +39,11 @@ export class FakeLink implements MessageLink {
     return this.messages.map(({ topic }) => topic);
   }
 }
+
+/** Turns on a link without readings. */
+export const turnsOver = (link: MessageLink): Turns =>
+  new Turns({
+    link,
+    clock: systemClock,
+    readings: { hasLive: false, liveSent: () => Promise.resolve() },
+  });

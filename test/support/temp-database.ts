@@ -107,10 +107,12 @@ export async function append(
   readings: readonly Reading[],
   key?: DayKey,
   checkpoint: string | null = null,
+  readAtMs?: number,
 ): Promise<number> {
   const [first] = readings;
   if (first === undefined) return 0;
-  const writer = store.readings.begin(key ?? keyOf(first.sensor, first.kind, dayOf(first.timeMs)));
+  const own = key ?? keyOf(first.sensor, first.kind, dayOf(first.timeMs));
+  const writer = store.readings.begin(own, readAtMs);
   for (const reading of readings) {
     if (!writer.isKnown(reading.timeMs, reading.id)) await writer.add(reading);
   }

@@ -30,13 +30,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "link",
       "modbus",
       "node-state",
+      "notify",
       "poll",
       "publish",
       "setup",
       "store",
     ],
     node: ["crypto", "fs", "os", "path", "util"],
-    packages: ["#site-schema", "#uplinks-schema", "nodemailer"],
+    packages: ["#site-schema", "#uplinks-schema"],
   },
   analytics: { rooms: SHARED, node: [], packages: ["undici"] },
   cli: {
@@ -125,6 +126,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   main: { rooms: ["cli", "config"], node: [], packages: [] },
   modbus: { rooms: ["core"], node: ["fs", "net", "path", "timers/promises"], packages: [] },
   "node-state": { rooms: SHARED, node: ["net"], packages: ["modbus-serial"] },
+  notify: { rooms: SHARED, node: ["crypto"], packages: ["nodemailer", "undici"] },
   poll: { rooms: SHARED, node: [], packages: [] },
   publish: {
     rooms: SHARED,

@@ -126,7 +126,7 @@ export class StoredAlarmDesk implements AlarmDesk {
           return null;
         }
         const mark = { by, timeMs: nowMs, note };
-        const up = engine.change(found, nextOf(word, state, mark, untilMs), word, nowMs);
+        const up = engine.change(found, nextOf(word, state, mark, untilMs), word, nowMs, by);
         changed = alarmView(engine.refreshed(found));
         return up;
       },

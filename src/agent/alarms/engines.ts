@@ -1,20 +1,26 @@
 /** The engines of alarms and findings over the store: they load their states from it, and follow what is stored. */
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
+import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
-import type { Logger } from "../../core/ports.ts";
+import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import { earlierPoint, primeNewest, primeSignals, type StoredHistory } from "./priming.ts";
+import { earlierPoints, primeNewest, primeSignals, type StoredHistory } from "./priming.ts";
 
 export interface EngineParts {
   readonly site: SiteSource;
   readonly store: AlarmStore;
   readonly history: StoredHistory;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Of the gateway's days. */
+  readonly zone: string;
+  readonly pendingDays: NonNullable<WaitOptions["pendingDays"]>;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "alarmsActive">;
+  readonly metrics: Pick<Metrics, "alarmsActive" | "findingsActive">;
 }
 
 type EventListener = (events: readonly AlarmEvent[]) => void;
@@ -23,19 +29,31 @@ export class AlarmEngines {
   readonly alarms: AlarmEngine;
   readonly findings: FindingEngine;
   readonly #parts: EngineParts;
+  readonly #follower: DiagnosisFollower;
   readonly #listeners = new Set<EventListener>();
   #hasFailed = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { history, site } = parts;
+    const { clock, history, pendingDays, site, store, zone } = parts;
+    const startedAt = clock.monotonic();
+    const wait = new Wait(site.current, {
+      rows: store.waiting,
+      earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
+      zone,
+      runningMs: () => clock.monotonic() - startedAt,
+      pendingDays,
+    });
     this.alarms = new AlarmEngine(site.current, {
-      earlier: (sensor, kind, value, timeMs) => earlierPoint(history, sensor, kind, value, timeMs),
+      wait,
       onEvents: (events) => this.#announce(events),
     });
-    this.findings = new FindingEngine(site.current, {
-      speedAt: (machine, timeMs) => this.alarms.speedAt(machine, timeMs),
-      stateAt: (sensor, timeMs) => this.alarms.machineState(sensor, timeMs),
+    this.findings = new FindingEngine(site.current, { wait });
+    this.#follower = new DiagnosisFollower(this.alarms, this.findings, {
+      onFailure: (err, sensor) => {
+        if (!this.#hasFailed) parts.logger.error({ err, sensor }, "diagnosis failed");
+        this.#hasFailed = true;
+      },
     });
   }
 
@@ -54,21 +72,26 @@ export class AlarmEngines {
         "alarm states are damaged; alarms that persist will be raised again",
       );
     }
+    this.alarms.restoreFindings(this.findings.standing());
     primeNewest(history, site.current, this.alarms, this.findings);
     primeSignals(history, this.alarms);
-    store.follower = new DiagnosisFollower(this.alarms, this.findings, {
-      onFindings: (events) => this.#announce(events),
-      onFailure: (err, sensor) => {
-        if (!this.#hasFailed) logger.error({ err, sensor }, "diagnosis failed");
-        this.#hasFailed = true;
-      },
-    });
+    store.follower = this.#follower;
     this.#count();
     site.onChange((next) => {
       this.alarms.setSite(next);
       this.findings.setSite(next);
       primeSignals(history, this.alarms);
     });
+  }
+
+  /** Judges what has waited for long enough for the state and speed of its machine. */
+  judgeDue(): FollowUp {
+    return this.#follower.judgeDue();
+  }
+
+  /** Ends what the site file no longer describes. */
+  reconcile(nowMs: number): FollowUp {
+    return this.#follower.reconcile(nowMs);
   }
 
   /** Calls the listener with the events of each commit. Returns how to stop that. */
@@ -83,14 +106,20 @@ export class AlarmEngines {
   }
 
   #count(): void {
-    const counts = { warning: 0, alarm: 0 };
-    for (const { state } of this.alarms.alarms()) {
-      if (state.raised === null || state.shelved !== null) continue;
-      counts[state.watch.active?.rank === 2 ? "alarm" : "warning"] += 1;
-    }
-    const { alarmsActive } = this.#parts.metrics;
+    const shown = [...this.alarms.alarms()].filter(
+      ({ state: { raised, shelved } }) => raised !== null && shelved === null,
+    );
+    const { alarmsActive, findingsActive } = this.#parts.metrics;
     for (const severity of ["warning", "alarm"] as const) {
-      alarmsActive.set({ severity }, counts[severity]);
+      const rank = severity === "alarm" ? 2 : 1;
+      const own = shown.filter(({ state }) => state.watch.active?.rank === rank);
+      const acknowledged = own.filter(({ state }) => state.acknowledged !== null).length;
+      alarmsActive.set({ severity, acknowledged: "true" }, acknowledged);
+      alarmsActive.set({ severity, acknowledged: "false" }, own.length - acknowledged);
+    }
+    const stages = this.findings.stages();
+    for (const stage of [1, 2, 3] as const) {
+      findingsActive.set({ stage: `${stage}` }, stages.filter((one) => one === stage).length);
     }
   }
 }

@@ -14,8 +14,8 @@ export function createFindingDesk(
   const machineNow: MachineNow = (machine) => {
     const now = gatewayNow();
     const [sensor] = findings.sensorsOf(machine.id);
-    const state = sensor === undefined ? null : alarms.machineState(sensor.code, now);
-    return { state, speedRpm: alarms.speedAt(machine.id, now) };
+    const state = sensor === undefined ? null : alarms.wait.stateAt(sensor.code, now);
+    return { state, speedRpm: alarms.wait.speedAt(machine.id, now) };
   };
   return {
     machines: () => findings.machines.map((machine) => machineView(findings, machine, machineNow)),

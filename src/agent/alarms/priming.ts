@@ -1,9 +1,10 @@
 /** What the alarm engine reads from stored readings: the newest of each sensor and kind, and the signals of machines. */
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
-import { numberOf, type SignalPoint } from "../../core/alarm/signal.ts";
 import type { FindingEngine } from "../../core/diagnosis/engine.ts";
-import type { Value } from "../../core/reading.ts";
+import { numberOf, type SignalPoint } from "../../core/machine-state/signal.ts";
+import type { Earlier } from "../../core/machine-state/signal-log.ts";
+import { isFlagged, type Value } from "../../core/reading.ts";
 import { type Kind, readingKinds, type Site } from "../../core/sensor.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 
@@ -20,10 +21,8 @@ export interface StoredHistory {
 
 /** Readings of a signal that a new process loads: enough to learn their interval. */
 const PRIMED_READINGS = 16;
-/** How far back they are searched, ms. */
-const PRIMED_MS = 2 * 86_400_000;
-/** A late reading searches for a signal this far before it, ms; three intervals of the signal decide. */
-const EARLIER_MS = 6 * 3_600_000;
+/** How far back readings of a signal are searched, ms: enough to know an interval of hours. */
+const EARLIER_MS = 2 * 86_400_000;
 
 export function primeNewest(
   history: StoredHistory,
@@ -42,36 +41,34 @@ export function primeNewest(
   }
 }
 
-export function primeSignals(history: StoredHistory, alarms: AlarmEngine): void {
-  for (const { sensor, kind } of alarms.signals) {
-    const newest = history.latest(sensor, kind);
-    if (newest === null) continue;
-    const readings: FollowedReading[] = [];
-    const fromMs = newest.timeMs - PRIMED_MS;
-    const range = { sensor, kind, fromMs, toMs: newest.timeMs + 1, order: "desc" as const };
-    for (const reading of history.range(range)) {
-      if (readings.length >= PRIMED_READINGS) break;
-      readings.push(followed(reading));
+export function primeSignals(history: StoredHistory, { wait }: Pick<AlarmEngine, "wait">): void {
+  for (const signal of wait.signals) {
+    const newest = history.latest(signal.sensor, signal.kind);
+    if (newest === null) wait.prime(signal, [], Number.NEGATIVE_INFINITY);
+    else {
+      const points = earlierPoints(history, signal, newest.timeMs, PRIMED_READINGS);
+      wait.prime(signal, points, points[0]?.timeMs ?? newest.timeMs);
     }
-    alarms.primeSignal(sensor, kind, readings);
   }
 }
 
-/** The newest point of a signal at or before a time, ms; null if there is none within the hours that count. */
-export function earlierPoint(
+/** The newest stored points of a signal at or before a time, ms, in order of time; at most `count`. */
+export function earlierPoints(
   history: StoredHistory,
-  sensor: string,
-  kind: Kind,
-  value: string,
+  { sensor, kind, value }: Parameters<Earlier>[0],
   timeMs: number,
-): SignalPoint | null {
+  count: number,
+): SignalPoint[] {
+  const points: SignalPoint[] = [];
   const range = { sensor, kind, fromMs: timeMs - EARLIER_MS, toMs: timeMs + 1 };
   for (const reading of history.range({ ...range, order: "desc" })) {
+    if (isFlagged({ attributes: JSON.parse(reading.attributes) }, "time_in_future")) continue;
     const { values, quality } = followed(reading);
     const isBad = quality[value]?.quality === "bad";
-    return { timeMs: reading.timeMs, value: isBad ? null : numberOf(values[value]) };
+    points.push({ timeMs: reading.timeMs, value: isBad ? null : numberOf(values[value]) });
+    if (points.length === count) break;
   }
-  return null;
+  return points.reverse();
 }
 
 function followed({ id, timeMs, values, quality }: StoredReading): FollowedReading {

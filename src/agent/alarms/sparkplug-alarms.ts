@@ -1,4 +1,5 @@
 import type { AlarmEvent, Severity } from "../../core/alarm/event.ts";
+import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import { SILENT } from "../../core/alarm/time-changes.ts";
 import type { AlarmSource } from "../../publish/sparkplug/alarm-metrics.ts";
 import type { AlarmEngines } from "./engines.ts";
@@ -7,11 +8,14 @@ const severityOf = (rank: number | undefined): Severity => (rank === 2 ? "alarm"
 
 /** The alarms as the Sparkplug node of an uplink sees them. `isChosen`: the sensors that go to this uplink. */
 export function sparkplugAlarms(
-  engines: Pick<AlarmEngines, "alarms" | "onEvents">,
+  engines: Pick<AlarmEngines, "alarms" | "findings" | "onEvents">,
   isChosen: (sensor: string) => boolean,
 ): AlarmSource {
   return {
-    watched: (sensor) => engines.alarms.watches(sensor),
+    watched: (sensor) => [
+      ...engines.alarms.watches(sensor),
+      ...engines.findings.possible(sensor).map((value) => ({ alarm: FINDING_ALARM, value })),
+    ],
     active: (sensor) =>
       engines.alarms.active(sensor).map(({ alarm, value, watch, raised }) => ({
         alarm,

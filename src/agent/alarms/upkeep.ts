@@ -25,6 +25,8 @@ const TICK_MS = 5000;
 export class AlarmUpkeep {
   readonly #parts: UpkeepParts;
   readonly #time: GatewayTime;
+  /** When the gateway was last seen not to respond, ms; null if it never was. */
+  #downAtMs: number | null = null;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
@@ -41,41 +43,62 @@ export class AlarmUpkeep {
     await this.#reconcile();
     while (!signal.aborted) {
       await this.tick();
-      await this.#parts.clock.sleep(TICK_MS, signal);
+      await this.#parts.clock.sleep(this.#untilNextMs(), signal);
     }
     stop();
   }
 
+  /** A shelf ends on time. */
+  #untilNextMs(): number {
+    const endMs = this.#parts.engines.alarms.nextShelfEndMs();
+    const now = this.#time.now();
+    if (endMs === null || now === null || endMs <= now) return TICK_MS;
+    return Math.min(TICK_MS, Math.ceil(endMs - now));
+  }
+
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   async tick(): Promise<void> {
-    const { engines, isGatewayUp, sensors, store } = this.#parts;
+    const { engines, isGatewayUp, store } = this.#parts;
+    const sensors = this.#sensors();
+    await this.#judgeDue();
     // Shelves end by the gateway's clock: a box whose clock is ahead would end them at every start.
     const now = this.#time.now();
     if (now === null) return;
-    if (!engines.alarms.hasNews(now, sensors())) return;
+    if (!engines.alarms.hasNews(now, sensors)) return;
     await this.#write("alarms of silent sensors", () =>
       store.apply(
         "publish alarms that time alone changes",
-        () => engines.alarms.tick(now, sensors(), isGatewayUp()),
+        () => engines.alarms.tick(now, sensors, isGatewayUp()),
         false,
       ),
+    );
+  }
+
+  /** What waited for a signal that has been read without anything new, or that cannot be read. */
+  async #judgeDue(): Promise<void> {
+    const { engines, store } = this.#parts;
+    const judge = () => store.apply("judge what waited", () => engines.judgeDue(), false);
+    while (engines.alarms.wait.releases()) {
+      if (!(await this.#write("alarms that waited", judge))) return;
+    }
+  }
+
+  /** A gateway that is away makes no sensor silent: those count again once they have been read since. */
+  #sensors(): readonly SensorState[] {
+    const { clock, isGatewayUp, sensors } = this.#parts;
+    if (!isGatewayUp()) this.#downAtMs = clock.now();
+    const downAtMs = this.#downAtMs;
+    if (downAtMs === null) return sensors();
+    return sensors().filter(
+      ({ state, kinds }) =>
+        state !== "silent" || kinds.some(({ lastReadAtMs }) => (lastReadAtMs ?? 0) > downAtMs),
     );
   }
 
   async #reconcile(): Promise<void> {
     const { engines, gatewayNow, store } = this.#parts;
     await this.#write("alarms that are no longer configured", () =>
-      store.apply("end alarms", () => engines.alarms.reconcile(gatewayNow()), true),
-    );
-    await this.#write("findings of removed sensors", () =>
-      store.apply(
-        "forget findings",
-        () => {
-          const states = engines.findings.reconcile();
-          return states.length === 0 ? null : { events: [], states, samples: [], forgotten: [] };
-        },
-        false,
-      ),
+      store.apply("end alarms", () => engines.reconcile(gatewayNow()), true),
     );
   }
 
@@ -95,11 +118,13 @@ export class AlarmUpkeep {
   }
 
   /** Faults of the store are temporary; the next tick tries again. */
-  async #write(what: string, work: () => Promise<unknown>): Promise<void> {
+  async #write(what: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (err) {
       this.#parts.logger.warn({ err }, `${what} could not be stored yet`);
+      return false;
     }
   }
 }

@@ -69,7 +69,6 @@ export class AmqpSource implements Source {
 
   async #session(signal: AbortSignal, onOpen: () => void): Promise<void> {
     const address = this.#sessions.address;
-    const { prefix } = this.#options;
     const url = new URL(address.url);
     url.searchParams.set("heartbeat", String(HEARTBEAT_S));
     const connecting = connect(url.href, {
@@ -88,7 +87,7 @@ export class AmqpSource implements Source {
     try {
       const channel = await inTime(connection.createChannel());
       const channelEnded = endOf(channel);
-      await inTime(this.#setUp(channel, `${routingKey(prefix)}.#`));
+      await inTime(this.#setUp(channel, this.#options.topics.bindingKey));
       onOpen();
       const broker = publicBroker(address);
       this.#parts.logger.info({ broker, queue: this.#queue }, "connected");
@@ -138,7 +137,8 @@ export class AmqpSource implements Source {
       return;
     }
     const delivery: Delivery = {
-      topic: topicOf(message.fields.routingKey),
+      topic: message.fields.routingKey.replaceAll(".", "/"),
+      dots: "levels",
       payload: boundedPayload(message.content),
       bytes: message.content.length,
       receivedMs: this.#parts.clock.now(),
@@ -188,17 +188,4 @@ async function closeSoon(connection: ChannelModel): Promise<void> {
     new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS + 100).unref()),
   ]);
   clearTimeout(timer);
-}
-
-/** The plug-in writes `.` for `/` and `/` for `.`. */
-export function routingKey(topic: string): string {
-  return swap(topic);
-}
-
-export function topicOf(key: string): string {
-  return swap(key);
-}
-
-function swap(text: string): string {
-  return text.replace(/[./]/g, (character) => (character === "." ? "/" : "."));
 }

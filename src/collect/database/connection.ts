@@ -59,7 +59,8 @@ async function connect(url: string, name: string, isPrimary: boolean): Promise<C
     keepAliveInitialDelayMillis: 10_000,
   });
   // Failures reach whoever waits for a response; without a listener they would end the process.
-  client.on("error", () => {});
+  client.on("error", () => LOST.add(client));
+  client.on("end", () => LOST.add(client));
   try {
     await client.connect();
     await client.query("SET TIME ZONE 'UTC'; SET client_min_messages = warning");
@@ -79,6 +80,12 @@ export async function requirePrimary(client: ClientBase): Promise<void> {
   if (rows[0]?.standby === true) throw new NotPrimary("this is a standby; trying the next");
   if (rows[0]?.read_only === "on")
     throw new NotPrimary("this server accepts no writes (it is set to read-only); trying the next");
+}
+const LOST = new WeakSet<Client>();
+
+/** True once the client has no connection. */
+export function isLost(client: Client): boolean {
+  return LOST.has(client);
 }
 
 /** Like `openConnection`, for read-only use. Rejects if no collector has created its tables there. */

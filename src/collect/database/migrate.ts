@@ -1,6 +1,8 @@
 import type { ClientBase } from "pg";
+import { ConnectionFailure } from "./failure.ts";
 import { READINGS } from "./migrations/001-readings.ts";
 import { NAMES } from "./migrations/002-names.ts";
+import { HORIZON } from "./migrations/003-horizon.ts";
 
 interface Step {
   readonly number: number;
@@ -12,12 +14,13 @@ interface Step {
 const STEPS: readonly Step[] = [
   { number: 1, name: "readings", sql: READINGS },
   { number: 2, name: "names", sql: NAMES },
+  { number: 3, name: "horizon", sql: HORIZON },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
 
 /** The database does not have the required schema, and this role may not change it. */
-export class SchemaFailure extends Error {
+export class SchemaFailure extends ConnectionFailure {
   readonly code = "schema";
 }
 
@@ -120,9 +123,19 @@ async function grant(client: ClientBase): Promise<void> {
   await client.query(GRANTS);
 }
 
+/** Functions with the owner's rights. */
+const FUNCTIONS = [
+  "gateside_make_partitions(timestamptz)",
+  "gateside_drop_partitions(timestamptz)",
+  "gateside_join_names(text[])",
+  "gateside_raise_horizon(timestamptz)",
+  "gateside_drop_week(text)",
+];
+
 const GRANTS = `DO $$
 DECLARE
   role text;
+  callable text;
   here text := quote_ident(current_schema());
 BEGIN
   FOREACH role IN ARRAY ARRAY['gateside_writer', 'gateside_reader'] LOOP
@@ -139,9 +152,13 @@ BEGIN
   END LOOP;
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateside_writer') THEN
     EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %s TO gateside_writer', here);
-    EXECUTE format('REVOKE INSERT, UPDATE ON %s.gateside_schema FROM gateside_writer', here);
+    EXECUTE format('REVOKE INSERT, UPDATE ON %1$s.gateside_schema, %1$s.horizon FROM gateside_writer', here);
     EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session TO gateside_writer', here);
-    EXECUTE format('GRANT EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz), %1$s.gateside_join_names(text[]) TO gateside_writer', here);
   END IF;
-  EXECUTE format('REVOKE EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz), %1$s.gateside_join_names(text[]) FROM PUBLIC', here);
+  FOREACH callable IN ARRAY ARRAY[${FUNCTIONS.map((name) => `'${name}'`).join(", ")}] LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s.%s FROM PUBLIC', here, callable);
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateside_writer') THEN
+      EXECUTE format('GRANT EXECUTE ON FUNCTION %s.%s TO gateside_writer', here, callable);
+    END IF;
+  END LOOP;
 END $$`;

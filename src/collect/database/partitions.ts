@@ -29,17 +29,6 @@ export class Partitions {
     return this.ensure(client, weeks);
   }
 
-  /** Drops weeks that are completely before the last `keepDays` days; returns how many tables were dropped. */
-  async drop(client: ClientBase, nowMs: number, keepDays: number): Promise<number> {
-    const before = new Date(nowMs - keepDays * 86_400_000);
-    const { rows } = await client.query<{ dropped: number }>(
-      "SELECT gateside_drop_partitions($1) AS dropped",
-      [before],
-    );
-    this.forget();
-    return rows[0]?.dropped ?? 0;
-  }
-
   /** Another process may have dropped some. */
   forget(): void {
     this.#weeks.clear();

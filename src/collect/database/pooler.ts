@@ -1,9 +1,9 @@
 import type { Client } from "pg";
 import { dropConnection, openConnection } from "./connection.ts";
-import { messageOf } from "./failure.ts";
+import { ConnectionFailure, messageOf } from "./failure.ts";
 
 /** A pooler gives the connection to other clients between transactions. */
-export class PoolerFailure extends Error {
+export class PoolerFailure extends ConnectionFailure {
   readonly code = "pooler";
 
   constructor() {

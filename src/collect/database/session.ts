@@ -2,6 +2,7 @@ import type { Client } from "pg";
 import type { Logger } from "../../core/ports.ts";
 import { dropConnection, openConnection } from "./connection.ts";
 import { Dictionary } from "./dictionary.ts";
+import { WRITER_LOCK } from "./horizon.ts";
 import { migrate } from "./migrate.ts";
 import { Partitions } from "./partitions.ts";
 import { refuseTransactionPooling } from "./pooler.ts";
@@ -27,6 +28,8 @@ export interface Session {
   readonly partitions: Partitions;
   /** The tables that the numbers belong to. */
   readonly tables: string;
+  /** Rows before it are not accepted; of the newest transaction. */
+  horizonMs: number;
 }
 
 /** Identified by process number and start. */
@@ -64,7 +67,7 @@ export async function openSession(url: string, logger: Logger | null): Promise<S
       attributes: new Dictionary("attribute_set"),
       descriptions: new Descriptions(),
       partitions: new Partitions(),
-      tables: await numberedTables(client),
+      ...(await stateOf(client)),
     };
   } catch (error) {
     dropConnection(client);
@@ -80,19 +83,26 @@ async function backendOf(client: Client): Promise<Backend> {
 }
 
 /**
- * Begins a transaction in which the remembered numbers are valid. Throws `TablesReplaced` if a restore has replaced
- * the tables since the session was opened: dropped or truncated ones have other files.
+ * Begins a transaction in which the remembered numbers are valid. True if the horizon has risen since the one before.
+ * Throws `TablesReplaced` if a restore has replaced the tables since the session was opened: dropped or truncated ones
+ * have other files.
  */
-export async function begin({ client, tables }: Session): Promise<void> {
+export async function begin(session: Session): Promise<boolean> {
+  const { client } = session;
   // The lock keeps a restore that begins now waiting until the end of the transaction.
-  await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE`);
-  if ((await numberedTables(client)) !== tables) throw new TablesReplaced();
+  await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE; ${WRITER_LOCK}`);
+  const { tables, horizonMs } = await stateOf(client);
+  if (tables !== session.tables) throw new TablesReplaced();
+  const hasRisen = horizonMs !== session.horizonMs;
+  session.horizonMs = horizonMs;
+  return hasRisen;
 }
 
-async function numberedTables(client: Client): Promise<string> {
-  const { rows } = await client.query<{ tables: string }>(
-    `SELECT string_agg(name || pg_relation_filenode(name::regclass), ' ') AS tables
-     FROM unnest(string_to_array('${NUMBERED}', ', ')) name`,
+async function stateOf(client: Client): Promise<Pick<Session, "tables" | "horizonMs">> {
+  const { rows } = await client.query<{ tables: string; before: number }>(
+    `SELECT (SELECT string_agg(name || pg_relation_filenode(name::regclass), ' ')
+       FROM unnest(string_to_array('${NUMBERED}', ', ')) name) AS tables,
+       (extract(epoch FROM before) * 1000)::float8 AS before FROM horizon`,
   );
-  return rows[0]?.tables ?? "";
+  return { tables: rows[0]?.tables ?? "", horizonMs: rows[0]?.before ?? Number.NEGATIVE_INFINITY };
 }

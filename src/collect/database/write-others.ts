@@ -3,10 +3,9 @@ import type { ClientBase } from "pg";
 import { type Delivery, KEPT_BYTES } from "../delivery.ts";
 import type { EventItem, GapItem, RejectedItem, WaveformItem } from "../parse/item.ts";
 import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts";
+import { writing } from "./failure.ts";
 import { compare } from "./order.ts";
 
-/** Limit per batch; the rest is counted in the metrics. */
-const REJECTED_PER_BATCH_MAX = 200;
 /** Limit in total: the newest stay. 10,000 × 4 kB are at most 40 MB. */
 const REJECTED_MAX = 10_000;
 const TOPIC_LENGTH_MAX = 1000;
@@ -30,7 +29,7 @@ export async function writeWaveforms(
   const sorted = [...items].sort((a, b) => compare(waveformKey(a), waveformKey(b)));
   let stored = 0;
   for (const item of sorted) {
-    const { rowCount } = await client.query({
+    const insert = client.query({
       name: "waveform",
       text: `INSERT INTO waveform (time, id, site, sensor, channel, axis, unit, sample_rate, samples, recording_reason, data)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
@@ -48,7 +47,7 @@ export async function writeWaveforms(
         item.data,
       ],
     });
-    stored += rowCount ?? 0;
+    stored += (await writing([item], insert)).rowCount ?? 0;
   }
   return stored;
 }
@@ -89,10 +88,11 @@ export async function writeEvents(
 ): Promise<number> {
   const sorted = [...items].sort((a, b) => compare(eventKey(a), eventKey(b)));
   let stored = 0;
-  for (const { body, id, site, timeMs } of sorted) {
+  for (const item of sorted) {
+    const { body, id, site, timeMs } = item;
     const json = (name: string) =>
       body[name] === undefined || body[name] === null ? null : JSON.stringify(body[name]);
-    const { rowCount } = await client.query({
+    const insert = client.query({
       name: "event",
       text: `INSERT INTO alarm_event (time, id, site, sensor, kind, value, alarm, severity, state, "limit", hysteresis, measured, unit,
          reading_id, raised, worst, acknowledged, text, historical, more)
@@ -129,7 +129,7 @@ export async function writeEvents(
         ),
       ],
     });
-    stored += rowCount ?? 0;
+    stored += (await writing([item], insert)).rowCount ?? 0;
   }
   return stored;
 }
@@ -137,11 +137,12 @@ export async function writeEvents(
 /** Readings that a box dropped. A record has no id: the same content is the same gap. Returns how many were new. */
 export async function writeGaps(client: ClientBase, items: readonly GapItem[]): Promise<number> {
   let stored = 0;
-  for (const { site, body } of items) {
+  for (const item of items) {
+    const { site, body } = item;
     const hash = createHash("md5")
       .update(JSON.stringify([site, body]))
       .digest("hex");
-    const { rowCount } = await client.query({
+    const insert = client.query({
       name: "gap",
       text: `INSERT INTO gap (hash, site, sensor, kind, "from", "to", count, reason, uplink, received)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now()) ON CONFLICT (hash) DO NOTHING`,
@@ -157,7 +158,7 @@ export async function writeGaps(client: ClientBase, items: readonly GapItem[]): 
         optionalText(body, "uplink"),
       ],
     });
-    stored += rowCount ?? 0;
+    stored += (await writing([item], insert)).rowCount ?? 0;
   }
   return stored;
 }
@@ -172,14 +173,14 @@ export async function writeRejected(
   client: ClientBase,
   rejections: readonly Rejection[],
 ): Promise<void> {
-  const kept = rejections.slice(0, REJECTED_PER_BATCH_MAX);
+  const kept = rejections;
   if (kept.length === 0) return;
   await client.query(
     `INSERT INTO rejected (received, topic, reason, detail, bytes, payload)
      SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[])`,
     [
       kept.map(({ delivery }) => new Date(delivery.receivedMs)),
-      kept.map(({ delivery }) => storable(delivery.topic).slice(0, TOPIC_LENGTH_MAX)),
+      kept.map(({ delivery }) => storable(delivery.topic.slice(0, TOPIC_LENGTH_MAX))),
       kept.map(({ item }) => item.reason),
       kept.map(({ item }) => storable(item.detail)),
       kept.map(({ delivery }) => delivery.bytes),
@@ -187,7 +188,8 @@ export async function writeRejected(
     ],
   );
   await client.query(
-    `DELETE FROM rejected WHERE number <= (SELECT max(number) FROM rejected) - ${REJECTED_MAX}`,
+    // Numbers have gaps where a transaction failed, so rows are counted.
+    `DELETE FROM rejected WHERE number <= (SELECT number FROM rejected ORDER BY number DESC OFFSET ${REJECTED_MAX} LIMIT 1)`,
   );
 }
 

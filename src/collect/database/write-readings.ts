@@ -2,6 +2,7 @@ import type { ClientBase } from "pg";
 import { copyJson, copyText, copyTime } from "../parse/copy-text.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../tables.ts";
 import { copyIn } from "./connection.ts";
+import { writing } from "./failure.ts";
 import { compare } from "./order.ts";
 import { copyReading, type ReadingRow, type RowNumbers } from "./reading-rows.ts";
 
@@ -59,9 +60,14 @@ async function writeTable(
   const columns = readingColumns(entry).join(", ");
   let lines = "";
   for (const { row, numbers } of rows) lines += copyReading(row, numbers);
-  await copyIn(client, `COPY stage_${entry.table} (${columns}) FROM STDIN`, lines);
-  const { rowCount } = await client.query(
-    `INSERT INTO ${entry.table} (${columns}) SELECT ${columns} FROM stage_${entry.table} ON CONFLICT DO NOTHING`,
+  const stage = `stage_${entry.table}`;
+  const items = rows.map(({ row }) => row.item);
+  await writing(items, copyIn(client, `COPY ${stage} (${columns}) FROM STDIN`, lines));
+  const { rowCount } = await writing(
+    items,
+    client.query(
+      `INSERT INTO ${entry.table} (${columns}) SELECT ${columns} FROM ${stage} ON CONFLICT DO NOTHING`,
+    ),
   );
   return rowCount ?? 0;
 }

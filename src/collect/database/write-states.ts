@@ -7,6 +7,7 @@ import type {
   SensorStateItem,
 } from "../parse/item.ts";
 import { isObject, parseInstant } from "../parse/members.ts";
+import { writing } from "./failure.ts";
 import { joinNames } from "./names.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
@@ -36,7 +37,7 @@ export async function writeBoxStates(
 ): Promise<void> {
   for (const { item, receivedMs } of states) {
     const { body, site } = item;
-    await client.query({
+    const insert = client.query({
       name: "box-state",
       text: `INSERT INTO box AS b (site, state, state_time, reason, version, configuration, agent_state, state_received, received)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
@@ -58,6 +59,7 @@ export async function writeBoxStates(
         new Date(receivedMs),
       ],
     });
+    await writing([item], insert);
   }
 }
 
@@ -68,7 +70,7 @@ export async function writeBoxStats(
 ): Promise<void> {
   const newest = lastOf(stats, ({ site }) => site);
   if (newest.length === 0) return;
-  await client.query(
+  const insert = client.query(
     `INSERT INTO box AS b (site, stats_time, stats, version, configuration, received)
      SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[], $4::text[], $5::text[], $6::timestamptz[])
      ON CONFLICT (site) DO UPDATE SET stats_time = excluded.stats_time, stats = excluded.stats,
@@ -84,6 +86,7 @@ export async function writeBoxStats(
       newest.map(({ receivedMs }) => new Date(receivedMs)),
     ],
   );
+  await writing(itemsOf(newest), insert);
 }
 
 /** `{code}/state`: the last to arrive. */
@@ -93,7 +96,7 @@ export async function writeSensorStates(
 ): Promise<void> {
   const newest = lastOf(states, ({ site, sensor }) => `${site}\0${sensor}`);
   if (newest.length === 0) return;
-  await client.query(
+  const insert = client.query(
     `INSERT INTO sensor AS s (site, sensor, state, last_reading, battery, sensor_state, state_received, received)
      SELECT *, received FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::float8[], $6::jsonb[], $7::timestamptz[])
        t(site, sensor, state, last_reading, battery, sensor_state, received)
@@ -113,6 +116,7 @@ export async function writeSensorStates(
       newest.map(({ receivedMs }) => new Date(receivedMs)),
     ],
   );
+  await writing(itemsOf(newest), insert);
 }
 
 /** `{code}/about`: names, place and channels. */
@@ -122,7 +126,7 @@ export async function writeAbouts(
 ): Promise<void> {
   const newest = lastOf(abouts, ({ site, sensor }) => `${site}\0${sensor}`);
   if (newest.length === 0) return;
-  await client.query(
+  const insert = client.query(
     `INSERT INTO sensor AS s (site, sensor, name, location, about, received)
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::timestamptz[])
      ON CONFLICT (site, sensor) DO UPDATE SET name = coalesce(excluded.name, s.name), location = coalesce(excluded.location, s.location),
@@ -138,6 +142,7 @@ export async function writeAbouts(
       newest.map(({ receivedMs }) => new Date(receivedMs)),
     ],
   );
+  await writing(itemsOf(newest), insert);
 }
 
 /** Limit of entries in memory. */
@@ -223,6 +228,10 @@ export class Descriptions {
         timeMs: item.timeMs,
       });
   }
+}
+
+function itemsOf<T>(received: readonly Received<T>[]): T[] {
+  return received.map(({ item }) => item);
 }
 
 /** The last of each key, in order of the keys: rows are locked in one order everywhere. */

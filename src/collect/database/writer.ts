@@ -2,8 +2,8 @@ import type { Logger } from "../../core/ports.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
-import { dropConnection } from "./connection.ts";
-import { isConnectionUsable, messageOf } from "./failure.ts";
+import { dropConnection, isLost } from "./connection.ts";
+import { asConnectionFailure, isConnectionUsable, messageOf } from "./failure.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
 import { begin, openSession, type Session } from "./session.ts";
@@ -105,12 +105,15 @@ export class Writer {
   }
 
   async #use<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.open();
+    const session = await this.open().catch((error: unknown) => {
+      throw asConnectionFailure(error);
+    });
     try {
       return await this.#watched(session, work(session));
     } catch (error) {
-      await this.#recover(session, error);
-      throw error;
+      const failure = isLost(session.client) ? asConnectionFailure(error) : error;
+      await this.#recover(session, failure);
+      throw failure;
     }
   }
 
@@ -147,7 +150,7 @@ export class Writer {
 
 async function transaction(session: Session, entries: readonly Entry[]): Promise<Written> {
   const { client, streams, units, attributes, descriptions, partitions } = session;
-  const sorted = sortOut(entries);
+  const sorted = sortOut(entries, session.horizonMs);
   const rows = sorted.items.map(readingRow);
   const numbers = await streams.numbersOf(client, sorted.items);
   await units.learn(client, new Set(rows.map(({ unitsText }) => unitsText)));
@@ -169,7 +172,10 @@ async function transaction(session: Session, entries: readonly Entry[]): Promise
     if (delivery) rejections.push({ delivery, item });
   });
 
-  await begin(session);
+  if (await begin(session)) {
+    await client.query("ROLLBACK");
+    return transaction(session, entries);
+  }
   const readings = await writeReadings(client, numbered);
   const waveforms = await writeWaveforms(client, sorted.waveforms);
   const events = await writeEvents(client, sorted.events);
@@ -189,8 +195,8 @@ async function transaction(session: Session, entries: readonly Entry[]): Promise
   return { readings, duplicates, waveforms, events, gaps, rejections };
 }
 
-/** The batch, grouped by the kind of its messages. */
-function sortOut(entries: readonly Entry[]) {
+/** The batch, grouped by the kind of its messages; what is older than the horizon is rejected. */
+function sortOut(entries: readonly Entry[], horizonMs: number) {
   const sorted = {
     /** Readings, and the delivery of each. */
     items: [] as ReadingItem[],
@@ -206,8 +212,9 @@ function sortOut(entries: readonly Entry[]) {
     /** Times that need a partition. */
     timesMs: [] as number[],
   };
-  for (const { item, delivery } of entries) {
+  for (const { item: parsed, delivery } of entries) {
     const { receivedMs } = delivery;
+    const item = tooOld(parsed, horizonMs) ?? parsed;
     switch (item.type) {
       case "reading":
         sorted.items.push(item);
@@ -245,4 +252,10 @@ function sortOut(entries: readonly Entry[]) {
     }
   }
   return sorted;
+}
+
+function tooOld(item: Item, horizonMs: number): Rejection["item"] | null {
+  if (!("timeMs" in item) || item.timeMs >= horizonMs) return null;
+  const [time, horizon] = [item.timeMs, horizonMs].map((ms) => new Date(ms).toISOString());
+  return rejected("time_out_of_range", `${time} is before ${horizon}, since when data is kept`);
 }

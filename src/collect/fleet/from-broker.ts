@@ -3,6 +3,7 @@ import { type BrokerAddress, publicBroker } from "../broker-url.ts";
 import { MqttConnection } from "../mqtt/connection.ts";
 import type { BrokerTls } from "../options.ts";
 import { parseMessage } from "../parse/parse-message.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../site-topics.ts";
 import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
 
@@ -114,8 +115,18 @@ function learn(sites: Map<string, Facts>, prefix: string, topic: string, payload
     else factsOf(levels[0]).alarms.set(topic, severity);
     return;
   }
-  const delivery = { topic, payload, bytes: payload.length, receivedMs: 0, acknowledge() {} };
-  const item = parseMessage(delivery, { prefix, keepDays: null });
+  const delivery = {
+    topic,
+    dots: "kept" as const,
+    payload,
+    bytes: payload.length,
+    receivedMs: 0,
+    acknowledge() {},
+  };
+  const item = parseMessage(delivery, {
+    topics: new SiteTopics(prefix, DEFAULT_TOPIC),
+    keepDays: null,
+  });
   if (item.type === "boxState" && item.body !== null) factsOf(item.site).state = item.body;
   else if (item.type === "boxStats" && item.body !== null) factsOf(item.site).stats = item.body;
   else if (item.type === "sensorState" && item.body !== null) {

@@ -118,12 +118,12 @@ export class MqttConnection {
         {
           cmd: "subscribe",
           messageId,
-          // Retained state counts from its publication, and arrives with its original flag.
+          // Only what was retained before arrives with its flag.
           subscriptions: topics.map((topic) => ({
             topic,
             qos: 1 as const,
             nl: false,
-            rap: true,
+            rap: false,
             rh: 0,
           })),
         },

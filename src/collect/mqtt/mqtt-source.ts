@@ -40,7 +40,7 @@ export class MqttSource implements Source {
     this.#parts = parts;
     this.#options = options;
     this.#sessions = new ClusterSessions(options.addresses, parts);
-    this.#share = `$share/${options.group}/${options.prefix}/#`;
+    this.#share = `$share/${options.group}/${options.topics.filter}`;
   }
 
   get isConnected(): boolean {
@@ -114,9 +114,15 @@ export class MqttSource implements Source {
           ? packet.payload
           : Buffer.from(packet.payload);
         const { messageId } = packet;
+        // What is published while a session reads retained messages arrives at the main one, too.
+        if (isTransient && !packet.retain) {
+          if (messageId !== undefined) connection.acknowledge(messageId);
+          return connection.flush();
+        }
         onMessage?.();
         inbox.push({
           topic: packet.topic,
+          dots: "kept",
           payload: boundedPayload(payload),
           bytes: payload.length,
           receivedMs: clock.now(),
@@ -223,7 +229,7 @@ export class MqttSource implements Source {
 
   /** Shared subscriptions get no retained messages, so earlier states are read once over a session of their own. */
   async #readRetained(signal: AbortSignal): Promise<void> {
-    const { prefix } = this.#options;
+    const { topics } = this.#options;
     const { logger } = this.#parts;
     let heardAt = performance.now();
     let open = 0;
@@ -244,10 +250,10 @@ export class MqttSource implements Source {
     try {
       await connection.open();
       await connection.subscribe([
-        `${prefix}/+/agent/state`,
-        `${prefix}/+/agent/stats`,
-        `${prefix}/+/+/state`,
-        `${prefix}/+/+/about`,
+        topics.filterOf("agent/state"),
+        topics.filterOf("agent/stats"),
+        topics.filterOf("+/state"),
+        topics.filterOf("+/about"),
       ]);
       heardAt = performance.now();
       let isAsking = false;

@@ -84,9 +84,10 @@ export interface AboutItem {
   readonly body: Readonly<Record<string, unknown>> | null;
 }
 
-/** Ours, but not stored: plain values, commands, cleared topics. */
+/** Ours, but not stored; the names are stable, because a metric counts by them. */
 interface IgnoredItem {
   readonly type: "ignored";
+  readonly family: "plain" | "command" | "alarm" | "doctor" | "cleared" | "other";
 }
 
 /** Why a message cannot be used; the names are stable, because dashboards count by them. */
@@ -95,13 +96,17 @@ export type RejectReason =
   | "foreign_topic"
   | "not_json"
   | "not_an_object"
+  | "too_deep"
   | "unsupported_version"
   | "site_mismatch"
+  | "ambiguous_topic"
   | "wrong_member"
   | "time_out_of_range"
   | "unknown_message"
   | "too_many_streams"
-  | "refused_by_database";
+  | "refused_by_database"
+  /** A fault of ours, which one message brought about. */
+  | "internal_error";
 
 export interface RejectedItem {
   readonly type: "rejected";

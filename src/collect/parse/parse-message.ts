@@ -1,45 +1,35 @@
-import { KINDS } from "../../core/sensor.ts";
-import { topicLevel } from "../../core/topic-level.ts";
 import { type Delivery, PAYLOAD_BYTES_MAX } from "../delivery.ts";
-import type { Item, ReadingItem, RejectedItem, RejectReason, WaveformItem } from "./item.ts";
-import {
-  type Body,
-  isObject,
-  objectMember,
-  optionalNumber,
-  optionalText,
-  readingId,
-  requiredText,
-  requiredTime,
-  WrongMember,
-} from "./members.ts";
+import type { SiteTopics } from "../site-topics.ts";
+import type { Item, RejectedItem, RejectReason } from "./item.ts";
+import { isStorable, jsonBody, Unusable } from "./json-body.ts";
+import { type Body, checkName, isObject, optionalName, WrongMember } from "./members.ts";
+import { parseAbout, parseBoxState, parseBoxStats, parseSensorState } from "./parse-states.ts";
+import { parseEvent, parseGap, parseReading, parseWaveform } from "./parse-stored.ts";
 
 export interface ParseOptions {
-  readonly prefix: string;
+  /** Where the site stands in a topic. */
+  readonly topics: SiteTopics;
   /** Older readings are rejected, days; null = `PAST_DAYS`. */
   readonly keepDays: number | null;
 }
 
-/**
- * Without --keep-days: an older reading comes from a clock that is off by years, and would create a partition for
- * each week.
- */
-const PAST_DAYS = 731;
-/** A box's own day may be ahead of ours by its zone and some drift; more is a wrong clock. */
-const FUTURE_MS = 26 * 3_600_000;
-const DAY_MS = 86_400_000;
 /** The newest version of payloads that this program understands. */
 const VERSION = 1;
+/** A plain value is a few words. */
+const PLAIN_BYTES_MAX = 1024;
 
-const KIND_LEVELS: ReadonlySet<string> = new Set(KINDS);
-
-/** Interprets a message from its topic and payload alone. Never throws: an unusable one is `rejected` with its reason. */
+/**
+ * Interprets a message: its body says what it is and whose, its topic proves the site. Never throws: every member that
+ * is stored is checked here, so that no check fails inside the transaction.
+ */
 export function parseMessage(delivery: Delivery, options: ParseOptions): Item {
   try {
     return parse(delivery, options);
   } catch (error) {
     if (error instanceof WrongMember) return rejected("wrong_member", error.message);
-    throw error;
+    // Our fault; with one message it is known which, and the rest goes on.
+    const text = error instanceof Error ? error.message : String(error);
+    return rejected("internal_error", text.slice(0, 300));
   }
 }
 
@@ -48,185 +38,142 @@ export function rejected(reason: RejectReason, detail: string): RejectedItem {
 }
 
 function parse(delivery: Delivery, options: ParseOptions): Item {
-  const { topic, payload, bytes, receivedMs } = delivery;
-  const { prefix } = options;
+  const { topic, dots, payload, bytes } = delivery;
+  const { topics } = options;
   if (bytes > PAYLOAD_BYTES_MAX)
     return rejected("too_large", `${bytes} bytes; at most ${PAYLOAD_BYTES_MAX} are accepted`);
-  if (!topic.startsWith(`${prefix}/`)) return rejected("foreign_topic", `not below ${prefix}/`);
-  const [siteLevel = "", ...levels] = topic.slice(prefix.length + 1).split("/");
-  const [first = "", second = ""] = levels;
-  if (siteLevel === "" || first === "")
-    return rejected("foreign_topic", "contains no site or no sensor");
-  // Plain values and commands use the same prefix; they contain nothing that a reading lacks.
-  if (first === "agent" && second === "cmd") return { type: "ignored" };
-  const last = levels.at(-1) ?? "";
-  if (levels.length === 3 && KIND_LEVELS.has(second) && last !== "history")
-    return { type: "ignored" };
-  if (payload.length === 0) return cleared(siteLevel, first, levels);
+  if (!topics.contains(topic, dots)) return rejected("foreign_topic", `not below ${topics.filter}`);
+  if (topic.includes("/agent/cmd/")) return { type: "ignored", family: "command" };
+  if (payload.length === 0) return cleared(delivery, options);
 
-  const body = parseJson(payload);
-  if (body === null) return rejected("not_json", "");
-  if (!isObject(body)) return rejected("not_an_object", "");
+  const body = jsonBody(payload);
+  if (body instanceof Unusable) {
+    if (isPlainValue(delivery, topics)) return { type: "ignored", family: "plain" };
+    return rejected(body.reason, body.detail);
+  }
   const version = body["v"];
   if (version !== undefined && version !== VERSION)
     return rejected("unsupported_version", `v is ${JSON.stringify(version).slice(0, 40)}`);
-  const site = optionalText(body, "site");
-  if (site !== null && topicLevel(site) !== siteLevel)
+  const site = optionalName(body, "site");
+  if (site === null) return withoutSite(body, delivery, options);
+  const rest = topics.restOf(topic, dots, site);
+  if (rest === null)
     return rejected(
       "site_mismatch",
-      `names site ${site.slice(0, 100)} on a topic of site ${siteLevel}`,
+      `names site ${site.slice(0, 100)} on a topic that is not this site's`,
     );
-  const named = site ?? siteLevel;
-
-  if (first === "agent") return agentItem(second, named, body, receivedMs, options);
-  // A box with topics of its own (plant section 10) has further levels before the sensor's.
-  if (levels.length >= 2 && last === "state") {
-    const sensor = optionalText(body, "sensor") ?? levels.at(-2) ?? first;
-    return { type: "sensorState", site: named, sensor, body };
-  }
-  if (levels.length === 2 && second === "about") {
-    const sensor = optionalText(body, "sensor") ?? first;
-    return { type: "about", site: named, sensor, body };
-  }
-  // The retained copy of an active alarm: its transitions arrive as events.
-  if (second === "alarm") return { type: "ignored" };
-  if (site === null || version === undefined)
-    return rejected("unknown_message", "has no v and site, as every reading has");
-  if (body["base64"] !== undefined) return waveform(site, body, receivedMs, options);
-  if (body["values"] !== undefined) return reading(site, body, receivedMs, options);
-  return rejected("unknown_message", "is neither a reading nor a waveform");
+  return family(site, rest.split("/"), body, delivery, options);
 }
 
-function agentItem(
-  level: string,
+/** What a message of a proven site is, by its members; `levels` are those below the site. */
+function family(
   site: string,
+  levels: readonly string[],
   body: Body,
-  receivedMs: number,
-  options: ParseOptions,
+  delivery: Delivery,
+  { keepDays }: ParseOptions,
 ): Item {
-  switch (level) {
-    case "state":
-      requiredText(body, "state");
-      return { type: "boxState", site, body };
-    case "stats":
-      requiredTime(body, "time");
-      return { type: "boxStats", site, body };
-    case "gap":
-      requiredText(body, "reason");
-      return { type: "gap", site, body };
-    case "event": {
-      const timeMs = requiredTime(body, "time");
-      requiredText(body, "alarm");
-      return (
-        outOfRange(timeMs, receivedMs, options) ?? {
-          type: "event",
-          id: requiredText(body, "id"),
-          site,
-          timeMs,
-          body,
-        }
-      );
-    }
-    default:
-      return rejected("unknown_message", `agent/${level.slice(0, 100)} is not known`);
+  const { receivedMs } = delivery;
+  const range = { receivedMs, keepDays };
+  const place = placeOf(levels);
+  if (body["values"] !== undefined || body["base64"] !== undefined) {
+    if (body["v"] === undefined)
+      return rejected("unknown_message", "has no v, as every reading has");
+    if (body["values"] !== undefined) return parseReading(site, body, range);
+    // Halved or divided for a platform with small messages (plant section 10); those platforms have receivers of their
+    // own.
+    if (body["encoding"] !== undefined) return { type: "ignored", family: "other" };
+    return parseWaveform(site, body, range);
   }
+  if (body["alarm"] !== undefined && body["id"] !== undefined) {
+    // The retained copy of an active alarm: its transitions arrive as events.
+    if (place !== "event" && levels.includes("alarm")) return { type: "ignored", family: "alarm" };
+    return parseEvent(site, body, range);
+  }
+  if (body["reason"] !== undefined && body["count"] !== undefined) return parseGap(site, body);
+  const sensor = optionalName(body, "sensor") ?? (isStandard(levels) ? (levels[0] ?? "") : "");
+  switch (place) {
+    case "state":
+      return parseBoxState(site, body);
+    case "stats":
+      return parseBoxStats(site, body);
+    case "gap":
+      return parseGap(site, body);
+    case "event":
+      return parseEvent(site, body, range);
+    case "doctor":
+      return { type: "ignored", family: "doctor" };
+    case "other":
+      break;
+  }
+  const isAbout = levels.at(-1) === "about" || Array.isArray(body["kinds"]);
+  if (!isAbout && body["state"] === undefined && levels.at(-1) !== "state")
+    return rejected("unknown_message", "has no members that a message of ours has");
+  if (sensor === "") return rejected("ambiguous_topic", "names no sensor");
+  return isAbout ? parseAbout(site, sensor, body) : parseSensorState(site, sensor, body);
+}
+
+/** States, statistics and descriptions of boxes before 0.3: the topic must have exactly the contract's levels. */
+function withoutSite(body: Body, delivery: Delivery, options: ParseOptions): Item {
+  const { topic, dots } = delivery;
+  const found = options.topics.split(topic, dots);
+  if (found !== null && placeOf(found.levels) === "doctor")
+    return { type: "ignored", family: "doctor" };
+  if (body["values"] !== undefined || body["base64"] !== undefined)
+    return rejected("unknown_message", "has no site, as every reading has");
+  if (!isStorable(topic)) return rejected("foreign_topic", "has a character that no topic has");
+  if (found !== null && isStandard(found.levels))
+    return family(found.site, found.levels, body, delivery, options);
+  // A state or a description that a template or a dot in a name has put elsewhere.
+  if (typeof body["state"] === "string" || Array.isArray(body["kinds"]) || isObject(body["buffer"]))
+    return rejected("ambiguous_topic", "names no site, and its topic has other levels");
+  return rejected("unknown_message", "has no site, and no members that a message of ours has");
+}
+
+type Place = "state" | "stats" | "gap" | "event" | "doctor" | "other";
+const AGENT_PLACES: ReadonlySet<string> = new Set(["state", "stats", "gap", "event"]);
+
+/** Which of the agent's own topics this is. No sensor is named agent (contract section 4). */
+function placeOf(levels: readonly string[]): Place {
+  const [second = "", third, ...further] = levels.slice(levels.lastIndexOf("agent") + 1);
+  if (!levels.includes("agent") || further.length > 0) return "other";
+  if (third === undefined && AGENT_PLACES.has(second)) return second as Place;
+  return second === "state" && third === "doctor" ? "doctor" : "other";
+}
+
+/** A topic of the agent, or a state or description of a sensor, with exactly the contract's levels. */
+function isStandard([first, second = "", ...further]: readonly string[]): boolean {
+  if (further.length > 0) return false;
+  return first === "agent" ? AGENT_PLACES.has(second) : second === "state" || second === "about";
 }
 
 /** An empty payload clears a retained topic. */
-function cleared(site: string, first: string, levels: readonly string[]): Item {
-  if (levels.length !== 2) return { type: "ignored" };
-  if (first === "agent" && levels[1] === "state") return { type: "boxState", site, body: null };
-  if (first === "agent" && levels[1] === "stats") return { type: "boxStats", site, body: null };
-  if (levels[1] === "state") return { type: "sensorState", site, sensor: first, body: null };
-  if (levels[1] === "about") return { type: "about", site, sensor: first, body: null };
-  return { type: "ignored" };
+function cleared({ topic, dots }: Delivery, { topics }: ParseOptions): Item {
+  const found = topics.split(topic, dots);
+  if (found === null || !isStandard(found.levels)) return { type: "ignored", family: "cleared" };
+  const { site, levels } = found;
+  const [sensor = "", last] = levels;
+  // A routing key may contain what no topic can.
+  if (!isStorable(topic)) return rejected("foreign_topic", "has a character that no topic has");
+  checkName(site, "the site in the topic");
+  checkName(sensor, "the sensor in the topic");
+  if (sensor !== "agent")
+    return { type: last === "about" ? "about" : "sensorState", site, sensor, body: null };
+  if (last === "state") return { type: "boxState", site, body: null };
+  if (last === "stats") return { type: "boxStats", site, body: null };
+  return { type: "ignored", family: "cleared" };
 }
 
-function reading(
-  site: string,
-  body: Body,
-  receivedMs: number,
-  options: ParseOptions,
-): ReadingItem | RejectedItem {
-  const timeMs = requiredTime(body, "time");
-  const values = objectMember(body, "values");
-  for (const name in values) {
-    const value = values[name];
-    if (value === null || typeof value === "boolean" || typeof value === "string") continue;
-    if (typeof value !== "number" || !Number.isFinite(value))
-      throw new WrongMember(`values.${name.slice(0, 100)} is not a number, text or boolean`);
-  }
-  return (
-    outOfRange(timeMs, receivedMs, options) ?? {
-      type: "reading",
-      id: readingId(body),
-      site,
-      sensor: requiredText(body, "sensor"),
-      kind: requiredText(body, "kind"),
-      timeMs,
-      values,
-      units: objectMember(body, "units"),
-      quality: objectMember(body, "quality"),
-      attributes: objectMember(body, "attributes"),
-      raw: body["raw"],
-      name: optionalText(body, "name"),
-      location: isObject(body["location"]) ? body["location"] : null,
-      historical: body["historical"] === true,
-    }
-  );
-}
-
-function waveform(
-  site: string,
-  body: Body,
-  receivedMs: number,
-  options: ParseOptions,
-): WaveformItem | RejectedItem {
-  const timeMs = requiredTime(body, "time");
-  const base64 = body["base64"];
-  if (typeof base64 !== "string") throw new WrongMember("base64 is not text");
-  const data = Buffer.from(base64, "base64");
-  const samples = optionalNumber(body, "samples");
-  if (data.length % 4 !== 0 || (samples !== null && samples * 4 !== data.length))
-    throw new WrongMember(`base64 has ${data.length} bytes, not 4 for each sample`);
-  return (
-    outOfRange(timeMs, receivedMs, options) ?? {
-      type: "waveform",
-      id: readingId(body),
-      site,
-      sensor: requiredText(body, "sensor"),
-      timeMs,
-      channel: requiredText(body, "channel"),
-      axis: optionalText(body, "axis"),
-      unit: optionalText(body, "unit"),
-      sampleRate: optionalNumber(body, "sampleRate"),
-      recordingReason: optionalText(body, "recordingReason"),
-      data,
-    }
-  );
-}
-
-function outOfRange(
-  timeMs: number,
-  receivedMs: number,
-  { keepDays }: ParseOptions,
-): RejectedItem | null {
-  if (timeMs > receivedMs + FUTURE_MS)
-    return rejected("time_out_of_range", `${new Date(timeMs).toISOString()} is in the future`);
-  const days = keepDays ?? PAST_DAYS;
-  if (timeMs < receivedMs - days * DAY_MS)
-    return rejected(
-      "time_out_of_range",
-      `${new Date(timeMs).toISOString()} is more than ${days} days ago`,
-    );
-  return null;
-}
-
-/** Null if it is not JSON. */
-function parseJson(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString("utf8"));
-  } catch {
-    return null;
-  }
+/** A bare value as text (contract section 6): not where a JSON message of the contract belongs, nor anything like one. */
+function isPlainValue({ topic, dots, payload }: Delivery, topics: SiteTopics): boolean {
+  if (payload.length > PLAIN_BYTES_MAX) return false;
+  const text = payload.toString("utf8");
+  if (/^\s*[[{]|\p{Control}|\ufffd/u.test(text)) return false;
+  const levels = topics.split(topic, dots)?.levels ?? [];
+  const isJsonPlace =
+    levels.length <= 2 ||
+    levels[0] === "agent" ||
+    levels.at(-1) === "history" ||
+    (levels.length === 3 && levels[1] === "waveform");
+  return !isJsonPlace;
 }

@@ -4,7 +4,8 @@
  *
  * - The first baseline is kept permanently. A slow one beside it follows seasons and wear, and may move the limit away
  * from the first by at most half its margin, so a machine that drifts does not become normal.
- * - The limit is never above zone B/C of the machine class. A level in zone C or D is reported, not used.
+ * - For vibration the limit is at least 1.2 times the median: less tells nobody anything.
+ * - It is never above zone B/C of the machine class. A level in zone C or D is reported, not used.
  */
 import type { BaselineTest } from "./compile.ts";
 import type { BaselineStatus } from "./shown.ts";
@@ -92,30 +93,43 @@ export function follow(
   return { ...state, slow: { median, mad: Math.max(0, mad) } };
 }
 
-/** Limits by the baseline; null while there is none. */
+/** The baseline as it was learned; nothing before that. */
+export function firstAt(state: BaselineState, timeMs: number): BaselineState {
+  const isLearned = state.learnedMs !== null && state.learnedMs <= timeMs;
+  return isLearned ? { ...state, slow: state.first } : UNLEARNED;
+}
+
+/**
+ * Limits by the baseline; null while there is none. Without a hysteresis of its own, an alarm lasts until a value is back
+ * at the median: a machine that becomes worse slowly, with its noise, is one alarm and not many.
+ */
 export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {
   const { first, slow } = state;
   if (first === null || slow === null || baselineStatus(state) !== "learned") return null;
+  // Nothing tells how far from a constant zero is far.
+  if (first.median === 0 && first.mad === 0) return null;
   const sigma = sigmaOf(first);
   const margin = test.deviations * sigma;
   const slowMargin = test.deviations * sigmaOf(slow);
   const farthest = margin * (1 + DRIFT_SHARE);
+  const learned = Math.min(slow.median + slowMargin, first.median + farthest);
   const high = Math.min(
-    slow.median + slowMargin,
-    first.median + farthest,
+    Math.max(learned, test.leastRatio * first.median),
     test.cap ?? Number.POSITIVE_INFINITY,
   );
   const low = Math.max(slow.median - slowMargin, first.median - farthest);
-  const back = Math.min(test.hysteresis ?? sigma, margin);
   return {
     limits: { high, ...(test.isTwoSided ? { low } : {}) },
-    hysteresis: () => back,
+    hysteresis: (limit) => {
+      const toMedian = Math.max(sigma, Math.abs(limit - slow.median));
+      return Math.min(test.hysteresis ?? toMedian, toMedian);
+    },
   };
 }
 
 /** Standard deviation for a level, never quite zero. */
 function sigmaOf({ median, mad }: Level): number {
-  return Math.max(SIGMA_PER_MAD * mad, SPREAD_MIN * Math.abs(median), Number.MIN_VALUE);
+  return Math.max(SIGMA_PER_MAD * mad, SPREAD_MIN * Math.abs(median));
 }
 
 export function levelOf(samples: readonly number[]): Level {

@@ -33,6 +33,8 @@ export interface BaselineTest {
   readonly hysteresis: number | null;
   /** A fall is watched as well: for everything except vibration. */
   readonly isTwoSided: boolean;
+  /** The upper limit is at least this multiple of the median; 0: any. */
+  readonly leastRatio: number;
   /** Never looser than this, in the value's unit: zone B/C of the class; null without one. */
   readonly cap: number | null;
   /** The zone of the same channel, if it has one. */
@@ -57,8 +59,12 @@ export interface Watch {
 /** A value is watched in the order of its own kind's readings or, if any kind may carry it, of all the sensor's. */
 export const SHARED_VALUES: readonly string[] = ["battery", "module_temperature"];
 
+/** A vibration alarm by a baseline needs at least this multiple of what was learned. */
+const VIBRATION_RISE = 1.2;
 /** How far below a zone's boundary a value must fall to leave it, as a share of the boundary: prevents chatter. */
 export const ZONE_HYSTERESIS = 0.1;
+/** Readings in a row in zone C or worse that raise the warning: one start or surge does not. */
+const ZONE_READINGS = 2;
 /** The same for a battery, which recovers a little when it is warm, as a share of its limit. */
 const BATTERY_HYSTERESIS = 0.02;
 const ONE_READING: AlarmDelay = { readings: 1 };
@@ -80,7 +86,7 @@ export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
       const watches = new Map<Kind, readonly Watch[]>();
       for (const kind of readingKinds(sensor)) {
         const own = [
-          ...builtIn(sensor, kind, site.zoneReadings ?? 1),
+          ...builtIn(sensor, kind, site.zoneReadings ?? ZONE_READINGS),
           ...rules.flatMap((rule) => ruleWatches(rule, sensor, kind)),
         ];
         watches.set(kind, own);
@@ -161,6 +167,7 @@ function testOf(rule: AlarmRule, sensor: Sensor, value: string, isVibration: boo
       ...baseline,
       hysteresis: rule.hysteresis ?? null,
       isTwoSided: !isVibration,
+      leastRatio: isVibration && /_(vel|env)_rms$/.test(value) ? VIBRATION_RISE : 0,
       cap: limits?.[1] ?? null,
       zone: isVibration && hasZone(sensor) ? value.replace(/^(channel\d)_.*$/, "$1_zone") : null,
     };

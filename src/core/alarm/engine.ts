@@ -4,12 +4,15 @@
  * readings. `committed` makes the change the state of the engine, `undone` drops it.
  */
 import type { SensorState } from "../agent-status.ts";
+import type { DayReadAt } from "../machine-state/signal-reads.ts";
+import { Wait } from "../machine-state/wait.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
 import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
-import { type AlarmContext, isFollowed, machineStateAt } from "./context.ts";
+import { type AlarmContext, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
+import { adoptFindings, restoreFindings } from "./finding-alarms.ts";
 import type {
   FollowedReading,
   FollowUp,
@@ -18,7 +21,6 @@ import type {
   ReadingFollower,
 } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
-import { type Earlier, MachineWatch } from "./machine-watch.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
 import { ReadingPass } from "./reading-pass.ts";
@@ -26,11 +28,11 @@ import type { Learned } from "./reading-step.ts";
 import { reconcile } from "./reconcile.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { AlarmStates } from "./states.ts";
-import { applyTime, hasTimeChanges } from "./time-changes.ts";
+import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
 
 export interface EngineOptions {
-  /** Signals older than those in memory. */
-  readonly earlier?: Earlier;
+  /** By default one without a store. */
+  readonly wait?: Wait;
   /** Called after the commit, with the events in order. */
   readonly onEvents?: (events: readonly AlarmEvent[]) => void;
 }
@@ -41,22 +43,25 @@ export class AlarmEngine implements ReadingFollower {
   readonly #options: EngineOptions;
   readonly #states = new AlarmStates();
   readonly #samples = new BaselineSamples();
+  readonly wait: Wait;
   #context: AlarmContext;
 
   constructor(site: Site, options: EngineOptions = {}) {
     this.#options = options;
+    this.wait = options.wait ?? new Wait(site);
     this.#context = this.#compile(site);
   }
 
   /** Applies another site file. The states of what it still defines stay; `reconcile` ends the others. */
   setSite(site: Site): void {
+    this.wait.setSite(site);
     this.#context = this.#compile(site);
   }
 
   #compile(site: Site): AlarmContext {
     const states = this.#states;
-    const machines = new MachineWatch(site, (code) => states.of(code), this.#options.earlier);
-    return { site, sensors: compileAlarms(site), machines, states, samples: this.#samples };
+    const { wait } = this;
+    return { site, sensors: compileAlarms(site), wait, states, samples: this.#samples };
   }
 
   get site(): Site {
@@ -67,6 +72,7 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Replaces every state with those of the store. Texts that cannot be read are skipped; returns their sensors. */
   load(saved: SavedAlarms): readonly string[] {
+    this.wait.load();
     this.#samples.clear();
     const damaged = [...this.#states.load(saved.states)];
     for (const sample of saved.samples) {
@@ -109,54 +115,52 @@ export class AlarmEngine implements ReadingFollower {
     if (known === undefined || newest.timeMs > known.timeMs) state.newest.set(kind, newest);
   }
 
-  /** Sets the stored readings of a machine's signal. */
-  primeSignal(sensor: string, kind: Kind, readings: readonly FollowedReading[]): void {
-    const code = normalCode(sensor);
-    const state = this.#states.committed(code);
-    for (const reading of readings) this.#context.machines.note(state, code, kind, reading);
-  }
-
-  /** Sensors and kinds that show a machine's state or speed. */
-  get signals(): readonly { readonly sensor: string; readonly kind: Kind }[] {
-    return this.#context.machines.signals;
-  }
-
   /* ---------- readings ---------- */
 
   isFollowed(sensor: string, kind: Kind): boolean {
     return isFollowed(this.#context, sensor, kind);
   }
 
-  follow(sensor: string, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
+  follow(
+    sensor: string,
+    kind: Kind,
+    readings: readonly FollowedReading[],
+    read: DayReadAt | null = null,
+  ): FollowUp {
+    this.wait.note(sensor, kind, readings, read);
     const compiled = this.#context.sensors.get(normalCode(sensor));
     if (compiled === undefined) return NOTHING;
     return new ReadingPass(this.#context).take(compiled, kind, readings);
   }
 
+  /** Transitions of findings. */
+  adoptFindings(transitions: readonly AlarmEvent[]): FollowUp {
+    return adoptFindings(this.#context, transitions);
+  }
+
+  /** Findings that stood before this process. */
+  restoreFindings(standing: readonly AlarmEvent[]): void {
+    restoreFindings(this.#context, standing);
+  }
+
+  /** Judges what has waited for long enough. */
+  judgeDue(): FollowUp {
+    return new ReadingPass(this.#context).takeDue();
+  }
+
   committed(): void {
+    this.wait.committed();
     const events = this.#states.commit();
     if (events.length > 0) this.#options.onEvents?.(events);
   }
 
   undone(): void {
+    this.wait.undone();
     this.#states.undo();
   }
 
   machineStateFor(sensor: string, kind: Kind, timeMs: number): MachineState | null {
-    if (this.#context.machines.isSignal(normalCode(sensor), kind)) return null;
-    return this.machineState(sensor, timeMs);
-  }
-
-  /**
-   * Whether the machine of a sensor was running at a time, ms; null while that is unknown, or if no signal shows it.
-   */
-  machineState(sensor: string, timeMs: number): MachineState | null {
-    return machineStateAt(this.#context, sensor, timeMs);
-  }
-
-  /** Shaft speed of a machine at a time, r/min; null while it is unknown. */
-  speedAt(machine: number, timeMs: number): number | null {
-    return this.#context.machines.speedAt(machine, timeMs);
+    return this.wait.isSignal(sensor, kind) ? null : this.wait.stateAt(sensor, timeMs);
   }
 
   /* ---------- time, site file and people ---------- */
@@ -164,6 +168,11 @@ export class AlarmEngine implements ReadingFollower {
   /** Whether `tick` would change anything. */
   hasNews(nowMs: number, sensors: readonly SensorState[]): boolean {
     return hasTimeChanges(this.#context, nowMs, sensors);
+  }
+
+  /** When the next shelf ends, ms by the gateway's clock; null while nothing is shelved. */
+  nextShelfEndMs(): number | null {
+    return nextShelfEndMs(this.#context);
   }
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
@@ -190,8 +199,9 @@ export class AlarmEngine implements ReadingFollower {
     next: Pick<AlarmState, "acknowledged" | "shelved" | "note">,
     word: string,
     nowMs: number,
+    by: string,
   ): FollowUp {
-    return applyOperatorChange(this.#context, found, next, word, nowMs);
+    return applyOperatorChange(this.#context, found, next, word, nowMs, by);
   }
 
   /* ---------- views ---------- */

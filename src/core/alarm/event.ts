@@ -42,6 +42,8 @@ export interface AlarmEvent {
   readonly unit: string | null;
   readonly readingId: string;
   readonly raisedMs: number;
+  /** Since when the machine has shown it, by the times of stored readings. */
+  readonly sinceMs: number;
   readonly worst: Worst;
   readonly acknowledged: Acknowledgement | null;
   readonly shelved: Shelf | null;
@@ -86,6 +88,7 @@ export function eventText(event: AlarmEvent): string {
     unit: event.unit,
     readingId: event.readingId,
     raised: iso(event.raisedMs),
+    since: iso(event.sinceMs),
     worst: { measured: worst.measured, time: iso(worst.timeMs) },
     acknowledged: acknowledgedMember(acknowledged),
     ...(shelved === null ? {} : { shelved: shelvedMember(shelved) }),

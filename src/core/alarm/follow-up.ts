@@ -1,3 +1,4 @@
+import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import type { Doubt } from "../quality.ts";
 import type { ChannelTones, Value } from "../reading.ts";
 import type { Kind } from "../sensor.ts";
@@ -47,8 +48,16 @@ export interface ReadingFollower {
    * nothing shows it, and for readings of the signal that shows it.
    */
   machineStateFor(sensor: string, kind: Kind, timeMs: number): MachineState | null;
-  /** New readings of one sensor and kind, about to be committed. */
-  follow(sensor: string, kind: Kind, readings: readonly FollowedReading[]): FollowUp;
+  /**
+   * New readings of one sensor and kind, about to be committed.
+   * @param read the read of a day that they complete; null while there is more of it to come
+   */
+  follow(
+    sensor: string,
+    kind: Kind,
+    readings: readonly FollowedReading[],
+    read: DayReadAt | null,
+  ): FollowUp;
   /** Whether `follow` needs the values of readings of this sensor and kind at all. */
   isFollowed(sensor: string, kind: Kind): boolean;
   /** What was followed is durable. */

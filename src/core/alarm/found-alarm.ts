@@ -3,6 +3,7 @@ import type { Sensor } from "../sensor.ts";
 import type { AlarmContext } from "./context.ts";
 import { type AlarmEvent, eventId } from "./event.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
+import { sinceMs } from "./since.ts";
 
 export interface FoundAlarm {
   /** Normalised sensor code. */
@@ -78,6 +79,7 @@ export function eventOfState(
     hysteresis: active?.hysteresis ?? null,
     measured: raised?.measured ?? null,
     raisedMs: raised?.timeMs ?? nowMs,
+    sinceMs: of.since === null ? (raised?.timeMs ?? nowMs) : sinceMs(of.since),
     worst: worst ?? { measured: raised?.measured ?? null, timeMs: raised?.seenMs ?? nowMs },
     historical: false,
   };

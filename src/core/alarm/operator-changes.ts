@@ -6,6 +6,7 @@ import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
+import { actionSentence } from "./sentence.ts";
 import { NORMAL } from "./watch-state.ts";
 
 /**
@@ -21,13 +22,14 @@ export function restate(
   word: string,
   nowMs: number,
   mark: number,
+  by: string | null = null,
 ): AlarmEvent | null {
   if (alarm.raised === null) {
     states.put(code, key, alarm);
     return null;
   }
   const sensor = sensors.get(code)?.sensor.code ?? code;
-  const { text } = alarm.raised;
+  const text = `${actionSentence(word, alarm, by)} ${alarm.raised.text}`;
   const event = eventOfState(sensor, alarm, `${word}:${mark}`, nowMs, { state: "active", text });
   states.put(code, key, { ...alarm, raised: { ...alarm.raised, eventId: event.id } });
   return event;
@@ -40,9 +42,10 @@ export function applyOperatorChange(
   next: Pick<AlarmState, "acknowledged" | "shelved" | "note">,
   word: string,
   nowMs: number,
+  by: string,
 ): FollowUp {
   const { code, key, state } = found;
-  const event = restate(context, code, key, { ...state, ...next }, word, nowMs, nowMs);
+  const event = restate(context, code, key, { ...state, ...next }, word, nowMs, nowMs, by);
   return context.states.followUp([code], event === null ? [] : [event]);
 }
 
@@ -73,6 +76,13 @@ export function relearn(
   }
   const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
-  states.put(code, key, { ...before, watch: NORMAL, raised: null, acknowledged: null, note: null });
+  states.put(code, key, {
+    ...before,
+    watch: NORMAL,
+    raised: null,
+    since: null,
+    acknowledged: null,
+    note: null,
+  });
   return states.followUp([code], [event]);
 }

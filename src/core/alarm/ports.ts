@@ -1,4 +1,5 @@
 /** Interfaces between the alarm engine, the store, and the displays of alarms. */
+import type { WaitRows } from "../machine-state/wait-rows.ts";
 import type { FollowUp, LearningSample, ReadingFollower } from "./follow-up.ts";
 import type { AlarmAction } from "./shown.ts";
 
@@ -18,6 +19,8 @@ export interface StoredEvent {
 export interface AlarmStore {
   /** Follows readings into the store; null if alarms are disabled. */
   follower: ReadingFollower | null;
+  /** What waits for the state or speed of its machine. */
+  readonly waiting: WaitRows;
   saved(): SavedAlarms;
   /**
    * Runs `make` inside a transaction and writes what it returns; resolves once durable, with whether it returned

@@ -2,13 +2,13 @@
  * New readings of one sensor and kind on their way through the alarms, with readings of other sensors that waited for
  * them.
  */
+import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { type Kind, normalCode } from "../sensor.ts";
-import type { CompiledSensor } from "./compile.ts";
-import { type AlarmContext, isFollowed, machineStateAt } from "./context.ts";
+import type { CompiledSensor, Watch } from "./compile.ts";
+import { type AlarmContext, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { FollowedReading, FollowUp, LearningSample } from "./follow-up.ts";
-import { type ReadingOutcome, ReadingStep } from "./reading-step.ts";
-import type { WaitingReading } from "./sensor-alarms.ts";
+import type { FollowedReading, FollowUp, LearningSample, MachineState } from "./follow-up.ts";
+import { ReadingStep } from "./reading-step.ts";
 
 export class ReadingPass {
   readonly #context: AlarmContext;
@@ -22,34 +22,40 @@ export class ReadingPass {
 
   /** Evaluates the readings in order of time; those dated in the future say nothing about the present. */
   take(compiled: CompiledSensor, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
-    const { machines, states } = this.#context;
     const code = normalCode(compiled.sensor.code);
-    this.#codes.add(code);
-    const state = states.edit(code);
     const inOrder = readings
       .filter(({ isFuture }) => !isFuture)
       .toSorted((a, b) => a.timeMs - b.timeMs);
+    this.#codes.add(code);
     if (this.#isUnwatched(code, kind, inOrder)) {
       const { timeMs, id } = inOrder[inOrder.length - 1] as FollowedReading;
-      state.newest.set(kind, { timeMs, id });
-      return states.followUp(this.#codes, this.#events, this.#samples);
+      this.#context.states.edit(code).newest.set(kind, { timeMs, id });
+      return this.#followUp();
     }
-    const isSignal = machines.isSignal(code, kind);
-    for (const [i, reading] of inOrder.entries()) {
-      machines.note(state, code, kind, reading);
-      this.#step(compiled, kind, reading, (step) => step.take());
-      const untilMs = inOrder[i + 1]?.timeMs ?? Number.POSITIVE_INFINITY;
-      if (isSignal) this.#judgeWaiting(code, kind, reading.timeMs, untilMs);
+    for (const reading of inOrder) this.#take(compiled, kind, reading);
+    return this.#context.wait.isSignal(code, kind) ? this.takeDue() : this.#followUp();
+  }
+
+  /** Evaluates readings whose machine state is known by now. */
+  takeDue(): FollowUp {
+    const { sensors, wait } = this.#context;
+    for (const { sensor, kind, isLate, text } of wait.due("alarm")) {
+      const compiled = sensors.get(sensor);
+      if (compiled === undefined) continue;
+      this.#codes.add(sensor);
+      this.#judge(compiled, kind, readingOfText(text), isLate);
     }
-    return states.followUp(this.#codes, this.#events, this.#samples);
+    return this.#followUp();
+  }
+
+  #followUp(): FollowUp {
+    return this.#context.states.followUp(this.#codes, this.#events, this.#samples);
   }
 
   /** True for good readings in their order of which nothing is watched, as most are: only the newest of them is remembered. */
   #isUnwatched(code: string, kind: Kind, inOrder: readonly FollowedReading[]): boolean {
     if (inOrder.length === 0 || isFollowed(this.#context, code, kind)) return false;
-    const { newest, waiting } = this.#context.states.of(code);
-    if (waiting.has(kind)) return false;
-    let last = newest.get(kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
+    let last = this.#context.states.of(code).newest.get(kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
     return inOrder.every(({ timeMs, quality }) => {
       const isNewer = timeMs > last;
       last = timeMs;
@@ -57,58 +63,74 @@ export class ReadingPass {
     });
   }
 
+  /** What does not depend on the machine's state is evaluated at once, the rest when that is known. */
+  #take(compiled: CompiledSensor, kind: Kind, reading: FollowedReading): void {
+    const { wait } = this.#context;
+    const code = normalCode(compiled.sensor.code);
+    const hasRunning = wait.hasRunning(code);
+    const watches = compiled.watches.get(kind) ?? [];
+    const waiting = hasRunning ? watches.filter(dependsOnState) : [];
+    const direct =
+      waiting.length === 0 ? watches : watches.filter((watch) => !waiting.includes(watch));
+    let isLate = false;
+    this.#step(compiled, kind, reading, direct, null, (step) => {
+      isLate = step.take(new Set(waiting.map(({ key }) => key)));
+    });
+    if (waiting.length === 0) return;
+    const of = { purpose: "alarm", sensor: code, kind, isLate } as const;
+    const names = waiting.flatMap(({ value, test }) =>
+      test.type === "limits" || test.zone === null ? [value] : [value, test.zone],
+    );
+    const text = () => waitingText(partOf(reading, names));
+    if (wait.admit(of, reading.timeMs, text)) this.#judge(compiled, kind, reading, isLate);
+  }
+
+  /** Evaluates what depends on the machine's state, as it is known now. */
+  #judge(compiled: CompiledSensor, kind: Kind, reading: FollowedReading, isLate: boolean): void {
+    const machine = this.#context.wait.stateAt(compiled.sensor.code, reading.timeMs);
+    const watches = (compiled.watches.get(kind) ?? []).filter(dependsOnState);
+    this.#step(compiled, kind, reading, watches, machine, (step) => step.takeWaited(isLate));
+  }
+
   #step(
-    { sensor, watches }: CompiledSensor,
+    { sensor }: CompiledSensor,
     kind: Kind,
     reading: FollowedReading,
-    take: (step: ReadingStep) => ReadingOutcome,
+    watches: readonly Watch[],
+    machine: MachineState | null,
+    take: (step: ReadingStep) => void,
   ): void {
-    const { machines, samples, site, states } = this.#context;
+    const { samples, site, states, wait } = this.#context;
     const code = normalCode(sensor.code);
     const state = states.edit(code);
     const around = {
       site,
       sensor,
-      watches: watches.get(kind) ?? [],
-      hasRunning: machines.hasRunning(sensor),
-      machine: machineStateAt(this.#context, code, reading.timeMs),
+      watches,
+      hasRunning: wait.hasRunning(code),
+      machine,
       samples: (key: string) => samples.of(code, key),
     };
-    const outcome = take(new ReadingStep(state, around, kind, reading));
-    this.#events.push(...outcome.events);
-    if (outcome.learned === null) return;
-    const text = JSON.stringify(outcome.learned);
+    const step = new ReadingStep(state, around, kind, reading);
+    take(step);
+    this.#events.push(...step.events);
+    if (step.learned === null) return;
+    const text = JSON.stringify(step.learned);
     this.#samples.push({ sensor: sensor.code, number: state.nextSample, text });
     state.nextSample += 1;
   }
+}
 
-  /**
-   * Evaluates the readings from `fromMs` to before `untilMs` that waited for this signal and whose machine state is
-   * known now. Sensors are polled one after the other, so readings of a driven machine may well be stored before its
-   * speed.
-   */
-  #judgeWaiting(signal: string, signalKind: Kind, fromMs: number, untilMs: number): void {
-    const { machines, sensors, states } = this.#context;
-    for (const [code, compiled] of sensors) {
-      if (states.of(code).waiting.size === 0) continue;
-      if (!machines.isRunningSignal(compiled.sensor, signal, signalKind)) continue;
-      for (const [kind, waiting] of states.of(code).waiting) {
-        const isDue = ({ reading: { timeMs } }: WaitingReading) =>
-          timeMs >= fromMs &&
-          timeMs < untilMs &&
-          machineStateAt(this.#context, code, timeMs) !== null;
-        const due = waiting.filter(isDue);
-        if (due.length === 0) continue;
-        this.#codes.add(code);
-        const rest = waiting.filter((one) => !due.includes(one));
-        const state = states.edit(code);
-        state.isChanged = true;
-        if (rest.length === 0) state.waiting.delete(kind);
-        else state.waiting.set(kind, rest);
-        for (const { reading, isLate } of due) {
-          this.#step(compiled, kind, reading, (step) => step.takeWaiting(isLate));
-        }
-      }
-    }
-  }
+/** Vibration of a standing machine is none of its own. */
+function dependsOnState({ isVibration, onlyRunning, test }: Watch): boolean {
+  return isVibration || onlyRunning || test.type === "baseline";
+}
+
+function partOf(reading: FollowedReading, names: readonly string[]): FollowedReading {
+  const { id, timeMs, isFuture, values, quality } = reading;
+  return { id, timeMs, isFuture, values: pick(values, names), quality: pick(quality, names) };
+}
+
+function pick<T>(from: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }

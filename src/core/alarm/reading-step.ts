@@ -1,6 +1,7 @@
 /** The effect of one reading on the alarms of its sensor. */
+import { numberOf } from "../machine-state/signal.ts";
 import type { Kind, Sensor, Site } from "../sensor.ts";
-import { baselineBounds, follow as followBaseline, learn, UNLEARNED } from "./baseline.ts";
+import { baselineBounds, firstAt, follow as followBaseline, learn, UNLEARNED } from "./baseline.ts";
 import {
   type BaselineTest,
   SHARED_VALUES,
@@ -11,7 +12,7 @@ import {
 import type { AlarmEvent } from "./event.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
 import { type AlarmState, isNothing, normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
-import { numberOf } from "./signal.ts";
+import { extended } from "./since.ts";
 import {
   badReading,
   type Cause,
@@ -36,13 +37,6 @@ export interface Surroundings {
 /** What a reading adds to the samples of the sensor: by baseline, value and zone. */
 export type Learned = Record<string, readonly [value: number, zone: string | null]>;
 
-export interface ReadingOutcome {
-  readonly events: readonly AlarmEvent[];
-  readonly learned: Learned | null;
-}
-
-/** Readings of a sensor and kind that wait for the state of their machine: most of a day of one a minute. */
-const WAITING_MAX = 1000;
 /** One reading in this many moves the slow baseline, selected by its id, so that it rarely causes a write. */
 const SLOW_EVERY = 16;
 
@@ -51,8 +45,8 @@ export class ReadingStep {
   readonly #around: Surroundings;
   readonly #kind: Kind;
   readonly #reading: FollowedReading;
-  readonly #events: AlarmEvent[] = [];
-  #learned: Learned | null = null;
+  readonly events: AlarmEvent[] = [];
+  learned: Learned | null = null;
 
   constructor(state: SensorAlarms, around: Surroundings, kind: Kind, reading: FollowedReading) {
     this.#state = state;
@@ -61,84 +55,41 @@ export class ReadingStep {
     this.#reading = reading;
   }
 
-  take(): ReadingOutcome {
+  /** A reading that arrives. @param waits keys of what it waits for. Returns whether it is late */
+  take(waits: ReadonlySet<string>): boolean {
     const { timeMs, id } = this.#reading;
     const kindMs = this.#state.newest.get(this.#kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
     let sensorMs = kindMs;
     for (const { timeMs: ms } of this.#state.newest.values()) sensorMs = Math.max(sensorMs, ms);
     const isLate = timeMs <= kindMs;
-    if (isLate) this.#enterPast();
+    const isDirect = (alarm: AlarmState, key: string) =>
+      alarm.kind === this.#kind && !waits.has(key);
+    if (isLate) this.#enterPast(this.#kind, isDirect);
     for (const watch of this.#around.watches) {
-      if (this.#waits(watch)) continue;
       const isShared = SHARED_VALUES.includes(watch.value);
       this.#watch(watch, isShared ? timeMs <= sensorMs : isLate);
     }
     this.#quality(isLate);
     if (!isLate) this.#state.newest.set(this.#kind, { timeMs, id });
-    if (this.#around.machine !== null) this.#overtake(isLate);
-    else if (this.#around.watches.some((watch) => this.#waits(watch))) this.#wait(isLate);
-    return { events: this.#events, learned: this.#learned };
+    return isLate;
   }
 
-  /** The same for a reading that waited, by the watches it waited for; the others evaluated it when it arrived. */
-  takeWaiting(isLate: boolean): ReadingOutcome {
-    if (isLate) this.#enterPast();
-    for (const watch of this.#around.watches) {
-      if (this.#needsMachine(watch)) this.#watch(watch, isLate);
-    }
-    this.#overtake(isLate);
-    return { events: this.#events, learned: this.#learned };
-  }
-
-  #needsMachine({ onlyRunning, test }: Watch): boolean {
-    return this.#around.hasRunning && (onlyRunning || test.type === "baseline");
-  }
-
-  #waits(watch: Watch): boolean {
-    return this.#around.machine === null && this.#needsMachine(watch);
-  }
-
-  /** Older readings that still wait are late from now on. */
-  #overtake(isLate: boolean): void {
-    const waiting = this.#state.waiting.get(this.#kind);
-    if (isLate || waiting === undefined) return;
-    const { timeMs } = this.#reading;
-    if (!waiting.some((one) => !one.isLate && one.reading.timeMs <= timeMs)) return;
-    this.#state.waiting.set(
-      this.#kind,
-      waiting.map((one) => (one.reading.timeMs <= timeMs ? { ...one, isLate: true } : one)),
-    );
-    this.#state.isChanged = true;
-  }
-
-  #wait(isLate: boolean): void {
-    const { id, timeMs, isFuture, values, quality } = this.#reading;
-    const names = this.#around.watches
-      .filter((watch) => this.#waits(watch))
-      .flatMap(({ value, test }) =>
-        test.type === "baseline" && test.zone !== null ? [value, test.zone] : [value],
-      );
-    const reading = {
-      id,
-      timeMs,
-      isFuture,
-      values: pick(values, names),
-      quality: pick(quality, names),
-    };
-    const all = [...(this.#state.waiting.get(this.#kind) ?? []), { reading, isLate }];
-    const inOrder = all.toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
-    this.#state.waiting.set(this.#kind, inOrder.slice(-WAITING_MAX));
-    this.#state.isChanged = true;
+  /** By what depends on the machine's state, once that is known. */
+  takeWaited(isLate: boolean): void {
+    const { watches } = this.#around;
+    const keys = new Set(watches.map(({ key }) => key));
+    if (isLate) this.#enterPast(`${this.#kind} waited`, (_alarm, key) => keys.has(key));
+    for (const watch of watches) this.#watch(watch, isLate);
   }
 
   /** Late readings of a day arrive in order; one that goes back starts another run. */
-  #enterPast(): void {
+  #enterPast(run: string, isOfRun: (alarm: AlarmState, key: string) => boolean): void {
     const { past, pastMs } = this.#state;
-    const before = pastMs.get(this.#kind);
+    const before = pastMs.get(run);
     if (before !== undefined && this.#reading.timeMs <= before) {
-      for (const [key, { kind }] of past) if (kind === this.#kind) past.delete(key);
+      for (const [key, alarm] of past) if (isOfRun(alarm, key)) past.delete(key);
     }
-    pastMs.set(this.#kind, this.#reading.timeMs);
+    pastMs.set(run, this.#reading.timeMs);
     this.#state.isChanged = true;
   }
 
@@ -188,8 +139,10 @@ export class ReadingStep {
       if (!isLate) this.#learn(key, test, value);
       return null;
     }
+    // How far the slow one has followed when a late reading comes depends on when it comes.
+    if (isLate) return baselineBounds(firstAt(before, this.#reading.timeMs), test);
     const bounds = baselineBounds(before, test);
-    if (bounds === null || isLate || live.get(watch.key) !== undefined) return bounds;
+    if (bounds === null || live.get(watch.key) !== undefined) return bounds;
     const { high, low } = bounds.limits;
     const isNormal = value <= (high ?? value) && value >= (low ?? value);
     if (isNormal && Number.parseInt(this.#reading.id.slice(0, 2), 16) % SLOW_EVERY === 0) {
@@ -207,8 +160,8 @@ export class ReadingStep {
     const next = learn(before, this.#around.samples(key), test, { value, timeMs, zone });
     this.#state.baselines.set(key, next);
     this.#state.isChanged = true;
-    this.#learned ??= {};
-    this.#learned[key] = [value, zone];
+    this.learned ??= {};
+    this.learned[key] = [value, zone];
   }
 
   /** `bad_quality`: values that are bad in this reading, and those that were bad and are not any more. */
@@ -225,12 +178,26 @@ export class ReadingStep {
       const key = watchKey(BAD_QUALITY, value);
       this.#keep(key, badReading(alarm, doubt.reason, cause, subject), isLate);
     }
+    const isBad = (value: string) => quality[value]?.quality === "bad";
+    for (const [key, { alarm, kind, value }] of isLate ? this.#state.live : []) {
+      if (alarm !== BAD_QUALITY || kind !== this.#kind) continue;
+      if (Object.hasOwn(values, value) && !isBad(value)) this.#extend(key, false);
+    }
     for (const [key, alarm] of isLate ? this.#state.past : this.#state.live) {
       if (alarm.alarm !== BAD_QUALITY || alarm.kind !== this.#kind) continue;
-      if (!Object.hasOwn(values, alarm.value) || quality[alarm.value]?.quality === "bad") continue;
+      if (!Object.hasOwn(values, alarm.value) || isBad(alarm.value)) continue;
       const measured = numberOf(values[alarm.value]);
       this.#keep(key, goodReading(alarm, { ...cause, measured }, subject), isLate);
     }
+  }
+
+  /** A late reading may say that the machine has shown a live condition for longer than was known. */
+  #extend(key: string, isShown: boolean): void {
+    const alarm = this.#state.live.get(key);
+    if (!alarm?.since) return;
+    const since = extended(alarm.since, this.#reading.timeMs, isShown);
+    this.#state.live.set(key, { ...alarm, since });
+    this.#state.isChanged = true;
   }
 
   #subject(type: Subject["type"], isHistorical: boolean): Subject {
@@ -246,11 +213,12 @@ export class ReadingStep {
   #keep(key: string, { state, event }: Transition, isLate: boolean): void {
     const alarms = isLate ? this.#state.past : this.#state.live;
     const isOver = isNothing(state);
+    if (isLate) this.#extend(key, state.watch.passing !== null || state.watch.active !== null);
     if (isOver && !alarms.has(key)) return;
     this.#state.isChanged = true;
     if (isOver) alarms.delete(key);
     else alarms.set(key, state);
-    if (event !== null) this.#events.push(event);
+    if (event !== null) this.events.push(event);
   }
 }
 
@@ -259,10 +227,6 @@ const BAD_QUALITY = "bad_quality";
 /** The baseline of a watch in one running state; if nothing shows whether the machine runs, there is one for all. */
 function baselineKey(watch: string, machine: MachineState | null): string {
   return `${watch}@${machine ?? "any"}`;
-}
-
-function pick<T>(from: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }
 
 /** Null if the reading has no zone. */

@@ -2,24 +2,26 @@
  * The effect of another site file: alarms that it no longer defines, and those of sensors that it disables, end. Baselines
  * that it no longer defines are forgotten.
  */
-import { isRead, readingKinds } from "../sensor.ts";
+import { possibleFindings } from "../diagnosis/possible.ts";
+import { isRead, readingKinds, type Site } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
+import { FINDING_ALARM } from "./finding-alarms.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { disabledSentence, removedSentence } from "./sentence.ts";
 import { SILENT } from "./time-changes.ts";
 
-export function reconcile({ sensors, states }: AlarmContext, nowMs: number): FollowUp {
+export function reconcile({ sensors, site, states }: AlarmContext, nowMs: number): FollowUp {
   const events: AlarmEvent[] = [];
   const codes: string[] = [];
   for (const code of states.codes()) {
     const compiled = sensors.get(code);
     const before = states.of(code);
     for (const [key, alarm] of before.live) {
-      if (compiled !== undefined && isDefined(compiled, key, alarm)) continue;
+      if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
       const state = states.edit(code);
       state.live.delete(key);
       state.isChanged = true;
@@ -46,11 +48,16 @@ export function reconcile({ sensors, states }: AlarmContext, nowMs: number): Fol
 function isDefined(
   { byKey, sensor }: CompiledSensor,
   key: string,
-  { alarm, kind }: AlarmState,
+  { alarm, kind, value }: AlarmState,
+  site: Site,
 ): boolean {
   // Nothing would ever clear it: no reading comes, and whether the sensor is silent is unknown.
   if (!isRead(sensor)) return false;
   if (byKey.has(key) || alarm === SILENT) return true;
+  if (alarm === FINDING_ALARM) {
+    const machine = site.machines?.find(({ id }) => id === sensor.location?.machine);
+    return possibleFindings(machine, sensor).includes(value);
+  }
   // The next good reading of the value clears it; no site file defines it.
   return alarm === "bad_quality" && readingKinds(sensor).includes(kind);
 }

@@ -2,8 +2,7 @@
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { Acknowledgement, Shelf } from "./event.ts";
-import type { FollowedReading } from "./follow-up.ts";
-import type { SignalPoints } from "./signal.ts";
+import { type Since, sinceFrom } from "./since.ts";
 import { NORMAL, type WatchState } from "./watch-state.ts";
 
 /** What began with the transition from normal to active and lasts until cleared. */
@@ -27,6 +26,8 @@ export interface AlarmState {
   readonly unit: string | null;
   readonly watch: WatchState;
   readonly raised: Raised | null;
+  /** Of the condition, from before the delay; null while normal. */
+  readonly since: Since | null;
   /** `bad_quality`: why the value is bad. */
   readonly reason: string | null;
   readonly acknowledged: Acknowledgement | null;
@@ -38,12 +39,19 @@ export interface AlarmState {
 export type AlarmKey = Pick<AlarmState, "alarm" | "kind" | "value" | "unit">;
 
 export function normalAlarm({ alarm, kind, value, unit }: AlarmKey): AlarmState {
-  const rest = { raised: null, reason: null, acknowledged: null, shelved: null, note: null };
+  const rest = {
+    raised: null,
+    since: null,
+    reason: null,
+    acknowledged: null,
+    shelved: null,
+    note: null,
+  };
   return { alarm, kind, value, unit, watch: NORMAL, ...rest };
 }
 
 /** Common to all events of the alarm. */
-export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised"> {
+export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised" | "since"> {
   const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = state;
   return { alarm, kind, value, unit, reason, acknowledged, shelved, note };
 }
@@ -59,13 +67,6 @@ interface Newest {
   readonly id: string;
 }
 
-/** A reading that arrived before the signal that shows whether its machine was running. */
-export interface WaitingReading {
-  readonly reading: FollowedReading;
-  /** It was late when it arrived, or a newer one has been evaluated meanwhile. */
-  readonly isLate: boolean;
-}
-
 /** Values of the maps are never altered in place: a copy of the maps is a copy of all. */
 export interface SensorAlarms {
   readonly newest: Map<Kind, Newest>;
@@ -73,13 +74,10 @@ export interface SensorAlarms {
   readonly live: Map<string, AlarmState>;
   /** The same for late readings: a second run over the past, restarted whenever time goes back. */
   readonly past: Map<string, AlarmState>;
-  readonly pastMs: Map<Kind, number>;
+  /** By kind, and those of what waits for the machine's state separately. */
+  readonly pastMs: Map<string, number>;
   /** By `watch key@running state`. */
   readonly baselines: Map<string, BaselineState>;
-  /** By `kind/value`, if machines use them. */
-  readonly signals: Map<string, SignalPoints>;
-  /** Readings that wait for the state of their machine, in order of time. */
-  readonly waiting: Map<Kind, readonly WaitingReading[]>;
   /** Number of the next learning sample. */
   nextSample: number;
   /** Something that is saved may have changed since this copy was made. */
@@ -93,8 +91,6 @@ export function emptySensor(): SensorAlarms {
     past: new Map(),
     pastMs: new Map(),
     baselines: new Map(),
-    signals: new Map(),
-    waiting: new Map(),
     nextSample: 0,
     isChanged: false,
   };
@@ -107,22 +103,15 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
     past: new Map(from.past),
     pastMs: new Map(from.pastMs),
     baselines: new Map(from.baselines),
-    signals: new Map(from.signals),
-    waiting: new Map(from.waiting),
     nextSample: from.nextSample,
     isChanged: false,
   };
 }
 
-/** Waiting readings of a sensor and kind that survive a restart: each waiting reading is written with them. */
-const SAVED_WAITING = 32;
-
 interface SavedSensor {
-  /** Absent in texts of version 0.1. */
-  readonly waiting?: [Kind, readonly WaitingReading[]][];
   readonly live: [string, AlarmState][];
   readonly past: [string, AlarmState][];
-  readonly pastMs: [Kind, number][];
+  readonly pastMs: [string, number][];
   readonly baselines: [string, BaselineState][];
 }
 
@@ -133,17 +122,14 @@ export function saveSensor(sensor: SensorAlarms): string | null {
     // What is being learned is rebuilt from the samples.
     return state.from === 0 ? [] : [[key, { ...UNLEARNED, from: state.from }]];
   });
-  const { live, past, pastMs, waiting } = sensor;
-  const size = live.size + past.size + pastMs.size + waiting.size + baselines.length;
+  const { live, past, pastMs } = sensor;
+  const size = live.size + past.size + pastMs.size + baselines.length;
   if (size === 0) return null;
   const saved: SavedSensor = {
     live: [...live],
     past: [...past],
     pastMs: [...pastMs],
     baselines,
-    ...(waiting.size === 0
-      ? {}
-      : { waiting: [...waiting].map(([kind, all]) => [kind, all.slice(-SAVED_WAITING)]) }),
   };
   return JSON.stringify(saved);
 }
@@ -155,10 +141,16 @@ export function saveSensor(sensor: SensorAlarms): string | null {
 export function loadSensor(text: string): SensorAlarms {
   const sensor = emptySensor();
   const saved = JSON.parse(text) as SavedSensor;
-  for (const [key, state] of saved.live) sensor.live.set(key, state);
-  for (const [key, state] of saved.past) sensor.past.set(key, state);
+  for (const [key, state] of saved.live) sensor.live.set(key, withSince(state));
+  for (const [key, state] of saved.past) sensor.past.set(key, withSince(state));
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);
-  for (const [kind, waiting] of saved.waiting ?? []) sensor.waiting.set(kind, waiting);
   for (const [key, state] of saved.baselines) sensor.baselines.set(key, state);
   return sensor;
+}
+
+/** States of versions up to 0.2 do not say since when. */
+function withSince(state: AlarmState & { readonly since?: Since | null }): AlarmState {
+  const { raised, since, watch } = state;
+  const ms = watch.passing?.sinceMs ?? raised?.timeMs;
+  return { ...state, since: since ?? (ms === undefined ? null : sinceFrom(ms)) };
 }

@@ -1,5 +1,6 @@
 /** The sentence of an event, for an operator. */
 import type { Sensor, Site } from "../sensor.ts";
+import type { AlarmState } from "./sensor-alarms.ts";
 import type { Active } from "./watch-state.ts";
 
 /** Suffixes of vibration values, in words. */
@@ -21,16 +22,26 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 const PARTS: Readonly<Record<string, string>> = { min: "minimum", max: "maximum", avg: "average" };
 
-/** A value by the name of its channel, if it has one. */
+/** As the site file's, where it names none. */
+const DEFAULT_AXES: Readonly<Record<string, string>> = {
+  channel1: "H",
+  channel2: "V",
+  channel3: "A",
+};
+
+/** A value by the name and axis of its channel, as the dashboard shows them. */
 function valueLabel(sensor: Sensor, value: string): string {
   const plain = PLAIN[value];
   if (plain !== undefined) return plain;
   const [, channel, suffix] = /^((?:channel|current|input)\d)(?:_(.+))?$/.exec(value) ?? [];
   if (channel === undefined) return value;
   const config = Object.hasOwn(sensor.channels, channel) ? sensor.channels[channel] : undefined;
-  const name = config?.name ?? channel.replace(/\d$/, " $&");
   const word = suffix === undefined ? undefined : VIBRATION[suffix];
-  if (word !== undefined) return `${word} of ${name}`;
+  if (word !== undefined) {
+    const axis = `axis ${config?.axis ?? DEFAULT_AXES[channel] ?? channel}`;
+    return `${word} of ${config?.name === undefined ? axis : `${config.name} (${axis})`}`;
+  }
+  const name = config?.name ?? channel.replace(/\d$/, " $&");
   const label = name.charAt(0).toUpperCase() + name.slice(1);
   if (suffix === undefined) return label;
   return `${label}, ${PARTS[suffix] ?? suffix}`;
@@ -89,7 +100,32 @@ export function activeSentence(
     return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, sentence.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}.`;
   }
   const zone = type === "zone" ? ` (zone ${active.rank === 2 ? "D" : "C"})` : "";
-  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}${zone}.`;
+  const worst =
+    sentence.worst === null || sentence.worst === sentence.measured
+      ? ""
+      : `; the worst was ${amount(sentence.worst, sentence.unit)}`;
+  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}${zone}${worst}.`;
+}
+
+/** What somebody, or the time, has done with an alarm. */
+export function actionSentence(
+  word: string,
+  { acknowledged, note, shelved }: Pick<AlarmState, "acknowledged" | "note" | "shelved">,
+  by: string | null,
+): string {
+  const said = (text: string | null | undefined) => (text ? ` (“${text}”)` : "");
+  switch (word) {
+    case "acknowledge":
+      return `Acknowledged by ${acknowledged?.by ?? "unknown"}${said(acknowledged?.note)}.`;
+    case "shelve": {
+      const until = shelved === null ? "" : ` until ${new Date(shelved.untilMs).toISOString()}`;
+      return `Shelved${until} by ${shelved?.by ?? "unknown"}${said(shelved?.note)}.`;
+    }
+    case "note":
+      return `Note by ${note?.by ?? "unknown"}${said(note?.note)}.`;
+    default:
+      return by === null ? "The shelf has ended." : `Unshelved by ${by}.`;
+  }
 }
 
 export function clearedSentence(sentence: Sentence): string {

@@ -7,6 +7,7 @@ import type { FollowUp } from "./follow-up.ts";
 import { restate } from "./operator-changes.ts";
 import { normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
 import { silentSentence } from "./sentence.ts";
+import { sinceFrom } from "./since.ts";
 import { heardAgain, ONE_WARNING, transit } from "./transitions.ts";
 
 export const SILENT = "silent";
@@ -25,6 +26,15 @@ export function hasTimeChanges(
     if (shelved !== null && shelved.untilMs <= nowMs) return true;
   }
   return false;
+}
+
+/** When the next shelf ends, ms; null while nothing is shelved. */
+export function nextShelfEndMs({ states }: AlarmContext): number | null {
+  let endMs: number | null = null;
+  for (const [, , { shelved }] of states.live()) {
+    if (shelved !== null) endMs = Math.min(endMs ?? shelved.untilMs, shelved.untilMs);
+  }
+  return endMs;
 }
 
 /** @param nowMs the gateway's clock, ms */
@@ -90,9 +100,12 @@ function applySilence(
   const kind = sensor.kinds[0];
   const news = silenceChange(known, seen);
   if (kind === undefined || news === null) return null;
-  const before =
-    known.live.get(SILENT_KEY) ?? normalAlarm({ alarm: SILENT, kind, value: "state", unit: "s" });
   const { change, lastReadingMs, readingId } = news;
+  const before = {
+    ...(known.live.get(SILENT_KEY) ??
+      normalAlarm({ alarm: SILENT, kind, value: "state", unit: "s" })),
+    ...(change === "raised" ? { since: sinceFrom(lastReadingMs) } : {}),
+  };
   const seconds = Math.max(0, Math.round((nowMs - lastReadingMs) / 1000));
   const cause = { readingId, timeMs: nowMs, measured: seconds };
   const subject = { site, sensor, type: null, isHistorical: false };

@@ -11,6 +11,7 @@ import {
   heardAgainSentence,
   type Sentence,
 } from "./sentence.ts";
+import { type Since, sinceFrom, sinceMs } from "./since.ts";
 import { type Change, NORMAL, type WatchState } from "./watch-state.ts";
 
 /** The reading, or the moment, that caused a transition. */
@@ -44,13 +45,14 @@ export function transit(
   subject: Subject,
   sentence?: string,
 ): Transition {
+  const since = sinceAfter(before, watch, cause);
   if (change === null) {
     const { raised } = before;
     const seen = raised === null ? null : { ...raised, ...seenIn(cause) };
-    return { state: { ...before, watch, raised: seen }, event: null };
+    return { state: { ...before, watch, since, raised: seen }, event: null };
   }
   const active = change === "cleared" ? before.watch.active : watch.active;
-  if (active === null) return { state: { ...before, watch }, event: null };
+  if (active === null) return { state: { ...before, watch, since }, event: null };
   const transition =
     change === "cleared" ? "cleared" : `active:${severityOf(active.rank)}:${active.side}`;
   const id = eventId(before.alarm, subject.sensor.code, before.value, cause.readingId, transition);
@@ -92,14 +94,21 @@ export function transit(
     measured: cause.measured,
     readingId: cause.readingId,
     raisedMs: raised.timeMs,
+    sinceMs: sinceMs((change === "cleared" ? before.since : since) ?? sinceFrom(raised.timeMs)),
     worst,
     historical: subject.isHistorical,
   };
   const state: AlarmState =
     change === "cleared"
-      ? { ...before, watch, raised: null, reason: null, acknowledged: null, note: null }
-      : { ...seen, watch, raised };
+      ? { ...before, watch, raised: null, since, reason: null, acknowledged: null, note: null }
+      : { ...seen, watch, since, raised };
   return { state, event };
+}
+
+/** From the first reading beyond the limit on; null in a normal state. */
+function sinceAfter(before: AlarmState, watch: WatchState, cause: Cause): Since | null {
+  if (watch.passing === null && watch.active === null) return null;
+  return before.since ?? sinceFrom(watch.passing?.sinceMs ?? cause.timeMs);
 }
 
 /** True if an active alarm becomes more severe, or passes the limit on the other side. */
@@ -136,7 +145,8 @@ export function badReading(
     active: readings < BAD_READINGS ? null : ONE_WARNING,
     worst: { measured: null, timeMs: passing?.sinceMs ?? cause.timeMs },
   };
-  if (watch.active === null) return { state: { ...state, watch }, event: null };
+  const since = sinceAfter(before, watch, cause);
+  if (watch.active === null) return { state: { ...state, watch, since }, event: null };
   const text = badQualitySentence(subject.sensor, subject.site, before.value, reason, BAD_READINGS);
   return transit(state, watch, "raised", cause, subject, text);
 }
@@ -145,7 +155,9 @@ export const ONE_WARNING = { rank: 1, side: "high", limit: null, hysteresis: nul
 
 /** The value can be used again. */
 export function goodReading(before: AlarmState, cause: Cause, subject: Subject): Transition {
-  if (before.watch.active === null) return { state: { ...before, watch: NORMAL }, event: null };
+  if (before.watch.active === null) {
+    return { state: { ...before, watch: NORMAL, since: null }, event: null };
+  }
   const text = goodAgainSentence(subject.sensor, subject.site, before.value);
   return transit(before, NORMAL, "cleared", cause, subject, text);
 }

@@ -53,6 +53,8 @@ export interface WatchState {
   readonly worst: Worst | null;
 }
 
+/** Rounding of a difference of two decimal numbers, as a share of the larger. */
+const ROUNDING = 1e-12;
 /** Longest delay in readings; beyond it nothing is counted, so that a persistent alarm writes nothing. */
 const COUNT_MAX = 1000;
 
@@ -142,7 +144,11 @@ function heldRank(before: Active, { limits, hysteresis }: Bounds, seen: Observat
   const isBeyond = (limit: number | undefined): boolean => {
     if (limit === undefined) return false;
     const back = hysteresis(limit);
-    return before.side === "high" ? value > limit - back : value < limit + back;
+    // Decimal fractions have no exact doubles: 7.1 − 0.2 is a little below 6.9.
+    const rounding = ROUNDING * Math.max(Math.abs(limit), Math.abs(back));
+    return before.side === "high"
+      ? value > limit - back + rounding
+      : value < limit + back - rounding;
   };
   const [outer, inner] =
     before.side === "high" ? [limits.highHigh, limits.high] : [limits.lowLow, limits.low];

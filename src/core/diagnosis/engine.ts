@@ -3,13 +3,19 @@
  * FollowUp for the transaction of the readings, like the alarms'; `committed` applies it, `undone` drops it.
  */
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
-import type { FollowedReading, FollowUp, MachineState } from "../alarm/follow-up.ts";
+import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
+import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
+import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
-import { type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
-import { findingKey } from "./finding.ts";
+import type { Wait } from "../machine-state/wait.ts";
+import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import { isRead, type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
+import { findingKey, type Stage } from "./finding.ts";
 import { judge } from "./judge.ts";
+import { possibleFindings } from "./possible.ts";
 import {
   advance,
+  extend,
   type FindingChange,
   loadFindings,
   NO_FINDINGS,
@@ -19,24 +25,13 @@ import {
 import { endedSentence, findingSentence } from "./sentence.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
-const FINDING_ALARM = "finding";
 /** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
 const SAVED_PREFIX = "finding:";
-/** Readings of one sensor that wait for the speed of their time; the oldest are dropped. */
-const WAITING_MAX = 48;
-/** Readings of the signal that a waiting reading is compared with before it is dropped. */
-const TRIES_MAX = 3;
 
 export interface FindingOptions {
-  /** r/min; null while it is unknown. */
-  readonly speedAt: (machine: number, timeMs: number) => number | null;
-  readonly stateAt: (sensor: string, timeMs: number) => MachineState | null;
+  /** State and speed of the machines, and what waits for them. */
+  readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAt" | "stateAt">;
   readonly thresholds?: Thresholds;
-}
-
-interface Waiting {
-  readonly reading: FollowedReading;
-  readonly tries: number;
 }
 
 interface Watched {
@@ -51,8 +46,9 @@ export class FindingEngine {
   readonly #staged = new Map<string, SensorFindings>();
   readonly #texts = new Map<string, string | null>();
   readonly #stagedTexts = new Map<string, string | null>();
-  readonly #waiting = new Map<string, readonly Waiting[]>();
-  readonly #stagedWaiting = new Map<string, readonly Waiting[]>();
+  /** Time of the newest reading that arrived, ms, whether it waits or was judged. */
+  readonly #arrived = new Map<string, number>();
+  readonly #stagedArrived = new Map<string, number>();
   #machines: readonly Machine[] = [];
 
   constructor(site: Site, options: FindingOptions) {
@@ -66,11 +62,10 @@ export class FindingEngine {
     const watched = new Map<string, Watched>();
     for (const sensor of site.sensors) {
       const machine = sensor.location && byId.get(sensor.location.machine);
-      if (machine === undefined || !sensor.kinds.includes("accel")) continue;
+      if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
       watched.set(normalCode(sensor.code), { sensor, machine });
     }
     this.#watched = watched;
-    for (const code of this.#waiting.keys()) if (!watched.has(code)) this.#waiting.delete(code);
   }
 
   get machines(): readonly Machine[] {
@@ -82,6 +77,12 @@ export class FindingEngine {
     return [...this.#watched.values()]
       .filter((watched) => watched.machine.id === machine)
       .map(({ sensor }) => sensor);
+  }
+
+  /** Keys of what may be found on a sensor. */
+  possible(sensor: string): readonly string[] {
+    const watched = this.#watched.get(normalCode(sensor));
+    return watched === undefined ? [] : possibleFindings(watched.machine, watched.sensor);
   }
 
   of(sensor: string): SensorFindings {
@@ -120,11 +121,7 @@ export class FindingEngine {
 
   /** The newest reading from before this process started: readings that are not newer count as late. */
   prime(sensor: string, newestMs: number): void {
-    const code = normalCode(sensor);
-    const state = this.of(code);
-    if (this.#watched.has(code) && newestMs > (state.newestMs ?? Number.NEGATIVE_INFINITY)) {
-      this.#states.set(code, { ...state, newestMs });
-    }
+    this.#arrived.set(normalCode(sensor), newestMs);
   }
 
   /** Readings of one sensor and kind, about to be committed; the alarms have processed them. */
@@ -135,85 +132,115 @@ export class FindingEngine {
   ): Pick<FollowUp, "events" | "states"> {
     const code = normalCode(sensor);
     const events: AlarmEvent[] = [];
-    const codes: string[] = [];
     if (kind === "accel" && this.#watched.has(code)) {
-      const fresh = readings
+      const inOrder = readings
         .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones))
-        .map((reading) => ({ reading, tries: 0 }));
-      events.push(...this.#take(code, fresh));
-      codes.push(code);
+        .toSorted((a, b) => a.timeMs - b.timeMs);
+      for (const reading of inOrder) events.push(...this.#arrive(code, kind, reading));
     }
-    for (const [other, { machine }] of this.#watched) {
-      const waiting = this.#waitingOf(other);
-      if (waiting.length === 0 || !isSignalOf(machine, code, kind)) continue;
-      this.#stagedWaiting.set(other, []);
-      events.push(...this.#take(other, waiting));
-      codes.push(other);
+    const due = this.#options.wait.isSignal(sensor, kind) ? this.judgeDue() : null;
+    return {
+      events: [...events, ...(due?.events ?? [])],
+      states: [...this.#changed([code]), ...(due?.states ?? [])],
+    };
+  }
+
+  /** Judges readings whose machine's state and speed are known by now. */
+  judgeDue(): Pick<FollowUp, "events" | "states"> {
+    const events: AlarmEvent[] = [];
+    const codes: string[] = [];
+    for (const { sensor, text, isLate } of this.#options.wait.due("finding")) {
+      events.push(...this.#judge(sensor, readingOfText(text), isLate));
+      codes.push(sensor);
     }
     return { events, states: this.#changed(codes) };
   }
 
-  #waitingOf(code: string): readonly Waiting[] {
-    return this.#stagedWaiting.get(code) ?? this.#waiting.get(code) ?? [];
+  #arrive(sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
+    const { id, timeMs, isFuture, values, tones = null } = reading;
+    const newestMs = this.#stagedArrived.get(sensor) ?? this.#arrived.get(sensor);
+    const isLate = newestMs !== undefined && timeMs <= newestMs;
+    if (!isLate) this.#stagedArrived.set(sensor, timeMs);
+    const of = { purpose: "finding", sensor, kind, isLate } as const;
+    const text = () => waitingText({ id, timeMs, isFuture, values, quality: {}, tones });
+    return this.#options.wait.admit(of, timeMs, text) ? this.#judge(sensor, reading, isLate) : [];
   }
 
-  #take(code: string, items: readonly Waiting[]): AlarmEvent[] {
+  /** A late reading says nothing about the present, but since when the machine has shown what stands. */
+  #judge(code: string, reading: FollowedReading, isLate: boolean): AlarmEvent[] {
     const watched = this.#watched.get(code);
     if (watched === undefined) return [];
     const { machine, sensor } = watched;
-    const { speedAt, stateAt, thresholds = THRESHOLDS } = this.#options;
-    const events: AlarmEvent[] = [];
-    const inOrder = items.toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
-    for (const { reading, tries } of inOrder) {
-      const before = this.of(code);
-      // Findings follow the order of time: a late reading says nothing about the present.
-      if (before.newestMs !== null && reading.timeMs <= before.newestMs) continue;
-      const speedRpm = speedAt(machine.id, reading.timeMs);
-      const known = stateAt(code, reading.timeMs);
-      const state = known ?? (machine.running === undefined ? "running" : "unknown");
-      const judgement = judge(
-        { tones: reading.tones ?? [], values: reading.values },
-        {
-          machine,
-          sensor,
-          speedRpm,
-          state,
-          thresholds,
-          isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
-          fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
-        },
-      );
-      const { id, timeMs } = reading;
-      const isUnknown = state !== "standing" && (speedRpm === null || state === "unknown");
-      if (isUnknown && machine.speed !== undefined) {
-        if (tries < TRIES_MAX) this.#wait(code, { reading, tries: tries + 1 });
-        const seen = { readingId: id, timeMs, speedRpm, cannot: judgement.cannot, judged: [] };
-        this.#staged.set(code, { ...before, seen });
-        continue;
-      }
-      const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
-      const { next, changes } = advance(
-        before,
-        { id, timeMs, speedRpm },
-        judgement,
+    const { wait, thresholds = THRESHOLDS } = this.#options;
+    const { id, timeMs } = reading;
+    const before = this.of(code);
+    const speedRpm = wait.speedAt(machine.id, timeMs);
+    const known = wait.stateAt(code, timeMs);
+    const state = known ?? (machine.running === undefined ? "running" : "unknown");
+    const judgement = judge(
+      { tones: reading.tones ?? [], values: reading.values },
+      {
+        machine,
+        sensor,
+        speedRpm,
+        state,
         thresholds,
-        idOf,
-      );
-      this.#staged.set(code, next);
-      for (const change of changes) events.push(eventOf(change, watched, id, timeMs));
+        isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
+        fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
+      },
+    );
+    if (state !== "standing" && (speedRpm === null || state === "unknown")) {
+      const seen = { readingId: id, timeMs, speedRpm, cannot: judgement.cannot, judged: [] };
+      if (!isLate) this.#staged.set(code, { ...before, seen });
+      return [];
     }
-    return events;
+    if (isLate) {
+      this.#staged.set(code, extend(before, timeMs, judgement, thresholds));
+      return [];
+    }
+    const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
+    const { next, changes } = advance(
+      before,
+      { id, timeMs, speedRpm },
+      judgement,
+      thresholds,
+      idOf,
+    );
+    this.#staged.set(code, next);
+    return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 
-  #wait(code: string, item: Waiting): void {
-    this.#stagedWaiting.set(code, [...this.#waitingOf(code), item].slice(-WAITING_MAX));
-  }
-
-  /** Forgets sensors that were removed from the site file. */
+  /** Forgets what the site file no longer describes. */
   reconcile(): FollowUp["states"] {
-    const gone = [...this.#texts.keys()].filter((code) => !this.#watched.has(code));
-    for (const code of gone) this.#staged.set(code, NO_FINDINGS);
-    return this.#changed(gone);
+    const codes = [...this.#texts.keys()];
+    for (const code of codes) {
+      const possible = this.possible(code);
+      const before = this.of(code);
+      const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
+      if (states.size < before.states.size) this.#staged.set(code, { ...before, states });
+    }
+    return this.#changed(codes);
+  }
+
+  /** The stage of each standing finding. */
+  stages(): readonly Stage[] {
+    return [...this.#watched.keys()].flatMap((code) =>
+      [...this.of(code).states.values()]
+        .filter(({ stands }) => stands !== null)
+        .map(({ last }) => last.verdict.stage),
+    );
+  }
+
+  /** The events with which the standing findings would be told now. */
+  standing(): readonly AlarmEvent[] {
+    return [...this.#watched.values()].flatMap((watched) =>
+      [...this.of(watched.sensor.code).states.values()]
+        .filter(({ stands }) => stands !== null)
+        .map((state) => {
+          const { readingId, timeMs } = state.last;
+          return eventOf({ change: "stands", state }, watched, readingId, timeMs);
+        }),
+    );
   }
 
   #changed(codes: readonly string[]): { sensor: string; text: string | null }[] {
@@ -231,24 +258,19 @@ export class FindingEngine {
   committed(): void {
     for (const [code, state] of this.#staged) this.#states.set(code, state);
     for (const [code, text] of this.#stagedTexts) this.#texts.set(code, text);
-    for (const [code, waiting] of this.#stagedWaiting) this.#waiting.set(code, waiting);
+    for (const [code, arrivedMs] of this.#stagedArrived) this.#arrived.set(code, arrivedMs);
     this.undone();
   }
 
   undone(): void {
     this.#staged.clear();
     this.#stagedTexts.clear();
-    this.#stagedWaiting.clear();
+    this.#stagedArrived.clear();
   }
 }
 
 export function isFindingState(sensor: string): boolean {
   return sensor.startsWith(SAVED_PREFIX);
-}
-
-function isSignalOf({ speed, running }: Machine, code: string, kind: Kind): boolean {
-  const isSpeed = speed !== undefined && kind === "rpm" && normalCode(speed.sensor) === code;
-  return isSpeed || (running?.kind === kind && normalCode(running.sensor) === code);
 }
 
 function eventOf(
@@ -257,14 +279,15 @@ function eventOf(
   readingId: string,
   timeMs: number,
 ): AlarmEvent {
-  const { finding, bearing, inRow, missed, last, stands } = state;
+  const { finding, bearing, inRow, missed, last, since, stands } = state;
   const { verdict } = last;
   const value = findingKey(finding, bearing);
   const isEnded = change === "ended";
   return {
-    id: isEnded
-      ? eventId(FINDING_ALARM, sensor.code, value, readingId, "ended")
-      : (stands?.id ?? ""),
+    id:
+      change === "stands"
+        ? (stands?.id ?? "")
+        : eventId(FINDING_ALARM, sensor.code, value, readingId, change),
     sensor: sensor.code,
     kind: "accel",
     value,
@@ -278,6 +301,7 @@ function eventOf(
     unit: verdict.unit,
     readingId,
     raisedMs: stands?.sinceMs ?? timeMs,
+    sinceMs: sinceMs(since),
     worst: { measured: verdict.level, timeMs: last.timeMs },
     acknowledged: null,
     shelved: null,

@@ -1,18 +1,16 @@
 /** Alarms and findings follow readings together: one state in the store, one transaction, one list of events. */
 import type { AlarmEngine } from "../alarm/engine.ts";
-import type { AlarmEvent } from "../alarm/event.ts";
 import type {
   FollowedReading,
   FollowUp,
   MachineState,
   ReadingFollower,
 } from "../alarm/follow-up.ts";
+import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import type { Kind } from "../sensor.ts";
 import type { FindingEngine } from "./engine.ts";
 
 export interface DiagnosisFollowerOptions {
-  /** Called with the findings' events after the commit; the alarm engine reports its own. */
-  readonly onFindings: (events: readonly AlarmEvent[]) => void;
   /** A bug in the rules: the alarms and the reading continue without findings. */
   readonly onFailure: (error: unknown, sensor: string) => void;
 }
@@ -21,7 +19,6 @@ export class DiagnosisFollower implements ReadingFollower {
   readonly #alarms: AlarmEngine;
   readonly #findings: FindingEngine;
   readonly #options: DiagnosisFollowerOptions;
-  #events: AlarmEvent[] = [];
 
   constructor(alarms: AlarmEngine, findings: FindingEngine, options: DiagnosisFollowerOptions) {
     this.#alarms = alarms;
@@ -38,15 +35,42 @@ export class DiagnosisFollower implements ReadingFollower {
     return isDiagnosed || this.#alarms.isFollowed(sensor, kind);
   }
 
-  follow(sensor: string, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
+  follow(
+    sensor: string,
+    kind: Kind,
+    readings: readonly FollowedReading[],
+    read: DayReadAt | null,
+  ): FollowUp {
     // The alarms first: they know the speed and state of the machine.
-    const alarms = this.#alarms.follow(sensor, kind, readings);
+    const alarms = this.#alarms.follow(sensor, kind, readings, read);
+    return this.#withFindings(alarms, sensor, () => this.#findings.follow(sensor, kind, readings));
+  }
+
+  /** Ends alarms and findings that the site file no longer describes. */
+  reconcile(nowMs: number): FollowUp {
+    const alarms = this.#alarms.reconcile(nowMs);
+    return { ...alarms, states: [...alarms.states, ...this.#findings.reconcile()] };
+  }
+
+  /** Judges what has waited for long enough for the state and speed of its machine. */
+  judgeDue(): FollowUp {
+    return this.#withFindings(this.#alarms.judgeDue(), "any", () => this.#findings.judgeDue());
+  }
+
+  #withFindings(
+    alarms: FollowUp,
+    sensor: string,
+    find: () => Pick<FollowUp, "events" | "states">,
+  ): FollowUp {
     try {
-      const { events, states } = this.#findings.follow(sensor, kind, readings);
+      const { events, states } = find();
       if (events.length === 0 && states.length === 0) return alarms;
-      this.#events.push(...events);
-      const all = { events: [...alarms.events, ...events], states: [...alarms.states, ...states] };
-      return { ...alarms, ...all };
+      const adopted = this.#alarms.adoptFindings(events);
+      return {
+        ...alarms,
+        events: [...alarms.events, ...adopted.events],
+        states: [...alarms.states, ...states, ...adopted.states],
+      };
     } catch (error) {
       this.#options.onFailure(error, sensor);
       return alarms;
@@ -54,15 +78,11 @@ export class DiagnosisFollower implements ReadingFollower {
   }
 
   committed(): void {
-    const events = this.#events;
-    this.#events = [];
     this.#findings.committed();
     this.#alarms.committed();
-    if (events.length > 0) this.#options.onFindings(events);
   }
 
   undone(): void {
-    this.#events = [];
     this.#findings.undone();
     this.#alarms.undone();
   }

@@ -1,4 +1,6 @@
 /** What is remembered of the findings of one sensor: how often in a row each was seen, and which are active. */
+
+import { extended, type Since, sinceFrom } from "../alarm/since.ts";
 import {
   type Cannot,
   type FindingKind,
@@ -17,8 +19,10 @@ export interface FindingState {
   /** Consecutive readings that showed it and, if it is active, that did not. */
   readonly inRow: number;
   readonly missed: number;
-  /** Of the first reading of the row. */
-  readonly sinceMs: number;
+  /** Of the first reading that showed it. */
+  readonly since: Since;
+  /** Late readings in a row that did not show it. */
+  readonly lateMissed?: number;
   /** Null until it is active. */
   readonly stands: { readonly id: string; readonly sinceMs: number } | null;
   readonly worstStage: 1 | 2 | 3;
@@ -50,7 +54,7 @@ export interface SensorFindings {
 export const NO_FINDINGS: SensorFindings = { newestMs: null, states: new Map(), seen: null };
 
 export interface FindingChange {
-  readonly change: "stands" | "ended";
+  readonly change: "stands" | "worse" | "ended";
   readonly state: FindingState;
 }
 
@@ -78,6 +82,8 @@ export function advance(
       const next = raise(old, reading, verdict, thresholds, () => idOf(key));
       if (next.stands !== null && (old?.stands ?? null) === null) {
         changes.push({ change: "stands", state: next });
+      } else if (next.stands !== null && next.worstStage === 3 && old?.worstStage !== 3) {
+        changes.push({ change: "worse", state: next });
       }
       states.set(key, next);
       continue;
@@ -111,9 +117,39 @@ function raise(
   const { finding, bearing, stage } = verdict;
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
   const last = { readingId: id, timeMs, speedRpm: speedRpm ?? 0, verdict };
-  const sinceMs = old?.inRow ? old.sinceMs : timeMs;
+  const since = old?.since ?? sinceFrom(timeMs);
   const fullRpm = Math.max(old?.fullRpm ?? 0, speedRpm ?? 0);
-  return { finding, bearing, inRow, missed: 0, sinceMs, stands, worstStage, fullRpm, last };
+  return { finding, bearing, inRow, missed: 0, since, stands, worstStage, fullRpm, last };
+}
+
+/** A late reading says since when the machine has shown what is remembered of it; it raises and ends nothing. */
+export function extend(
+  before: SensorFindings,
+  timeMs: number,
+  { judged, verdicts }: Judgement,
+  { clearReadings }: Thresholds,
+): SensorFindings {
+  const states = new Map(before.states);
+  const shown = new Set(verdicts.map(keyOf));
+  for (const key of judged) {
+    const state = states.get(key);
+    if (state === undefined) continue;
+    const isShown = shown.has(key);
+    const lateMissed = isShown ? 0 : (state.lateMissed ?? 0) + 1;
+    // What stands is not ended by a few readings without it.
+    const isOpen = !isShown && state.since.runMs !== null && lateMissed < clearReadings;
+    const since = isOpen ? state.since : extended(state.since, timeMs, isShown);
+    states.set(key, { ...state, since, lateMissed });
+  }
+  return { ...before, states };
+}
+
+type SavedFinding = FindingState & { readonly sinceMs?: number };
+
+/** States of versions up to 0.2 have only the time of the row. */
+function withSince([key, state]: [string, SavedFinding]): [string, FindingState] {
+  const { sinceMs: rowMs, ...rest } = state;
+  return [key, { ...rest, since: state.since ?? sinceFrom(rowMs ?? state.last.timeMs) }];
 }
 
 interface SavedFindings {
@@ -133,5 +169,5 @@ export function saveFindings({ newestMs, states }: SensorFindings): string | nul
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
   const { newestMs, states } = JSON.parse(text) as SavedFindings;
-  return { newestMs, states: new Map(states), seen: null };
+  return { newestMs, states: new Map(states.map(withSince)), seen: null };
 }

@@ -1,5 +1,6 @@
 /** Machines and findings in the form of the API. */
 import type { MachineState } from "../alarm/follow-up.ts";
+import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { FindingEngine } from "./engine.ts";
 import type { Cannot, EvidenceLine, FindingKind, Stage } from "./finding.ts";
@@ -29,8 +30,9 @@ interface FindingView {
   readonly point: number | null;
   readonly stage: Stage;
   readonly worstStage: Stage;
-  /** Of the reading with which it became active, and the newest that shows it, ISO. */
+  /** Since when the machine has shown it, the reading with which it was told, and the newest that shows it, ISO. */
   readonly since: string;
+  readonly raised: string;
   readonly lastSeen: string;
   readonly readingId: string;
   /** How many readings in a row showed it; 0: the newest ones did not. */
@@ -111,7 +113,8 @@ export function machineFindings(
         point: sensor.location?.point ?? null,
         stage,
         worstStage,
-        since: iso(stands?.sinceMs ?? last.timeMs),
+        since: iso(sinceMs(state.since)),
+        raised: iso(stands?.sinceMs ?? last.timeMs),
         lastSeen: iso(last.timeMs),
         readingId: last.readingId,
         inRow,

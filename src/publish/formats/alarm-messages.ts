@@ -32,8 +32,7 @@ export function eventMessages(
     userProperties: { id, kind: "event" },
   };
   const event = JSON.parse(payload) as Addressed;
-  // Findings are events of a machine, and have no other topic.
-  if (!retain || event.historical || event.alarm === "finding") return [message];
+  if (!retain || event.historical) return [message];
   return [message, standing(topics, event, payload)];
 }
 

@@ -9,8 +9,6 @@ import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** Quota "Message size": 128 KB including topic and properties. */
 const MESSAGE_BYTES_MAX = 128 * 1024 - 2048;
-/** Quota "Publish requests per second per connection": 100; live readings and states need some of it. */
-const AWS_BACKLOG_RATE_PER_S = 80;
 
 export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions): Profile {
   const gateside = createGatesideProfile(parts, options);
@@ -19,7 +17,6 @@ export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions
     ...gateside,
     // A subscription that the policy does not allow ends the session, and AWS stores retained messages durably.
     marker: null,
-    backlogRateMax: AWS_BACKLOG_RATE_PER_S,
     encode: {
       ...gateside.encode,
       waveform:

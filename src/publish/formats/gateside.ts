@@ -42,7 +42,7 @@ export function createGatesideProfile(parts: ProfileParts, options: ProfileOptio
   const kindsOf = (sensor: Sensor) =>
     readingKinds(sensor).filter((kind) => options.isChosen?.(sensor.code, kind) ?? true);
   const agentState = (word: AgentWord) =>
-    json(topics.agentState, agentStatePayload(word, version), true);
+    json(topics.agentState, agentStatePayload(site, word, version), true);
   return {
     topics,
     takesCommands: true,
@@ -57,9 +57,11 @@ export function createGatesideProfile(parts: ProfileParts, options: ProfileOptio
     },
     will: agentState,
     agentState: (word) => [agentState(word)],
-    stats: (status) => [json(topics.agentStats, statsPayload(status), true)],
+    stats: (status) => [json(topics.agentStats, statsPayload(site, status), true)],
     gap: (gap) => [json(topics.agentGap, gapPayload(site, gap), false)],
-    sensorState: (state) => [json(topics.sensorState(state.code), sensorStatePayload(state), true)],
+    sensorState: (state) => [
+      json(topics.sensorState(state.code), sensorStatePayload(site, state), true),
+    ],
     describe: (sensor) => [json(topics.about(sensor.code), aboutPayload(site, sensor), true)],
     describeAgent: () => [],
     farewell: () => [],

@@ -10,7 +10,8 @@ const timeOf = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString();
 const secondsOf = (ms: number): number => Math.round(ms / 100) / 10;
 
-export function agentStatePayload(word: AgentWord, version: string): string {
+/** Payloads name their site and sensor: a topic of a template, or with dots behind RabbitMQ, does not tell them. */
+export function agentStatePayload(site: string, word: AgentWord, version: string): string {
   const { state, timeMs, reason, configuration, pendingRestart } = word;
   return JSON.stringify({
     state,
@@ -19,6 +20,7 @@ export function agentStatePayload(word: AgentWord, version: string): string {
     reason,
     configuration,
     pendingRestart,
+    site,
   });
 }
 
@@ -30,7 +32,7 @@ export type PublishedState = Pick<
   readonly state: SensorState["state"] | "removed";
 };
 
-export function sensorStatePayload(sensor: PublishedState): string {
+export function sensorStatePayload(site: string, sensor: PublishedState): string {
   // Only if a state read reports them.
   const { firmware = null, signalDbm = null } = sensor;
   return JSON.stringify({
@@ -39,6 +41,8 @@ export function sensorStatePayload(sensor: PublishedState): string {
     battery: sensor.batteryV,
     ...(firmware === null ? {} : { firmwareVersion: firmware }),
     ...(signalDbm === null ? {} : { signalStrength: signalDbm }),
+    site,
+    sensor: sensor.code,
   });
 }
 
@@ -56,12 +60,13 @@ export function gapPayload(site: string, gap: Gap): string {
   });
 }
 
-export function statsPayload(status: AgentStatus): string {
+export function statsPayload(site: string, status: AgentStatus): string {
   const { buffer, gateway, clock } = status;
   const { readings, oldestTimeMs } = backlogOf(buffer.lanes);
   const gatewayNowMs = status.nowMs + (clock.skewMs ?? 0);
   return JSON.stringify({
     v: 1,
+    site,
     time: timeOf(status.nowMs),
     version: status.version,
     configuration: status.configuration,
@@ -105,6 +110,7 @@ export function statsPayload(status: AgentStatus): string {
       oldest: timeOf(link.oldestTimeMs),
       delivered: link.delivered,
       failures: link.failures,
+      ...(link.refused ? { refused: link.refused } : {}),
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
       ...(link.hostDoubt ? { hostDoubt: link.hostDoubt } : {}),
     })),

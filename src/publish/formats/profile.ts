@@ -46,8 +46,6 @@ export interface Profile {
   readonly topics: Topics;
   /** False if the platform has no such topics, and ends sessions that subscribe to them. */
   readonly takesCommands: boolean;
-  /** Most backlog messages per second that the platform accepts, if it states a limit. */
-  readonly backlogRateMax?: number;
   /** By format; including events of the json lane. */
   readonly encode: Readonly<Record<"json" | "plain" | "waveform", Encode>>;
   /** The will; null if the platform accepts none. */

@@ -84,13 +84,13 @@ export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOp
       }),
     ],
     stats: (status) => [
-      json(OWN_TELEMETRY, { ts: status.nowMs, values: JSON.parse(statsPayload(status)) }),
+      json(OWN_TELEMETRY, { ts: status.nowMs, values: JSON.parse(statsPayload(site, status)) }),
     ],
     gap: (gap) => [
       json(OWN_TELEMETRY, { ts: gap.toMs, values: { gap: JSON.parse(gapPayload(site, gap)) } }),
     ],
     sensorState: (state) => [
-      json(ATTRIBUTES, { [state.code]: withoutNulls(JSON.parse(sensorStatePayload(state))) }),
+      json(ATTRIBUTES, { [state.code]: withoutNulls(JSON.parse(sensorStatePayload(site, state))) }),
     ],
     describe: (sensor) => [
       json(CONNECT, { device: sensor.code }),

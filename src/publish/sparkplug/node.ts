@@ -3,7 +3,7 @@ import { mayHeal } from "../../core/failure.ts";
 import type { LinkWishes, SessionLink, Will } from "../../core/link.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
-import { TokenBucket } from "../token-bucket.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import { AlarmNews } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
 import { DeviceBook, type DeviceBookOptions, type DeviceBookParts } from "./device-book.ts";

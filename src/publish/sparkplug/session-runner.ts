@@ -4,7 +4,7 @@
  */
 
 import type { Clock, Outbox } from "../../core/ports.ts";
-import type { TokenBucket } from "../token-bucket.ts";
+import type { TokenBucket } from "../../lib/token-bucket.ts";
 import { type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
 import type { Device } from "./device.ts";

@@ -2,6 +2,7 @@ import { EVENT_KIND } from "../../core/alarm/event.ts";
 import type { FollowUp, ReadingFollower } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../core/alarm/shown.ts";
+import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { Value } from "../../core/reading.ts";
 import type { Stream } from "../database/streams.ts";
@@ -9,6 +10,7 @@ import type { WriteQueue } from "../database/write-queue.ts";
 import type { PendingRow } from "../outbox/outbox-rows.ts";
 import type { PendingReading } from "../readings/pending-response.ts";
 import { EventRows, type EventRowsParts } from "./event-rows.ts";
+import { WaitTable } from "./wait-table.ts";
 
 export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
@@ -32,6 +34,7 @@ const PROBE_SQL = [
   "SELECT sum(length(state)) FROM alarm_states",
   'SELECT sum(length("values")) FROM alarm_samples',
   "SELECT sum(length(detail)) FROM alarm_actions",
+  "SELECT sum(length(text)) FROM waiting",
 ];
 
 /**
@@ -41,6 +44,7 @@ const PROBE_SQL = [
 export class AlarmLog implements AlarmStore {
   readonly #parts: AlarmLogParts;
   readonly #events: EventRows;
+  readonly waiting: WaitTable;
   /** Null if alarms are disabled. */
   follower: ReadingFollower | null = null;
   #hasFailed = false;
@@ -48,6 +52,7 @@ export class AlarmLog implements AlarmStore {
   constructor(parts: AlarmLogParts) {
     this.#parts = parts;
     this.#events = new EventRows(parts);
+    this.waiting = new WaitTable(parts.db);
   }
 
   /** Reads its tables once: damage must be detected while the store is opened, because it is repaired then. */
@@ -80,10 +85,17 @@ export class AlarmLog implements AlarmStore {
     return `{"machine_state":"${state}"${rest === "}" ? "" : ","}${rest}`;
   }
 
-  /** Inside the transaction that stored these readings; returns the rows of the events they caused. */
-  follow(stream: Stream, readings: readonly PendingReading[]): PendingRow[] {
+  /**
+   * Inside the transaction that stored these readings; returns the rows of the events they caused.
+   * @param read the read of a day that they complete
+   */
+  follow(
+    stream: Stream,
+    readings: readonly PendingReading[],
+    read: DayReadAt | null,
+  ): PendingRow[] {
     const { follower } = this;
-    if (follower === null || readings.length === 0) return [];
+    if (follower === null || (readings.length === 0 && read === null)) return [];
     const { sensor, kind } = stream;
     // One bad value is followed from then on: the good ones after it count, also in the same response.
     const hasValues =
@@ -101,6 +113,7 @@ export class AlarmLog implements AlarmStore {
           values: hasValues ? (JSON.parse(values) as Readonly<Record<string, Value>>) : {},
           quality: quality === "{}" ? {} : JSON.parse(quality),
         })),
+        read,
       );
     } catch (err) {
       // Readings matter more than their alarms: they are stored all the same.

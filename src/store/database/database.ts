@@ -85,6 +85,11 @@ export class Database {
     }
   }
 
+  /** What the reader sees stays as it is now until the store is closed; meanwhile, the log cannot be emptied. */
+  keepSnapshot(): void {
+    this.reader.exec("BEGIN");
+  }
+
   /** New files are created under another name first: a gateside.db without a schema is always damage. */
   #create(): void {
     const fresh = `${this.path}.new`;

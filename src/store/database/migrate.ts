@@ -5,10 +5,21 @@ import { sql as alarms } from "./migrations/003-alarms.ts";
 import { sql as audit } from "./migrations/004-audit.ts";
 import { sql as auditShares } from "./migrations/005-audit-shares.ts";
 import { sql as wholeTimes } from "./migrations/006-whole-times.ts";
+import { sql as waiting } from "./migrations/007-waiting.ts";
+import { sql as people } from "./migrations/008-people.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Step n migrates a store from version n to n + 1. */
-export const STEPS: readonly string[] = [readings, lanes, alarms, audit, auditShares, wholeTimes];
+export const STEPS: readonly string[] = [
+  readings,
+  lanes,
+  alarms,
+  audit,
+  auditShares,
+  wholeTimes,
+  waiting,
+  people,
+];
 
 export const SCHEMA_VERSION = STEPS.length;
 

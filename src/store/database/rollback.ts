@@ -65,6 +65,13 @@ ALTER TABLE audit DROP COLUMN times;
 ALTER TABLE audit DROP COLUMN refused;
 `,
   wholeTimesBack,
+  /* sql */ `
+DROP TABLE waiting;
+`,
+  /* sql */ `
+ALTER TABLE audit DROP COLUMN person;
+DROP TABLE sessions;
+`,
 ];
 
 export interface Rollback {

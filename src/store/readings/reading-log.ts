@@ -36,7 +36,7 @@ export class SqliteReadingLog implements ReadingLog {
     return queue.read("look up a day's progress", () => progress.of(stream.stream, key.day));
   }
 
-  begin(key: DayKey): ResponseWriter {
+  begin(key: DayKey, readAtMs: number | null = null): ResponseWriter {
     const stream = this.#parts.streams.intern(key.sensor, key.kind);
     let waiting = this.#waiting.get(stream.stream);
     if (waiting === undefined) {
@@ -48,6 +48,7 @@ export class SqliteReadingLog implements ReadingLog {
     return new SqliteResponseWriter(this.#parts, this.#options, {
       key,
       stream,
+      readAtMs,
       waiting,
       unreported,
       hadProgress: this.progress(key) !== null,

@@ -23,6 +23,8 @@ import { formatRefs, hashOf } from "./stored-reading.ts";
 export interface ResponseContext {
   readonly key: DayKey;
   readonly stream: Stream;
+  /** The gateway's time when it answered, ms; null for what is no read of a day. */
+  readonly readAtMs: number | null;
   /** Identities of this stream that wait for their commit, including this response's once it does. */
   readonly waiting: Set<string>;
   /** Something of this day was stored when the response began. */
@@ -235,7 +237,9 @@ export class SqliteResponseWriter implements ResponseWriter {
       yield;
     }
     if (shed.length > 0) full.putShed(shed.length);
-    events.push(...alarms.follow(stream, fresh));
+    const { readAtMs } = this.#context;
+    const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
+    events.push(...alarms.follow(stream, fresh, read));
     if (progress === null) return;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
       // The response may skip what was stored of its day, and that is lost.

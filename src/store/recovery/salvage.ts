@@ -79,13 +79,18 @@ const TABLES: readonly Table[] = [
   { name: "alarm_states", columns: "sensor, state", order: "sensor" },
   { name: "alarm_samples", columns: 'sensor, number, "values"', order: "sensor, number" },
   {
+    name: "waiting",
+    columns: "queue, number, time_ms, since_ms, text",
+    order: "queue, number",
+  },
+  {
     name: "alarm_actions",
     columns: "action, time_ms, who, source, what, subject, detail, outcome",
     order: "action",
   },
   {
     name: "audit",
-    columns: "entry, time_ms, who, address, what, detail, outcome, refused, times, last_ms",
+    columns: "entry, time_ms, who, address, what, detail, outcome, refused, times, last_ms, person",
     order: "entry",
   },
 ];

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { sparkplugAlarms } from "../../../src/agent/alarms/sparkplug-alarms.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
+import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
@@ -31,6 +32,7 @@ function watchedPump() {
   };
   const source = {
     alarms: engine,
+    findings: new FindingEngine(SITE, { wait: engine.wait }),
     onEvents: (listener: (events: readonly AlarmEvent[]) => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

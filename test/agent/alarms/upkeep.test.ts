@@ -19,7 +19,12 @@ function restarted() {
   let hasEnded = false;
   const parts = {
     clock,
-    engines: { alarms: { hasNews: (nowMs: number) => nowMs >= GATEWAY_MS + HOUR_MS } },
+    engines: {
+      alarms: {
+        hasNews: (nowMs: number) => nowMs >= GATEWAY_MS + HOUR_MS,
+        wait: { releases: () => false },
+      },
+    },
     store: { apply: async () => void (hasEnded = true) },
     gatewayNow: () => gatewayClock.now(),
     isGatewayTimeKnown: () => gatewayClock.isKnown,
@@ -49,4 +54,74 @@ test("upkeep of alarms – without the gateway's time, shelves end by our clock 
   const { hasEndedAfter } = restarted();
   assert.equal(await hasEndedAfter(9 * MINUTE_MS), false);
   assert.equal(await hasEndedAfter(MINUTE_MS), true);
+});
+
+test("upkeep of alarms – a gateway that is away makes no sensor silent, until that was read again and has nothing new", async () => {
+  let now = GATEWAY_MS;
+  let isUp = true;
+  let lastReadAtMs = now;
+  let seen: readonly { code: string }[] = [];
+  const clock = { now: () => now, monotonic: () => now, sleep: async () => {} };
+  const upkeep = new AlarmUpkeep({
+    clock,
+    engines: {
+      alarms: {
+        hasNews: (_nowMs: number, sensors: readonly { code: string }[]) => {
+          seen = sensors;
+          return false;
+        },
+        wait: { releases: () => false },
+      },
+    },
+    gatewayNow: () => now,
+    isGatewayTimeKnown: () => true,
+    sensors: () => [
+      { code: "1", state: "silent", kinds: [{ lastReadAtMs }] },
+      { code: "2", state: "online", kinds: [{ lastReadAtMs }] },
+    ],
+    isGatewayUp: () => isUp,
+  } as unknown as UpkeepParts);
+  const codesAfter = async (ms: number) => {
+    now += ms;
+    await upkeep.tick();
+    return seen.map(({ code }) => code).join();
+  };
+  assert.equal(await codesAfter(0), "1,2");
+  isUp = false;
+  assert.equal(await codesAfter(MINUTE_MS), "2");
+  isUp = true;
+  assert.equal(await codesAfter(MINUTE_MS), "2");
+  lastReadAtMs = now;
+  assert.equal(await codesAfter(MINUTE_MS), "1,2");
+});
+
+test("upkeep of alarms – looks again when a shelf ends, not only at its next round", async () => {
+  const slept: number[] = [];
+  const stopping = new AbortController();
+  const clock = {
+    now: () => GATEWAY_MS,
+    monotonic: () => 0,
+    sleep: async (ms: number) => {
+      slept.push(ms);
+      stopping.abort();
+    },
+  };
+  const parts = {
+    clock,
+    engines: {
+      alarms: {
+        hasNews: () => false,
+        nextShelfEndMs: () => GATEWAY_MS + 1200,
+        wait: { releases: () => false },
+      },
+    },
+    store: { apply: async () => true },
+    site: { onChange: () => () => {} },
+    gatewayNow: () => GATEWAY_MS,
+    isGatewayTimeKnown: () => true,
+    sensors: () => [],
+    isGatewayUp: () => true,
+  } as unknown as UpkeepParts;
+  await new AlarmUpkeep(parts).run(stopping.signal);
+  assert.deepEqual(slept, [1200]);
 });

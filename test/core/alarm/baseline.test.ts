@@ -29,6 +29,7 @@ const TEST: BaselineTest = {
   deviations: 4,
   hysteresis: null,
   isTwoSided: false,
+  leastRatio: 0,
   cap: null,
   zone: null,
 };
@@ -121,4 +122,36 @@ test("baseline – learns only while the machine runs, and then monitors", () =>
   assert.deepEqual(summaries(up?.events ?? []), ["change cleared warning +30"]);
   assert.deepEqual(run(1480, 1.3), []);
   assert.equal(engine.baselines("10234").get("change/channel1_vel_rms@running")?.count, 1);
+});
+
+test("baseline – a constant zero gives no limit: nothing tells how far from it is far", () => {
+  assert.equal(baselineBounds(learned([0, 0, 0, 0, 0]), TEST), null);
+});
+
+test("baseline – a vibration limit is at least 1.2 times the median, and never above the class", () => {
+  const steady = learned([1, 1, 1, 1, 1]);
+  const high = (of: Partial<BaselineTest>) =>
+    baselineBounds(steady, { ...TEST, leastRatio: 1.2, ...of })?.limits.high;
+  assert.equal(high({}), 1.2);
+  assert.equal(high({ cap: 1.1 }), 1.1);
+  assert.equal(baselineBounds(steady, TEST)?.limits.high, 1.08);
+});
+
+test("baseline – a machine that becomes worse slowly, with its noise, is one alarm; a repaired one ends it", () => {
+  const rule = {
+    name: "change",
+    select: { values: ["channel1_vel_rms"] },
+    baseline: { readings: 100, deviations: 4 },
+  };
+  const level = (i: number) => (i < 300 ? 1 : 1 + (i - 300) / 300);
+  const noise = (i: number) => 1 + 0.15 * Math.sin(i * 12.9898) * Math.cos(i * 4.1);
+  const life = Array.from({ length: 900 }, (_, i) => level(i) * noise(i));
+  const repaired = Array.from({ length: 30 }, (_, i) => noise(i));
+  const events = feed(engineOf(siteWith([rule])), vibrations([...life, ...repaired]));
+  const change = events.filter(({ alarm }) => alarm === "change");
+  assert.deepEqual(
+    change.map(({ state }) => state),
+    ["active", "cleared"],
+  );
+  assert.ok((change[0]?.limit ?? 0) >= 1.19, `${change[0]?.limit}`);
 });

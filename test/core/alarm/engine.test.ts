@@ -2,17 +2,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
+import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
+import { sinceMs } from "../../../src/core/alarm/since.ts";
+import { Wait } from "../../../src/core/machine-state/wait.ts";
 import {
   ACCEL,
   Disk,
+  EMPTY,
   engineOf,
   feed,
+  judgeDue,
   LOOP,
   MINUTE,
   PRESSURE,
   PUMP,
   pressures,
+  RollingRows,
   RPM,
+  readAt,
   reading,
   siteWith,
   speeds,
@@ -107,24 +114,26 @@ test("alarms – of a sensor without rules, bad quality is an alarm all the same
 });
 
 test("alarms – zones C and D are alarms without configuration, and without rules there are no others", () => {
-  const events = feed(engineOf(siteWith([])), vibrations([1, 3, 5, 2.7, 2.5]));
+  const events = feed(engineOf(siteWith([])), vibrations([1, 3, 3, 5, 2.7, 2.5]));
   assert.deepEqual(summaries(events), [
-    "zone active warning +10",
-    "zone active alarm +20",
-    "zone active warning +30",
-    "zone cleared warning +40",
+    "zone active warning +20",
+    "zone active alarm +30",
+    "zone active warning +40",
+    "zone cleared warning +50",
   ]);
   assert.equal(events[1]?.limit, 4.5);
   assert.equal(events[1]?.value, "channel1_vel_rms");
 });
 
-test("alarms – zoneReadings delays the warning of zone C; zone D is not delayed", () => {
-  const site = { ...siteWith([]), zoneReadings: 2 };
+test("alarms – the warning of zone C needs a second reading in a row in C or worse, zone D does not", () => {
+  const site = siteWith([]);
   assert.deepEqual(feed(engineOf(site), vibrations([1, 3, 1, 3.5, 1])), []);
   const once = feed(engineOf(site), vibrations([1, 5, 1]));
   assert.deepEqual(summaries(once), ["zone active alarm +10", "zone cleared alarm +20"]);
   const twice = feed(engineOf(site), vibrations([3, 3, 1]));
   assert.deepEqual(summaries(twice), ["zone active warning +10", "zone cleared warning +20"]);
+  const atOnce = feed(engineOf({ ...site, zoneReadings: 1 }), vibrations([3, 1]));
+  assert.deepEqual(summaries(atOnce), ["zone active warning +0", "zone cleared warning +10"]);
 });
 
 test("alarms – a low battery in the node's own state is reported as one in a record is", () => {
@@ -166,32 +175,76 @@ test("alarms – a low battery is reported if the site file gives a limit", () =
 test("alarms – a stopped machine raises no vibration alarm and ends none", () => {
   const engine = engineOf(siteWith([], [PUMP]));
   feed(engine, speeds([0, 0, 0, 0]));
-  assert.equal(engine.machineState(ACCEL.code, T0 + 4 * MINUTE), "standing");
+  assert.equal(engine.wait.stateAt(ACCEL.code, T0 + 4 * MINUTE), "standing");
   assert.deepEqual(feed(engine, vibrations([6], T0 + 4 * MINUTE)), []);
-  feed(engine, speeds([1480], T0 + 5 * MINUTE));
-  assert.equal(engine.machineState(ACCEL.code, T0 + 5 * MINUTE), "running");
-  assert.deepEqual(summaries(feed(engine, vibrations([6], T0 + 6 * MINUTE))), [
-    "zone active alarm +6",
-  ]);
-  feed(engine, speeds([0], T0 + 7 * MINUTE));
-  assert.deepEqual(feed(engine, vibrations([0.1], T0 + 8 * MINUTE)), []);
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 5 * MINUTE)), []);
+  assert.equal(engine.wait.stateAt(ACCEL.code, T0 + 5 * MINUTE), "running");
+  assert.deepEqual(feed(engine, vibrations([6], T0 + 6 * MINUTE)), []);
+  assert.deepEqual(summaries(feed(engine, speeds([0], T0 + 7 * MINUTE))), ["zone active alarm +6"]);
+  feed(engine, vibrations([0.1], T0 + 8 * MINUTE));
+  assert.deepEqual(feed(engine, speeds([0], T0 + 9 * MINUTE)), []);
+  assert.equal([...engine.alarms()].length, 1);
 });
 
-test("alarms – onlyRunning waits while the state of the machine is unknown", () => {
-  const engine = engineOf(
-    siteWith([{ ...PRESSURE, onlyRunning: true, delay: { readings: 1 } }], [PUMP]),
-  );
+/** The signal's day was read at this minute. */
+const speedRead = (engine: AlarmEngine, minute: number) => {
+  engine.wait.noteRead(RPM.code, "rpm", readAt(T0 + minute * MINUTE));
+  return judgeDue(engine);
+};
+const RUNNING_RULE = { ...PRESSURE, onlyRunning: true, delay: { readings: 1 } };
+
+test("alarms – a reading waits for the signal of its own time, or for a read an interval after it", () => {
+  const engine = engineOf(siteWith([RUNNING_RULE], [PUMP]));
   assert.deepEqual(feed(engine, pressures([9.5])), []);
-  feed(engine, speeds([1480, 1480, 1480], T0 + MINUTE));
-  assert.deepEqual(summaries(feed(engine, pressures([9.5], T0 + 4 * MINUTE))), [
-    "pressure active alarm +4",
-  ]);
+  // Nothing shows the state before the first speed.
+  assert.deepEqual(feed(engine, speeds([1480, 1480, 1480], T0 + MINUTE)), []);
+  assert.deepEqual(feed(engine, pressures([9.5], T0 + 4 * MINUTE)), []);
+  assert.deepEqual(speedRead(engine, 4.9), []);
+  assert.deepEqual(summaries(speedRead(engine, 5)), ["pressure active alarm +4"]);
   // The newest speed is older than three of its intervals of a minute.
   assert.deepEqual(feed(engine, pressures([5], T0 + 7 * MINUTE)), []);
-  feed(engine, speeds([1480], T0 + 8 * MINUTE));
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 8 * MINUTE)), []);
   assert.deepEqual(summaries(feed(engine, pressures([5], T0 + 8 * MINUTE))), [
     "pressure cleared alarm +8",
   ]);
+});
+
+test("alarms – today's speed ends no wait of last week, and a week that was read without one does", () => {
+  const engine = engineOf(siteWith([RUNNING_RULE], [PUMP]));
+  const week = 7 * 1440;
+  feed(engine, speeds([1480, 1480, 1480]));
+  assert.deepEqual(feed(engine, pressures([9.5], T0 - week * MINUTE)), []);
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 3 * MINUTE)), []);
+  const day = speeds([1480], T0 - week * MINUTE).map(({ reading: one }) => one);
+  const { events } = engine.follow(RPM.code, "rpm", day, {
+    ...readAt(T0 - week * MINUTE),
+    atMs: T0 + 4 * MINUTE,
+  });
+  assert.deepEqual(summaries(events), [`pressure active alarm +${-week}`]);
+});
+
+test("alarms – a sensor that cannot be read holds nobody for more than half an hour of running time", () => {
+  let runningMs = 0;
+  const site = siteWith(
+    [RUNNING_RULE, { ...PRESSURE, name: "always", delay: { readings: 1 } }],
+    [PUMP],
+  );
+  let pending: readonly string[] = [];
+  const options = { runningMs: () => runningMs, pendingDays: () => pending };
+  const engine = new AlarmEngine(site, { wait: new Wait(site, options) });
+  engine.load(EMPTY);
+  assert.deepEqual(summaries(feed(engine, pressures([9.5]))), ["always active alarm +0"]);
+  feed(engine, vibrations([6]));
+  runningMs = 29 * MINUTE;
+  assert.deepEqual(judgeDue(engine), []);
+  // A day that will be read is awaited for longer.
+  runningMs = 31 * MINUTE;
+  pending = ["2026-11-20"];
+  assert.deepEqual(judgeDue(engine), []);
+  pending = [];
+  runningMs = 33 * MINUTE;
+  // Unknown counts for zones as running, for onlyRunning not at all.
+  assert.deepEqual(summaries(judgeDue(engine)), ["zone active alarm +0"]);
 });
 
 test("alarms – onlyRunning evaluates readings that arrived before the speed of their time", () => {
@@ -205,46 +258,73 @@ test("alarms – onlyRunning evaluates readings that arrived before the speed of
   const engine = engineOf(siteWith([rule], [PUMP]));
   assert.deepEqual(feed(engine, pressures(values)), []);
   const day = speeds([1480, 1480, 1480, 0, 0, 0]).map(({ reading: one }) => one);
-  assert.deepEqual(engine.follow(RPM.code, "rpm", day).events, expected);
-  engine.committed();
-  feed(engine, speeds([1480], T0 + 7 * MINUTE));
-  assert.deepEqual(summaries(feed(engine, pressures([9.5, 9.5], T0 + 7 * MINUTE))), [
-    "pressure active alarm +8",
-  ]);
-});
-
-test("alarms – a reading behind a stale signal waits for the signal of its own time, however late that arrives", () => {
-  const rule = { ...PRESSURE, onlyRunning: true, delay: { readings: 1 } };
-  const engine = engineOf(siteWith([rule], [PUMP]));
-  feed(engine, speeds([1480, 1480, 1480, 1480]));
-  // Three intervals of a minute after the last speed are the last moment at which it counts.
-  assert.equal(engine.machineState(LOOP.code, T0 + 6 * MINUTE), "running");
-  assert.equal(engine.machineState(LOOP.code, T0 + 6 * MINUTE + 1), null);
-  assert.deepEqual(feed(engine, pressures([9.5], T0 + 8 * MINUTE)), [], "it ran five minutes ago");
-  assert.deepEqual([...engine.alarms()], []);
-  // A newer speed says nothing of the time before it.
-  assert.deepEqual(feed(engine, speeds([1480], T0 + 9 * MINUTE)), []);
-  assert.deepEqual([...engine.alarms()], []);
-  // The one that was missing arrives.
-  assert.deepEqual(summaries(feed(engine, speeds([1480], T0 + 7 * MINUTE))), [
-    "pressure active alarm +8",
-  ]);
-  const standing = engineOf(siteWith([rule], [PUMP]));
-  feed(standing, speeds([1480, 1480, 1480, 1480]));
-  feed(standing, pressures([9.5], T0 + 8 * MINUTE));
-  assert.deepEqual(feed(standing, speeds([0], T0 + 7.5 * MINUTE)), [], "it stood by then");
-  assert.deepEqual([...standing.alarms()], []);
+  const up = engine.follow(RPM.code, "rpm", day, readAt(T0 + 6 * MINUTE));
+  assert.deepEqual(up.events, expected);
 });
 
 test("alarms – a transaction that fails keeps the waiting readings", () => {
-  const engine = engineOf(
-    siteWith([{ ...PRESSURE, onlyRunning: true, delay: { readings: 1 } }], [PUMP]),
-  );
+  const rows = new RollingRows();
+  const site = siteWith([RUNNING_RULE], [PUMP]);
+  const engine = new AlarmEngine(site, { wait: new Wait(site, { rows }) });
   feed(engine, pressures([9.5]));
+  rows.commit();
   const day = speeds([1480]).map(({ reading: one }) => one);
-  assert.equal(engine.follow(RPM.code, "rpm", day).events.length, 1);
+  assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
   engine.undone();
-  assert.equal(engine.follow(RPM.code, "rpm", day).events.length, 1);
+  rows.rollBack();
+  assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
+});
+
+test("alarms – a decimal limit and its hysteresis clear exactly where they say", () => {
+  const at = (rule: Partial<AlarmRule>, values: readonly number[]) => {
+    const only = { name: "exact", select: PRESSURE.select ?? {}, ...rule };
+    return summaries(feed(engineOf(siteWith([only])), pressures(values)));
+  };
+  // 7.1 − 0.2 is 6.8999999999999995 as a double, 0.1 + 0.2 is 0.30000000000000004.
+  assert.deepEqual(at({ high: 7.1, hysteresis: 0.2 }, [7.2, 6.91, 6.9]), [
+    "exact active warning +0",
+    "exact cleared warning +2",
+  ]);
+  assert.deepEqual(at({ low: 0.1, hysteresis: 0.2 }, [0.05, 0.29, 0.3]), [
+    "exact active warning +0",
+    "exact cleared warning +2",
+  ]);
+});
+
+test("alarms – an event of an action says who did what, before what it is about", () => {
+  const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
+  feed(engine, pressures([8.5]));
+  const [found] = engine.alarms();
+  assert.ok(found);
+  const change = (word: string, next: object) => {
+    const current = engine.refreshed(found);
+    const up = engine.change(current, { ...current.state, ...next }, word, T0, "anna");
+    engine.committed();
+    return up.events[0]?.text;
+  };
+  const mark = { by: "anna", timeMs: T0, note: "valve is stuck" };
+  const about =
+    "Warning: Suction pressure at Feed line (30007) is 8.5 bar, above the limit of 8 bar.";
+  assert.equal(
+    change("acknowledge", { acknowledged: mark }),
+    `Acknowledged by anna (“valve is stuck”). ${about}`,
+  );
+  assert.equal(
+    change("shelve", { shelved: { ...mark, note: null, untilMs: T0 + MINUTE } }),
+    `Shelved until 2026-11-20T08:01:00.000Z by anna. ${about}`,
+  );
+  assert.equal(engine.nextShelfEndMs(), T0 + MINUTE);
+  const [over] = engine.tick(T0 + MINUTE, [], true).events;
+  engine.committed();
+  assert.equal(over?.text, `The shelf has ended. ${about}`);
+});
+
+test("alarms – texts name the axis as the dashboard does, and the worst value beside the present one", () => {
+  const [event] = feed(engineOf(siteWith([])), vibrations([4, 3]));
+  assert.equal(
+    event?.text,
+    "Warning: Vibration velocity (RMS) of axis H at Pump 4 drive end (10234) is 3 mm/s, above the zone limit of 2.8 mm/s (zone C); the worst was 4 mm/s.",
+  );
 });
 
 test("alarms – a message never says that a value within the hysteresis is beyond the limit", () => {
@@ -259,9 +339,9 @@ test("alarms – a message never says that a value within the hysteresis is beyo
 test("alarms – the machine's state at an earlier time is taken from the signal of that time", () => {
   const engine = engineOf(siteWith([], [PUMP]));
   feed(engine, speeds([1480, 1480, 0, 0, 1480]));
-  assert.equal(engine.machineState(LOOP.code, T0 + 2.5 * MINUTE), "standing");
-  assert.equal(engine.machineState(LOOP.code, T0 + 1.5 * MINUTE), "running");
-  assert.equal(engine.machineState(LOOP.code, T0 - 1), null);
+  assert.equal(engine.wait.stateAt(LOOP.code, T0 + 2.5 * MINUTE), "standing");
+  assert.equal(engine.wait.stateAt(LOOP.code, T0 + 1.5 * MINUTE), "running");
+  assert.equal(engine.wait.stateAt(LOOP.code, T0 - 1), null);
 });
 
 test("alarms – late readings do not change the live alarm and report what they would have done", () => {
@@ -409,10 +489,37 @@ test("alarms – the payload has the members of the specification", () => {
     "unit",
     "readingId",
     "raised",
+    "since",
     "worst",
     "acknowledged",
     "text",
     "historical",
   ]);
   assert.equal(payload["time"], "2026-11-20T08:01:00.000Z");
+});
+
+test("alarms – since says when the machine began to show it, also by readings that come late, day by day backwards", () => {
+  const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 2 } }]));
+  const since = () => [...engine.alarms()].map(({ state }) => state.since && sinceMs(state.since));
+  const DAY = 1440 * MINUTE;
+  const [event] = feed(engine, pressures([5, 8.5, 8.6, 8.6]));
+  assert.equal(event?.raisedMs, T0 + 2 * MINUTE);
+  assert.equal(event?.sinceMs, T0 + MINUTE);
+  // A late reading that is normal lies between.
+  feed(engine, pressures([8.5, 8.5, 5], T0 - MINUTE * 60));
+  assert.deepEqual(since(), [T0 + MINUTE]);
+
+  const first = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 2 } }]));
+  const sinceFirst = () =>
+    [...first.alarms()].map(({ state }) => state.since && sinceMs(state.since));
+  feed(first, pressures([8.5, 8.6, 8.6]));
+  feed(first, pressures([9.5, 8.5, 8.5], T0 - DAY));
+  assert.deepEqual(sinceFirst(), [T0 - DAY]);
+  feed(first, pressures([8.5, 5, 8.5, 8.5], T0 - 2 * DAY));
+  assert.deepEqual(sinceFirst(), [T0 - 2 * DAY + 2 * MINUTE]);
+  // Nothing before a normal reading counts.
+  feed(first, pressures([8.5, 8.5], T0 - 3 * DAY));
+  assert.deepEqual(sinceFirst(), [T0 - 2 * DAY + 2 * MINUTE]);
+  const [cleared] = feed(first, pressures([5], T0 + 5 * MINUTE));
+  assert.equal(cleared?.sinceMs, T0 - 2 * DAY + 2 * MINUTE);
 });

@@ -3,6 +3,7 @@ import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { FollowedReading, FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { Machine } from "../../../src/core/machine.ts";
+import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import type { Kind, Sensor, Site } from "../../../src/core/sensor.ts";
@@ -97,6 +98,11 @@ export interface Fed {
   readonly reading: FollowedReading;
 }
 
+/** A read of the day at this moment. */
+export function readAt(atMs: number) {
+  return { day: new Date(atMs).toISOString().slice(0, 10), atMs };
+}
+
 /** Feeds readings one by one, each in its own transaction. */
 export function feed(
   engine: AlarmEngine,
@@ -104,7 +110,7 @@ export function feed(
   disk = new Disk(),
 ): AlarmEvent[] {
   return readings.flatMap(({ sensor, kind, reading: one }) => {
-    const up = engine.follow(sensor.code, kind, [one]);
+    const up = engine.follow(sensor.code, kind, [one], readAt(one.timeMs));
     disk.write(up);
     engine.committed();
     return up.events;
@@ -153,3 +159,25 @@ export const summaries = (events: readonly AlarmEvent[]): string[] =>
     ({ alarm, state, severity, timeMs, historical }) =>
       `${alarm} ${state} ${severity} +${(timeMs - T0) / MINUTE}${historical ? " historical" : ""}`,
   );
+
+/** Judges what has waited for long enough, in a transaction of its own. */
+export function judgeDue(engine: AlarmEngine, disk = new Disk()): readonly AlarmEvent[] {
+  const up = engine.judgeDue();
+  disk.write(up);
+  engine.committed();
+  return up.events;
+}
+
+/** Rows whose changes can be taken back, as a store does. */
+export class RollingRows extends WaitRowsInMemory {
+  #committed: ReturnType<WaitRowsInMemory["all"]> = [];
+
+  commit(): void {
+    this.#committed = [...this.all()];
+  }
+
+  rollBack(): void {
+    for (const { queue, number } of this.all()) this.remove(queue, number);
+    for (const { queue, ...row } of this.#committed) this.add(queue, row);
+  }
+}

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sinceFrom, sinceMs } from "../../../src/core/alarm/since.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
+import { Wait } from "../../../src/core/machine-state/wait.ts";
+import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import { engineOf, MACHINE, PLANT, readingOf, recordOf, siteOf } from "./support.ts";
 
 const FAULT = { fault: "outer_race", severity: 0.3 } as const;
@@ -68,22 +71,28 @@ test("a repaired machine ends the finding after five readings, with an event", (
   assert.equal(engine.of("10234").states.size, 0);
 });
 
-test("readings without a known speed wait for it and count when it arrives", () => {
-  const { engine, follow, world } = engineOf();
-  world.speedRpm = null;
-  for (let hour = 1; hour <= 5; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
-  assert.equal(engine.of("10234").seen?.cannot[0]?.reason, "speed_unknown");
-  world.speedRpm = 1480;
-  const speed = {
-    id: "f".repeat(32),
-    timeMs: 0,
-    isFuture: false,
-    values: { rpm: 1480 },
-    quality: {},
+test("readings wait for the speed of their time, over a restart too, and count when it arrives", () => {
+  const rows = new WaitRowsInMemory();
+  const open = () => {
+    const wait = new Wait(siteOf(), { rows });
+    wait.load();
+    return { wait, engine: new FindingEngine(siteOf(), { wait }) };
   };
-  const { events } = engine.follow("50021", "rpm", [speed]);
-  engine.committed();
+  const first = open();
+  for (let hour = 1; hour <= 5; hour++) {
+    const up = first.engine.follow("10234", "accel", [readingOf(fault(hour), hour)]);
+    assert.deepEqual(up, { events: [], states: [] });
+  }
+  assert.equal(rows.all().length, 5);
+  const { wait, engine } = open();
+  const speeds = [1, 2, 3, 4, 5].map((hour) => {
+    const reading = readingOf(fault(hour), hour);
+    return { ...reading, timeMs: reading.timeMs - 1000, values: { rpm: 1480 }, tones: null };
+  });
+  wait.note("50021", "rpm", speeds, { day: "1970-01-01", atMs: 86_400_000 });
+  const { events } = engine.follow("50021", "rpm", speeds);
   assert.equal(events[0]?.value, KEY);
+  assert.deepEqual(rows.all(), []);
 });
 
 test("readings of a stopped machine neither count nor end anything", () => {
@@ -117,7 +126,7 @@ test("a restart at any point gives the same events with the same ids, and stored
   );
   assert.equal(ids.length, 1);
   for (let cut = 1; cut <= 5; cut++) {
-    const options = { speedAt: () => 1480, stateAt: () => null };
+    const { options } = engineOf();
     let engine = new FindingEngine(siteOf(), options);
     let saved: { sensor: string; text: string }[] = [];
     const seen: string[] = [];
@@ -143,5 +152,29 @@ test("a damaged state is skipped and named", () => {
       { sensor: "10234", text: "{" },
     ]),
     ["10234"],
+  );
+});
+
+test("a finding says since when the machine has shown it, also by readings of earlier days that come late", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 101; hour <= 105; hour++) follow(fault(hour), hour);
+  const since = () =>
+    sinceMs(engine.of("10234").states.get(KEY)?.since ?? sinceFrom(0)) / 3_600_000;
+  assert.equal(since(), 101);
+  for (let hour = 76; hour <= 99; hour++)
+    follow(hour < 80 ? recordOf({}, hour) : fault(hour), hour);
+  assert.equal(since(), 80);
+  for (let hour = 52; hour <= 75; hour++) follow(fault(hour), hour);
+  assert.equal(since(), 80);
+});
+
+test("what is checked is what may be found, so that a standing finding is never ended as not configured", () => {
+  const { engine, follow } = engineOf();
+  follow(recordOf({}, 1), 1);
+  const judged = engine.of("10234").seen?.judged ?? [];
+  assert.ok(judged.length > 8, judged.join());
+  assert.deepEqual(
+    judged.filter((key) => !engine.possible("10234").includes(key)),
+    [],
   );
 });

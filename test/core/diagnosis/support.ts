@@ -96,14 +96,20 @@ export function engineOf(machine: Machine = MACHINE) {
     speedRpm: 1480,
     state: null,
   };
-  const engine = new FindingEngine(siteOf(machine), {
-    speedAt: () => world.speedRpm,
-    stateAt: () => world.state,
-  });
+  const options = {
+    wait: {
+      admit: () => true,
+      due: function* () {},
+      isSignal: () => false,
+      speedAt: () => world.speedRpm,
+      stateAt: () => world.state,
+    },
+  };
+  const engine = new FindingEngine(siteOf(machine), options);
   const follow = (record: Record, hour: number) => {
     const up = engine.follow("10234", "accel", [readingOf(record, hour)]);
     engine.committed();
     return up;
   };
-  return { engine, world, follow };
+  return { engine, options, world, follow };
 }

@@ -61,10 +61,6 @@ test("aws-iot – a small waveform is one message; readings and states are the c
   assert.deepEqual(forbidden.retainedTopics(LOOP).state, []);
 });
 
-test("aws-iot – the backlog stays below 100 publish requests a second and connection", () => {
-  assert.ok((createAwsIotProfile(none, options()).backlogRateMax ?? Infinity) < 100);
-});
-
 const azure = (waveforms = none.waveforms) =>
   createAzureIotProfile({ waveforms }, { ...options(), deviceId: "box 1" });
 /** The property bag as the hub reads it. */

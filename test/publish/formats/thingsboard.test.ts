@@ -77,7 +77,14 @@ test("devices – connected and described by attributes, disconnected when remov
     [
       [
         "v1/gateway/attributes",
-        { "30007": { state: "silent", lastReading: "2026-11-20T15:04:05.000Z" } },
+        {
+          "30007": {
+            state: "silent",
+            lastReading: "2026-11-20T15:04:05.000Z",
+            site: "plant-7",
+            sensor: "30007",
+          },
+        },
       ],
     ],
   );
@@ -85,7 +92,16 @@ test("devices – connected and described by attributes, disconnected when remov
   assert.deepEqual(sent(profile.sensorState({ code: "1", state: "unknown", ...node })), [
     [
       "v1/gateway/attributes",
-      { "1": { state: "unknown", battery: 3.5, firmwareVersion: "2.1", signalStrength: -71 } },
+      {
+        "1": {
+          state: "unknown",
+          battery: 3.5,
+          firmwareVersion: "2.1",
+          signalStrength: -71,
+          site: "plant-7",
+          sensor: "1",
+        },
+      },
     ],
   ]);
   const [own] = profile.agentState({ state: "online", timeMs: TIME, reason: "started" });

@@ -1,0 +1,48 @@
+import type { ClientBase } from "pg";
+
+/** Less would drop a backlog that boxes may still hold, days. */
+export const KEEP_DAYS_MIN = 35;
+const DAY_MS = 86_400_000;
+const WRITER_KEY = "hashtext('gateside'), hashtext('write')";
+const LOOK_MS = 50;
+
+/** What no horizon of these days can accept; nearer ones are judged by the horizon itself, which lies on a Monday, days. */
+export function acceptedDays(keepDays: number | null): number | null {
+  return keepDays === null ? null : Math.max(keepDays, KEEP_DAYS_MIN) + 7;
+}
+
+/** For `BEGIN`: held by every transaction that writes batches, so that those which saw an old horizon can be waited for. Nobody takes it alone. */
+export const WRITER_LOCK = `SELECT pg_advisory_xact_lock_shared(${WRITER_KEY})`;
+
+/** Raises the horizon to the week of this many days ago; it never sinks. Returns it, ms, or -Infinity. */
+export async function raiseHorizon(
+  client: ClientBase,
+  nowMs: number,
+  keepDays: number,
+): Promise<number> {
+  const days = Math.max(keepDays, KEEP_DAYS_MIN);
+  const { rows } = await client.query<{ before: number }>(
+    "SELECT (extract(epoch FROM gateside_raise_horizon($1)) * 1000)::float8 AS before",
+    [new Date(nowMs - days * DAY_MS)],
+  );
+  return rows[0]?.before ?? Number.NEGATIVE_INFINITY;
+}
+
+/** Resolves once all transactions have ended that were writing when it was called. */
+export async function waitForWriters(client: ClientBase): Promise<void> {
+  const first = await writers(client);
+  for (let left = first; left.length > 0; ) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const now = await writers(client);
+    left = left.filter((one) => now.includes(one));
+  }
+}
+
+async function writers(client: ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ writer: string }>(
+    `SELECT virtualtransaction AS writer FROM pg_locks
+     WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND (classid::bigint, objid::bigint) = (hashtext('gateside')::bigint & 4294967295, hashtext('write')::bigint & 4294967295)`,
+  );
+  return rows.map(({ writer }) => writer);
+}

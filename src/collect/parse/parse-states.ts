@@ -1,0 +1,52 @@
+/** States, statistics and descriptions: the newest of each counts, so they are kept whole. */
+import type { AboutItem, BoxStateItem, BoxStatsItem, SensorStateItem } from "./item.ts";
+import {
+  type Body,
+  checkName,
+  cutText,
+  objectMember,
+  optionalNumber,
+  optionalText,
+  parseInstant,
+  requiredText,
+  requiredTime,
+  WrongMember,
+} from "./members.ts";
+
+export function parseBoxState(site: string, body: Body): BoxStateItem {
+  checkName(site, "site");
+  requiredText(body, "state");
+  optionalTime(body, "time");
+  for (const name of ["version", "configuration"]) optionalText(body, name);
+  return { type: "boxState", site, body: { ...body, reason: cutText(body, "reason") } };
+}
+
+export function parseBoxStats(site: string, body: Body): BoxStatsItem {
+  checkName(site, "site");
+  requiredTime(body, "time");
+  for (const name of ["version", "configuration"]) optionalText(body, name);
+  return { type: "boxStats", site, body };
+}
+
+export function parseSensorState(site: string, sensor: string, body: Body): SensorStateItem {
+  checkName(site, "site");
+  checkName(sensor, "sensor");
+  requiredText(body, "state");
+  optionalTime(body, "lastReading");
+  optionalNumber(body, "battery");
+  return { type: "sensorState", site, sensor, body };
+}
+
+export function parseAbout(site: string, sensor: string, body: Body): AboutItem {
+  checkName(site, "site");
+  checkName(sensor, "sensor");
+  objectMember(body, "location");
+  objectMember(body, "channels");
+  return { type: "about", site, sensor, body: { ...body, name: cutText(body, "name") } };
+}
+
+function optionalTime(body: Body, name: string): void {
+  const value = body[name];
+  if (value === undefined || value === null || parseInstant(value) !== null) return;
+  throw new WrongMember(`${name} is not a time such as 2026-11-20T15:04:05.000Z`);
+}

@@ -1,0 +1,149 @@
+/** Messages that become rows of their own. */
+import type { EventItem, GapItem, ReadingItem, RejectedItem, WaveformItem } from "./item.ts";
+import {
+  type Body,
+  checkName,
+  cutText,
+  isObject,
+  objectMember,
+  optionalCount,
+  optionalName,
+  optionalNumber,
+  optionalText,
+  parseInstant,
+  qualityMember,
+  readingId,
+  requiredName,
+  requiredTime,
+  unitsMember,
+  valuesMember,
+  WrongMember,
+} from "./members.ts";
+
+/** The times that are accepted. */
+export interface TimeRange {
+  readonly receivedMs: number;
+  /** Days; null = `PAST_DAYS`. */
+  readonly keepDays: number | null;
+}
+
+/**
+ * Without --keep-days: an older reading comes from a clock that is off by years, and would create a partition for
+ * each week.
+ */
+const PAST_DAYS = 731;
+/** A box's own day may be ahead of ours by its zone and some drift; more is a wrong clock. */
+const FUTURE_MS = 26 * 3_600_000;
+const DAY_MS = 86_400_000;
+
+export function parseReading(
+  site: string,
+  body: Body,
+  range: TimeRange,
+): ReadingItem | RejectedItem {
+  const timeMs = requiredTime(body, "time");
+  const values = valuesMember(body);
+  return (
+    outOfRange(timeMs, range) ?? {
+      type: "reading",
+      id: readingId(body),
+      site,
+      sensor: requiredName(body, "sensor"),
+      kind: requiredName(body, "kind"),
+      timeMs,
+      values,
+      units: unitsMember(body),
+      quality: qualityMember(body),
+      attributes: objectMember(body, "attributes"),
+      raw: body["raw"],
+      name: cutText(body, "name"),
+      location: isObject(body["location"]) ? body["location"] : null,
+      historical: body["historical"] === true,
+    }
+  );
+}
+
+const FLOAT_BYTES = 4;
+
+export function parseWaveform(
+  site: string,
+  body: Body,
+  range: TimeRange,
+): WaveformItem | RejectedItem {
+  const timeMs = requiredTime(body, "time");
+  const data = base64Member(body);
+  const samples = optionalCount(body, "samples");
+  if (
+    data.length % FLOAT_BYTES !== 0 ||
+    (samples !== null && samples * FLOAT_BYTES !== data.length)
+  )
+    throw new WrongMember(`base64 has ${data.length} bytes, not 4 for each sample`);
+  if (data.length === 0) throw new WrongMember("base64 has no samples");
+  return (
+    outOfRange(timeMs, range) ?? {
+      type: "waveform",
+      id: readingId(body),
+      site,
+      sensor: requiredName(body, "sensor"),
+      timeMs,
+      channel: requiredName(body, "channel"),
+      axis: optionalText(body, "axis"),
+      unit: optionalText(body, "unit"),
+      sampleRate: optionalNumber(body, "sampleRate"),
+      recordingReason: optionalText(body, "recordingReason"),
+      data,
+    }
+  );
+}
+
+/** Node.js skips what is not base64: then fewer bytes come out than the text has room for. */
+function base64Member(body: Body): Buffer {
+  const text = body["base64"];
+  if (typeof text !== "string") throw new WrongMember("base64 is not text");
+  const data = Buffer.from(text, "base64");
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  if (text.length % 4 !== 0 || data.length !== (text.length / 4) * 3 - padding)
+    throw new WrongMember("base64 is not base64");
+  return data;
+}
+
+const EVENT_TEXTS = ["value", "alarm", "severity", "state", "unit", "readingId"] as const;
+
+export function parseEvent(site: string, body: Body, range: TimeRange): EventItem | RejectedItem {
+  checkName(site, "site");
+  const timeMs = requiredTime(body, "time");
+  for (const name of ["sensor", "kind"]) optionalName(body, name);
+  requiredName(body, "alarm");
+  for (const name of EVENT_TEXTS) optionalText(body, name);
+  // A sentence for people may be longer than a name.
+  const text = body["text"];
+  if (text !== undefined && text !== null && typeof text !== "string")
+    throw new WrongMember("text is not text");
+  const raised = body["raised"];
+  if (raised !== undefined && raised !== null && parseInstant(raised) === null)
+    throw new WrongMember("raised is not a time");
+  const id = requiredName(body, "id");
+  return outOfRange(timeMs, range) ?? { type: "event", id, site, timeMs, body };
+}
+
+export function parseGap(site: string, body: Body): GapItem {
+  checkName(site, "site");
+  for (const name of ["sensor", "kind", "uplink"]) optionalName(body, name);
+  requiredName(body, "reason");
+  optionalCount(body, "count");
+  for (const name of ["from", "to"]) {
+    const value = body[name];
+    if (value !== undefined && value !== null && parseInstant(value) === null)
+      throw new WrongMember(`${name} is not a time`);
+  }
+  return { type: "gap", site, body };
+}
+
+function outOfRange(timeMs: number, { receivedMs, keepDays }: TimeRange): RejectedItem | null {
+  const days = keepDays ?? PAST_DAYS;
+  const isFuture = timeMs > receivedMs + FUTURE_MS;
+  if (!isFuture && timeMs >= receivedMs - days * DAY_MS) return null;
+  const when = isFuture ? "in the future" : `more than ${days} days ago`;
+  const detail = `${new Date(timeMs).toISOString()} is ${when}`;
+  return { type: "rejected", reason: "time_out_of_range", detail };
+}

@@ -1,0 +1,65 @@
+/** Findings as alarms: diagnosis says when one stands, becomes severe or ends; people acknowledge, note and shelve it here. */
+import { normalCode } from "../sensor.ts";
+import { watchKey } from "./compile.ts";
+import type { AlarmContext } from "./context.ts";
+import type { AlarmEvent } from "./event.ts";
+import type { FollowUp } from "./follow-up.ts";
+import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
+import { sinceFrom } from "./since.ts";
+import { NORMAL } from "./watch-state.ts";
+
+export const FINDING_ALARM = "finding";
+
+/** Adopts transitions of findings. The events that are to be reported carry what people have said of the alarm. */
+export function adoptFindings(
+  { states }: AlarmContext,
+  transitions: readonly AlarmEvent[],
+): FollowUp {
+  const codes: string[] = [];
+  const events = transitions.map((event) => {
+    const code = normalCode(event.sensor);
+    const key = watchKey(event.alarm, event.value);
+    const before = states.of(code).live.get(key) ?? normalAlarm(event);
+    const state = stateAfter(before, event);
+    const told = event.state === "active" ? state : before;
+    codes.push(code);
+    states.put(code, key, state);
+    return { ...event, ...eventMembers(told), raisedMs: told.raised?.timeMs ?? event.raisedMs };
+  });
+  return states.followUp(codes, events);
+}
+
+/** Remembers findings that stood before findings were alarms, without an event. */
+export function restoreFindings({ states }: AlarmContext, standing: readonly AlarmEvent[]): void {
+  for (const event of standing) {
+    const { live } = states.committed(normalCode(event.sensor));
+    const key = watchKey(event.alarm, event.value);
+    if (!live.has(key)) live.set(key, stateAfter(normalAlarm(event), event));
+  }
+}
+
+function stateAfter(before: AlarmState, event: AlarmEvent): AlarmState {
+  if (event.state === "cleared") {
+    const over = { raised: null, acknowledged: null, note: null, since: null };
+    return { ...before, ...over, watch: NORMAL };
+  }
+  const { id, limit, measured, readingId, text, timeMs, worst } = event;
+  const rank = event.severity === "alarm" ? 2 : 1;
+  const active = { rank, side: "high", limit, hysteresis: null } as const;
+  const isWorse = rank > (before.watch.active?.rank ?? rank);
+  return {
+    ...before,
+    acknowledged: isWorse ? null : before.acknowledged,
+    watch: { passing: null, active, worst },
+    raised: {
+      id: before.raised?.id ?? id,
+      eventId: id,
+      timeMs: before.raised?.timeMs ?? event.raisedMs,
+      readingId,
+      seenMs: timeMs,
+      measured,
+      text,
+    },
+    since: sinceFrom(event.sinceMs),
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * Since when a machine has shown a condition, by the times of its stored readings: also those that come late, as on a
+ * first start, which reads the newest day first. Late readings come in runs, each in order of time.
+ */
+export interface Since {
+  /** Without the run under way, ms. */
+  readonly ms: number;
+  /** From where on the run under way shows it; null while its newest reading does not. */
+  readonly runMs: number | null;
+  /** The newest late reading that did not show it. */
+  readonly normalMs: number | null;
+  /** The last reading of the run under way. */
+  readonly lastMs: number | null;
+}
+
+export function sinceFrom(ms: number): Since {
+  return { ms, runMs: null, normalMs: null, lastMs: null };
+}
+
+export function sinceMs({ ms, runMs }: Since): number {
+  return runMs ?? ms;
+}
+
+/** Takes a late reading. */
+export function extended(before: Since, timeMs: number, isShown: boolean): Since {
+  const isSameRun = before.lastMs !== null && timeMs > before.lastMs;
+  const ms = isSameRun ? before.ms : sinceMs(before);
+  const runMs = isSameRun ? before.runMs : null;
+  const since = { ...before, ms, runMs, lastMs: timeMs };
+  if (timeMs >= ms) return since;
+  if (!isShown)
+    return { ...since, runMs: null, normalMs: Math.max(timeMs, before.normalMs ?? timeMs) };
+  const isUnbroken = before.normalMs === null || timeMs > before.normalMs;
+  return isUnbroken ? { ...since, runMs: runMs ?? timeMs } : since;
+}

@@ -1,0 +1,66 @@
+/** Faults of the box itself, which nobody would notice from readings that do not come (plant section 23). */
+import { type AgentStatus, isUntried } from "./agent-status.ts";
+import type { Severity } from "./alarm/event.ts";
+
+export interface BoxFault {
+  readonly value: "gateway" | "uplink" | "store" | "disk" | "clock" | "certificate";
+  /** Of a fault of an uplink. */
+  readonly uplink?: string;
+  readonly severity: Severity;
+  readonly text: string;
+}
+
+/** Less room than this for an outage, h. */
+const HOURS_LEFT_MIN = 24;
+/** Beyond this the gateway's clock and ours cannot both be right (services section 5 "Clock"). */
+const SKEW_MAX_MS = 5 * 60_000;
+
+type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock">;
+
+const because = (error: string | null) => (error === null ? "" : `: ${error}`);
+
+/** Those that stand now. */
+export function boxFaults({ gateway, links, buffer, clock }: Seen): BoxFault[] {
+  const faults: BoxFault[] = [];
+  if (!gateway.isUp && !isUntried(gateway))
+    faults.push({
+      value: "gateway",
+      severity: "alarm",
+      text: `The gateway does not respond${because(gateway.lastError)}. Missed days are read when it is back.`,
+    });
+  for (const uplink of new Set(links.map((link) => link.uplink))) {
+    const down = links.find(
+      (link) => link.uplink === uplink && (!link.isConnected || link.hostOnline === false),
+    );
+    if (down === undefined) continue;
+    const why = down.isConnected ? `: primary host offline` : because(down.lastError);
+    const text = `The uplink ${uplink} does not deliver${why}. Readings wait in the buffer.`;
+    faults.push({ value: "uplink", uplink, severity: "alarm", text });
+  }
+  if (buffer.alarm !== null || !buffer.isWritable)
+    faults.push({
+      value: "store",
+      severity: "alarm",
+      text: `The buffer cannot be written${because(buffer.alarm)}. Nothing new is stored until it can.`,
+    });
+  else if (buffer.hoursUntilFull !== null && buffer.hoursUntilFull < HOURS_LEFT_MIN)
+    faults.push({
+      value: "disk",
+      severity: "warning",
+      text: `At the current rate the buffer has room for ${Math.max(0, Math.floor(buffer.hoursUntilFull))} more hours of an outage.`,
+    });
+  if (!clock.isPlausible || Math.abs(clock.skewMs ?? 0) > SKEW_MAX_MS)
+    faults.push({
+      value: "clock",
+      severity: "warning",
+      text: clock.isPlausible
+        ? `The box's clock and the gateway's differ by ${Math.round(Math.abs(clock.skewMs ?? 0) / 60_000)} minutes.`
+        : "The box's clock is not set.",
+    });
+  return faults;
+}
+
+/** Tells faults apart. */
+export function boxFaultKey({ value, uplink }: BoxFault): string {
+  return uplink === undefined ? value : `${value} ${uplink}`;
+}

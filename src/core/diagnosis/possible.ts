@@ -1,0 +1,29 @@
+/** What diagnosis may find on a sensor, whether or not it stands. */
+import { bearingName, type Machine } from "../machine.ts";
+import { isRead, type Sensor } from "../sensor.ts";
+import { type FindingKind, findingKey } from "./finding.ts";
+
+const SHAFT: readonly FindingKind[] = ["unbalance", "misalignment", "looseness"];
+const BEARING: readonly FindingKind[] = [
+  "bearing_outer_race",
+  "bearing_inner_race",
+  "rolling_element",
+  "cage",
+];
+
+/** Keys of the findings; none without a speed, or for a sensor that is not read. */
+export function possibleFindings(machine: Machine | undefined, sensor: Sensor): readonly string[] {
+  if (machine?.speed === undefined || !isRead(sensor) || !sensor.kinds.includes("accel")) return [];
+  const { blades, teeth, lineHz, bearings = [] } = machine;
+  return [
+    ...SHAFT,
+    ...bearings.flatMap((bearing, at) =>
+      bearing.point === sensor.location?.point
+        ? BEARING.map((finding) => findingKey(finding, bearingName(bearing, at)))
+        : [],
+    ),
+    ...(blades === undefined ? [] : ["blade_pass"]),
+    ...(teeth === undefined ? [] : ["gear_mesh"]),
+    ...(lineHz === undefined ? [] : ["electrical"]),
+  ];
+}

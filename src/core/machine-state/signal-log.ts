@@ -1,0 +1,84 @@
+/**
+ * What is known of the signals. Memory holds the newest readings of each without a gap; older ones are in the store,
+ * which sees a reading only once it is committed.
+ */
+import type { Signal } from "./machine-signals.ts";
+import { addPoint, INTERVAL_POINTS, type SignalPoint, type SignalPoints } from "./signal.ts";
+
+/** Readings of a signal in memory, a day of one a minute. */
+const POINTS_MAX = 1440;
+
+/** The newest stored readings of a signal at or before a time, ms, in order of time; at most `count`. */
+export type Earlier = (
+  signal: Pick<Signal, "sensor" | "kind" | "value">,
+  timeMs: number,
+  count: number,
+) => SignalPoints;
+
+interface Known {
+  readonly points: SignalPoints;
+  /** Every reading after this time is among the points. */
+  readonly fromMs: number;
+  /** Older ones of the running transaction. */
+  readonly late: SignalPoints;
+}
+
+const NOTHING: Known = { points: [], fromMs: Number.NEGATIVE_INFINITY, late: [] };
+
+export class SignalLog {
+  readonly #earlier: Earlier;
+  readonly #committed = new Map<string, Known>();
+  readonly #staged = new Map<string, Known>();
+
+  constructor(earlier: Earlier) {
+    this.#earlier = earlier;
+  }
+
+  /** Sets what the store holds. @param fromMs the points are all that are stored after this time */
+  prime({ key }: Signal, points: SignalPoints, fromMs: number): void {
+    this.#committed.set(key, { points, fromMs, late: [] });
+  }
+
+  note({ key }: Signal, point: SignalPoint): void {
+    const { points, fromMs, late } = this.#of(key);
+    if (point.timeMs <= fromMs) {
+      this.#staged.set(key, { points, fromMs, late: addPoint(late, point) });
+      return;
+    }
+    const all = addPoint(points, point);
+    const kept = all.slice(-POINTS_MAX);
+    const oldest = kept.length < all.length ? (kept[0]?.timeMs ?? fromMs) : fromMs;
+    this.#staged.set(key, { points: kept, fromMs: oldest, late });
+  }
+
+  /** The newest readings at or before a time: enough to know the interval. */
+  before(signal: Signal, timeMs: number): SignalPoints {
+    const { points, fromMs, late } = this.#of(signal.key);
+    const count = points.findLastIndex((point) => point.timeMs <= timeMs) + 1;
+    const newest = points.slice(Math.max(0, count - INTERVAL_POINTS), count);
+    if (fromMs === Number.NEGATIVE_INFINITY) return newest;
+    if (newest.length === INTERVAL_POINTS && (newest[0]?.timeMs ?? fromMs) > fromMs) return newest;
+    const inMemory = newest.filter((point) => point.timeMs > fromMs);
+    const older = this.#earlier(signal, Math.min(timeMs, fromMs), INTERVAL_POINTS);
+    const fresh = late.filter((point) => point.timeMs <= timeMs).reduce(addPoint, older);
+    return [...fresh, ...inMemory].slice(-INTERVAL_POINTS);
+  }
+
+  /** Time of the first reading in memory at or after a time, ms; null if there is none. */
+  firstFrom({ key }: Signal, timeMs: number): number | null {
+    return this.#of(key).points.find((point) => point.timeMs >= timeMs)?.timeMs ?? null;
+  }
+
+  #of(key: string): Known {
+    return this.#staged.get(key) ?? this.#committed.get(key) ?? NOTHING;
+  }
+
+  committed(): void {
+    for (const [key, known] of this.#staged) this.#committed.set(key, { ...known, late: [] });
+    this.#staged.clear();
+  }
+
+  undone(): void {
+    this.#staged.clear();
+  }
+}

@@ -1,0 +1,179 @@
+/** The queues of what waits for a signal: rows on disk, and of each queue the first in memory. */
+import type { Kind } from "../sensor.ts";
+import type { WaitRow, WaitRows } from "./wait-rows.ts";
+
+export type WaitPurpose = "alarm" | "finding" | "bands";
+
+export interface WaitOf {
+  readonly purpose: WaitPurpose;
+  /** Normalised code. */
+  readonly sensor: string;
+  readonly kind: Kind;
+  /** Arrived after a newer reading of its sensor and kind. */
+  readonly isLate: boolean;
+}
+
+export interface WaitQueue {
+  readonly key: string;
+  readonly of: WaitOf;
+  readonly head: Omit<WaitRow, "text">;
+  readonly count: number;
+}
+
+/** Rows of a queue, several days of one a minute; beyond it the first is judged by what is known. */
+const ROWS_MAX = 5_000;
+/** The same of findings, whose rows are ten times as large. */
+const FINDING_ROWS_MAX = 1_000;
+/** Nothing waits longer, ms of running time. */
+const WAIT_MAX_MS = 24 * 3_600_000;
+/** Time alone makes nothing due more often than this, ms. */
+const RECHECK_MS = 60_000;
+
+export class WaitQueues {
+  readonly #rows: WaitRows;
+  readonly #runningMs: () => number;
+  readonly #committed = new Map<string, WaitQueue>();
+  /** Null: empty. */
+  readonly #staged = new Map<string, WaitQueue | null>();
+  /** Queues that were not due when they were last checked, with the running time then. */
+  readonly #checked = new Map<string, { readonly number: number; readonly atMs: number }>();
+  #nextNumber = 1;
+  /** Running time of earlier processes, ms. */
+  #beforeMs = 0;
+
+  constructor(rows: WaitRows, runningMs: () => number) {
+    this.#rows = rows;
+    this.#runningMs = runningMs;
+  }
+
+  load(): void {
+    this.#committed.clear();
+    this.undone();
+    for (const { queue: key, ...row } of this.#rows.all()) {
+      this.#nextNumber = Math.max(this.#nextNumber, row.number + 1);
+      this.#beforeMs = Math.max(this.#beforeMs, row.sinceMs - this.#runningMs());
+      const known = this.#committed.get(key);
+      const queue = {
+        key,
+        of: keyed(key),
+        head: known?.head ?? row,
+        count: (known?.count ?? 0) + 1,
+      };
+      this.#committed.set(key, queue);
+    }
+  }
+
+  /** How long a row has waited, ms of running time. */
+  heldMs({ sinceMs }: Pick<WaitRow, "sinceMs">): number {
+    return this.#nowMs - sinceMs;
+  }
+
+  get #nowMs(): number {
+    return Math.round(this.#beforeMs + this.#runningMs());
+  }
+
+  /** Whether something waits that must be judged before a reading that arrives now. */
+  isBlocked(of: WaitOf): boolean {
+    return (
+      this.#of(keyOf(of)) !== null ||
+      (of.isLate && this.#of(keyOf({ ...of, isLate: false })) !== null)
+    );
+  }
+
+  add(of: WaitOf, timeMs: number, text: string): void {
+    const key = keyOf(of);
+    const row = { number: this.#nextNumber, timeMs, sinceMs: this.#nowMs };
+    this.#nextNumber += 1;
+    this.#rows.add(key, { ...row, text });
+    const known = this.#of(key);
+    this.#staged.set(key, { key, of, head: known?.head ?? row, count: (known?.count ?? 0) + 1 });
+  }
+
+  /** Something has changed that may end a wait. */
+  lookAgain(): void {
+    this.#checked.clear();
+  }
+
+  /** The queues of a purpose that may be due: those in order of time before the late ones. */
+  *toCheck(purpose: WaitPurpose): Generator<WaitQueue, void, void> {
+    for (const isLate of [false, true]) {
+      for (const queue of this.#all()) {
+        if (queue.of.purpose === purpose && queue.of.isLate === isLate) yield queue;
+      }
+    }
+  }
+
+  /** Takes the first rows of a queue, while they are due. */
+  *take(
+    queue: WaitQueue,
+    max: number,
+    isDue: (queue: WaitQueue) => boolean,
+  ): Generator<WaitRow, void, void> {
+    let left: WaitQueue | null = queue;
+    for (let taken = 0; left !== null && taken < max && this.#mayTake(left, isDue); taken += 1) {
+      const [row, next] = this.#rows.first(queue.key, 2);
+      left = next === undefined ? null : { ...left, head: next, count: left.count - 1 };
+      this.#staged.set(queue.key, left);
+      if (row === undefined) return;
+      this.#rows.remove(queue.key, row.number);
+      yield row;
+    }
+  }
+
+  isAnyDue(isDue: (queue: WaitQueue) => boolean): boolean {
+    for (const queue of this.#all()) if (this.#mayTake(queue, isDue)) return true;
+    return false;
+  }
+
+  #mayTake(queue: WaitQueue, isDue: (queue: WaitQueue) => boolean): boolean {
+    const { key, of, head, count } = queue;
+    if (of.isLate) {
+      const inOrder = this.#of(keyOf({ ...of, isLate: false }));
+      if (inOrder !== null && inOrder.head.number < head.number) return false;
+    }
+    const most = of.purpose === "alarm" ? ROWS_MAX : FINDING_ROWS_MAX;
+    if (count > most || this.heldMs(head) > WAIT_MAX_MS) return true;
+    const checked = this.#checked.get(key);
+    if (checked?.number === head.number && this.#nowMs - checked.atMs < RECHECK_MS) return false;
+    if (isDue(queue)) return true;
+    this.#checked.set(key, { number: head.number, atMs: this.#nowMs });
+    return false;
+  }
+
+  #of(key: string): WaitQueue | null {
+    const staged = this.#staged.get(key);
+    return staged === undefined ? (this.#committed.get(key) ?? null) : staged;
+  }
+
+  #all(): WaitQueue[] {
+    const keys = new Set([...this.#committed.keys(), ...this.#staged.keys()]);
+    return [...keys].flatMap((key) => this.#of(key) ?? []);
+  }
+
+  committed(): void {
+    for (const [key, queue] of this.#staged) {
+      if (queue === null) this.#committed.delete(key);
+      else this.#committed.set(key, queue);
+    }
+    this.#staged.clear();
+  }
+
+  undone(): void {
+    this.#staged.clear();
+    this.#checked.clear();
+  }
+}
+
+function keyOf({ purpose, sensor, kind, isLate }: WaitOf): string {
+  return `${purpose} ${isLate ? "late" : "live"} ${kind} ${sensor}`;
+}
+
+function keyed(key: string): WaitOf {
+  const [purpose, when, kind, ...sensor] = key.split(" ");
+  return {
+    purpose: purpose as WaitPurpose,
+    sensor: sensor.join(" "),
+    kind: kind as Kind,
+    isLate: when === "late",
+  };
+}

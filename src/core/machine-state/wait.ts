@@ -1,0 +1,225 @@
+/**
+ * Machine state and speed in order of time: what depends on a signal waits until the signal is known for its time, so
+ * that the order in which sensors are read changes nothing.
+ *
+ * A reading of time T may be judged once, for each signal that it depends on,
+ * - the signal's sensor has been read for the day of T, and a reading of that day at or after T is known, or the read was
+ * an interval (at most ten minutes) after T by the gateway's clock;
+ * - no earlier day that could still hold one of the ten newest readings before T is about to be read.
+ * Nothing is held for longer than 30 minutes of the agent's running time by a sensor that cannot be read.
+ *
+ * How to use it, within the transaction that stores the readings: `note` what was stored; then `admit` each reading that
+ * depends on a signal, in order of time, and judge it at once if that returns true; then judge what `due` hands out.
+ * `stateAt` and `speedAt` are what counts for a reading that may be judged. `releases` says when time alone has made
+ * something due. Each purpose, sensor and kind has two queues, judged in the order of arrival: readings that followed in
+ * order of time, and late ones, which wait for the former that arrived before them. Rows are on disk, memory holds the
+ * first of each queue.
+ */
+import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
+import { type Kind, normalCode, type Site } from "../sensor.ts";
+import { dayOf } from "../time-zone.ts";
+import { isRunning, MachineSignals, type Signal, streamKey } from "./machine-signals.ts";
+import { INTERVAL_POINTS, intervalMs, numberOf, type SignalPoint, valueAt } from "./signal.ts";
+import { type Earlier, SignalLog } from "./signal-log.ts";
+import { type DayReadAt, SignalReads } from "./signal-reads.ts";
+import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
+import { type WaitRows, WaitRowsInMemory } from "./wait-rows.ts";
+
+export interface WaitOptions {
+  readonly rows?: WaitRows;
+  readonly earlier?: Earlier;
+  /** Zone of the gateway's days; by default UTC. */
+  readonly zone?: string;
+  /** Time that the agent has been running, ms. */
+  readonly runningMs?: () => number;
+  /** Days of a sensor and kind that are about to be read: none since they ended, and no read of it fails. */
+  readonly pendingDays?: (sensor: string, kind: Kind) => readonly string[];
+}
+
+/** A signal's readings are awaited for an interval after the time in question, at most this long, ms. */
+const INTERVAL_MAX_MS = 600_000;
+/** A sensor that cannot be read holds nobody longer, ms of running time. */
+const HOLD_MAX_MS = 30 * 60_000;
+/** Rows handed out in one transaction: their judging must not delay other work noticeably. */
+const TOGETHER_MAX = 200;
+
+/** Something that waited and may be judged. */
+export interface Released extends WaitOf {
+  readonly text: string;
+}
+
+export class Wait {
+  readonly #options: WaitOptions;
+  readonly #log: SignalLog;
+  readonly #reads = new SignalReads();
+  readonly #queues: WaitQueues;
+  #signals: MachineSignals;
+
+  constructor(site: Site, options: WaitOptions = {}) {
+    this.#options = options;
+    this.#log = new SignalLog(options.earlier ?? (() => []));
+    const { rows = new WaitRowsInMemory(), runningMs = () => 0 } = options;
+    this.#queues = new WaitQueues(rows, runningMs);
+    this.#signals = new MachineSignals(site);
+  }
+
+  setSite(site: Site): void {
+    this.#signals = new MachineSignals(site);
+    this.#queues.lookAgain();
+  }
+
+  /** Reads which queues the store holds. */
+  load(): void {
+    this.#queues.load();
+  }
+
+  get signals(): readonly Signal[] {
+    return this.#signals.all;
+  }
+
+  /** Sets the newest stored readings of a signal. @param fromMs they are all that are stored after this time */
+  prime(signal: Signal, points: readonly SignalPoint[], fromMs: number): void {
+    this.#log.prime(signal, points, fromMs);
+    this.#queues.lookAgain();
+  }
+
+  isSignal(sensor: string, kind: Kind): boolean {
+    return this.#signals.ofStream(normalCode(sensor), kind).length > 0;
+  }
+
+  /** Whether some signal shows when the sensor's machine runs. */
+  hasRunning(sensor: string): boolean {
+    return (this.#signals.ofSensor(normalCode(sensor))?.running ?? null) !== null;
+  }
+
+  /** The machine state at a time, by the readings known now; null while it is unknown, or if no signal shows it. */
+  stateAt(sensor: string, timeMs: number): MachineState | null {
+    const of = this.#signals.ofSensor(normalCode(sensor));
+    const running = of?.machine.running;
+    if (running === undefined || of === undefined || of.running === null) return null;
+    const value = this.#at(of.running, timeMs);
+    if (value === null) return null;
+    return isRunning(running, value) ? "running" : "standing";
+  }
+
+  /** Shaft speed of a machine at a time, r/min, by the readings known now; null while it is unknown. */
+  speedAt(machine: number, timeMs: number): number | null {
+    const speed = this.#signals.ofMachine(machine)?.speed ?? null;
+    return speed === null ? null : this.#at(speed, timeMs);
+  }
+
+  #at(signal: Signal, timeMs: number): number | null {
+    return valueAt(this.#log.before(signal, timeMs), timeMs);
+  }
+
+  /* ---------- within a transaction ---------- */
+
+  /**
+   * New readings of a sensor and kind. @param read the read that they complete; null while there is more of it to come
+   */
+  note(
+    sensor: string,
+    kind: Kind,
+    readings: readonly FollowedReading[],
+    read: DayReadAt | null,
+  ): void {
+    const code = normalCode(sensor);
+    const signals = this.#signals.ofStream(code, kind);
+    if (signals.length === 0) return;
+    for (const signal of signals) {
+      for (const { isFuture, timeMs, values, quality } of readings) {
+        if (isFuture) continue;
+        const isBad = quality[signal.value]?.quality === "bad";
+        this.#log.note(signal, { timeMs, value: isBad ? null : numberOf(values[signal.value]) });
+      }
+    }
+    if (read !== null) this.#reads.stage(streamKey(code, kind), read);
+    this.#queues.lookAgain();
+  }
+
+  /** True if a reading may be judged now; otherwise it waits. @param text what will be needed of it */
+  admit(of: WaitOf, timeMs: number, text: () => string): boolean {
+    if (!this.#queues.isBlocked(of) && this.#isKnown(of, timeMs)) return true;
+    this.#queues.add(of, timeMs, text());
+    return false;
+  }
+
+  /** What has waited for long enough, in its order; a limited number at a time. */
+  *due(purpose: WaitPurpose): Generator<Released, void, void> {
+    let left = TOGETHER_MAX;
+    for (const queue of this.#queues.toCheck(purpose)) {
+      for (const row of this.#queues.take(queue, left, (next) => this.#isDue(next))) {
+        left -= 1;
+        yield { ...queue.of, text: row.text };
+      }
+      if (left <= 0) return;
+    }
+  }
+
+  /** Outside any transaction: whether `due` would hand out something. */
+  releases(): boolean {
+    return this.#queues.isAnyDue((queue) => this.#isDue(queue));
+  }
+
+  /** A read of a day is over, whether it found anything or not. */
+  noteRead(sensor: string, kind: Kind, read: DayReadAt): void {
+    const code = normalCode(sensor);
+    if (this.#signals.ofStream(code, kind).length === 0) return;
+    this.#reads.note(streamKey(code, kind), read);
+    this.#queues.lookAgain();
+  }
+
+  committed(): void {
+    this.#log.committed();
+    this.#reads.committed();
+    this.#queues.committed();
+  }
+
+  undone(): void {
+    this.#log.undone();
+    this.#reads.undone();
+    this.#queues.undone();
+  }
+
+  /* ---------- what is awaited ---------- */
+
+  #needs({ purpose, sensor }: WaitOf): readonly Signal[] {
+    const of = this.#signals.ofSensor(sensor);
+    if (of === undefined) return [];
+    const all = purpose === "alarm" ? [of.running] : [of.running, of.speed];
+    return all.filter((signal): signal is Signal => signal?.isRead === true);
+  }
+
+  #isKnown(of: WaitOf, timeMs: number): boolean {
+    return this.#needs(of).every((signal) => this.#isKnownAt(signal, timeMs));
+  }
+
+  #isKnownAt(signal: Signal, timeMs: number): boolean {
+    const { zone = "UTC" } = this.#options;
+    const day = dayOf(timeMs, zone);
+    const readMs = this.#reads.atMs(streamKey(signal.sensor, signal.kind), day);
+    if (readMs === null) return false;
+    const points = this.#log.before(signal, timeMs);
+    const nextMs = this.#log.firstFrom(signal, timeMs);
+    const isPassed = nextMs !== null && dayOf(nextMs, zone) === day;
+    if (!isPassed && readMs < timeMs + Math.min(intervalMs(points), INTERVAL_MAX_MS)) return false;
+    const earlier = this.#pending(signal).filter((pending) => pending < day);
+    if (earlier.length === 0) return true;
+    const [oldest] = points;
+    if (points.length < INTERVAL_POINTS || oldest === undefined) return false;
+    const oldestDay = dayOf(oldest.timeMs, zone);
+    return earlier.every((pending) => pending < oldestDay);
+  }
+
+  #pending({ sensor, kind }: Signal): readonly string[] {
+    return this.#options.pendingDays?.(sensor, kind) ?? [];
+  }
+
+  #isDue({ of, head }: WaitQueue): boolean {
+    if (this.#isKnown(of, head.timeMs)) return true;
+    if (this.#queues.heldMs(head) < HOLD_MAX_MS) return false;
+    const day = dayOf(head.timeMs, this.#options.zone ?? "UTC");
+    const isComing = (signal: Signal) => this.#pending(signal).some((pending) => pending <= day);
+    return !this.#needs(of).some(isComing);
+  }
+}

@@ -1,0 +1,106 @@
+import type { Refused } from "../core/agent-status.ts";
+import type { Clock } from "../core/ports.ts";
+import { reasonName } from "../core/reason-names.ts";
+
+/** Topics remembered; of more, the oldest are forgotten. */
+const TOPICS_MAX = 1000;
+const EXAMPLES_MAX = 5;
+/** A topic that nothing was published to since is no longer told. */
+const TOLD_MS = 3_600_000;
+/** A topic whose refusal ended a session is not tried again for this long, twice as long each time. */
+const HOLD_MIN_MS = 60_000;
+const HOLD_MAX_MS = 3_600_000;
+
+const NOT_AUTHORIZED = 0x87;
+const TOPIC_INVALID = 0x90;
+const QUOTA_EXCEEDED = 0x97;
+
+interface Entry {
+  readonly code: number;
+  readonly at: number;
+  /** Not tried before this, monotonic ms; 0 if its refusal does not end sessions. */
+  readonly heldUntil: number;
+  readonly holdMs: number;
+}
+
+/**
+ * Topics that the broker refuses although the session lives. Some brokers (mosquitto with max_queued_messages 0) close
+ * the connection after each refused publish: such a topic is held back, or it would end every session.
+ */
+export class RefusedTopics {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clientId: string;
+  readonly #topics = new Map<string, Entry>();
+
+  constructor(clock: Pick<Clock, "monotonic">, clientId: string) {
+    this.#clock = clock;
+    this.#clientId = clientId;
+  }
+
+  get isEmpty(): boolean {
+    return this.#topics.size === 0;
+  }
+
+  refused(topic: string, code: number): void {
+    const { heldUntil = 0, holdMs = 0 } = this.#topics.get(topic) ?? {};
+    this.#set(topic, { code, at: this.#clock.monotonic(), heldUntil, holdMs });
+  }
+
+  accepted(topic: string): void {
+    this.#topics.delete(topic);
+  }
+
+  /** The refusal of this topic ended a session. */
+  endedSession(topic: string, code: number): void {
+    const at = this.#clock.monotonic();
+    const before = this.#topics.get(topic)?.holdMs ?? 0;
+    const holdMs = Math.min(HOLD_MAX_MS, Math.max(HOLD_MIN_MS, 2 * before));
+    this.#set(topic, { code, at, heldUntil: at + holdMs, holdMs });
+  }
+
+  /** The code a message to this topic is refused with instead of being sent; null if it may be sent. */
+  heldCode(topic: string): number | null {
+    const entry = this.#topics.get(topic);
+    if (entry === undefined || entry.heldUntil <= this.#clock.monotonic()) return null;
+    return entry.code;
+  }
+
+  /** For display; null if nothing is refused. `broker` is the address in use. */
+  state(broker: string): Refused | null {
+    const since = this.#clock.monotonic() - TOLD_MS;
+    const told = [...this.#topics].filter(
+      ([, { at, heldUntil }]) => Math.max(at, heldUntil) >= since,
+    );
+    const [first] = told;
+    if (first === undefined) return null;
+    const examples = told
+      .slice(0, EXAMPLES_MAX)
+      .map(([topic, { code }]) => ({ topic, reason: reasonName(code) }));
+    const count = told.length === 1 ? "the topic" : `${told.length} topics, for instance`;
+    return {
+      topics: told.length,
+      examples,
+      text: `${broker} refuses ${count} ${first[0]} (${reasonName(first[1].code)}): ${this.#remedy(first[1].code)}`,
+    };
+  }
+
+  #set(topic: string, entry: Entry): void {
+    this.#topics.delete(topic);
+    this.#topics.set(topic, entry);
+    const [oldest] = this.#topics.keys();
+    if (this.#topics.size > TOPICS_MAX && oldest !== undefined) this.#topics.delete(oldest);
+  }
+
+  #remedy(code: number): string {
+    switch (code) {
+      case NOT_AUTHORIZED:
+        return `let the client id "${this.#clientId}", or its user, write there in the broker's access list`;
+      case TOPIC_INVALID:
+        return "the broker does not accept such topics: check MQTT_TOPIC_PREFIX and the broker's rules for topics";
+      case QUOTA_EXCEEDED:
+        return "raise the broker's quota for this client";
+      default:
+        return "see the broker's log for the reason";
+    }
+  }
+}

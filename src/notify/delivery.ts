@@ -1,0 +1,146 @@
+/** Sends notices to one destination: in order, again until they are accepted, and never delaying anything else. */
+import type { NotificationState } from "../core/agent-status.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import { Backoff } from "../lib/backoff.ts";
+import type { Digest } from "./digest.ts";
+import type { Notice } from "./notice.ts";
+
+/** Sends several notices in one message; rejects if the receiver did not accept them. */
+export type Send = (notices: readonly Notice[], signal: AbortSignal) => Promise<void>;
+
+/** The receiver responded, and did not accept it. Its message contains no address. */
+export class DeliveryRefused extends Error {}
+
+export interface DeliveryParts {
+  readonly name: "webhook" | "email";
+  readonly send: Send;
+  readonly digest: Digest;
+  /** Most notices of one message. */
+  readonly togetherMax: number;
+  /** What stands now; told after an outage that lasted longer than the notices that could wait. */
+  readonly standing: () => readonly Notice[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const RETRY_MIN_MS = 5_000;
+const RETRY_MAX_MS = 600_000;
+const CALL_TIMEOUT_MS = 20_000;
+
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  /** Taken from the digest, and not accepted yet. */
+  #sending: readonly Notice[] = [];
+  #failure: string | null = null;
+  /** Dropped since the last message that was accepted. */
+  #lost = 0;
+  #wake: () => void = () => {};
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+  }
+
+  get state(): NotificationState {
+    return { name: this.#parts.name, lastError: this.#failure };
+  }
+
+  add(notices: readonly Notice[]): void {
+    const now = this.#parts.clock.monotonic();
+    for (const notice of notices) this.#parts.digest.add(notice, now);
+    this.#wake();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, name } = this.#parts;
+    const backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
+    while (!signal.aborted) {
+      if (this.#sending.length === 0 && !this.#take()) {
+        await this.#untilDue(signal);
+        continue;
+      }
+      const message = this.#sending.slice(0, this.#parts.togetherMax);
+      const failure = await this.#try(message, signal);
+      if (signal.aborted) return;
+      if (failure === null) {
+        this.#failure = null;
+        if (backoff.failures > 0) logger.info({}, `alarm ${name} works again`);
+        backoff.reset();
+        this.#sending = this.#sending.slice(message.length);
+        continue;
+      }
+      this.#failure = failure;
+      if (backoff.failures === 0)
+        logger.warn({ detail: failure }, `alarm ${name} failed; trying again`);
+      await clock.sleep(backoff.next(), signal);
+      this.#takeWhileFailing();
+    }
+  }
+
+  /** A test message; null if the receiver accepted it. */
+  test(notice: Notice, signal: AbortSignal): Promise<string | null> {
+    return this.#try([notice], signal);
+  }
+
+  #take(): boolean {
+    const { clock, digest, logger, name, standing } = this.#parts;
+    const taken = digest.take(clock.monotonic());
+    this.#lost += digest.takeDropped();
+    if (this.#lost > 0 && taken.length > 0) {
+      logger.error(
+        { lost: this.#lost },
+        `alarm ${name}: too many events to wait; what stands is sent`,
+      );
+      const keys = new Set(taken.map(({ key }) => key));
+      this.#sending = [...standing().filter(({ key }) => !keys.has(key)), ...taken];
+      this.#lost = 0;
+    } else this.#sending = taken;
+    return this.#sending.length > 0;
+  }
+
+  /** What comes during an outage goes into the same message, so that it does not take a digest's length each. */
+  #takeWhileFailing(): void {
+    const before = this.#sending;
+    if (this.#take()) this.#sending = [...before, ...this.#sending];
+    else this.#sending = before;
+  }
+
+  /** A receiver's message may repeat an address with a secret in it: only the kind of failure is reported. */
+  async #try(message: readonly Notice[], signal: AbortSignal): Promise<string | null> {
+    try {
+      await this.#parts.send(
+        message,
+        AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
+      );
+      return null;
+    } catch (error) {
+      return failureKind(error);
+    }
+  }
+
+  async #untilDue(signal: AbortSignal): Promise<void> {
+    const { clock, digest } = this.#parts;
+    const dueMs = digest.dueMs();
+    const waiting = new AbortController();
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    const both = AbortSignal.any([signal, waiting.signal]);
+    const waitMs = dueMs === null ? NOTHING_DUE_MS : Math.max(0, dueMs - clock.monotonic());
+    await Promise.race([woken, clock.sleep(waitMs, both)]);
+    waiting.abort();
+    this.#wake = () => {};
+  }
+}
+
+/** With nothing to tell, the loop looks again after this long. */
+const NOTHING_DUE_MS = 3_600_000;
+
+/** Codes of a certificate that is not trusted say what to do. */
+export function failureKind(error: unknown): string {
+  if (error instanceof DeliveryRefused) return error.message;
+  if (!(error instanceof Error)) return "failed";
+  const { cause } = error;
+  const code: unknown =
+    Reflect.get(error, "code") ?? (cause instanceof Error ? Reflect.get(cause, "code") : null);
+  return typeof code === "string" ? code : error.name;
+}

@@ -1,0 +1,62 @@
+/** Notices as JSON to an HTTP address. */
+import { createHmac } from "node:crypto";
+import { Agent, request } from "undici";
+import { withPublicAuthorities } from "../lib/authorities.ts";
+import { DeliveryRefused, type Send } from "./delivery.ts";
+
+const CONNECT_MS = 10_000;
+
+export interface Webhook {
+  /** May hold `user:password@`, sent as Basic. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Key of the signature; null for none. */
+  readonly secret: string | null;
+  /** PEM of a private CA, beside the public ones. */
+  readonly ca: () => string | null;
+}
+
+/** Posts `{"site","text","events":[payload, …]}`; any 2xx response accepts them. */
+export function webhook({ url, headers, secret, ca }: Webhook, site: () => string): Send {
+  const target = new URL(url);
+  const login = `${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`;
+  target.username = "";
+  target.password = "";
+  const fixed = {
+    "content-type": "application/json",
+    ...(login === ":" ? {} : { authorization: `Basic ${Buffer.from(login).toString("base64")}` }),
+    ...headers,
+  };
+  return async (notices, signal) => {
+    const text = notices.map((notice) => notice.text).join("\n");
+    const events = notices.map((notice) => notice.payload(site()));
+    const body = `{"site":${JSON.stringify(site())},"text":${JSON.stringify(text)},"events":[${events.join(",")}]}`;
+    const signature =
+      secret === null
+        ? {}
+        : {
+            "x-gateside-signature": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+          };
+    const pem = ca();
+    const dispatcher = new Agent({
+      connect: {
+        timeout: CONNECT_MS,
+        ...(pem === null ? {} : { ca: withPublicAuthorities(pem) }),
+      },
+    });
+    try {
+      const response = await request(target, {
+        method: "POST",
+        headers: { ...fixed, ...signature },
+        body,
+        signal,
+        dispatcher,
+      });
+      await response.body.dump();
+      if (response.statusCode < 200 || response.statusCode > 299)
+        throw new DeliveryRefused(`the server returned HTTP ${response.statusCode}`);
+    } finally {
+      await dispatcher.destroy();
+    }
+  };
+}

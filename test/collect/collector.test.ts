@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Collector } from "../../src/collect/collector.ts";
+import { type Entry, Writer, type Written } from "../../src/collect/database/writer.ts";
+import type { Delivery } from "../../src/collect/delivery.ts";
+import { Inbox } from "../../src/collect/inbox.ts";
+import { createCollectMetrics } from "../../src/collect/metrics.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const skip = skipWithoutPostgres;
+
+/** A collector over what `write` does, until it has acknowledged these messages or failed. */
+async function collectAll(
+  payloads: readonly string[],
+  write: (entries: readonly Entry[]) => Promise<Written>,
+): Promise<void> {
+  const inbox = new Inbox();
+  const stop = new AbortController();
+  let open = payloads.length;
+  const deliveryOf = (text: string): Delivery => ({
+    topic: READING_TOPIC,
+    dots: "kept",
+    payload: Buffer.from(text),
+    bytes: text.length,
+    receivedMs: Date.now(),
+    acknowledge: () => {
+      open -= 1;
+      if (open === 0) stop.abort();
+    },
+  });
+  for (const text of payloads) inbox.push(deliveryOf(text));
+  const parts = {
+    inbox,
+    writer: { write } as unknown as Writer,
+    metrics: createCollectMetrics("test"),
+    clock: systemClock,
+    logger: new RecordingLogger(),
+    flush() {},
+  };
+  const topics = new SiteTopics("gateside", DEFAULT_TOPIC);
+  await new Collector(parts, { topics, keepDays: null }).run(stop.signal);
+  assert.equal(open, 0);
+}
+
+/** A database, and how many transactions these messages took. */
+async function openDatabase(t: { after(end: () => unknown): void }, name: string) {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase(name);
+  const transactions = async (payloads: readonly string[]) => {
+    const writer = new Writer(url);
+    t.after(() => writer.close());
+    let count = 0;
+    await collectAll(payloads, (entries) => {
+      count += 1;
+      return writer.write(entries);
+    });
+    return count;
+  };
+  const query = <T extends object>(sql: string) => postgres.query<T>(url, sql);
+  return { transactions, query };
+}
+
+test("collector – readings that no table can hold cost no transactions: they are found while parsing", {
+  skip,
+}, async (t) => {
+  const { transactions, query } = await openDatabase(t, "poison");
+  const clean = await transactions(Array.from({ length: 6000 }, (_, n) => readingPayload(n)));
+  const poisoned = await transactions(
+    Array.from({ length: 6000 }, (_, n) =>
+      n % 20 === 7
+        ? readingPayload(10_000 + n, { values: { rpm: "1480\0" } })
+        : readingPayload(10_000 + n),
+    ),
+  );
+  assert.equal(poisoned, clean);
+  assert.deepEqual(await query("SELECT reason, count(*)::int FROM rejected GROUP BY reason"), [
+    { reason: "wrong_member", count: 300 },
+  ]);
+  assert.deepEqual(await query("SELECT count(*)::int FROM reading"), [{ count: 11_700 }]);
+});
+
+test("collector – a reading that PostgreSQL refuses is set aside by the line that COPY names", {
+  skip,
+}, async (t) => {
+  const { transactions, query } = await openDatabase(t, "refused");
+  await transactions([readingPayload(0)]);
+  // A limit that no check of ours knows, of COPY's own tables, too.
+  await query(
+    `CREATE DOMAIN small AS double precision CHECK (VALUE < 9000);
+     DROP VIEW measurement, reading; ALTER TABLE reading_rpm ALTER COLUMN rpm TYPE small`,
+  );
+  const count = await transactions(
+    Array.from({ length: 1000 }, (_, n) =>
+      readingPayload(n + 1, n % 250 === 3 ? { values: { rpm: 9001 } } : {}),
+    ),
+  );
+  assert.deepEqual(await query("SELECT count(*)::int FROM reading_rpm"), [{ count: 997 }]);
+  assert.deepEqual(await query("SELECT DISTINCT reason, count(*)::int FROM rejected GROUP BY 1"), [
+    { reason: "refused_by_database", count: 4 },
+  ]);
+  assert.ok(count <= 8 + 5, `${count} transactions`);
+});
+
+const NOTHING: Written = {
+  readings: 0,
+  duplicates: 0,
+  waveforms: 0,
+  events: 0,
+  gaps: 0,
+  rejections: [],
+};
+
+test("collector – a fault of its own ends it, unless it is known which message brought it about", async () => {
+  const fault = (entries: readonly Entry[]): Promise<Written> =>
+    entries.some(({ item }) => item.type !== "rejected")
+      ? Promise.reject(new TypeError("no such member"))
+      : Promise.resolve(NOTHING);
+  await assert.rejects(collectAll([readingPayload(1), readingPayload(2)], fault), TypeError);
+  const written: string[] = [];
+  await collectAll([readingPayload(1)], (entries) => {
+    for (const { item } of entries)
+      if (item.type === "rejected") written.push(`${item.reason}: ${item.detail}`);
+    return fault(entries);
+  });
+  assert.deepEqual(written, ["internal_error: no such member"]);
+});

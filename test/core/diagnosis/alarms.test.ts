@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
+import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
+import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
+import { DiagnosisFollower } from "../../../src/core/diagnosis/follower.ts";
+import type { Site } from "../../../src/core/sensor.ts";
+import { EMPTY } from "../alarm/support.ts";
+import { engineOf, MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
+
+const KEY = "bearing_outer_race/6205";
+const fault = (n: number) => recordOf({ fault: "outer_race", severity: 0.3 }, n);
+
+/** Alarms and findings of one machine whose speed is known. */
+function diagnosis(site: Site = siteOf()) {
+  const heard: AlarmEvent[] = [];
+  const alarms = new AlarmEngine(site, { onEvents: (events) => heard.push(...events) });
+  alarms.load(EMPTY);
+  const findings = new FindingEngine(site, engineOf().options);
+  const follower = new DiagnosisFollower(alarms, findings, {
+    onFailure: (error) => assert.fail(String(error)),
+  });
+  const commit = (up: FollowUp) => {
+    follower.committed();
+    return up.events;
+  };
+  const follow = (record: ReturnType<typeof fault>, hour: number) =>
+    commit(follower.follow("10234", "accel", [readingOf(record, hour)], null));
+  return { alarms, findings, follower, follow, commit, heard };
+}
+
+test("a finding is an alarm: it stands among them, is acknowledged, and its end says by whom", () => {
+  const { alarms, follow, commit, heard } = diagnosis();
+  for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
+  const found = [...alarms.alarms()].find(({ key }) => key === `finding/${KEY}`);
+  assert.ok(found);
+  const raised = heard.find(({ value }) => value === KEY);
+  assert.equal(found.state.raised?.id, raised?.id);
+  assert.equal(raised?.sinceMs, 3_600_000);
+  assert.equal(raised?.raisedMs, 5 * 3_600_000);
+  const acknowledged = { by: "anna", timeMs: 6, note: "ordered" };
+  const [told] = commit(
+    alarms.change(found, { acknowledged, shelved: null, note: null }, "acknowledge", 6, "anna"),
+  );
+  assert.equal(told?.alarm, "finding");
+  assert.equal(alarms.find(told?.id ?? "")?.key, found.key);
+  const ends = [6, 7, 8, 9, 10].flatMap((hour) => follow(recordOf({}, hour), hour));
+  const end = ends.find(({ value }) => value === KEY);
+  assert.equal(end?.state, "cleared");
+  assert.deepEqual(end?.acknowledged, acknowledged);
+  assert.equal(end?.raisedMs, 5 * 3_600_000);
+  assert.equal([...alarms.alarms()].filter(({ key }) => key.startsWith("finding/")).length, 0);
+});
+
+test("a finding that stood before findings were alarms is one after the upgrade, without another event", () => {
+  const { findings, follow } = diagnosis();
+  for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
+  const later = diagnosis();
+  later.alarms.restoreFindings(findings.standing());
+  const [alarm] = later.alarms.active("10234").filter(({ value }) => value === KEY);
+  assert.equal(alarm?.raised?.id, findings.of("10234").states.get(KEY)?.stands?.id);
+  assert.deepEqual(later.heard, []);
+});
+
+test("a finding ends when the site file no longer names its bearing", () => {
+  const { alarms, findings, follower, follow, commit } = diagnosis();
+  for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
+  const without = siteOf({ ...MACHINE, bearings: [] });
+  alarms.setSite(without);
+  findings.setSite(without);
+  const ended = commit(follower.reconcile(10)).filter(({ value }) => value === KEY);
+  assert.deepEqual(
+    ended.map(({ state }) => state),
+    ["cleared"],
+  );
+  assert.equal(findings.of("10234").states.has(KEY), false);
+});

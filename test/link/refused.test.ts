@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../src/lib/clock.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { RefusedTopics } from "../../src/link/refusals.ts";
+import { mosquittoFor } from "../support/brokers.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+test("refused – a broker that closes the connection after a denied publish (mosquitto, max_queued_messages 0) does so once per topic; the rest is delivered, and topic, broker and remedy are told", {
+  skip,
+}, async (t) => {
+  const broker = await mosquittoFor(t, {
+    acl: "topic write ok/#\ntopic read #",
+    config: ["max_queued_messages 0"],
+  });
+  const logger = new RecordingLogger();
+  const link = new MqttLink(
+    { clock: systemClock, logger },
+    {
+      name: "mqtt",
+      urls: [broker.url],
+      version: 5,
+      clientId: "box-7",
+      inflight: 10,
+      backoffMinMs: 10,
+      backoffMaxMs: 50,
+    },
+  );
+  const stop = new AbortController();
+  const running = link.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running;
+  });
+  const results = async () => {
+    await link.ready(stop.signal);
+    const topics = ["ok/1", "no/1", "ok/2", "no/2", "ok/3"];
+    const outcomes = await Promise.all(
+      topics.map((topic) => link.publish({ topic, payload: "x", qos: 1, retain: false })),
+    );
+    return outcomes.map(({ result }) => result).join(" ");
+  };
+  await waitUntil(
+    "everything has its answer",
+    async () => (await results()) === "delivered refused delivered refused delivered",
+  );
+  const { session } = link;
+  assert.ok(session <= 4, `${session} sessions`);
+  for (let i = 0; i < 20; i++) await results();
+  assert.equal(link.session, session, "the denied topics end no further session");
+  const { refused } = link.state;
+  assert.equal(refused?.topics, 2);
+  assert.deepEqual(refused?.examples[0], { topic: "no/1", reason: "not_authorized" });
+  assert.match(
+    refused?.text ?? "",
+    new RegExp(
+      `^${broker.url} refuses 2 topics, for instance no/1 \\(not_authorized\\): .*"box-7".*access list`,
+    ),
+  );
+  const texts = JSON.stringify(logger.lines);
+  assert.match(texts, /closed the connection after it refused a publish to no\/1/);
+  assert.doesNotMatch(texts, /another client/);
+});
+
+test("refused – a topic whose refusal ended a session is tried again after a minute, then after twice as long, and forgotten once it is accepted", async () => {
+  const clock = new ManualClock();
+  const topics = new RefusedTopics(clock, "box-7");
+  const heldMs = async () => {
+    let ms = 0;
+    for (; topics.heldCode("no") !== null; ms += 1000) await clock.advance(1000);
+    return ms;
+  };
+  for (const expected of [60_000, 120_000, 240_000]) {
+    topics.endedSession("no", 0x87);
+    assert.equal(await heldMs(), expected);
+  }
+  assert.equal(topics.state("mqtt://b")?.topics, 1);
+  topics.accepted("no");
+  assert.equal(topics.state("mqtt://b"), null);
+});
