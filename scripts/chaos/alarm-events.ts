@@ -1,7 +1,7 @@
 /** Alarms of a campaign: the sent and pending events in the store, compared with what a subscriber received. */
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { Recorder } from "./recorder.ts";
+import type { Received } from "./received.ts";
 
 export interface EventVerdict {
   readonly stored: number;
@@ -28,7 +28,7 @@ export function storedEvents(dataDir: string): Map<string, string> {
 /** `may`: ids of all readings that ever existed; an event caused by a reading names one of them. */
 export function judgeEvents(
   stored: ReadonlyMap<string, string>,
-  { events }: Pick<Recorder, "events">,
+  { events }: Pick<Received, "events">,
   wants: (sensor: string) => boolean,
   may: { has(id: string): boolean },
 ): EventVerdict {

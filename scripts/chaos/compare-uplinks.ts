@@ -1,11 +1,12 @@
 /** The end of a campaign with several uplinks: each compared separately with what `main` received and the store holds. */
+import { cloudValues, cloudWants } from "./cloud-select.ts";
 import { describe, ReportedGaps, repeatsOf } from "./compare.ts";
 import type { Expectation, Wanted } from "./expectation.ts";
-import { cloudValues, cloudWants, type FarName, type FarSides } from "./far-sides.ts";
-import type { GapRecord, Recorder, Values } from "./recorder.ts";
+import type { FarSides } from "./far-sides.ts";
+import type { GapRecord, Received, Values } from "./received.ts";
 
 export interface UplinkVerdict {
-  readonly uplink: FarName;
+  readonly uplink: string;
   /** Readings that it must receive. */
   readonly due: number;
   readonly received: number;
@@ -16,13 +17,15 @@ export interface UplinkVerdict {
   readonly doubled: readonly string[];
 }
 
-interface Judged {
-  readonly uplink: FarName;
+export interface Judged {
+  readonly uplink: string;
   /** What remains of a reading there; null: it is not due. */
   readonly expected: (wanted: Wanted, values: Values) => Values | null;
   /** Null: it did not arrive. False: it arrived with other values. */
   readonly has: (id: string, wanted: Wanted, expected: Values | null) => boolean | null;
-  readonly recorder: Pick<Recorder, "ids" | "doubled"> | null;
+  readonly recorder: Pick<Received, "ids" | "doubled"> | null;
+  /** One that is added starts with what is stored at that time. */
+  readonly startsLater?: boolean;
 }
 
 type Far = Pick<FarSides, "cloud" | "visitor"> & {
@@ -32,19 +35,12 @@ type Far = Pick<FarSides, "cloud" | "visitor"> & {
 /** `stored`: ids that the store holds; null until they have been read. `gaps`: of all uplinks, from any of them. */
 export function judgeUplinks(
   expectation: Expectation,
-  main: Pick<Recorder, "ids">,
+  main: Pick<Received, "ids">,
   far: Far,
   gaps: readonly GapRecord[],
   stored: ReadonlySet<string> | null,
 ): UplinkVerdict[] {
   const whole = (_: Wanted, values: Values) => values;
-  const came =
-    (recorder: Pick<Recorder, "ids">): Judged["has"] =>
-    (id, _, expected) => {
-      const seen = recorder.ids.get(id);
-      if (seen === undefined) return null;
-      return JSON.stringify(seen.values) === JSON.stringify(expected);
-    };
   const cases: readonly Judged[] = [
     {
       uplink: "cloud",
@@ -53,7 +49,13 @@ export function judgeUplinks(
       has: came(far.cloud),
       recorder: far.cloud,
     },
-    { uplink: "visitor", expected: whole, has: came(far.visitor), recorder: far.visitor },
+    {
+      uplink: "visitor",
+      expected: whole,
+      has: came(far.visitor),
+      recorder: far.visitor,
+      startsLater: true,
+    },
     {
       uplink: "scada",
       expected: whole,
@@ -64,10 +66,19 @@ export function judgeUplinks(
   return cases.map((one) => judgeUplink(one, expectation, main, gaps, stored));
 }
 
-function judgeUplink(
-  { uplink, expected, has, recorder }: Judged,
+/** Whether a subscriber received a reading, with these values. */
+export const came =
+  (recorder: Pick<Received, "ids">): Judged["has"] =>
+  (id, _, expected) => {
+    const seen = recorder.ids.get(id);
+    if (seen === undefined) return null;
+    return JSON.stringify(seen.values) === JSON.stringify(expected);
+  };
+
+export function judgeUplink(
+  { uplink, expected, has, recorder, startsLater = false }: Judged,
   { must, may, gone }: Expectation,
-  main: Pick<Recorder, "ids">,
+  main: Pick<Received, "ids">,
   gaps: readonly GapRecord[],
   stored: ReadonlySet<string> | null,
 ): UplinkVerdict {
@@ -96,8 +107,7 @@ function judgeUplink(
     else absent.set(id, wanted);
   }
   const unreported = reported.take(absent);
-  // An uplink that is added starts with what is stored at that time.
-  if (uplink === "visitor") due -= unreported.size;
+  if (startsLater) due -= unreported.size;
   else
     for (const [id, wanted] of unreported)
       lost.push(`${nameOf(id, wanted)} is not stored${reported.remainder(wanted)}`);

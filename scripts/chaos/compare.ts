@@ -1,10 +1,10 @@
 /** The end of a campaign: what the gateway showed against what subscribers received and the store holds, id by id. */
 import type { Expectation, Wanted } from "./expectation.ts";
-import type { GapRecord, Recorder } from "./recorder.ts";
+import type { GapRecord, Received } from "./received.ts";
 import type { RecordingHost } from "./recording-host.ts";
 
 export interface Evidence {
-  readonly recorder: Pick<Recorder, "ids" | "doubled" | "gaps" | "waveforms">;
+  readonly recorder: Pick<Received, "ids" | "doubled" | "gaps" | "waveforms">;
   /** The Sparkplug host; null without that format. */
   readonly host: Pick<RecordingHost, "hasReading" | "hasWaveform"> | null;
   /** Ids that the store holds; null until they have been read. */
@@ -64,7 +64,7 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
   };
 }
 
-export function repeatsOf(ids: Recorder["ids"]): number {
+export function repeatsOf(ids: Received["ids"]): number {
   let repeats = 0;
   for (const { count } of ids.values()) repeats += count - 1;
   return repeats;

@@ -103,7 +103,7 @@ const WEIGHTS: Readonly<Record<Exclude<EventName, UplinkEvent>, number>> = {
 };
 
 /** Faults that end by themselves and alter no record: what they hide can be read afterwards. */
-const PASSING = [
+export const PASSING = [
   ...(["refused", "never-answer", "close-without-answer", "reset-without-answer"] as const),
   ...(["stale-keep-alive", "slow-first-byte", "html-500", "html-login", "empty-body"] as const),
   ...(["too-many-requests", "unavailable", "no-date", "non-zero-status"] as const),
@@ -116,7 +116,7 @@ const PASSING = [
 ] as const;
 
 /** Faults that alter records. They stay until the end, so that what was shown can be read again. */
-const ALTERING = [
+export const ALTERING = [
   ...(["same-time-other-content", "changed-field", "foreign", "other-day"] as const),
   ...(["time-unset", "time-epoch", "time-text", "time-2106", "channels-cut"] as const),
   ...(["channels-unequal", "channels-empty", "samples-out-of-range", "samples-float"] as const),
@@ -125,7 +125,7 @@ const ALTERING = [
 ] as const;
 
 const HOUR_MS = 3_600_000;
-const CLOCK_STEPS_MS = [
+export const CLOCK_STEPS_MS = [
   60_000,
   -90_000,
   0.5 * HOUR_MS,
@@ -135,7 +135,7 @@ const CLOCK_STEPS_MS = [
   -26 * HOUR_MS,
 ];
 /** The last one: a box without a clock chip wakes up around 1970. */
-const BOX_STEPS_S = [0, 7200, -7200, 86_400 * 3, -86_400 * 40, -1_790_000_000];
+export const BOX_STEPS_S = [0, 7200, -7200, 86_400 * 3, -86_400 * 40, -1_790_000_000];
 
 /**
  * The campaign of a seed. A longer one begins like a shorter one. If something is not possible (no permission to mount, no

@@ -2,31 +2,12 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
+import { CLOUD_SELECT } from "./cloud-select.ts";
 import { type LinkFault, PLANT_SITE } from "./events.ts";
-import { Recorder, type Values } from "./recorder.ts";
+import { Recorder } from "./recorder.ts";
 import { RecordingHost } from "./recording-host.ts";
 import { Relay } from "./relay.ts";
 import { writeWhole } from "./site-file.ts";
-
-/** What the uplink `cloud` selects; each has a pattern. */
-const KINDS = ["accel", "rpm", "loop", "currentV2"];
-const SENSORS = ["1002003*", "1002004??", "10020055*", "*596", "100200670"];
-const VALUES = ["*_vel_rms", "*_zone", "rpm", "channel1_m?", "current1_avg", "current1_max"];
-
-/** Written out here, not taken from the agent. */
-const isSensor = (code: string) =>
-  /^(?:1002003.*|1002004..|10020055.*|.*596|100200670)$/.test(code);
-const isValue = (name: string) =>
-  /^(?:.*_vel_rms|.*_zone|rpm|channel1_m.|current1_avg|current1_max)$/.test(name);
-
-export const cloudWants = (sensor: string, kind: string): boolean =>
-  KINDS.includes(kind) && isSensor(sensor);
-
-/** What remains of a reading on the uplink `cloud`; null if it is not due there. */
-export function cloudValues(values: Values): Values | null {
-  const chosen = Object.entries(values).filter(([name]) => isValue(name));
-  return chosen.length === 0 ? null : Object.fromEntries(chosen);
-}
 
 export type FarName = "cloud" | "visitor" | "scada";
 
@@ -152,7 +133,6 @@ export class FarSides {
 
   #write(): void {
     const { cloud, visitor, scada } = this.#sides;
-    const select = { kinds: KINDS, sensors: SENSORS, values: VALUES };
     const topics = { reading: "{prefix}/{site}/{area}/{machine}/{name}/{sensor}/{kind}" };
     const uplinks = [
       {
@@ -160,7 +140,7 @@ export class FarSides {
         url: cloud.relay.url,
         topicPrefix: "cloud",
         topics,
-        select,
+        select: CLOUD_SELECT,
         waveforms: "never",
         raw: true,
         inflight: this.#inflight,

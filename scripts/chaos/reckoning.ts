@@ -4,12 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { judgeEvents, storedEvents } from "./alarm-events.ts";
 import { ask } from "./ask.ts";
+import { cloudWants } from "./cloud-select.ts";
 import { judge, missingWaveforms, storedIds } from "./compare.ts";
 import { judgeUplinks, type UplinkVerdict } from "./compare-uplinks.ts";
 import type { Expectation, Expectations } from "./expectation.ts";
-import { cloudWants } from "./far-sides.ts";
 import { givenUpCount } from "./given-up.ts";
-import type { GapRecord } from "./recorder.ts";
+import type { GapRecord } from "./received.ts";
 import type { Site } from "./site.ts";
 
 /** If nothing new arrives for this long, nothing more is expected. */

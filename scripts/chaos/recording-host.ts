@@ -2,7 +2,7 @@
 import mqtt, { type MqttClient } from "mqtt";
 import { StrictHost } from "../../test/publish/sparkplug/strict-host.ts";
 import type { Wanted } from "./expectation.ts";
-import type { Values } from "./recorder.ts";
+import type { Values } from "./received.ts";
 
 const HOST_ID = "scada";
 /** Time between the host's offline state and the last message that may follow it, ms. */

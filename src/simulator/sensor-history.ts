@@ -50,6 +50,9 @@ const SLACK_MS = 3_600_000;
 /** Counts take about this many bytes each as JSON text, in addition to their own two. */
 const BYTES_PER_SAMPLE = 10;
 
+/** Other records that are remembered; about 10 MB. */
+const SCALARS_MAX = 20_000;
+
 /**
  * Everything each sensor ever sent. Record n of a sensor is a pure function of seed, sensor, kind and n: it can be
  * requested at any time, in any order, and recomputed by a checker of the agent.
@@ -59,8 +62,9 @@ export class SensorHistory {
   readonly #zone: TimeZone;
   readonly #options: HistoryOptions;
   readonly #firstMs: number;
-  readonly #cache = new Map<string, PlainRecord>();
-  readonly #cacheMax: number;
+  readonly #waveforms = new Map<string, PlainRecord>();
+  readonly #waveformsMax: number;
+  readonly #scalars = new Map<string, PlainRecord>();
 
   constructor(clock: SimulatedClock, zone: TimeZone, options: HistoryOptions) {
     this.#clock = clock;
@@ -68,7 +72,7 @@ export class SensorHistory {
     this.#options = options;
     this.#firstMs = clock.trueNow() - options.historyMs;
     const bytes = options.waveform.samples * 3 * BYTES_PER_SAMPLE;
-    this.#cacheMax = Math.max(2, Math.floor(options.cacheBytesMax / bytes));
+    this.#waveformsMax = Math.max(2, Math.floor(options.cacheBytesMax / bytes));
   }
 
   ref(sensor: PlantSensor, kind: PolledKind, n: number): RecordRef {
@@ -142,20 +146,18 @@ export class SensorHistory {
     return next;
   }
 
+  /** Computed once while it is remembered: a day is read again at every poll. */
   record(sensor: PlantSensor, kind: PolledKind, ref: RecordRef): PlainRecord {
-    if (kind !== "accel") return this.#scalar(sensor, kind, ref);
-    const key = `${sensor.code} ${ref.n} ${this.#clock.offsetAt(ref.trueMs)}`;
-    const known = this.#cache.get(key);
-    if (known) {
-      this.#cache.delete(key);
-      this.#cache.set(key, known);
-      return known;
-    }
-    const record = this.#accel(sensor, ref);
-    this.#cache.set(key, record);
-    if (this.#cache.size > this.#cacheMax) {
-      const oldest = this.#cache.keys().next().value;
-      if (oldest !== undefined) this.#cache.delete(oldest);
+    const isAccel = kind === "accel";
+    const cache = isAccel ? this.#waveforms : this.#scalars;
+    const key = `${sensor.code} ${kind} ${ref.n} ${this.#clock.offsetAt(ref.trueMs)}`;
+    const known = cache.get(key);
+    const record = known ?? (isAccel ? this.#accel(sensor, ref) : this.#scalar(sensor, kind, ref));
+    if (known) cache.delete(key);
+    cache.set(key, record);
+    if (cache.size > (isAccel ? this.#waveformsMax : SCALARS_MAX)) {
+      const oldest = cache.keys().next().value;
+      if (oldest !== undefined) cache.delete(oldest);
     }
     return record;
   }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { judgeEvents } from "../../scripts/chaos/alarm-events.ts";
 import { type Evidence, judge, missingWaveforms, storedIds } from "../../scripts/chaos/compare.ts";
 import { judgeUplinks } from "../../scripts/chaos/compare-uplinks.ts";
-import type { GapRecord } from "../../scripts/chaos/recorder.ts";
+import type { GapRecord } from "../../scripts/chaos/received.ts";
 
 type Parts = {
   readonly must?: Readonly<Record<string, number>>;

@@ -1,0 +1,187 @@
+/** The agent as a process of the virtual world: started as `gateside run` starts it, killed at any point, started again from what the disk has. */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Agent } from "../../src/agent/agent.ts";
+import type { AgentOptions } from "../../src/agent/agent-options.ts";
+import type { Flags } from "../../src/cli/command.ts";
+import type { examineConfiguration, requireConfiguration } from "../../src/cli/configuration.ts";
+import type { createConfigurationFiles, settingsShown } from "../../src/cli/configuration-files.ts";
+import type { Logger } from "../../src/core/ports.ts";
+import { mix } from "../../src/simulator/random.ts";
+import { Disk } from "./disk.ts";
+import type { Journal } from "./journal.ts";
+import type { Network } from "./network.ts";
+import type { Program } from "./program.ts";
+import { Died, VirtualProcess } from "./virtual-process.ts";
+
+interface AgentProgram {
+  openAgent(options: AgentOptions): Promise<Agent>;
+  readonly examineConfiguration: typeof examineConfiguration;
+  readonly requireConfiguration: typeof requireConfiguration;
+  readonly createConfigurationFiles: typeof createConfigurationFiles;
+  readonly settingsShown: typeof settingsShown;
+  readonly Flags: typeof Flags;
+}
+
+export interface LogLine {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly text: string;
+}
+
+export interface LifeOptions {
+  readonly program: Program;
+  readonly seed: number;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly startMs: number;
+  readonly journal: Journal;
+  readonly onLine: (line: LogLine) => void;
+  /** It ended although nobody stopped or killed it. */
+  readonly onFailure: (what: string) => void;
+}
+
+/** What systemd waits before it starts the agent again. */
+const RESTART_MS = 5000;
+
+interface Run {
+  readonly process: VirtualProcess;
+  readonly stopping: AbortController;
+  agent: Agent | null;
+  readonly ended: Promise<void>;
+}
+
+export class AgentLife {
+  /** Of the box, ms: its clock is wrong by this. */
+  boxOffsetMs = 0;
+  starts = 0;
+  readonly #network: Network;
+  readonly #options: LifeOptions;
+  #run: Run | null = null;
+  #wantsToRun = false;
+  #dataDir: string;
+
+  constructor(network: Network, options: LifeOptions) {
+    this.#network = network;
+    this.#options = options;
+    this.#dataDir = join(options.directory, "data-0");
+    mkdirSync(this.#dataDir);
+  }
+
+  get dataDir(): string {
+    return this.#dataDir;
+  }
+  get isRunning(): boolean {
+    return (this.#run?.agent ?? null) !== null;
+  }
+  get disk(): Disk | null {
+    return this.#run?.process.disk ?? null;
+  }
+
+  start(): void {
+    this.#wantsToRun = true;
+    if (this.#run !== null) return;
+    const { seed, startMs } = this.#options;
+    this.starts += 1;
+    const process = new VirtualProcess(this.#network, {
+      name: "agent",
+      seed: mix(seed, this.starts),
+      startMs: () => startMs + this.boxOffsetMs,
+      disk: new Disk(),
+      onError: (error) => this.#fail(process, error),
+    });
+    const stopping = new AbortController();
+    const run: Run = { process, stopping, agent: null, ended: Promise.resolve() };
+    this.#run = run;
+    Object.assign(run, {
+      ended: this.#live(run).catch((error: unknown) => this.#fail(process, error)),
+    });
+  }
+
+  async #live(run: Run): Promise<void> {
+    const { process, stopping } = run;
+    const { program, env, directory, journal } = this.#options;
+    const loaded = process.load<AgentProgram>(program);
+    const stderr = {
+      write: (text: string | Uint8Array) => (journal.tell("stderr", String(text)), true),
+    };
+    const flags = new loaded.Flags(new Map());
+    const context = { env: { ...env, DATA_DIR: this.#dataDir }, cwd: directory, flags, stderr };
+    const report = loaded.examineConfiguration(context);
+    const { settings, site, uplinks } = loaded.requireConfiguration(report, context);
+    // Paths would be different in each run.
+    const shown = Object.entries(loaded.settingsShown(report.loaded)).filter(
+      ([, text]) => !text.includes(directory),
+    );
+    run.agent = await loaded.openAgent({
+      settings,
+      site,
+      uplinks,
+      logger: this.#loggerOf(process),
+      files: loaded.createConfigurationFiles(context, report.loaded),
+      settingsShown: Object.fromEntries(shown),
+    });
+    await run.agent.run(stopping.signal);
+    if (!process.isAlive) return;
+    this.#run = null;
+    process.die();
+    if (!stopping.signal.aborted) this.#options.onFailure("the agent ended by itself");
+  }
+
+  #loggerOf(process: VirtualProcess): Logger {
+    const { journal, onLine } = this.#options;
+    const write = (level: LogLine["level"]) => (fields: object, message: string) => {
+      if (!process.isAlive) return;
+      const text = `${level} ${message} ${JSON.stringify(fields, errorsAsText)}`;
+      journal.tell("agent", text);
+      onLine({ level, message, text });
+    };
+    return { debug() {}, info: write("info"), warn: write("warn"), error: write("error") };
+  }
+
+  #fail(process: VirtualProcess, error: unknown): void {
+    if (!process.isAlive || error instanceof Died) return;
+    this.#options.onFailure(
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
+    this.kill();
+    if (this.#wantsToRun) this.#network.world.after(RESTART_MS, () => this.start());
+  }
+
+  /** Nothing of the process has an effect any more. The disk keeps what the kernel has at this moment. */
+  kill(): void {
+    const run = this.#run;
+    if (run === null) return;
+    this.#run = null;
+    const left = this.#dataDir;
+    this.#dataDir = join(this.#options.directory, `data-${this.starts}`);
+    Disk.copy(left, this.#dataDir);
+    run.process.die();
+    // Its connections are closed by then.
+    this.#network.world.after(1, () => rmSync(left, { recursive: true, force: true }));
+  }
+  /** The same, from within a call of the process. */
+  killWithin(): never {
+    this.kill();
+    throw new Died("killed");
+  }
+
+  async stop(): Promise<void> {
+    this.#wantsToRun = false;
+    const run = this.#run;
+    run?.stopping.abort("SIGTERM");
+    await run?.ended;
+  }
+
+  /** SIGHUP. False if none is running. */
+  reload(): boolean {
+    const agent = this.#run?.agent ?? null;
+    if (agent === null) return false;
+    void agent.reload("SIGHUP");
+    return true;
+  }
+}
+
+function errorsAsText(_name: string, value: unknown): unknown {
+  return value instanceof Error ? `${value.name}: ${value.message}` : value;
+}

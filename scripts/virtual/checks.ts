@@ -1,0 +1,167 @@
+/** What must hold at every minute of a trial, looked up in the agent's database by a connection of our own. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import type { Received } from "../chaos/received.ts";
+import type { Stage } from "./stage.ts";
+
+const MB = 1_048_576;
+/** What is pending is compared one by one only up to this size of the backlog; beyond it less often. */
+const BACKLOG_SMALL = 2000;
+const RARELY_MINUTES = 15;
+
+/** A column that must hold whole numbers. */
+interface WholeColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly sql: string;
+}
+
+export interface WrittenEvent {
+  readonly sensor: string;
+  readonly timeMs: number;
+}
+
+export class Checks {
+  readonly failures = new Set<string>();
+  /** Events of alarms, by id, noted when they were written. */
+  readonly events = new Map<string, WrittenEvent>();
+  readonly #stage: Stage;
+  readonly #budgetBytes: number;
+  #minutes = 0;
+  #seq = 0;
+  #peakBytes = 0;
+  /** Readings that the lane of `main` had as pending when last looked at, with their ids. */
+  #pending = new Map<number, string>();
+
+  constructor(stage: Stage, budgetMb: number) {
+    this.#stage = stage;
+    this.#budgetBytes = budgetMb * MB;
+  }
+
+  /** Only with the agent running: a process that ended may have left half a file behind. */
+  look(): void {
+    const { agent, main } = this.#stage;
+    this.#minutes += 1;
+    const path = join(agent.dataDir, "gateside.db");
+    if (!agent.isRunning || !existsSync(path)) return;
+    this.#space(agent.dataDir);
+    const db = new Sqlite(path, { readonly: true });
+    try {
+      this.#wholeNumbers(db);
+      this.#owned(db);
+      this.#noteEvents(db);
+      this.#deliveries(db, main);
+      this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
+    } finally {
+      db.close();
+    }
+  }
+
+  #fail(what: string): void {
+    if (this.failures.size < 50) this.failures.add(what);
+  }
+
+  #space(directory: string): void {
+    let bytes = 0;
+    for (const name of readdirSync(directory)) {
+      if (name.includes(".corrupt")) this.#fail(`${name}: a store was set aside`);
+      if (name.startsWith("gateside")) bytes += statSync(join(directory, name)).size;
+    }
+    if (bytes > Math.max(this.#peakBytes, this.#budgetBytes))
+      this.#fail(`the files take ${bytes} bytes of ${this.#budgetBytes}`);
+    this.#peakBytes = Math.max(this.#peakBytes, bytes);
+  }
+
+  #wholeNumbers(db: Sqlite.Database): void {
+    for (const { table, column, sql } of wholeColumns(db)) {
+      const wrong = db.prepare<[number], { value: unknown; n: number }>(sql).get(this.#seq);
+      if (wrong && wrong.n > 0)
+        this.#fail(
+          `${table}.${column}: ${wrong.n} values that are no whole numbers, e.g. ${String(wrong.value)}`,
+        );
+    }
+  }
+
+  /** Each row of the outbox has its reading, under the same hour, stream and time. */
+  #owned(db: Sqlite.Database): void {
+    const isThorough = this.#minutes % RARELY_MINUTES === 0;
+    const sql = `SELECT count(*) FROM outbox o LEFT JOIN readings r ON r.seq = o.seq
+      WHERE o.seq > ? AND (r.seq IS NULL OR r.hour IS NOT o.hour OR r.stream <> o.stream OR r.time_ms <> o.time_ms)`;
+    const alone = Number(
+      db
+        .prepare(sql)
+        .pluck()
+        .get(isThorough ? 0 : this.#seq),
+    );
+    if (alone > 0) this.#fail(`${alone} rows of the outbox have no reading of their hour and time`);
+  }
+
+  #noteEvents(db: Sqlite.Database): void {
+    const sql = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, r.time_ms AS timeMs
+      FROM readings r JOIN streams s ON s.stream = r.stream WHERE r.seq > ? AND s.kind = 'event'`;
+    for (const { id, ...event } of db
+      .prepare<[number], WrittenEvent & { id: string }>(sql)
+      .all(this.#seq))
+      this.events.set(id, event);
+  }
+
+  /** What is no longer pending has arrived, unless its reading was given up (the end of the trial looks for its gap). */
+  #deliveries(db: Sqlite.Database, main: Received): void {
+    if (this.#pending.size > BACKLOG_SMALL && this.#minutes % RARELY_MINUTES !== 0) return;
+    const lane = db
+      .prepare<[], number>(
+        "SELECT lane FROM lanes WHERE uplink = 'main' AND format = 'json' AND leaving IS NULL",
+      )
+      .pluck()
+      .get();
+    if (lane === undefined) return;
+    const still = new Set(
+      db.prepare<[number], number>("SELECT seq FROM outbox WHERE lane = ?").pluck().all(lane),
+    );
+    const find = db
+      .prepare<[number], string>("SELECT lower(hex(id)) FROM readings WHERE seq = ?")
+      .pluck();
+    const hasArrived = (id: string) => main.ids.has(id) || main.events.has(id);
+    for (const [seq, id] of this.#pending) {
+      if (still.has(seq) || hasArrived(id)) continue;
+      if (find.get(seq) === id)
+        this.#fail(`${id} is stored and no longer pending, and did not arrive`);
+    }
+    const added = db
+      .prepare<[number], { seq: number; id: string }>(
+        "SELECT seq, lower(hex(r.id)) AS id FROM readings r JOIN streams s USING (stream) WHERE seq > ? AND s.kind <> 'node'",
+      )
+      .all(this.#seq);
+    for (const { seq, id } of added)
+      if (!still.has(seq) && !hasArrived(id))
+        this.#fail(`${id} was stored and is not pending, and did not arrive`);
+    this.#pending = new Map(
+      [...this.#pending, ...added.map(({ seq, id }) => [seq, id] as const)].filter(([seq]) =>
+        still.has(seq),
+      ),
+    );
+  }
+}
+
+/** Times, hours and counts of every table; of readings only those that are new. */
+function wholeColumns(db: Sqlite.Database): WholeColumn[] {
+  const tables = db
+    .prepare<[], string>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )
+    .pluck()
+    .all();
+  return tables.flatMap((table) =>
+    (db.pragma(`table_xinfo(${table})`) as { name: string }[])
+      .map(({ name }) => name)
+      .filter((name) => /(_ms|hour|seq|count)$/.test(name))
+      .map((column) => {
+        const isLong = table === "readings" || table === "outbox";
+        const since = isLong ? "seq > ?" : "? >= 0";
+        const sql = `SELECT ${column} AS value, count(*) AS n FROM ${table}
+          WHERE ${since} AND typeof(${column}) NOT IN ('integer', 'null')`;
+        return { table, column, sql };
+      }),
+  );
+}

@@ -1,0 +1,125 @@
+/** Bundles a program from sources, and runs it in a scope in which the world's clock, network and disk replace Node's. */
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { compileFunction } from "node:vm";
+import { build, type Plugin } from "esbuild";
+import { compiledSchemas } from "../compiled-schemas.ts";
+
+/** What a program finds instead of Node's own. */
+const SCOPE = [
+  ...(["module", "exports", "require", "globalThis", "global", "process", "performance"] as const),
+  ...(["Date", "Math", "AbortSignal", "WebAssembly", "setTimeout", "setInterval"] as const),
+  ...(["setImmediate", "clearTimeout", "clearInterval", "clearImmediate"] as const),
+] as const;
+type Scope = Readonly<Record<Exclude<(typeof SCOPE)[number], "module" | "exports">, unknown>>;
+
+/** The agent's entry: what `gateside run` does, with its log and its end in our hands. */
+const AGENT = `
+export { openAgent } from "./src/agent/agent.ts";
+export { examineConfiguration, requireConfiguration } from "./src/cli/configuration.ts";
+export { createConfigurationFiles, settingsShown } from "./src/cli/configuration-files.ts";
+export { Flags } from "./src/cli/command.ts";
+`;
+/** What surrounds it. */
+const PLANT = `
+export { startSimulator } from "./src/simulator/server.ts";
+export { RecordingHost } from "./scripts/chaos/recording-host.ts";
+`;
+
+/** A change to one source file, to see whether it is noticed. */
+export interface Change {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export class Program {
+  readonly path: string;
+  readonly #text: string;
+  /** V8's, of the first compilation. */
+  #compiled: Buffer | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+    this.#text = readFileSync(path, "utf8");
+  }
+
+  evaluate(scope: Scope): unknown {
+    const module = { exports: {} };
+    const named: Readonly<Record<string, unknown>> = { ...scope, module, exports: module.exports };
+    // A new function for each start, so nothing of an earlier one is kept.
+    const cache = this.#compiled ? { cachedData: this.#compiled } : { produceCachedData: true };
+    const run = compileFunction(this.#text, [...SCOPE], { filename: this.path, ...cache });
+    this.#compiled ??= (run as { cachedData?: Buffer }).cachedData;
+    run(...SCOPE.map((name) => named[name]));
+    return module.exports;
+  }
+}
+
+/** `tree` is a checkout of the sources; the result is a file that `Program` reads. */
+export async function bundleAgent(
+  tree: string,
+  outfile: string,
+  changes: readonly Change[] = [],
+): Promise<void> {
+  // As the built program has them: compiling them at every look at the settings would take an eighth of the CPU.
+  const isOurs = resolve(tree) === process.cwd();
+  await bundle(AGENT, tree, outfile, [
+    altered(resolve(tree), changes),
+    ...(isOurs ? [compiledSchemas] : []),
+  ]);
+}
+
+export async function bundlePlant(outfile: string): Promise<void> {
+  await bundle(PLANT, ".", outfile, []);
+}
+
+async function bundle(
+  contents: string,
+  tree: string,
+  outfile: string,
+  plugins: Plugin[],
+): Promise<void> {
+  await build({
+    stdin: { contents, resolveDir: resolve(tree), loader: "ts" },
+    outfile,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    minifyWhitespace: true,
+    external: ["better-sqlite3", "pg-native"],
+    define: { __BUNDLED__: "false" },
+    nodePaths: [resolve("node_modules")],
+    plugins: [...plugins, quietDebug],
+    logLevel: "error",
+  });
+}
+
+/** mqtt.js calls `debug` many times per packet; it would print nothing. */
+const quietDebug: Plugin = {
+  name: "debug without output",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^debug$/ }, () => ({ path: "debug", namespace: "quiet" }));
+    onLoad({ filter: /^debug$/, namespace: "quiet" }, () => ({
+      contents: "const quiet = () => {}; module.exports = () => quiet;",
+    }));
+  },
+};
+
+function altered(tree: string, changes: readonly Change[]): Plugin {
+  return {
+    name: "altered sources",
+    setup({ onLoad }) {
+      for (const { file, from, to } of changes) {
+        const path = join(tree, file);
+        onLoad({ filter: new RegExp(`^${path.replaceAll(".", "\\.")}$`) }, () => {
+          const text = readFileSync(path, "utf8");
+          if (text.split(from).length !== 2)
+            throw new Error(`${file} no longer holds once: ${from}`);
+          return { contents: text.replace(from, () => to), loader: "ts" };
+        });
+      }
+    },
+  };
+}

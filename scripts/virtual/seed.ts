@@ -1,0 +1,42 @@
+/** One seed in a process of its own, so that nothing of it reaches the next. Started by run.ts; the result is one JSON line. */
+
+import { drawSeed, type HappeningName } from "./draw.ts";
+import { Program } from "./program.ts";
+import { type Outcome, runTrial } from "./trial.ts";
+
+export interface SeedOrder {
+  readonly seed: number;
+  readonly hours: number;
+  readonly happenings: readonly HappeningName[];
+  /** Bundles. */
+  readonly agent: string;
+  readonly plant: string;
+  /** Does not exist yet. */
+  readonly directory: string;
+  readonly journalPath: string | null;
+}
+
+export interface SeedResult extends Omit<Outcome, "verdict"> {
+  readonly received: number;
+  readonly givenUp: number;
+  readonly cpuS: number;
+}
+
+async function main(order: SeedOrder): Promise<SeedResult> {
+  const drawn = drawSeed(order.seed, order.hours, new Set(order.happenings));
+  const programs = { agent: new Program(order.agent), plant: new Program(order.plant) };
+  const { verdict, ...outcome } = await runTrial({ ...order, ...programs, drawn });
+  const { received, givenUp } = verdict;
+  return { ...outcome, received, givenUp, cpuS: process.cpuUsage().user / 1e6 };
+}
+
+main(JSON.parse(process.argv[2] ?? "") as SeedOrder).then(
+  (result) => {
+    process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
+  },
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`, () =>
+      process.exit(2),
+    );
+  },
+);

@@ -1,0 +1,100 @@
+/** The timers of one process: the functions of `node:timers` and `node:timers/promises`, in virtual time. */
+import type { Entry, World } from "./world.ts";
+
+/** As in Node: what is longer fires at once. */
+const DELAY_MAX_MS = 2_147_483_647;
+
+type Callback = (...args: unknown[]) => void;
+export type Enter = (act: () => void) => void;
+
+/** What `setTimeout` and `setInterval` return. */
+class VirtualTimer {
+  readonly #world: World;
+  readonly #delayMs: number;
+  readonly #fire: (timer: VirtualTimer) => void;
+  #entry: Entry | null = null;
+
+  constructor(world: World, delayMs: number, fire: (timer: VirtualTimer) => void) {
+    this.#world = world;
+    this.#delayMs = delayMs >= 1 && delayMs <= DELAY_MAX_MS ? Math.trunc(delayMs) : 1;
+    this.#fire = fire;
+    this.refresh();
+  }
+
+  refresh(): this {
+    this.close();
+    this.#entry = this.#world.after(this.#delayMs, () => this.#fire(this));
+    return this;
+  }
+  close(): this {
+    if (this.#entry !== null) this.#entry.act = null;
+    return this;
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+  hasRef(): boolean {
+    return true;
+  }
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** `enter` runs a callback as part of the process, or not at all if it is dead. */
+export function createTimers(world: World, enter: Enter) {
+  const setTimeout = (callback: Callback, delayMs = 1, ...args: unknown[]) =>
+    new VirtualTimer(world, Number(delayMs), () => enter(() => callback(...args)));
+  const setInterval = (callback: Callback, delayMs = 1, ...args: unknown[]) =>
+    new VirtualTimer(world, Number(delayMs), (timer) => {
+      timer.refresh();
+      enter(() => callback(...args));
+    });
+  const clear = (timer: unknown) => {
+    if (timer instanceof VirtualTimer) timer.close();
+  };
+  const setImmediate = (callback: Callback, ...args: unknown[]) => {
+    const entry = world.immediate(() => enter(() => callback(...args)));
+    return Object.assign(entry, { ref: () => entry, unref: () => entry, hasRef: () => true });
+  };
+  const clearImmediate = (entry: Partial<Entry> | null | undefined) => {
+    if (entry) entry.act = null;
+  };
+  const promises = {
+    setTimeout: (delayMs?: number, value?: unknown, options: { signal?: AbortSignal } = {}) =>
+      new Promise((resolve, reject) => {
+        const { signal } = options;
+        const leave = () => reject(signal?.reason as Error);
+        if (signal?.aborted) return leave();
+        const timer = setTimeout(() => resolve(value), delayMs);
+        signal?.addEventListener("abort", () => (timer.close(), leave()), { once: true });
+      }),
+    setImmediate: (value?: unknown) => new Promise((resolve) => setImmediate(() => resolve(value))),
+  };
+  const callbacks = {
+    setTimeout,
+    setInterval,
+    setImmediate,
+    clearTimeout: clear,
+    clearInterval: clear,
+    clearImmediate,
+  };
+  return { callbacks, module: { ...callbacks, promises }, promises };
+}
+
+/** `Date` by another clock. Its objects are ordinary dates. */
+export function createDate(now: () => number): DateConstructor {
+  function VirtualDate(this: unknown, ...args: []): Date | string {
+    if (new.target === undefined) return new Date(now()).toString();
+    return args.length === 0 ? new Date(now()) : new Date(...args);
+  }
+  VirtualDate.prototype = Date.prototype;
+  return Object.assign(VirtualDate, {
+    now,
+    UTC: Date.UTC,
+    parse: Date.parse,
+  }) as unknown as DateConstructor;
+}

@@ -1,0 +1,97 @@
+/**
+ * Virtual time. Everything that happens is an entry of one heap, ordered by its due time and then by its number, so the same
+ * program under the same seed does the same things in the same order, however fast the machine is.
+ *
+ * Each entry runs in a real `setImmediate` of its own: Node has then run all ticks and promise callbacks of the one before.
+ */
+import { Heap } from "../../src/lib/heap.ts";
+
+export interface Entry {
+  readonly dueMs: number;
+  readonly number: number;
+  act: (() => void) | null;
+}
+
+export class World {
+  /** Since the world began, ms. */
+  nowMs = 0;
+  steps = 0;
+  readonly #heap = new Heap<Entry>(
+    (a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.number < b.number),
+  );
+  /** What `setImmediate` was given; time advances only once this is empty. */
+  #immediates: Entry[] = [];
+  #taken = 0;
+  #number = 0;
+
+  at(dueMs: number, act: () => void): Entry {
+    const entry: Entry = { dueMs: Math.max(dueMs, this.nowMs), number: this.#number++, act };
+    this.#heap.push(entry);
+    return entry;
+  }
+
+  after(delayMs: number, act: () => void): Entry {
+    return this.at(this.nowMs + delayMs, act);
+  }
+
+  immediate(act: () => void): Entry {
+    const entry: Entry = { dueMs: this.nowMs, number: this.#number++, act };
+    this.#immediates.push(entry);
+    return entry;
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.after(delayMs, resolve));
+  }
+
+  /** Runs until the work is done; rejects with its error, or if nothing is left to happen. */
+  async run<T>(work: Promise<T>): Promise<T> {
+    let outcome: (() => T) | null = null;
+    work.then(
+      (value) => {
+        outcome = () => value;
+      },
+      (error: unknown) => {
+        outcome = () => {
+          throw error;
+        };
+      },
+    );
+    return await new Promise<T>((resolve, reject) => {
+      const step = () => {
+        try {
+          if (outcome !== null) return resolve(outcome());
+          const entry = this.#next();
+          if (entry === null) throw new Error("nothing is left to happen");
+          setImmediate(step);
+          this.steps += 1;
+          const { act } = entry;
+          entry.act = null;
+          act?.();
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      setImmediate(step);
+    });
+  }
+
+  /** Cancelled entries have no `act`. */
+  #next(): Entry | null {
+    while (this.#taken < this.#immediates.length) {
+      const entry = this.#immediates[this.#taken++] as Entry;
+      if (this.#taken === this.#immediates.length) {
+        this.#immediates = [];
+        this.#taken = 0;
+      }
+      if (entry.act !== null) return entry;
+    }
+    for (;;) {
+      const entry = this.#heap.pop();
+      if (entry === undefined) return null;
+      if (entry.act === null) continue;
+      this.nowMs = entry.dueMs;
+      return entry;
+    }
+  }
+}
