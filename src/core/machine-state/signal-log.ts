@@ -60,8 +60,9 @@ export class SignalLog {
     if (newest.length === INTERVAL_POINTS && (newest[0]?.timeMs ?? fromMs) > fromMs) return newest;
     const inMemory = newest.filter((point) => point.timeMs > fromMs);
     const older = this.#earlier(signal, Math.min(timeMs, fromMs), INTERVAL_POINTS);
-    const fresh = late.filter((point) => point.timeMs <= timeMs).reduce(addPoint, older);
-    return [...fresh, ...inMemory].slice(-INTERVAL_POINTS);
+    const fresh = late.filter((point) => point.timeMs <= timeMs).slice(-INTERVAL_POINTS);
+    const stored = [...older, ...fresh].toSorted((a, b) => a.timeMs - b.timeMs);
+    return [...stored, ...inMemory].slice(-INTERVAL_POINTS);
   }
 
   /** Time of the first reading in memory at or after a time, ms; null if there is none. */

@@ -27,7 +27,7 @@ const FINDING_ROWS_MAX = 1_000;
 /** Nothing waits longer, ms of running time. */
 const WAIT_MAX_MS = 24 * 3_600_000;
 /** Time alone makes nothing due more often than this, ms. */
-const RECHECK_MS = 60_000;
+const RECHECK_MS = 5_000;
 
 export class WaitQueues {
   readonly #rows: WaitRows;

@@ -41,7 +41,7 @@ const INTERVAL_MAX_MS = 600_000;
 /** A sensor that cannot be read holds nobody longer, ms of running time. */
 const HOLD_MAX_MS = 30 * 60_000;
 /** Rows handed out in one transaction: their judging must not delay other work noticeably. */
-const TOGETHER_MAX = 200;
+const TOGETHER_MAX = 100;
 
 /** Something that waited and may be judged. */
 export interface Released extends WaitOf {
