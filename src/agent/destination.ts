@@ -24,7 +24,10 @@ export interface Destination {
 }
 
 export interface DestinationParts {
-  readonly settings: Pick<Settings, "publishClearRemoved" | "commandResponsePrefix">;
+  readonly settings: Pick<
+    Settings,
+    "publishClearRemoved" | "commandResponsePrefix" | "reconnectSpreadS"
+  >;
   readonly site: SiteSource;
   readonly store: Store;
   /** Those that an uplink publishes. */
@@ -45,6 +48,15 @@ export interface DestinationParts {
   readonly alarms: Alarms | null;
   readonly audit: Audit;
 }
+/** While no address responds, the waits grow to this many times the spread. */
+const AWAY_FACTOR = 3;
+
+/** RECONNECT_SPREAD_S as the link takes it. */
+export function reconnectDelays({ settings }: Pick<DestinationParts, "settings">) {
+  const backoffMinMs = settings.reconnectSpreadS * 1000;
+  return { backoffMinMs, backoffMaxMs: AWAY_FACTOR * backoffMinMs };
+}
+
 /** Specific to this uplink's sessions: log lines and counts with its name, and commands if it accepts them. */
 export function ownParts(uplink: Uplink, parts: DestinationParts) {
   return {

@@ -21,7 +21,12 @@ import { Turns } from "../publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors } from "./chosen.ts";
-import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
+import {
+  type Destination,
+  type DestinationParts,
+  ownParts,
+  reconnectDelays,
+} from "./destination.ts";
 import { TokenTimer } from "./token-timer.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
@@ -97,7 +102,9 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     },
     {
       ...session,
+      ...reconnectDelays(parts),
       name: "mqtt",
+      returnsToOwn: true,
       will: () => presence.will(),
       subscriptions: [...inbound.topics, ...profile.subscriptions].map((topic) => ({
         topic,

@@ -7,7 +7,12 @@ import { nodeValues } from "../publish/sparkplug/node-metrics.ts";
 import { sparkplugAlarms } from "./alarms/sparkplug-alarms.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
-import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
+import {
+  type Destination,
+  type DestinationParts,
+  ownParts,
+  reconnectDelays,
+} from "./destination.ts";
 
 /** Where the store keeps the bdSeq of the last CONNECT; that of `main` as in 0.1. */
 const bdSeqKey = (uplink: string) =>
@@ -29,6 +34,7 @@ export function sparkplugDestination(
           { clock, logger, metrics, hooks },
           {
             ...brokerOptions(uplink, clientIdsOf(uplink).sparkplug ?? uplink.clientId),
+            ...reconnectDelays(parts),
             name: "sparkplug",
             will,
             subscriptions,

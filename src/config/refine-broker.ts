@@ -3,7 +3,7 @@ import { isLoopback, parseBrokers } from "./checks.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 
-type BrokerSettings = SettingsOf<`mqtt${string}`>;
+type BrokerSettings = SettingsOf<`mqtt${string}` | "reconnectSpreadS">;
 
 export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettings {
   const { note, warn, path } = refining;
@@ -55,6 +55,7 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
     mqttTopicPrefix: raw.MQTT_TOPIC_PREFIX,
     mqttInflight: raw.MQTT_INFLIGHT,
     mqttBacklogRate: raw.MQTT_BACKLOG_RATE,
+    reconnectSpreadS: raw.RECONNECT_SPREAD_S,
     mqttRequireSubscriber: raw.MQTT_REQUIRE_SUBSCRIBER,
     mqttUsername,
     mqttPassword,

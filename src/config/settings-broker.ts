@@ -55,6 +55,13 @@ export const BROKER_SETTINGS = {
     maximum: 1_000_000,
     doc: "Maximum backlog messages per second; 0 = as fast as the broker acknowledges.",
   },
+  RECONNECT_SPREAD_S: {
+    type: "number",
+    default: 5,
+    minimum: 1,
+    maximum: 3600,
+    doc: "Longest random wait after a lost broker session, so that many boxes do not return in the same second; three times as long while no address responds. Of a cluster, each client begins at an address chosen by its client id, and takes it again after such a wait.",
+  },
   MQTT_REQUIRE_SUBSCRIBER: {
     type: "boolean",
     default: false,

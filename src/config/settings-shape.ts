@@ -51,6 +51,8 @@ export interface Settings {
   readonly mqttInflight: number;
   readonly mqttBacklogRate: number;
   readonly mqttRequireSubscriber: boolean;
+  /** Longest wait after a lost session, s. */
+  readonly reconnectSpreadS: number;
   readonly publishFormats: readonly Format[];
   readonly publishRaw: boolean;
   readonly publishClearRemoved: boolean;

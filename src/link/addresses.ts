@@ -1,3 +1,4 @@
+import { ownAddress } from "../core/own-address.ts";
 import { publicUrl } from "../core/public-url.ts";
 
 /** One address of the cluster and its last result. */
@@ -9,13 +10,16 @@ export interface Address {
   lastError: string | null;
 }
 
-/** The addresses of one broker cluster, tried in turn. */
+/** The addresses of one broker cluster, tried in turn from the client's own one. */
 export class Addresses {
   readonly all: readonly Address[];
-  #index = 0;
+  readonly #own: number;
+  #index: number;
 
-  constructor(urls: readonly string[]) {
+  constructor(urls: readonly string[], clientId: string) {
     if (urls.length === 0) throw new Error("a link needs at least one address");
+    this.#own = ownAddress(clientId, urls.length);
+    this.#index = this.#own;
     this.all = urls.map((url) => ({ url, shown: publicUrl(url), lastError: null }));
   }
 
@@ -24,6 +28,15 @@ export class Addresses {
     const current = this.all[this.#index];
     if (!current) throw new Error("no such address");
     return current;
+  }
+
+  /** The one that the client id chooses; null while it is in use. */
+  get own(): Address | null {
+    return this.#index === this.#own ? null : (this.all[this.#own] ?? null);
+  }
+
+  returnToOwn(): void {
+    this.#index = this.#own;
   }
 
   advance(): void {

@@ -39,6 +39,11 @@ export interface MqttLinkOptions {
   readonly connectTimeoutMs?: number;
   /** Longest silence of the broker while publishes await their PUBACK. */
   readonly ackTimeoutMs?: number;
+  /** The client's own address is taken again once it is reachable: not where each new session costs births. */
+  readonly returnsToOwn?: boolean;
+  /** Between two looks at it. */
+  readonly ownCheckMs?: number;
+  /** RECONNECT_SPREAD_S: longest pause after a lost session, and before the own address is taken again. */
   readonly backoffMinMs?: number;
   readonly backoffMaxMs?: number;
 }

@@ -10,10 +10,11 @@ import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
 import type { Done } from "./publishes.ts";
+import { isReachable } from "./reach.ts";
 import { RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
-import { SessionHistory } from "./session-history.ts";
+import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
 
 export interface MqttLinkParts {
   readonly clock: Clock;
@@ -26,6 +27,10 @@ export interface MqttLinkParts {
 const CLOSE_INFLIGHT_MS = 5000;
 const CLOSE_DISCONNECT_MS = 1000;
 const CLOSE_FINAL_MS = 1000;
+
+/** Between two tries of the own address while another one is in use; more if it accepts connections but no session. */
+const OWN_CHECK_MS = 30_000;
+const OWN_CHECK_MAX_MS = 600_000;
 
 const QOS_NOT_SUPPORTED = 0x9b;
 const NO_RETAIN =
@@ -50,6 +55,8 @@ export class MqttLink implements SessionLink {
   /** The CONNACK and `onConnected` are done. */
   #isReady = false;
   #isClosing = false;
+  #isReturning = false;
+  #ownCheckMs: number;
   #wake = new AbortController();
   #session = 0;
   #since: number | null = null;
@@ -58,7 +65,8 @@ export class MqttLink implements SessionLink {
   constructor(parts: MqttLinkParts, options: MqttLinkOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#addresses = new Addresses(options.urls);
+    this.#addresses = new Addresses(options.urls, options.clientId);
+    this.#ownCheckMs = options.ownCheckMs ?? OWN_CHECK_MS;
     this.#history = new SessionHistory(options, parts.clock);
     this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#retain = new RetainSupport(parts.clock);
@@ -107,6 +115,13 @@ export class MqttLink implements SessionLink {
       const end = await this.#runSession(this.#addresses.current, will, mode, signal);
       isWillUnused = !end.connectSent;
       if (signal.aborted || this.#isClosing) break;
+      if (this.#isReturning) {
+        this.#isReturning = false;
+        this.#addresses.returnToOwn();
+        // Until a session there has lasted, the next try is later.
+        this.#ownCheckMs = Math.min(OWN_CHECK_MAX_MS, 2 * this.#ownCheckMs);
+        continue;
+      }
       // The same address again: it has just shown which kind of CONNECT it needs.
       if (will?.retain === true && this.#retain.ended(end)) continue;
       const pauseMs = this.#history.pauseMs(end);
@@ -198,6 +213,28 @@ export class MqttLink implements SessionLink {
     return this.#current?.prove() ?? Promise.resolve(false);
   }
 
+  /**
+   * Leaves the session for the client's own address once that is reachable, after a random wait: all boxes that lost
+   * that broker see it return in the same half minute.
+   */
+  async #returnToOwn(session: MqttSession, ended: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#parts;
+    while (!ended.aborted) {
+      await clock.sleep(this.#ownCheckMs, ended);
+      const own = this.#addresses.own;
+      if (ended.aborted || own === null) return;
+      if (!(await isReachable(own.url))) continue;
+      await clock.sleep(Math.random() * (this.#options.backoffMinMs ?? BACKOFF_MIN_MS), ended);
+      // Nothing in flight, so that nothing is sent twice; a backlog does not hold it up for long.
+      const until = clock.monotonic() + CLOSE_INFLIGHT_MS;
+      while (session.inflight > 0 && clock.monotonic() < until) await clock.sleep(10, ended);
+      if (ended.aborted || this.#isClosing) return;
+      logger.info({ link: this.#options.name, url: own.shown }, "returning to the own address");
+      this.#isReturning = true;
+      await session.disconnect(CLOSE_DISCONNECT_MS, false, null);
+    }
+  }
+
   async #runSession(
     address: Address,
     will: Will | null,
@@ -217,12 +254,16 @@ export class MqttLink implements SessionLink {
     signal.addEventListener("abort", abort, { once: true });
     this.#current = session;
     let openedAt: number | null = null;
+    const ended = new AbortController();
     const end = await session.run(will && { ...will, retain: will.retain && retain }, {
       onConnectSent: () => hooks?.onConnectSent?.(),
       onOpen: () => {
         if (mode === "probe") return void session.disconnect(CLOSE_DISCONNECT_MS, false, null);
         openedAt = clock.monotonic();
         this.#session += 1;
+        if (this.#addresses.own === null)
+          this.#ownCheckMs = this.#options.ownCheckMs ?? OWN_CHECK_MS;
+        else if (this.#options.returnsToOwn) void this.#returnToOwn(session, ended.signal);
         this.#since = clock.now();
         metrics?.linkConnected.set({ link: this.#options.name }, 1);
         metrics?.brokerConnects.inc({ link: this.#options.name });
@@ -234,6 +275,7 @@ export class MqttLink implements SessionLink {
       onMessage: (message) => hooks?.onMessage?.(message),
     });
     signal.removeEventListener("abort", abort);
+    ended.abort();
     this.#current = null;
     this.#isReady = false;
     if (openedAt !== null) {

@@ -255,6 +255,7 @@ test("settings – defaults are the contract's", () => {
     mqttInflight: 100,
     mqttBacklogRate: 0,
     mqttRequireSubscriber: false,
+    reconnectSpreadS: 5,
     publishFormats: ["json"],
     publishRaw: false,
     publishClearRemoved: false,

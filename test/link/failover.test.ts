@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Will } from "../../src/core/link.ts";
 import type { Message } from "../../src/core/message.ts";
+import { ownAddress } from "../../src/core/own-address.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
@@ -65,6 +66,57 @@ test("failover – a dead first address is skipped; state and log name it once a
     { url: broker.url, lastError: null },
   ]);
   assert.equal(logger.lines.filter(({ message }) => message === "no broker session").length, 1);
+});
+
+test("failover – a client begins at its own address of the cluster, and returns to it once it is reachable again, unless it must stay until the session is lost", {
+  skip,
+  timeout,
+}, async (t) => {
+  const brokers = [await startMosquitto(), await startMosquitto()];
+  for (const broker of brokers) t.after(() => broker.close());
+  const urls = brokers.map(({ url }) => url);
+  for (const returnsToOwn of [true, false]) {
+    const clientId = `box-${returnsToOwn}`;
+    const own = brokers[ownAddress(clientId, 2)];
+    const other = brokers.find((broker) => broker !== own);
+    assert.ok(own && other);
+    const link = new MqttLink(
+      { clock: systemClock, logger: new RecordingLogger() },
+      {
+        name: "mqtt",
+        urls,
+        version: 5,
+        clientId,
+        inflight: INFLIGHT,
+        backoffMinMs: 20,
+        backoffMaxMs: 60,
+        returnsToOwn,
+        ownCheckMs: 20,
+      },
+    );
+    const stop = new AbortController();
+    const ended = link.run(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      await ended;
+    });
+    const at = (url: string) =>
+      waitUntil(`a session at ${url}`, () => link.isConnected && link.state.url === url);
+    assert.ok(await link.ready(stop.signal));
+    assert.equal(link.state.url, own.url);
+    await own.stop();
+    await at(other.url);
+    await own.restart();
+    if (returnsToOwn) {
+      await at(own.url);
+      continue;
+    }
+    // Longer than the other link needed for its return.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(link.state.url, other.url);
+    await other.stop();
+    await at(own.url);
+  }
 });
 
 test("failover – if all addresses are away each is reported once, and the first that returns is used", {
