@@ -1,7 +1,7 @@
 import { publicDatabase } from "../core/database-url.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { Backoff } from "../lib/backoff.ts";
-import { AmqpSource } from "./amqp/amqp-source.ts";
+import { AmqpSource, declareOnce } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
 import { Collector } from "./collector.ts";
 import { messageOf } from "./database/failure.ts";
@@ -10,7 +10,7 @@ import { maintain } from "./database/maintenance.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";
 import { PoolerFailure } from "./database/pooler.ts";
 import { Writer } from "./database/writer.ts";
-import type { Source } from "./delivery.ts";
+import type { Source, SourceOptions } from "./delivery.ts";
 import { Inbox } from "./inbox.ts";
 import { type CollectMetrics, createCollectMetrics, serveMetrics } from "./metrics.ts";
 import { MqttSource } from "./mqtt/mqtt-source.ts";
@@ -46,7 +46,7 @@ export async function collect(
     await writer.maintain(({ client, partitions }) => partitions.ahead(client, clock.now()));
     if (options.migrateOnly) {
       logger.info({ database, schema: SCHEMA_VERSION }, "the schema is up to date");
-      return 0;
+      return await prepareBroker(options, logger);
     }
     const metrics = createCollectMetrics(options.group);
     metrics.databaseUp.set(1);
@@ -114,11 +114,34 @@ async function openDatabase(
   return 0;
 }
 
+/** The queue exists before the first box publishes; over MQTT a session begins with the first collector. */
+async function prepareBroker(options: CollectOptions, logger: Logger): Promise<number> {
+  const chosen = sourceOptions(options);
+  if (!isAmqp(chosen)) return 0;
+  try {
+    const queue = await declareOnce(chosen);
+    const binding = chosen.topics.bindingKey;
+    logger.info({ queue, binding }, "the queue is declared and bound");
+    return 0;
+  } catch (error) {
+    logger.error({ error: messageOf(error) }, "the queue cannot be declared");
+    return 1;
+  }
+}
+
+function sourceOptions({ from, tls, group, prefix, topic }: CollectOptions): SourceOptions {
+  const topics = new SiteTopics(prefix, topic);
+  return { addresses: from.map(brokerAddress), tls, group, prefix, topics };
+}
+
+function isAmqp({ addresses }: SourceOptions): boolean {
+  return addresses[0]?.protocol.startsWith("amqp") ?? false;
+}
+
 function createSource(options: CollectOptions, inbox: Inbox, parts: CollectParts): Source {
-  const addresses = options.from.map(brokerAddress);
-  const { tls, group, prefix } = options;
-  const chosen = { addresses, tls, group, prefix, topics: new SiteTopics(prefix, options.topic) };
-  if (addresses[0]?.protocol.startsWith("amqp")) return new AmqpSource({ ...parts, inbox }, chosen);
+  const chosen = sourceOptions(options);
+  if (isAmqp(chosen)) return new AmqpSource({ ...parts, inbox }, chosen);
+  const { addresses, group, prefix } = chosen;
   // Equal processes have the same cluster, prefix and group, in whichever order they name its nodes.
   const cluster = addresses.map(({ host, port }) => `${host}:${port}`).sort();
   const own = options.topic === DEFAULT_TOPIC ? [] : [options.topic];

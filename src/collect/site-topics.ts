@@ -27,14 +27,18 @@ export class SiteTopics {
     return this.#levels.includes("{site}");
   }
 
-  /** For a subscription over MQTT. */
+  /** For a subscription over MQTT: `gateside/#`, as persistent sessions have had it since 0.2. */
   get filter(): string {
-    return this.#levels.map((level) => (level === "{site}" ? "+" : level)).join("/");
+    return this.#withoutNames.replace(/\/\+\/#$/, "/#");
   }
 
   /** For a subscription to one of the contract's topics of every site, such as `agent/state`. */
   filterOf(rest: string): string {
-    return `${this.filter.slice(0, -1)}${this.namesSite ? "" : "+/"}${rest}`;
+    return `${this.#withoutNames.slice(0, -1)}${this.namesSite ? "" : "+/"}${rest}`;
+  }
+
+  get #withoutNames(): string {
+    return this.#levels.map((level) => (level === "{site}" ? "+" : level)).join("/");
   }
 
   /** For a binding in RabbitMQ. A site's name may have dots, which are levels there. */

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import mqtt, { type MqttClient } from "mqtt";
 import {
   publishAll,
   READING_TOPIC,
@@ -12,57 +10,11 @@ import {
 } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
-import { openRabbitmq, type Rabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
+import { openRabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
 
 const skip = skipWithoutBuild || skipWithoutPostgres || skipWithoutRabbitmq;
 
-/** With deploy/rabbitmq/rights.sh, run for two boxes. */
-async function checkRights(rabbit: Rabbitmq): Promise<void> {
-  for (const site of ["plant-7", "plant-8"]) {
-    const { status, stderr } = spawnSync("bash", ["deploy/rabbitmq/rights.sh", site], {
-      input: `of ${site}\n`,
-      encoding: "utf8",
-      env: { ...process.env, PATH: `${rabbit.tools}:${process.env["PATH"]}` },
-    });
-    assert.equal(status, 0, stderr);
-  }
-  // RabbitMQ 3.10 refuses by closing the connection.
-  const outcome = async (use: (box: MqttClient) => Promise<unknown>) => {
-    const box = await mqtt.connectAsync(rabbit.mqttUrl, {
-      protocolVersion: 4,
-      clientId: "gateside-plant-7",
-      clean: false,
-      username: "plant-7",
-      password: "of plant-7",
-      reconnectPeriod: 0,
-    });
-    box.on("error", () => {});
-    const closed = new Promise((resolve) => box.once("close", () => resolve("refused")));
-    const used = use(box).then(
-      () => "allowed",
-      () => "refused",
-    );
-    const result = await Promise.race([used, closed]);
-    await box.endAsync(true);
-    return result;
-  };
-  const publishing = (topic: string) => outcome((box) => box.publishAsync(topic, "1", { qos: 1 }));
-  const subscribing = (topic: string) => outcome((box) => box.subscribeAsync(topic, { qos: 1 }));
-  assert.equal(await publishing("gateside/plant-7/1/rpm"), "allowed");
-  for (const own of ["agent/cmd/#", "agent/state", "+/alarm/+/+"])
-    assert.equal(await subscribing(`gateside/plant-7/${own}`), "allowed", own);
-  for (const topic of ["gateside/plant-8/1/rpm", "gateside/plant-77/1/rpm", "elsewhere"])
-    assert.equal(await publishing(topic), "refused", topic);
-  for (const topic of [
-    "gateside/plant-8/#",
-    "gateside/plant-77/agent/state",
-    "gateside/+/agent/state",
-    "#",
-  ])
-    assert.equal(await subscribing(topic), "refused", topic);
-}
-
-test("amqp – over RabbitMQ, a box has its own site's topics alone, and nothing is lost when the collector is killed, the broker is killed, or PostgreSQL is away", {
+test("amqp – over RabbitMQ nothing is lost when the collector is killed, the broker is killed, or PostgreSQL is away", {
   skip,
   timeout: deadlineMs(180_000),
 }, async (t) => {
@@ -71,7 +23,6 @@ test("amqp – over RabbitMQ, a box has its own site's topics alone, and nothing
     postgres.close();
     await rabbit.close();
   });
-  await checkRights(rabbit);
   const url = await postgres.createDatabase("amqp");
   const count = async () =>
     (

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import mqtt from "mqtt";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
 import { expandedSql, readBoards } from "../support/boards.ts";
 import { entry as entryOf, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
 const boards = readBoards();
@@ -103,52 +100,4 @@ test("boards – panel numbers are unique, and collectors have every metric that
       for (const [name] of expr.matchAll(/gateside_\w+/g))
         assert.ok(names.has(name.replace(/_(bucket|sum|count)$/, "")), name);
   }
-});
-
-test("rights – with deploy/mosquitto a box publishes only below its own site; collectors read everything and publish nothing", {
-  skip: skipWithoutMosquitto,
-  timeout: deadlineMs(30_000),
-}, async (t) => {
-  const broker = await startMosquitto({
-    passwords: { "plant-7": "a", "plant-8": "b", collector: "c" },
-    acl: readFileSync("deploy/mosquitto/gateside.acl", "utf8"),
-  });
-  t.after(() => broker.close());
-  const seen = await recordMessages(broker.url, {
-    topics: ["$share/g/gateside/#"],
-    username: "collector",
-    password: "c",
-  });
-  t.after(() => seen.close());
-  const as = (username: string, password: string) =>
-    mqtt.connectAsync(broker.url, { protocolVersion: 5, username, password, reconnectPeriod: 0 });
-  const box = await as("plant-7", "a");
-  t.after(() => box.endAsync(true));
-  const publish = async (topic: string) => {
-    const packet = await box.publishAsync(topic, "1", { qos: 1 }).catch((error: unknown) => error);
-    return packet instanceof Error ? "refused" : "taken";
-  };
-  assert.equal(await publish("gateside/plant-8/1/rpm"), "refused");
-  assert.equal(await publish("elsewhere"), "refused");
-  assert.equal(await publish("gateside/plant-7/1/rpm"), "taken");
-  await seen.waitFor(({ topic }) => topic === "gateside/plant-7/1/rpm");
-  assert.equal(seen.messages.length, 1);
-  const own = await recordMessages(broker.url, {
-    topics: ["gateside/#"],
-    username: "plant-7",
-    password: "a",
-  });
-  t.after(() => own.close());
-  const other = await as("plant-8", "b");
-  t.after(() => other.endAsync(true));
-  await other.publishAsync("gateside/plant-8/1/rpm", "1", { qos: 1 });
-  assert.equal(await publish("gateside/plant-7/agent/state"), "taken");
-  await own.waitFor(({ topic }) => topic === "gateside/plant-7/agent/state");
-  assert.deepEqual(
-    [...new Set(own.messages.map(({ topic }) => topic))],
-    ["gateside/plant-7/agent/state"],
-  );
-  const collector = await as("collector", "c");
-  t.after(() => collector.endAsync(true));
-  await assert.rejects(collector.publishAsync("gateside/plant-7/1/rpm", "x", { qos: 1 }));
 });

@@ -1,11 +1,12 @@
 import { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from "amqplib";
 import type { Clock, Logger } from "../../core/ports.ts";
-import { publicBroker, tlsOptions } from "../broker-url.ts";
+import { type BrokerAddress, publicBroker, tlsOptions } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
 import { messageOf } from "../database/failure.ts";
 import { boundedPayload, type Delivery, type Source, type SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
+import type { BrokerTls } from "../options.ts";
 
 export interface AmqpSourceParts {
   readonly inbox: Inbox;
@@ -42,7 +43,7 @@ export class AmqpSource implements Source {
     this.#parts = parts;
     this.#options = options;
     this.#sessions = new ClusterSessions(options.addresses, parts);
-    this.#queue = `gateside-collect-${options.group}`;
+    this.#queue = queueName(options);
   }
 
   get isConnected(): boolean {
@@ -69,25 +70,13 @@ export class AmqpSource implements Source {
 
   async #session(signal: AbortSignal, onOpen: () => void): Promise<void> {
     const address = this.#sessions.address;
-    const url = new URL(address.url);
-    url.searchParams.set("heartbeat", String(HEARTBEAT_S));
-    const connecting = connect(url.href, {
-      ...tlsOptions(this.#options.tls),
-      timeout: CONNECT_TIMEOUT_MS,
-      servername: address.host,
-      clientProperties: { connection_name: "gateside collect" },
-    });
-    // One that arrives nevertheless is not used any more.
-    const connection = await inTime(connecting).catch((error: unknown) => {
-      connecting.then(closeSoon, () => {});
-      throw error;
-    });
+    const connection = await open(address, this.#options.tls);
     const ended = endOf(connection);
     const onAbort = () => void closeSoon(connection);
     try {
       const channel = await inTime(connection.createChannel());
       const channelEnded = endOf(channel);
-      await inTime(this.#setUp(channel, this.#options.topics.bindingKey));
+      await inTime(this.#setUp(channel));
       onOpen();
       const broker = publicBroker(address);
       this.#parts.logger.info({ broker, queue: this.#queue }, "connected");
@@ -103,13 +92,9 @@ export class AmqpSource implements Source {
     }
   }
 
-  async #setUp(channel: Channel, pattern: string): Promise<void> {
+  async #setUp(channel: Channel): Promise<void> {
     await channel.prefetch(PREFETCH);
-    await channel.assertQueue(this.#queue, {
-      durable: true,
-      arguments: { "x-queue-type": "quorum" },
-    });
-    await channel.bindQueue(this.#queue, EXCHANGE, pattern);
+    await declareQueue(channel, this.#options);
     this.#channel = channel;
     await this.#consume();
   }
@@ -137,7 +122,7 @@ export class AmqpSource implements Source {
       return;
     }
     const delivery: Delivery = {
-      topic: message.fields.routingKey.replaceAll(".", "/"),
+      topic: topicOf(message),
       dots: "levels",
       payload: boundedPayload(message.content),
       bytes: message.content.length,
@@ -148,6 +133,69 @@ export class AmqpSource implements Source {
     };
     this.#parts.inbox.push(delivery);
   }
+}
+
+type QueueOptions = Pick<SourceOptions, "group" | "prefix" | "topics">;
+
+/** Each prefix has a queue of its own: collectors reject what is not below theirs. */
+function queueName({ group, prefix }: Pick<SourceOptions, "group" | "prefix">): string {
+  const suffix = prefix === "gateside" ? "" : `-${prefix.replaceAll("/", ".")}`;
+  return `gateside-collect-${group}${suffix}`;
+}
+
+async function declareQueue(channel: Channel, options: QueueOptions): Promise<void> {
+  const queue = queueName(options);
+  await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum" } });
+  await channel.bindQueue(queue, EXCHANGE, options.topics.bindingKey);
+}
+
+/**
+ * Creates queue and binding and ends: RabbitMQ acknowledges what no queue takes, so both exist before the first box
+ * publishes. Tries the addresses in turn; rejects if none accepts it.
+ */
+export async function declareOnce(options: SourceOptions): Promise<string> {
+  const failures: string[] = [];
+  for (const address of options.addresses) {
+    try {
+      const connection = await open(address, options.tls);
+      try {
+        const channel = await inTime(connection.createChannel());
+        const refused = endOf(channel).then((reason) => Promise.reject(new Error(reason)));
+        await Promise.race([inTime(declareQueue(channel, options)), refused]);
+        return queueName(options);
+      } finally {
+        await closeSoon(connection);
+      }
+    } catch (error) {
+      failures.push(`${publicBroker(address)}: ${messageOf(error)}`);
+    }
+  }
+  throw new Error(failures.join("; "));
+}
+
+async function open(address: BrokerAddress, tls: BrokerTls): Promise<ChannelModel> {
+  const url = new URL(address.url);
+  url.searchParams.set("heartbeat", String(HEARTBEAT_S));
+  const connecting = connect(url.href, {
+    ...tlsOptions(tls),
+    timeout: CONNECT_TIMEOUT_MS,
+    servername: address.host,
+    clientProperties: { connection_name: "gateside collect" },
+  });
+  // One that arrives nevertheless is not used any more.
+  return inTime(connecting).catch((error: unknown) => {
+    connecting.then(closeSoon, () => {});
+    throw error;
+  });
+}
+
+/**
+ * Boxes publish over MQTT. A client that reaches the AMQP port may let a message return from a queue of its own under
+ * any routing key, which then proves nothing: such a topic is below no prefix.
+ */
+function topicOf({ fields, properties }: ConsumeMessage): string {
+  const topic = fields.routingKey.replaceAll(".", "/");
+  return properties.headers?.["x-death"] === undefined ? topic : `/dead-lettered/${topic}`;
 }
 
 /** `ack` needs only the delivery tag; the message's content must not be held until then. */
