@@ -92,7 +92,7 @@ export class RegisterImage {
   #block(block: Block): number[] {
     return block.kind === null
       ? this.#sensorBlock(block.sensor)
-      : this.#valueBlock(block.sensor, block.kind, block.value);
+      : this.#valueBlock(block.sensor, block.kind, block.value, this.#map.isCurrent(block));
   }
 
   #sensorBlock(sensor: string): number[] {
@@ -102,8 +102,9 @@ export class RegisterImage {
     return [STATE[state], this.#ageS(lastReadingMs, WORD_MAX), Math.max(0, battery), 0];
   }
 
-  #valueBlock(sensor: string, kind: Kind, value: string): number[] {
-    const newest = this.#source.newest(sensor, kind);
+  /** A value that was removed from the site file has no newest one, although its sensor or kind may. */
+  #valueBlock(sensor: string, kind: Kind, value: string, isCurrent: boolean): number[] {
+    const newest = isCurrent ? this.#source.newest(sensor, kind) : null;
     const number = newest === null ? null : numberOf(value, newest.values[value] ?? null);
     const doubt = newest?.quality[value]?.quality;
     const isBad = number === null || doubt === "bad";

@@ -28,6 +28,8 @@ export function addressOf(index: number): number {
 export class RegisterMap {
   readonly #blocks: Block[] = [];
   readonly #known = new Set<string>();
+  /** Those that the site has now; the others were removed from it. */
+  #current = new Set<string>();
   /** Blocks that do not fit into the address space. */
   #left = 0;
 
@@ -59,6 +61,7 @@ export class RegisterMap {
   extend(site: Site): boolean {
     const before = this.#blocks.length;
     this.#left = 0;
+    this.#current = new Set();
     for (const sensor of site.sensors) {
       this.#add({ sensor: sensor.code, kind: null, value: null });
       for (const block of valueBlocks(sensor)) this.#add(block);
@@ -70,7 +73,13 @@ export class RegisterMap {
     return this.#blocks.map(({ sensor, kind, value }) => [sensor, kind ?? "", value ?? ""]);
   }
 
+  /** False: the site has the sensor, kind or value no longer. */
+  isCurrent(block: Block): boolean {
+    return this.#current.has(keyOf(block));
+  }
+
   #add(block: Block): void {
+    this.#current.add(keyOf(block));
     if (this.#known.has(keyOf(block))) return;
     if (this.#blocks.length >= BLOCKS_MAX) this.#left += 1;
     else this.#append(block);

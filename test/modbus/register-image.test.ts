@@ -106,3 +106,27 @@ test("register image – any window of the map equals its registers read one by 
     assert.equal(image.read(from, end - from + 1), null);
   }
 });
+
+test("register image – a value of a channel or kind that the site file names no longer is NaN, although its sensor stays; it is back where it was if it returns", () => {
+  const map = new RegisterMap([], { site: "plant", sensors: [SENSOR] });
+  const image = new RegisterImage(
+    map,
+    {
+      now: () => NOW,
+      uptimeS: () => 0,
+      isGatewayUp: () => true,
+      sensors: () => 1,
+      newest: () => reading(),
+      isStale: () => false,
+      condition: () => ({ state: "online", lastReadingMs: NOW, batteryV: null }),
+    },
+    "big",
+  );
+  const rpm = () => image.read(RPM, 3) ?? [];
+  assert.equal(floatOf(rpm()), 1480.5);
+  map.extend({ site: "plant", sensors: [{ ...SENSOR, kinds: ["dryContact"] }] });
+  assert.ok(Number.isNaN(floatOf(rpm())));
+  assert.equal(rpm()[2], (2 << 14) + 16_383);
+  map.extend({ site: "plant", sensors: [SENSOR] });
+  assert.equal(floatOf(rpm()), 1480.5);
+});
