@@ -30,7 +30,12 @@ export const COLLECT_FLAGS: readonly FlagSpec[] = [
   {
     name: "keep-days",
     value: "N",
-    doc: "drop weeks older than N days; by default everything is kept",
+    doc: "drop weeks older than N days, at least 35; by default everything is kept",
+  },
+  {
+    name: "keep-hours-days",
+    value: "N",
+    doc: "drop months of hourly values older than N days (default 3650)",
   },
   { name: "migrate-only", doc: "migrate the database schema and exit" },
 ];

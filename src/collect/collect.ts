@@ -181,7 +181,7 @@ async function run(options: CollectOptions, running: Running, signal: AbortSigna
   const loops = {
     "the writer": collecting,
     "the connection to the broker": source.run(disconnect.signal),
-    "the maintenance": maintain({ ...running, url: options.to }, options.keepDays, ending),
+    "the maintenance": maintain({ ...running, url: options.to }, options, ending),
   };
   try {
     const stopped = aborted(signal).then(() => Promise.race([collecting, clock.sleep(END_MS)]));

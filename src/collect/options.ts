@@ -14,6 +14,8 @@ export interface CollectOptions {
   readonly metrics: { readonly host: string; readonly port: number } | null;
   /** Readings older than this are dropped, days; null keeps all. */
   readonly keepDays: number | null;
+  /** Hourly values older than this are dropped by whole months, days. */
+  readonly keepHoursDays: number;
   /** PEM texts for mqtts and amqps. */
   readonly tls: BrokerTls;
 }

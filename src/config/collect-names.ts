@@ -7,6 +7,7 @@ export const COLLECT_NAMES = {
   topic: "COLLECT_TOPIC",
   metrics: "COLLECT_METRICS",
   "keep-days": "COLLECT_KEEP_DAYS",
+  "keep-hours-days": "COLLECT_KEEP_HOURS_DAYS",
 } as const;
 export type CollectFlag = keyof typeof COLLECT_NAMES;
 

@@ -23,6 +23,7 @@ export interface CollectSettings {
   readonly topic: string;
   readonly metrics: { readonly host: string; readonly port: number } | null;
   readonly keepDays: number | null;
+  readonly keepHoursDays: number;
   readonly tls: {
     readonly ca: string | null;
     readonly cert: string | null;
@@ -33,6 +34,7 @@ export interface CollectSettings {
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 const KEEP_DAYS_MAX = 36_525;
+const KEEP_HOURS_DAYS = 3650;
 /** The host may be omitted: then only this machine can read the metrics. */
 const METRICS = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:[\]]+):)?(?<port>\d{1,5})$/i;
 
@@ -97,7 +99,9 @@ export function loadCollectSettings(place: CollectPlace): {
     prefix,
     topic,
     metrics: metricsOf(text("metrics"), place, faults),
-    keepDays: keepDaysOf(text("keep-days"), place, faults),
+    keepDays: keepDaysOf("keep-days", text("keep-days"), place, faults),
+    keepHoursDays:
+      keepDaysOf("keep-hours-days", text("keep-hours-days"), place, faults) ?? KEEP_HOURS_DAYS,
     tls: {
       ca: file(place, COLLECT_FILES.ca, faults),
       cert: file(place, COLLECT_FILES.cert, faults),
@@ -207,12 +211,17 @@ function metricsOf(
   return null;
 }
 
-function keepDaysOf(text: string | null, place: CollectPlace, faults: Fault[]): number | null {
+function keepDaysOf(
+  flag: "keep-days" | "keep-hours-days",
+  text: string | null,
+  place: CollectPlace,
+  faults: Fault[],
+): number | null {
   if (text === null) return null;
   const days = Number(text);
   if (/^\d+$/.test(text) && days >= 1 && days <= KEEP_DAYS_MAX) return days;
   faults.push({
-    place: placeOf(place, "keep-days"),
+    place: placeOf(place, flag),
     problem: `${JSON.stringify(text)} is not a whole number from 1 to ${KEEP_DAYS_MAX}`,
     remedy: "set the number of days to keep, or remove it to keep everything",
   });

@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { openConnection } from "../../src/collect/database/connection.ts";
+import { migrate } from "../../src/collect/database/migrate.ts";
 import { READINGS } from "../../src/collect/database/migrations/001-readings.ts";
 import { NAMES } from "../../src/collect/database/migrations/002-names.ts";
 import { HORIZON } from "../../src/collect/database/migrations/003-horizon.ts";
+import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
+import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
 const STEPS = {
   readings: [READINGS, "79cfaa13a440099da24852334aff7ddf5800393e3fe6ff824042307257751c3c"],
   names: [NAMES, "6257951881d89e879d36a3c8a8cdc70c268a51f3ede6f9dbad5eb07298101111"],
   horizon: [HORIZON, "5167a2dfdfede2aab3248ea858cd87f7bb9ad6148b0c2a3f8e2785a005c14c79"],
+  hours: [HOURS, "4b392c3c9fe5b5da871a79bb18a5b9da32caa632d40084cd0fbb4f1fb45a249f"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {
@@ -18,4 +23,22 @@ test("collect migrations – the steps are the SQL that databases were created w
       digest,
       `databases have the step ${name} already: put the change into a step of its own`,
     );
+});
+
+test("collect migrations – every table, view and column says what it holds", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("comments");
+  const client = await openConnection(url, "test");
+  await migrate(client);
+  await client.end();
+  const silent = await postgres.query(
+    url,
+    `SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum >= 0 AND NOT a.attisdropped
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+       AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL)`,
+  );
+  assert.deepEqual(silent, []);
 });

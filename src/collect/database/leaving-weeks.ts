@@ -3,6 +3,7 @@ import type { Logger } from "../../core/ports.ts";
 import { dropConnection, openConnection } from "./connection.ts";
 import { messageOf, sqlState } from "./failure.ts";
 import { waitForWriters } from "./horizon.ts";
+import { settleHours } from "./hours.ts";
 
 interface Week {
   readonly parent: string;
@@ -39,6 +40,8 @@ export async function removeLeavingWeeks(
     const weeks = await client.query<Week>(WEEKS);
     if (weeks.rows.length === 0) return 0;
     await waitForWriters(client);
+    if (await lacksHours(client)) await settleHours(client, signal);
+    if (await lacksHours(client)) return 0;
     let dropped = 0;
     for (const week of weeks.rows) if (await remove(client, week, logger)) dropped += 1;
     return dropped;
@@ -51,6 +54,14 @@ export async function removeLeavingWeeks(
 /** Without a connection of its own. */
 export async function hasLeavingWeeks(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query("SELECT FROM leaving_week LIMIT 1");
+  return rows.length > 0;
+}
+
+/** True if hourly values of a leaving week are not stored yet. */
+async function lacksHours(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    "SELECT FROM hour_mark WHERE hour < (SELECT before FROM horizon) LIMIT 1",
+  );
   return rows.length > 0;
 }
 

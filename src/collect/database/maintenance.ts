@@ -1,8 +1,10 @@
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { CollectMetrics } from "../metrics.ts";
-import { requirePrimary } from "./connection.ts";
+import type { CollectOptions } from "../options.ts";
+import { dropConnection, openConnection, requirePrimary } from "./connection.ts";
 import { messageOf } from "./failure.ts";
 import { KEEP_DAYS_MIN, raiseHorizon } from "./horizon.ts";
+import { dropHours, hasDueHours, settleHours } from "./hours.ts";
 import { hasLeavingWeeks, removeLeavingWeeks } from "./leaving-weeks.ts";
 import type { Writer } from "./writer.ts";
 
@@ -16,15 +18,17 @@ interface MaintenanceParts {
 
 /** Interval at which an idle writer looks whether its server still accepts writes, ms. */
 const PROBE_MS = 5000;
-/** Interval at which weeks are created ahead and the horizon rises, ms. */
+/** Interval at which weeks are created ahead, the horizon rises, and old months leave, ms. */
 const AHEAD_MS = 3_600_000;
+/** Interval at which hours that are over, or that readings came late for, are stored, ms. */
+const HOURS_MS = 20_000;
 /** Interval at which expired weeks are removed: one that was being read leaves soon after, ms. */
 const REMOVE_MS = 60_000;
 
 /** What a collector does besides writing batches, until aborted. A failure is logged and costs nothing: the next round does it. */
 export async function maintain(
   { url, writer, clock, logger, metrics }: MaintenanceParts,
-  keepDays: number | null,
+  { keepDays, keepHoursDays }: Pick<CollectOptions, "keepDays" | "keepHoursDays">,
   signal: AbortSignal,
 ): Promise<void> {
   const rounds = async (everyMs: number, what: string, work: () => Promise<void>) => {
@@ -42,6 +46,25 @@ export async function maintain(
       if (keepDays !== null) await raiseHorizon(client, clock.now(), keepDays);
       await partitions.ahead(client, clock.now());
     });
+  const hours = async () => {
+    if (!(await writer.maintain(({ client }) => hasDueHours(client)))) return;
+    const client = await openConnection(url, "gateside collect hours");
+    const onAbort = () => dropConnection(client);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await client.query("SET synchronous_commit = local");
+      await settleHours(client, signal);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      dropConnection(client);
+    }
+  };
+  const months = async () => {
+    const dropped = await writer.maintain(({ client }) =>
+      dropHours(client, clock.now(), keepHoursDays),
+    );
+    if (dropped > 0) logger.info({ dropped, keepHoursDays }, "dropped months of hourly values");
+  };
   const remove = async () => {
     if (!(await writer.maintain(({ client }) => hasLeavingWeeks(client)))) return;
     const dropped = await removeLeavingWeeks(url, logger, signal);
@@ -56,6 +79,8 @@ export async function maintain(
   await Promise.all([
     rounds(PROBE_MS, "the database cannot be looked at", probe),
     rounds(AHEAD_MS, "partition maintenance failed", ahead),
+    rounds(HOURS_MS, "hourly values cannot be stored", hours),
+    rounds(AHEAD_MS, "old hourly values cannot be dropped", months),
     rounds(REMOVE_MS, "expired tables cannot be dropped", remove),
   ]);
 }

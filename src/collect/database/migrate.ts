@@ -3,6 +3,7 @@ import { ConnectionFailure } from "./failure.ts";
 import { READINGS } from "./migrations/001-readings.ts";
 import { NAMES } from "./migrations/002-names.ts";
 import { HORIZON } from "./migrations/003-horizon.ts";
+import { HOURS } from "./migrations/004-hours.ts";
 
 interface Step {
   readonly number: number;
@@ -15,6 +16,7 @@ const STEPS: readonly Step[] = [
   { number: 1, name: "readings", sql: READINGS },
   { number: 2, name: "names", sql: NAMES },
   { number: 3, name: "horizon", sql: HORIZON },
+  { number: 4, name: "hours", sql: HOURS },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -130,6 +132,8 @@ const FUNCTIONS = [
   "gateside_join_names(text[])",
   "gateside_raise_horizon(timestamptz)",
   "gateside_drop_week(text)",
+  "gateside_settle_hours(integer)",
+  "gateside_drop_hours(timestamptz)",
 ];
 
 const GRANTS = `DO $$

@@ -4,6 +4,7 @@ import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
 import { asConnectionFailure, isConnectionUsable, messageOf } from "./failure.ts";
+import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
 import { begin, openSession, type Session } from "./session.ts";
@@ -189,6 +190,7 @@ async function transaction(session: Session, entries: readonly Entry[]): Promise
   await writeBoxStates(client, names.named(boxStates));
   await writeBoxStats(client, names.named(boxStats));
   await writeRejected(client, rejections);
+  await markHours(client, numbered);
   await client.query("COMMIT");
   descriptions.remember(described);
   const duplicates = numbered.length - readings;
