@@ -13,7 +13,7 @@ const STEPS = {
   readings: [READINGS, "79cfaa13a440099da24852334aff7ddf5800393e3fe6ff824042307257751c3c"],
   names: [NAMES, "6257951881d89e879d36a3c8a8cdc70c268a51f3ede6f9dbad5eb07298101111"],
   horizon: [HORIZON, "5167a2dfdfede2aab3248ea858cd87f7bb9ad6148b0c2a3f8e2785a005c14c79"],
-  hours: [HOURS, "4b392c3c9fe5b5da871a79bb18a5b9da32caa632d40084cd0fbb4f1fb45a249f"],
+  hours: [HOURS, "2798b25e5b65403ec689e3bba3a685c00aaf794bb604f9241222d42caf13fa8d"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {

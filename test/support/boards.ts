@@ -59,7 +59,7 @@ export interface BoardView {
 export function expandedSql(sql: string, view: BoardView): string {
   const { variables, from = "now() - interval '1 day'", to = "now()", interval = "60s" } = view;
   return sql
-    .replace(/\$__timeFilter\((\w+)\)/g, `$1 BETWEEN ${from} AND ${to}`)
+    .replace(/\$__timeFilter\(([\w.]+)\)/g, `$1 BETWEEN ${from} AND ${to}`)
     .replaceAll("$__interval", interval)
     .replace(/\$\{(\w+):sqlstring\}/g, (_, name: string) =>
       [variables[name] ?? assert.fail(name)]
