@@ -24,6 +24,7 @@ test("collect settings – flags take precedence over the environment, and every
     topic: "{prefix}/{site}/#",
     metrics: { host: "127.0.0.1", port: 9464 },
     keepDays: 30,
+    keepHoursDays: 3650,
     tls: { ca: null, cert: null, key: null },
     logLevel: "info",
   });
