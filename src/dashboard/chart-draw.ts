@@ -1,9 +1,13 @@
 /** Everything a plot draws besides its lines: levels, marks, usual ranges, states. */
 import type uPlot from "uplot";
 import type { ChartBand, ChartLane, ChartLevel, ChartMark } from "./chart-spec.ts";
+import { type LabelPlaces, placesAtLevel, placesAtMark } from "./label-places.ts";
 import { colour } from "./theme.ts";
 
-export function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
+/** Height of a label, CSS pixels. */
+const LABEL_HEIGHT = 15;
+
+export function drawLevels(plot: uPlot, levels: readonly ChartLevel[], labels: LabelPlaces): void {
   const { ctx, bbox, scales } = plot;
   const ratio = devicePixelRatio;
   ctx.save();
@@ -20,18 +24,19 @@ export function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    ctx.fillText(level.label, bbox.left + 5 * ratio, y - 4 * ratio);
+    const size = { width: ctx.measureText(level.label).width, height: LABEL_HEIGHT * ratio };
+    const place = labels.take(placesAtLevel(y, size, bbox), bbox);
+    if (place !== null) ctx.fillText(level.label, place.left, place.top + place.height - 3 * ratio);
   }
   ctx.restore();
 }
 
-export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
+export function drawMarks(plot: uPlot, marks: readonly ChartMark[], labels: LabelPlaces): void {
   const { ctx, bbox, scales } = plot;
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "left";
-  let freeFrom = Number.NEGATIVE_INFINITY;
   for (const mark of marks) {
     if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
     const x = Math.round(plot.valToPos(mark.x, "x", true));
@@ -43,10 +48,10 @@ export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    // Labels that would overlap are left out until the plot is zoomed.
-    if (x < freeFrom) continue;
-    ctx.fillText(mark.label, x + 3 * ratio, bbox.top + 12 * ratio);
-    freeFrom = x + 9 * ratio + ctx.measureText(mark.label).width;
+    // Labels for which there is no room are left out until the plot is zoomed.
+    const size = { width: ctx.measureText(mark.label).width, height: LABEL_HEIGHT * ratio };
+    const place = labels.take(placesAtMark(x, size, bbox), bbox);
+    if (place !== null) ctx.fillText(mark.label, place.left, place.top + place.height - 3 * ratio);
   }
   ctx.restore();
 }

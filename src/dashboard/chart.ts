@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import { drawBands, drawLanes, drawLevels, drawMarks } from "./chart-draw.ts";
 import type { ChartMark, ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { h, setText } from "./dom.ts";
+import { LabelPlaces } from "./label-places.ts";
 import { colour, type Theme } from "./theme.ts";
 
 const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
@@ -180,6 +181,7 @@ export class Chart {
       grid: { stroke: colour("grid"), width: 1 },
       ticks: { stroke: colour("line"), width: 1, size: 5 },
     };
+    const labels = new LabelPlaces();
     const labelled = { labelFont: "600 13px system-ui, sans-serif", labelSize: 22 };
     return {
       width: Math.max(200, this.#plotPlace.clientWidth),
@@ -229,9 +231,14 @@ export class Chart {
         drawAxes: [
           (plot) => drawBands(plot, spec.bands ?? []),
           (plot) => drawLanes(plot, spec.lanes ?? []),
-          (plot) => drawLevels(plot, spec.levels ?? []),
+          (plot) => {
+            labels.clear();
+            drawLevels(plot, spec.levels ?? [], labels);
+          },
         ],
-        draw: [(plot) => drawMarks(plot, [...(spec.marks ?? []), ...this.#cursorMarks(plot)])],
+        draw: [
+          (plot) => drawMarks(plot, [...(spec.marks ?? []), ...this.#cursorMarks(plot)], labels),
+        ],
         setCursor: [(plot) => this.#onCursor(plot)],
         setSelect: [
           (plot) => {

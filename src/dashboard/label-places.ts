@@ -1,0 +1,68 @@
+/** In pixels of the canvas. */
+export interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Where the labels of a plot are, so that none lies on another. */
+export class LabelPlaces {
+  readonly #taken: Box[] = [];
+
+  clear(): void {
+    this.#taken.length = 0;
+  }
+
+  /** The first of the places that is inside and free; it is taken then. Null: there is none. */
+  take(places: readonly Box[], inside: Box): Box | null {
+    const free = places.find(
+      (place) => contains(inside, place) && !this.#taken.some((other) => overlap(place, other)),
+    );
+    if (free === undefined) return null;
+    this.#taken.push(free);
+    return free;
+  }
+}
+
+function contains(outer: Box, box: Box): boolean {
+  return (
+    box.left >= outer.left &&
+    box.top >= outer.top &&
+    box.left + box.width <= outer.left + outer.width &&
+    box.top + box.height <= outer.top + outer.height
+  );
+}
+
+function overlap(a: Box, b: Box): boolean {
+  const isBeside = a.left + a.width <= b.left || b.left + b.width <= a.left;
+  const isApart = a.top + a.height <= b.top || b.top + b.height <= a.top;
+  return !isBeside && !isApart;
+}
+
+/** Columns in which the label of a level is tried. */
+const COLUMNS = 6;
+
+/** Above the line, below it, then further to the right. */
+export function placesAtLevel(y: number, size: Omit<Box, "left" | "top">, inside: Box): Box[] {
+  const gap = size.height / 4;
+  return Array.from(
+    { length: COLUMNS },
+    (_, column) => inside.left + gap + column * (size.width + gap),
+  ).flatMap((left) => [
+    { ...size, left, top: y - size.height - 1 },
+    { ...size, left, top: y + 1 },
+  ]);
+}
+
+/** Rows in which the label of a mark is tried. */
+const ROWS = 4;
+
+/** Right of the line at the top, then further down. */
+export function placesAtMark(x: number, size: Omit<Box, "left" | "top">, inside: Box): Box[] {
+  return Array.from({ length: ROWS }, (_, row) => ({
+    ...size,
+    left: x + size.height / 4,
+    top: inside.top + row * size.height,
+  }));
+}
