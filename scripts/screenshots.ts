@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { startBroker } from "../src/simulator/broker.ts";
+import { diagnosedSite } from "../src/simulator/diagnosed-site.ts";
 import { machineState } from "../src/simulator/machines.ts";
 import { withDefaults } from "../src/simulator/options.ts";
 import { createPlant } from "../src/simulator/plant.ts";
@@ -40,11 +41,11 @@ async function main(): Promise<void> {
   });
   const broker = await startBroker();
   const siteFile = join(directory, "site.json");
-  const site = simulator.siteFile("plant-7") as SimulatedSite;
+  const site = simulator.siteFile("plant-7");
   const sensors = site.sensors.map((sensor) =>
     sensor.kinds.includes("loop") ? { ...sensor, batteryLowV: BATTERY_LOW_V } : sensor,
   );
-  writeFileSync(siteFile, JSON.stringify({ ...site, sensors, ...machinesOf(site) }));
+  writeFileSync(siteFile, JSON.stringify({ ...diagnosedSite(site), sensors }));
   const agent = spawnAgent(
     {
       GATEWAY_URL: simulator.url,
@@ -69,40 +70,6 @@ async function main(): Promise<void> {
     await simulator.close();
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-interface SimulatedSite {
-  readonly sensors: readonly {
-    readonly code: string;
-    readonly kinds: readonly string[];
-    readonly location?: { readonly machine: number; readonly point: number };
-  }[];
-}
-
-/** What findings and alarms need to know about the machines: their speed, and the bearing that the simulator gives each of them. */
-function machinesOf({ sensors }: SimulatedSite): object {
-  const ids = [...new Set(sensors.flatMap(({ location }) => location?.machine ?? []))];
-  const machines = ids.flatMap((id, i) => {
-    const own = sensors.filter(({ location }) => location?.machine === id);
-    const rpm = own.find(({ kinds }) => kinds.includes("rpm"));
-    if (rpm === undefined) return [];
-    const points = own.filter(({ kinds }) => kinds.includes("accel"));
-    return {
-      id,
-      name: `Machine ${i + 1}`,
-      running: { sensor: rpm.code, kind: "rpm", value: "rpm", above: 300 },
-      speed: { sensor: rpm.code },
-      lineHz: 50,
-      bearings: points.map(({ location }) => ({
-        point: location?.point,
-        name: "6205",
-        balls: 9,
-        ballMm: 7.94,
-        pitchMm: 39.04,
-      })),
-    };
-  });
-  return { machines, zoneReadings: 2 };
 }
 
 /** A plant whose pump is about to fail today and whose fan is beginning to, both running, so that there is something to see. */

@@ -1,7 +1,8 @@
 /** What this machine allows a campaign to do, and the bundle under test. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { fakeTimeLibrary } from "../../test/support/fake-time.ts";
 
 /** Small enough to be filled. */
 export interface SmallDisk {
@@ -53,11 +54,4 @@ function smallDisk(directory: string): SmallDisk | null {
     // Not root, or a container without permission: the campaign runs without full disks.
     return null;
   }
-}
-
-function fakeTimeLibrary(): string | null {
-  const places = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map((name) =>
-    join("/usr/lib", name, "faketime", "libfaketime.so.1"),
-  );
-  return places.find((path) => existsSync(path)) ?? null;
 }

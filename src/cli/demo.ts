@@ -9,6 +9,7 @@ import { systemClock } from "../lib/clock.ts";
 import { createLogger, silentLogger } from "../lib/logger.ts";
 import { MqttLink } from "../link/mqtt-link.ts";
 import { startBroker } from "../simulator/broker.ts";
+import { diagnosedSite } from "../simulator/diagnosed-site.ts";
 import { startSimulator } from "../simulator/server.ts";
 import type { CommandContext, TextSink } from "./command.ts";
 import { readingLine } from "./reading-line.ts";
@@ -18,6 +19,11 @@ const SPEED = 20;
 const SENSORS = 14;
 /** Days of history to fill the trends with. */
 const HISTORY_DAYS = 1;
+/**
+ * A plant and a moment of its machines' lives at which both run for hours to come, and a bearing of the pump has half an hour left:
+ * at whatever hour the demo is started, it has something to show.
+ */
+const MACHINES = { seed: 123, growthDays: 2, machinesStartMs: Date.UTC(2026, 10, 18, 1, 50) };
 
 /** Simulator, broker, agent and dashboard in one process; prints readings as they reach a subscriber. */
 export async function run({ flags, stdout, stderr, signal }: CommandContext): Promise<number> {
@@ -33,10 +39,10 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
     speed: SPEED,
     zone: "UTC",
     historyDays: HISTORY_DAYS + 1,
-    growthDays: 1,
+    ...MACHINES,
   });
   const broker = await startBroker();
-  const site = simulator.siteFile("demo");
+  const site = diagnosedSite(simulator.siteFile("demo"));
   try {
     const agent = await openWithFreePort(
       port,

@@ -1,12 +1,11 @@
 /** Days of the gateway's calendar with the built agent: midnights, daylight saving, late records, gaps, and clocks that are wrong. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { TimeZone } from "../../src/simulator/time-zone.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { expectedTimeMs } from "../support/expected-reading.ts";
+import { fakeTimeLibrary } from "../support/fake-time.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
@@ -270,11 +269,3 @@ describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(1
     assertLiveMovesForward(seen.list);
   });
 });
-
-function fakeTimeLibrary(): string | null {
-  for (const name of existsSync("/usr/lib") ? readdirSync("/usr/lib") : []) {
-    const path = join("/usr/lib", name, "faketime", "libfaketime.so.1");
-    if (existsSync(path)) return path;
-  }
-  return null;
-}

@@ -6,9 +6,9 @@ import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
 import { untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { programEnvironment } from "../support/fake-time.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
-import { programEnvironment } from "../support/program-environment.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
 import { until, waitUntil } from "../support/wait-until.ts";
 

@@ -4,8 +4,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
+import { programEnvironment } from "../support/fake-time.ts";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
-import { programEnvironment } from "../support/program-environment.ts";
 
 /** A spinning start is ended by this, and its code is then null. */
 const START_MAX_MS = 30_000;

@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { programEnvironment } from "../support/fake-time.ts";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
-import { programEnvironment } from "../support/program-environment.ts";
 import {
   append,
   readingOf,

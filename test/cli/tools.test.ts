@@ -12,6 +12,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
+import { MORNING_ZONE, morningDay } from "../support/morning.ts";
 import { runCommand } from "../support/run-command.ts";
 import { mainOf } from "../support/temp-database.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -28,7 +29,7 @@ interface Bench {
 
 async function bench(t: TestContext): Promise<Bench> {
   const cwd = mkdtempSync(join(tmpdir(), "gateside-tools-"));
-  const simulator = await startSimulator({ sensors: 5, zone: "UTC" });
+  const simulator = await startSimulator({ sensors: 5, zone: MORNING_ZONE });
   t.after(async () => {
     await simulator.close();
     rmSync(cwd, { recursive: true });
@@ -41,7 +42,7 @@ async function bench(t: TestContext): Promise<Bench> {
       GATEWAY_URL: simulator.url.replace(/\/SensorService\.svc\/?$/, ""),
       MQTT_URL: `mqtt://${NOBODY}`,
       SITE_FILE: "site.json",
-      GATEWAY_TIMEZONE: "UTC",
+      GATEWAY_TIMEZONE: MORNING_ZONE,
       HTTP_PORT: "9",
       HTTP_TOKEN: "tops3cret-tops3cret",
     },
@@ -99,7 +100,7 @@ test("doctor – if the day has no record of any sensor, the day and the zone it
   assert.equal(run.code, 1);
   assert.match(
     run.stdout,
-    /FAILED +sensors .* has no usable record of any sensor on \d{4}-\d\d-\d\d; .*\(GATEWAY_TIMEZONE, UTC is in effect\).*WIRE_WORD/,
+    /FAILED +sensors .* has no usable record of any sensor on \d{4}-\d\d-\d\d; .*\(GATEWAY_TIMEZONE, [\w/]+ is in effect\).*WIRE_WORD/,
   );
 });
 
@@ -151,7 +152,7 @@ test("probe – shows the raw record, the reading and the messages of each forma
   const b = await bench(t);
   const sensor = b.sensorOf("loop");
   const env = { ...b.env, PUBLISH_FORMATS: "json,plain,sparkplug" };
-  const words = ["probe", "--sensor", sensor, "--kind", "loop", "--date", day(-1)];
+  const words = ["probe", "--sensor", sensor, "--kind", "loop", "--date", morningDay(-1)];
   const run = await runCommand(words, { ...b, env });
   assert.equal(run.code, 0, run.stderr);
   assert.match(run.stdout, /"channel1_voltage":/);
@@ -189,7 +190,7 @@ test("probe – a record dated in the future is shown as history, as the agent p
 test("backfill and export – a day is stored once, and exported as CSV and JSON lines", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("loop");
-  const range = ["--from", day(-1), "--to", day(-1), "--sensor", sensor];
+  const range = ["--from", morningDay(-1), "--to", morningDay(-1), "--sensor", sensor];
   const first = await runCommand(["backfill", ...range, "--json"], b);
   assert.equal(first.code, 0, first.stderr);
   const { stored } = JSON.parse(first.stdout) as { stored: number };
@@ -234,7 +235,7 @@ test("backfill and export – a day is stored once, and exported as CSV and JSON
 test("export – waveforms as CSV, WAV and NumPy files, with an index that lists each", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("accel");
-  const range = ["--from", day(-1), "--to", day(-1), "--sensor", sensor];
+  const range = ["--from", morningDay(-1), "--to", morningDay(-1), "--sensor", sensor];
   assert.equal((await runCommand(["backfill", ...range], b)).code, 0);
   const lengths = new Set<number>();
   for (const [format, bytesEach] of [
@@ -268,7 +269,7 @@ test("backfill – repeated days do not wait for one commit each", {
 }, async (t) => {
   const b = await bench(t);
   const env = { ...b.env, COMMIT_INTERVAL_S: "60" };
-  const range = ["--from", day(-4), "--to", day(-1), "--sensor", b.sensorOf("rpm")];
+  const range = ["--from", morningDay(-4), "--to", morningDay(-1), "--sensor", b.sensorOf("rpm")];
   const backfill = () => runCommand(["backfill", ...range, "--json"], { ...b, env });
   assert.equal((await backfill()).code, 0);
   const db = new Sqlite(join(b.cwd, "data", "gateside.db"));
@@ -284,11 +285,11 @@ test("backfill – a range in the future is an error with exit code 2; if only t
   const b = await bench(t);
   const ask = (from: string, to: string) =>
     runCommand(["backfill", "--from", from, "--to", to, "--sensor", b.sensorOf("rpm")], b);
-  const future = await ask(day(2), day(3));
+  const future = await ask(morningDay(2), morningDay(3));
   assert.equal(future.code, 2);
   assert.match(future.stderr, /^error: \S+ is in the future: the date at the gateway is \S+/);
   assert.equal(future.stdout, "");
-  const partly = await ask(day(0), day(3));
+  const partly = await ask(morningDay(0), morningDay(3));
   assert.equal(partly.code, 0, partly.stderr);
   assert.match(
     partly.stderr,
@@ -382,8 +383,3 @@ test("settings – queued by the gateway, or refused here with the documented nu
   assert.equal(queued.code, 0, queued.stdout);
   assert.equal((JSON.parse(queued.stdout) as { outcome: string }).outcome, "queued");
 });
-
-/** A day of the simulator's, which runs in real time. */
-function day(offset: number): string {
-  return new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
-}

@@ -5,6 +5,7 @@ import { checkSettings } from "../../src/command/save-settings.ts";
 import { createApp } from "../../src/http/server.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
+import { morningDay } from "../support/morning.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
 
@@ -236,7 +237,7 @@ test("openapi – responses of a running agent match the schemas in its own docu
     assert.ok(status === 200 || isReady, `${url}: ${status}`);
     assert.deepEqual(judged(path, "get", status, body), []);
   }
-  const day = new Date().toISOString().slice(0, 10);
+  const day = morningDay();
   const post = (path: string, body: object) =>
     fetch(address + path, {
       method: "POST",

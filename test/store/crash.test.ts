@@ -7,7 +7,7 @@ import Sqlite from "better-sqlite3";
 import { SeededRandom } from "../../scripts/chaos/random.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
-import { preloading } from "../support/program-environment.ts";
+import { preloading } from "../support/fake-time.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../support/temp-database.ts";
 
 interface Progress {

@@ -8,7 +8,7 @@ import { StoreFailure } from "../../src/store/database/store-failure.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { preloading } from "../support/program-environment.ts";
+import { preloading } from "../support/fake-time.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { fillDisk, smallDisk, WITHOUT_MOUNT } from "../support/small-disk.ts";
 import {

@@ -8,6 +8,8 @@ import type { TestContext } from "node:test";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
+import { programEnvironment } from "./fake-time.ts";
+import { MORNING_ZONE } from "./morning.ts";
 import {
   type Mosquitto,
   type MosquittoOptions,
@@ -16,7 +18,6 @@ import {
   type SubscriberOptions,
   startMosquitto,
 } from "./mosquitto.ts";
-import { programEnvironment } from "./program-environment.ts";
 
 export const PROGRAM = join("dist", "gateside.js");
 
@@ -29,7 +30,7 @@ export const skipWithoutBuild: string | false = existsSync(PROGRAM)
 const BOTH_RUN_MS = Date.UTC(2026, 10, 24, 2, 25);
 
 export interface PlantOptions {
-  /** Its machines run at the start, at whatever hour the test runs. */
+  /** Unless told otherwise, its machines run at the start, and it is morning there. A test that gives the start gives it in UTC. */
   readonly simulator?: SimulatorOptions;
   readonly broker?: MosquittoOptions;
   /** Settings beside the addresses. */
@@ -72,8 +73,9 @@ export async function openPlant(
   options: PlantOptions = {},
 ): Promise<{ readonly plant: Plant; readonly close: () => Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-plant-"));
+  const zone = options.simulator?.startMs === undefined ? MORNING_ZONE : "UTC";
   const simulator = await startSimulator({
-    zone: "UTC",
+    zone,
     machinesStartMs: BOTH_RUN_MS,
     ...options.simulator,
   });
@@ -92,7 +94,7 @@ export async function openPlant(
   writeFileSync(siteFile, JSON.stringify(simulator.siteFile(options.site ?? "plant")));
   const env = {
     GATEWAY_URL: simulator.url,
-    GATEWAY_TIMEZONE: "UTC",
+    GATEWAY_TIMEZONE: options.simulator?.zone ?? zone,
     MQTT_URL: broker.url,
     SITE_FILE: siteFile,
     DATA_DIR: dataDir,

@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client, type QueryResultRow } from "pg";
 import { deadlineMs } from "./deadline.ts";
+import { programEnvironment } from "./fake-time.ts";
 import { freePort } from "./mosquitto.ts";
-import { programEnvironment } from "./program-environment.ts";
 
 const ROOT = "/usr/lib/postgresql";
 const VERSION = existsSync(ROOT)
@@ -71,15 +71,26 @@ const TEMPLATE = resolve(".cache", `postgres-${VERSION}-${process.getuid?.() ?? 
 
 function run(program: string, args: readonly string[], home: string, input = ""): string {
   const words = [join(ROOT, VERSION ?? "", "bin", program), ...args];
+  const environment = programEnvironment();
+  // The library that fakes the time does not survive the change of user.
+  const preload = `LD_PRELOAD=${environment["LD_PRELOAD"] ?? ""}`;
   const [first = "", ...rest] = isRoot
-    ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", ...words]
+    ? [
+        "setpriv",
+        `--reuid=${NOBODY}`,
+        `--regid=${NOBODY}`,
+        "--clear-groups",
+        "env",
+        preload,
+        ...words,
+      ]
     : words;
   const { status, stderr, stdout } = spawnSync(first, rest, {
     cwd: home,
     encoding: "utf8",
     input,
     maxBuffer: 256 << 20,
-    env: { ...programEnvironment(), HOME: home, LC_ALL: "C.UTF-8" },
+    env: { ...environment, ...(isRoot ? { LD_PRELOAD: "" } : {}), HOME: home, LC_ALL: "C.UTF-8" },
   });
   if (status !== 0) throw new Error(`${program} failed: ${stderr}${stdout}`);
   return stdout;

@@ -5,8 +5,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { programEnvironment } from "./fake-time.ts";
 import { freePort } from "./mosquitto.ts";
-import { programEnvironment } from "./program-environment.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const HAPROXY = "/usr/sbin/haproxy";
