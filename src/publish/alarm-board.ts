@@ -34,6 +34,8 @@ export interface AlarmBoardParts {
  */
 export class AlarmBoard {
   readonly #parts: AlarmBoardParts;
+  /** What each topic says of `since`. */
+  readonly #since = new Map<string, string>();
 
   constructor(parts: AlarmBoardParts) {
     this.#parts = parts;
@@ -55,11 +57,34 @@ export class AlarmBoard {
       if (batch.length === 0) break;
       const sent = batch.slice(0, BATCH).map((message) => {
         done.add(message.topic);
+        this.#note(message);
         return link.publish(message);
       });
       for (const { result } of await Promise.all(sent)) if (result === "refused") refused += 1;
     }
     if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");
+  }
+
+  /** Publishes those again of which readings that came late have shown that they began earlier. */
+  async renew(): Promise<void> {
+    const { alarms, link, turns } = this.#parts;
+    if (!alarms.isOn) return;
+    const { session } = link;
+    const isOther = (message: Message) => this.#since.get(message.topic) !== sinceOf(message);
+    for (let batch = this.#messages().filter(isOther); batch.length > 0; ) {
+      await turns.next();
+      if (link.session !== session) return;
+      const sent = batch.splice(0, BATCH).map((message) => {
+        this.#note(message);
+        return link.publish(message);
+      });
+      await Promise.all(sent);
+    }
+  }
+
+  #note(message: Message): void {
+    if (message.payload === "") this.#since.delete(message.topic);
+    else this.#since.set(message.topic, sinceOf(message));
   }
 
   #messages(): readonly Message[] {
@@ -95,10 +120,19 @@ export class AlarmBoard {
         hasWarned = true;
         return messages.filter(standing).map(emptied);
       }
-      if (!messages.some(standing) || alarms.isNewest(entry.reading.values)) return messages;
-      return messages.filter((message) => !standing(message));
+      if (!messages.some(standing)) return messages;
+      if (!alarms.isNewest(entry.reading.values))
+        return messages.filter((message) => !standing(message));
+      for (const message of messages.filter(standing)) this.#note(message);
+      return messages;
     };
   }
+}
+
+/** Of a retained payload; empty for what has none. */
+function sinceOf({ payload }: Message): string {
+  const since: unknown = Reflect.get(JSON.parse(payload.toString()) as object, "since");
+  return typeof since === "string" ? since : "";
 }
 
 function emptied({ topic, qos }: Message): Message {

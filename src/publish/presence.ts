@@ -17,7 +17,7 @@ export interface PresenceParts {
   readonly sensors: () => readonly SensorState[];
   /** Turns all of it into messages. */
   readonly profile: Profile;
-  readonly board: Pick<AlarmBoard, "online">;
+  readonly board: Pick<AlarmBoard, "online" | "renew">;
   readonly descriptions: Pick<Descriptions, "sync" | "renew">;
   /** Gives way to the newest readings. */
   readonly turns: Pick<Turns, "publish">;
@@ -116,6 +116,7 @@ export class Presence {
       const isNew = link.session !== session;
       session = link.session;
       if (isNew) await this.#parts.board.online();
+      else if (isDue) await this.#parts.board.renew();
       if (isNew || isDue) {
         statsAt = clock.monotonic();
         published = health;

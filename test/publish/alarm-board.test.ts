@@ -69,6 +69,24 @@ test("alarm board – with alarms disabled, topics left by an earlier run are cl
   assert.equal(logger.lines.length, 1);
 });
 
+test("alarm board – a retained alarm is published again once late readings have shown that it began earlier", async () => {
+  let since = "2026-11-20T08:00:00.000Z";
+  const { board, link, sent } = boardOf({ active: () => [payload("1", "active", { since })] });
+  sent(payload("1", "active", { since }));
+  await board.renew();
+  assert.deepEqual(link.messages, []);
+  since = "2026-11-13T08:00:00.000Z";
+  await board.renew();
+  await board.renew();
+  assert.deepEqual(
+    link.messages.map(({ topic, payload: text }) => [topic, JSON.parse(String(text)).since]),
+    [[TOPIC, since]],
+  );
+  await board.online();
+  await board.renew();
+  assert.equal(link.messages.length, 2);
+});
+
 test("alarm board – a store that cannot be read does not end the session", async () => {
   const { board, link, logger } = boardOf({
     isOn: false,

@@ -114,7 +114,7 @@ function start(
       settleGaps: (ids) => void settled.push(...ids),
     },
     profile,
-    board: { online: () => Promise.resolve() },
+    board: { online: () => Promise.resolve(), renew: () => Promise.resolve() },
     descriptions: { sync: () => Promise.resolve(), renew: () => {} },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });
