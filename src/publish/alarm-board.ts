@@ -71,10 +71,11 @@ export class AlarmBoard {
     if (!alarms.isOn) return;
     const { session } = link;
     const isOther = (message: Message) => this.#since.get(message.topic) !== sinceOf(message);
-    for (let batch = this.#messages().filter(isOther); batch.length > 0; ) {
+    const others = this.#messages().filter(isOther);
+    while (others.length > 0) {
       await turns.next();
       if (link.session !== session) return;
-      const sent = batch.splice(0, BATCH).map((message) => {
+      const sent = others.splice(0, BATCH).map((message) => {
         this.#note(message);
         return link.publish(message);
       });
