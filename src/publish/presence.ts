@@ -51,6 +51,7 @@ export class Presence {
   readonly #published = new Map<string, Published>();
   #reason = "started";
   #publishedConfiguration = "";
+  #mustRenewStates = false;
 
   constructor(parts: PresenceParts) {
     this.#parts = parts;
@@ -86,6 +87,12 @@ export class Presence {
     );
   }
 
+  async #renewStates(): Promise<void> {
+    this.#mustRenewStates = false;
+    this.#published.clear();
+    await this.#publish(this.#state("online", this.#reason));
+  }
+
   /** The configuration in effect has changed, or changes now wait for a restart. */
   async #publishConfiguration(status: AgentStatus): Promise<void> {
     const now = configurationOf(status);
@@ -98,7 +105,10 @@ export class Presence {
   received(topic: string, payload: Uint8Array, isRetained = false): void {
     const { profile, descriptions, retained } = this.#parts;
     retained.received(topic, isRetained);
-    if (profile.wantsDescriptions(topic, payload)) descriptions.renew();
+    if (!profile.wantsDescriptions(topic, payload)) return;
+    descriptions.renew();
+    // Without retained messages, the subscriber that has restarted knows no state either.
+    this.#mustRenewStates = profile.marker === null;
   }
 
   /** Needs no connection: what cannot be sent now is sent after the next one. */
@@ -122,6 +132,7 @@ export class Presence {
         published = health;
         await this.#publishStats(status);
       }
+      if (this.#mustRenewStates) await this.#renewStates();
       await this.#publishConfiguration(status);
       await this.#publishSensors();
       await this.#parts.descriptions.sync();

@@ -7,6 +7,7 @@ import { fixedSite, ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import type { Naming } from "../../src/publish/formats/naming.ts";
+import type { Profile } from "../../src/publish/formats/profile.ts";
 import { Presence } from "../../src/publish/presence.ts";
 import { FakeLink, turnsOver } from "../support/fake-link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -96,7 +97,7 @@ function start(
   t: TestContext,
   sensors: () => SensorState[] = () => [],
   gaps: Gap[] = [],
-  profile = profileOf(),
+  profile: Profile = profileOf(),
 ) {
   const clock = new ManualClock();
   const link = new FakeLink();
@@ -298,4 +299,21 @@ test("presence – gaps are settled when acknowledged, and only then", async (t)
     count: 3,
     reason: "space",
   });
+});
+
+test("presence – without retained messages a subscriber that has restarted gets the states of the agent and its sensors again, and with them it does not", async (t) => {
+  for (const marker of [null, "gateside/plant-7/agent/state"]) {
+    const profile = { ...profileOf(), marker, wantsDescriptions: () => true };
+    const { presence, link, clock, run } = start(t, () => [sensorState()], [], profile);
+    await presence.online();
+    await run();
+    link.messages = [];
+    presence.received("homeassistant/status", Buffer.from("online"));
+    await clock.advance(5000);
+    const states = link.topics.filter((topic) => topic.endsWith("/state"));
+    assert.deepEqual(
+      states,
+      marker === null ? ["gateside/plant-7/agent/state", "gateside/plant-7/10234/state"] : [],
+    );
+  }
 });
