@@ -37,7 +37,7 @@ async function checkAddresses(
 
 /** Where to look, unless the reason itself names the setting. */
 function remedyFor(why: string, what: string): string {
-  if (/MQTT_|clock/.test(why)) return "";
+  if (/MQTT_|UPLINKS_FILE|clock/.test(why)) return "";
   const isAnswer = why.startsWith("the broker ") && !why.includes("cannot be reached");
   return isAnswer
     ? "; see the broker's log for the reason"

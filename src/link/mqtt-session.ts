@@ -48,6 +48,9 @@ const CLOSED_BY_BROKER: LinkFailure = {
   text: "the broker closed the connection",
   needsHands: false,
 };
+/** RabbitMQ 3.10 ends the connection over a CONNECT of MQTT 5, without a CONNACK. */
+const NO_MQTT_5 =
+  "; if it speaks only MQTT 3.1.1, as RabbitMQ before 3.13 does, set MQTT_VERSION to 4";
 /** In isolation, this many messages acknowledged one by one reopen the window. */
 export const ISOLATION_ACKS = 500;
 
@@ -201,7 +204,7 @@ export class MqttSession implements WatchedSession {
         this.#end(
           this.#connack === null
             ? {
-                text: "the connection was closed before the broker responded to CONNECT",
+                text: `the connection was closed before the broker responded to CONNECT${this.#options.version === 5 ? NO_MQTT_5 : ""}`,
                 needsHands: false,
               }
             : CLOSED_BY_BROKER,

@@ -1,5 +1,5 @@
 import type { SessionInfo } from "../core/link.ts";
-import type { LinkFailure } from "./link-errors.ts";
+import { inUplinkWords, type LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 
@@ -30,5 +30,10 @@ export async function probeAddress(
   const { failure } = await ending;
   signal.removeEventListener("abort", stop);
   if (info !== null) return { info };
-  return { failure: failure ?? { text: "no session", needsHands: false } };
+  if (failure === null) return { failure: { text: "no session", needsHands: false } };
+  const { uplink } = options;
+  return {
+    failure:
+      uplink === undefined ? failure : { ...failure, text: inUplinkWords(failure.text, uplink) },
+  };
 }

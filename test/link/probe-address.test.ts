@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { probeAddress } from "../../src/link/probe-address.ts";
+import { fakeBrokerFor } from "../support/brokers.ts";
+
+const NEVER = new AbortController().signal;
+
+test("probe address – the remedy names the member of the uplink, and for a broker that ends MQTT 5 without a CONNACK version 4", async (t) => {
+  const silent = await fakeBrokerFor(t, { version: 5, unanswered: () => true });
+  const strict = await fakeBrokerFor(t, { version: 5, refusal: 0x86 });
+  const failureOf = async (url: string, version: 4 | 5, uplink?: string) => {
+    const options = { name: "mqtt", urls: [url], version, clientId: "box", inflight: 1 } as const;
+    const result = await probeAddress(
+      uplink === undefined ? options : { ...options, uplink },
+      url,
+      NEVER,
+    );
+    return "failure" in result ? result.failure.text : "";
+  };
+  assert.match(
+    await failureOf(silent.url, 5),
+    /RabbitMQ before 3\.13 does, set MQTT_VERSION to 4$/,
+  );
+  assert.match(
+    await failureOf(silent.url, 5, "cloud"),
+    /set "version" to 4 \(uplink cloud in UPLINKS_FILE\)$/,
+  );
+  assert.doesNotMatch(await failureOf(silent.url, 4), /MQTT_VERSION/);
+  assert.match(
+    await failureOf(strict.url, 5, "cloud"),
+    /check "username" and "passwordFile" \(uplink cloud/,
+  );
+});
