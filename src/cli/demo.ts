@@ -86,7 +86,8 @@ export function fastClock(base: Clock, speed: number): Clock {
   const startMs = base.now();
   const startMonotonic = base.monotonic();
   return {
-    now: () => startMs + (base.monotonic() - startMonotonic) * speed,
+    // Whole, like every clock: times with fractions cannot be stored.
+    now: () => Math.round(startMs + (base.monotonic() - startMonotonic) * speed),
     monotonic: () => base.monotonic() * speed,
     sleep: (ms, signal) => base.sleep(ms / speed, signal),
   };

@@ -40,5 +40,8 @@ test("demo – no page has a complaint in the browser's console, and set-up that
     await page.waitForLoadState("networkidle").catch(() => {});
   }
   await page.getByText("set-up is off: set SETUP_ENABLED=true").waitFor();
+  // And there is something to see: the simulated plant's times are stored.
+  await page.goto(`${address}/#/sensor/100200300`);
+  await page.locator(".uplot canvas").first().waitFor();
   assert.deepEqual(complaints, []);
 });
