@@ -19,7 +19,7 @@ export interface CollectorParts {
 
 /** Per transaction. Larger ones gain little: the statements are shared by 5,000 readings already. */
 const BATCH_MESSAGES_MAX = 5000;
-const BATCH_BYTES_MAX = 16 << 20;
+const BATCH_BYTES_MAX = 8 << 20;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 /** A persistent failure is logged again after this long, ms. */

@@ -1,7 +1,7 @@
 import type { Delivery, Source } from "./delivery.ts";
 
 /** A source is paused above this much, so that memory stays flat while PostgreSQL is unavailable. */
-const HELD_BYTES_MAX = 64 << 20;
+const HELD_BYTES_MAX = 32 << 20;
 /** A short wait collects a trickle into larger transactions: one fsync for everything that arrived meanwhile. */
 const LINGER_MS = 20;
 

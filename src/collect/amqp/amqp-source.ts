@@ -7,6 +7,7 @@ import { messageOf } from "../database/failure.ts";
 import { boundedPayload, type Delivery, type Source, type SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import type { BrokerTls } from "../options.ts";
+import { ReadGate } from "./read-gate.ts";
 
 export interface AmqpSourceParts {
   readonly inbox: Inbox;
@@ -16,8 +17,13 @@ export interface AmqpSourceParts {
 
 /** The exchange of RabbitMQ's MQTT plug-in, with its default name (`mqtt.exchange`). */
 const EXCHANGE = "amq.topic";
-/** Messages that the broker may send before it waits for us: two batches, and few enough that large ones fit in memory. */
-const PREFETCH = 5000;
+/** Messages that the broker may send before it waits for us follow their size: as many as have about these bytes. */
+const PREFETCH_BYTES = 24 << 20;
+/** The largest messages have 4 MB; and two batches of small ones. */
+const PREFETCH_MIN = 6;
+const PREFETCH_MAX = 10_000;
+/** Messages over which their size is averaged. */
+const AVERAGED = 50;
 const HEARTBEAT_S = 30;
 const CONNECT_TIMEOUT_MS = 20_000;
 /** A starting node accepts connections and requests, and may never answer them; after this there is another attempt, ms. */
@@ -35,9 +41,12 @@ export class AmqpSource implements Source {
   readonly #queue: string;
   #channel: Channel | null = null;
   #consumer: string | null = null;
+  #gate: ReadGate | null = null;
   #isPaused = false;
-  /** Consuming and cancelling happen one after the other. */
-  #turn: Promise<void> = Promise.resolve();
+  #prefetch = PREFETCH_MIN;
+  /** Average size of the last messages, bytes. */
+  #meanBytes: number | null = null;
+  #isChanging = false;
 
   constructor(parts: AmqpSourceParts, options: SourceOptions) {
     this.#parts = parts;
@@ -57,26 +66,33 @@ export class AmqpSource implements Source {
   /** amqplib writes at once. */
   flush(): void {}
 
-  /** No more is requested; messages in flight still arrive, limited by PREFETCH. */
+  /** Not a byte more is read, whatever the broker has sent. */
   pause(): void {
     this.#isPaused = true;
-    this.#turn = this.#turn.then(() => this.#cancel()).catch(() => {});
+    this.#gate?.close();
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.#turn = this.#turn.then(() => this.#consume()).catch(() => {});
+    this.#gate?.open();
   }
 
   async #session(signal: AbortSignal, onOpen: () => void): Promise<void> {
     const address = this.#sessions.address;
     const connection = await open(address, this.#options.tls);
     const ended = endOf(connection);
-    const onAbort = () => void closeSoon(connection);
+    const gate = new ReadGate(connection);
+    const end = () => {
+      gate.open();
+      return closeSoon(connection);
+    };
+    const onAbort = () => void end();
     try {
       const channel = await inTime(connection.createChannel());
       const channelEnded = endOf(channel);
       await inTime(this.#setUp(channel));
+      this.#gate = gate;
+      if (this.#isPaused) gate.close();
       onOpen();
       const broker = publicBroker(address);
       this.#parts.logger.info({ broker, queue: this.#queue }, "connected");
@@ -87,32 +103,45 @@ export class AmqpSource implements Source {
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#channel = null;
-      this.#consumer = null;
-      await closeSoon(connection);
+      this.#gate = null;
+      await end();
     }
   }
 
   async #setUp(channel: Channel): Promise<void> {
-    await channel.prefetch(PREFETCH);
     await declareQueue(channel, this.#options);
+    await this.#consume(channel);
     this.#channel = channel;
-    await this.#consume();
   }
 
-  async #consume(): Promise<void> {
-    const channel = this.#channel;
-    if (channel === null || this.#isPaused || this.#consumer !== null) return;
+  /** The limit of a consumer is that of the moment when it begins. */
+  async #consume(channel: Channel): Promise<void> {
+    await channel.prefetch(this.#prefetch);
     const { consumerTag } = await channel.consume(this.#queue, (message) =>
       this.#receive(channel, message),
     );
     this.#consumer = consumerTag;
   }
 
-  async #cancel(): Promise<void> {
+  /** Begins to consume anew once the limit is far from what fits. */
+  #followSize(channel: Channel, bytes: number): void {
+    const mean = this.#meanBytes ?? bytes;
+    this.#meanBytes = mean + (bytes - mean) / AVERAGED;
+    const wanted = Math.floor(PREFETCH_BYTES / Math.max(this.#meanBytes, 1));
+    const next = Math.min(PREFETCH_MAX, Math.max(PREFETCH_MIN, wanted));
+    if (this.#isChanging || (next < this.#prefetch * 2 && next > this.#prefetch / 2)) return;
+    if (next === this.#prefetch || this.#consumer === null) return;
+    this.#isChanging = true;
     const tag = this.#consumer;
-    if (this.#channel === null || tag === null) return;
-    this.#consumer = null;
-    await this.#channel.cancel(tag);
+    this.#prefetch = next;
+    // A failure ends the channel, and the next session begins with the new limit.
+    void channel
+      .cancel(tag)
+      .then(() => this.#consume(channel))
+      .catch(() => {})
+      .finally(() => {
+        this.#isChanging = false;
+      });
   }
 
   /** Null if the broker has ended the consumer: the queue was deleted, or its node is gone. */
@@ -132,6 +161,7 @@ export class AmqpSource implements Source {
       },
     };
     this.#parts.inbox.push(delivery);
+    this.#followSize(channel, delivery.bytes);
   }
 }
 
