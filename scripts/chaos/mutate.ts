@@ -9,52 +9,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-
-interface Break {
-  readonly what: string;
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-  readonly formats: string;
-}
-
-const BREAKS: readonly Break[] = [
-  {
-    what: "a delivery is settled before its acknowledgement",
-    file: "src/publish/publisher.ts",
-    from: "const ticket: Ticket = { entry, queue, left: messages.length,",
-    to: 'queue.record(entry, "sent"); const ticket: Ticket = { entry, queue, left: -1,',
-    formats: "json",
-  },
-  {
-    what: "a day's progress is committed a second before its readings",
-    file: "src/store/readings/response-writer.ts",
-    from: "    rows.length = 0;\n",
-    to: `    rows.length = 0;
-    if (progress !== null && readings.length > 0) {
-      db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
-      const later = [...readings];
-      setTimeout(() => void this.#enqueue(later, null), 1000);
-      return;
-    }
-`,
-    formats: "json",
-  },
-  {
-    what: "no record is recognised as known",
-    file: "src/store/readings/identities.ts",
-    from: 'if (row.id.toString("hex") === id) return true;',
-    to: "if (row.id.length === 0) return true;",
-    formats: "json",
-  },
-  {
-    what: "a Sparkplug message counts as delivered once it is written",
-    file: "src/publish/sparkplug/node.ts",
-    from: "onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),",
-    to: 'onSent: (lane, entries) => { window.add(lane, [], clock.monotonic()); this.#settle(lane, entries, "sent"); },',
-    formats: "json,sparkplug",
-  },
-];
+import { BREAKS, type Break, broken } from "./breaks.ts";
 
 function main(): number {
   const { values } = parseArgs({
@@ -88,18 +43,13 @@ function tryBreak(one: Break, copy: string, first: number, last: number): boolea
 }
 
 /** Returns the bundle of the broken copy. */
-function build({ file, from, to }: Break, copy: string): string {
+function build(one: Break, copy: string): string {
   for (const name of ["src", "scripts", "config", "package.json", "tsconfig.json", "LICENSE"]) {
     cpSync(name, join(copy, name), { recursive: true });
   }
   symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
-  const path = join(copy, file);
-  const text = readFileSync(path, "utf8");
-  if (text.split(from).length !== 2) throw new Error(`${file} no longer holds: ${from}`);
-  writeFileSync(
-    path,
-    text.replace(from, () => to),
-  );
+  const path = join(copy, one.file);
+  writeFileSync(path, broken(readFileSync(path, "utf8"), one));
   const built = node(copy, join("scripts", "build.ts"));
   if (built.status !== 0) throw new Error(`the broken sources do not build: ${built.stderr}`);
   return join(copy, "dist", "gateside.js");

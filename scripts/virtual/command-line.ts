@@ -9,6 +9,8 @@ export const HELP = `npm run virtual -- [options]: runs the whole agent in virtu
   --only NAME,…       only these happenings; the others of the seed are left out, the rest stays as it is
   --without NAME,…    all but these; --only none leaves out everything
   --twice             runs each seed twice: the journals must be equal to the byte
+  --against COMMIT    runs each seed with the agent of that commit as well, and shows the first difference
+  --mutants [WORDS]   breaks one promise at a time (those whose description contains WORDS), until a seed notices
   --journal DIR       writes the journal of each seed to DIR
   --jobs N            seeds at a time (default: one for each core)
   --at-most MINUTES   starts no further seed after this time
@@ -23,6 +25,8 @@ export interface Orders {
   readonly hours: number;
   readonly happenings: readonly HappeningName[];
   readonly isTwice: boolean;
+  readonly against: string | null;
+  readonly mutants: string | null;
   readonly journalDir: string | null;
   readonly jobs: number;
   readonly atMostMs: number;
@@ -32,14 +36,17 @@ export interface Orders {
 
 /** Null if help was requested. Throws with a readable message. */
 export function readCommandLine(words: readonly string[]): Orders | null {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...words],
+    allowPositionals: true,
     options: {
       seeds: { type: "string", default: "1-10" },
       hours: { type: "string", default: "8" },
       only: { type: "string" },
       without: { type: "string" },
       twice: { type: "boolean", default: false },
+      against: { type: "string" },
+      mutants: { type: "boolean", default: false },
       journal: { type: "string" },
       jobs: { type: "string" },
       "at-most": { type: "string" },
@@ -58,6 +65,8 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     hours: positive("hours", values.hours),
     happenings: happeningsOf(values.only, values.without),
     isTwice: values.twice,
+    against: values.against ?? null,
+    mutants: values.mutants ? positionals.join(" ") : null,
     journalDir: values.journal ?? null,
     jobs: positive("jobs", values.jobs ?? String(availableParallelism())),
     atMostMs:

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { compileFunction } from "node:vm";
 import { build, type Plugin } from "esbuild";
+import { type Break, broken } from "../chaos/breaks.ts";
 import { compiledSchemas } from "../compiled-schemas.ts";
 
 /** What a program finds instead of Node's own. */
@@ -25,13 +26,6 @@ const PLANT = `
 export { startSimulator } from "./src/simulator/server.ts";
 export { RecordingHost } from "./scripts/chaos/recording-host.ts";
 `;
-
-/** A change to one source file, to see whether it is noticed. */
-export interface Change {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
 
 export class Program {
   readonly path: string;
@@ -60,12 +54,12 @@ export class Program {
 export async function bundleAgent(
   tree: string,
   outfile: string,
-  changes: readonly Change[] = [],
+  breaks: readonly Break[] = [],
 ): Promise<void> {
   // As the built program has them: compiling them at every look at the settings would take an eighth of the CPU.
   const isOurs = resolve(tree) === process.cwd();
   await bundle(AGENT, tree, outfile, [
-    altered(resolve(tree), changes),
+    altered(resolve(tree), breaks),
     ...(isOurs ? [compiledSchemas] : []),
   ]);
 }
@@ -107,18 +101,16 @@ const quietDebug: Plugin = {
   },
 };
 
-function altered(tree: string, changes: readonly Change[]): Plugin {
+function altered(tree: string, breaks: readonly Break[]): Plugin {
   return {
     name: "altered sources",
     setup({ onLoad }) {
-      for (const { file, from, to } of changes) {
-        const path = join(tree, file);
-        onLoad({ filter: new RegExp(`^${path.replaceAll(".", "\\.")}$`) }, () => {
-          const text = readFileSync(path, "utf8");
-          if (text.split(from).length !== 2)
-            throw new Error(`${file} no longer holds once: ${from}`);
-          return { contents: text.replace(from, () => to), loader: "ts" };
-        });
+      for (const one of breaks) {
+        const path = join(tree, one.file);
+        onLoad({ filter: new RegExp(`^${path.replaceAll(".", "\\.")}$`) }, () => ({
+          contents: broken(readFileSync(path, "utf8"), one),
+          loader: "ts",
+        }));
       }
     },
   };

@@ -1,11 +1,13 @@
 /** npm run virtual: see HELP in command-line.ts. */
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bundleCommit, firstDifference } from "./against.ts";
 import { HELP, type Orders, readCommandLine } from "./command-line.ts";
+import { runMutants } from "./mutants.ts";
 import { bundleAgent, bundlePlant } from "./program.ts";
-import type { SeedOrder, SeedResult } from "./seed.ts";
+import type { SeedResult } from "./seed.ts";
+import { type Place, runSeed } from "./seed-process.ts";
 
 const tell = (line: string) => void process.stdout.write(`${line}\n`);
 const FAILURES_MAX = 10;
@@ -28,19 +30,16 @@ async function main(): Promise<number> {
     };
     await bundleAgent(".", place.agent);
     await bundlePlant(place.plant);
-    return await runSeeds(orders, place);
+    if (orders.mutants !== null) return await runMutants(orders, orders.mutants, place, tell);
+    const other = orders.against === null ? null : await bundleCommit(orders.against, directory);
+    return await runSeeds(orders, place, other);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-interface Place {
-  readonly directory: string;
-  readonly agent: string;
-  readonly plant: string;
-}
-
-async function runSeeds(orders: Orders, place: Place): Promise<number> {
+/** `other`: the agent of another commit. */
+async function runSeeds(orders: Orders, place: Place, other: string | null): Promise<number> {
   const startedAt = Date.now();
   const waiting = [...orders.seeds];
   if (orders.journalDir !== null) mkdirSync(orders.journalDir, { recursive: true });
@@ -53,11 +52,18 @@ async function runSeeds(orders: Orders, place: Place): Promise<number> {
     for (;;) {
       const seed = waiting.shift();
       if (seed === undefined || Date.now() - startedAt > orders.atMostMs) return;
-      const result = await runSeed(orders, place, seed);
+      const files = orders.journalDir ?? (other === null ? null : place.directory);
+      const journal = files === null ? null : join(files, `seed-${seed}`);
+      const result = await runSeed(orders, place, seed, journal);
       const failures = [...result.failures];
       if (orders.isTwice) {
-        const again = await runSeed(orders, place, seed);
+        const again = await runSeed(orders, place, seed, null);
         if (again.digest !== result.digest) failures.push("the same seed gave another journal");
+      }
+      if (other !== null && journal !== null) {
+        await runSeed(orders, { ...place, agent: other }, seed, `${journal}.other`);
+        const difference = firstDifference(journal, `${journal}.other`, result.happened > 0);
+        if (difference !== null) failures.push(`${orders.against} differs: ${difference}`);
       }
       tellResult(orders, { ...result, failures });
       totals.seeds += 1;
@@ -108,37 +114,6 @@ function tellResult(orders: Orders, result: SeedResult): void {
   if (failures.length > FAILURES_MAX) tell(`  … ${failures.length - FAILURES_MAX} more`);
   tell("  the last of its journal:");
   for (const line of tail) tell(`    ${line}`);
-}
-
-let trials = 0;
-
-/** In a process of its own. */
-function runSeed(orders: Orders, place: Place, seed: number): Promise<SeedResult> {
-  const { hours, happenings, journalDir } = orders;
-  const order: SeedOrder = {
-    seed,
-    hours,
-    happenings,
-    agent: place.agent,
-    plant: place.plant,
-    directory: join(place.directory, `trial-${++trials}`),
-    journalPath: journalDir === null ? null : join(journalDir, `seed-${seed}`),
-  };
-  const script = join(import.meta.dirname, "seed.ts");
-  const child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(order)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
-    text += piece;
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => {
-      if (code === 0) resolve(JSON.parse(text) as SeedResult);
-      else reject(new Error(`seed ${seed} did not end: code ${code}`));
-    });
-  });
 }
 
 main().then(

@@ -14,6 +14,7 @@ export interface SeedOrder {
   /** Does not exist yet. */
   readonly directory: string;
   readonly journalPath: string | null;
+  readonly rowsPath: string | null;
 }
 
 export interface SeedResult extends Omit<Outcome, "verdict"> {

@@ -1,5 +1,5 @@
 /** One seed from beginning to end: everything happens, everything heals, and then the account must be right. */
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { cloudValues, cloudWants } from "../chaos/cloud-select.ts";
@@ -22,6 +22,8 @@ export interface TrialOptions {
   /** Made and removed by the trial; its name is not seen by the agent's messages. */
   readonly directory: string;
   readonly journalPath: string | null;
+  /** For the rows of the store at the end, without what depends on the order of storing. */
+  readonly rowsPath: string | null;
 }
 
 export interface Outcome {
@@ -117,6 +119,7 @@ class Trial {
     const account = this.#account(stage, { ...due, may }, checks);
     const unread = expectations.unread(places).length;
     journal.flush();
+    if (this.#options.rowsPath !== null) writeRows(agent.dataDir, this.#options.rowsPath);
     this.#failures.push(
       ...checks.failures,
       ...account.failures,
@@ -184,8 +187,12 @@ class Trial {
     do await this.#world.sleep(LOOK_MS);
     while (this.#world.nowMs < endMs && expectations.unread(places).length > 0);
     const due = expectations.now();
-    while (this.#world.nowMs < endMs && this.#account(stage, due, checks).failures.length > 0)
+    while (this.#world.nowMs < endMs) {
+      const { failures } = this.#account(stage, { ...due, may: expectations.now().may }, checks);
+      if (failures.length === 0) break;
+      stage.journal.tell("seed", `waits for ${failures.length}, e.g. ${failures[0]}`);
       await this.#world.sleep(LOOK_MS);
+    }
     return due;
   }
 
@@ -254,6 +261,17 @@ function storedIds(dataDir: string): Set<string> {
   try {
     const sql = `SELECT lower(hex(r.id)) FROM readings r JOIN streams s USING (stream) WHERE s.kind NOT IN ('event', 'node')`;
     return new Set(db.prepare<[], string>(sql).pluck().all());
+  } finally {
+    db.close();
+  }
+}
+
+function writeRows(dataDir: string, path: string): void {
+  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+  try {
+    const sql = `SELECT json_array(s.sensor, s.kind, r.time_ms, lower(hex(r.id)), r.is_future, r.quality, r.attributes, r.raw)
+      FROM readings r JOIN streams s USING (stream) ORDER BY s.sensor, s.kind, r.time_ms, r.id`;
+    writeFileSync(path, db.prepare<[], string>(sql).pluck().all().join("\n"));
   } finally {
     db.close();
   }

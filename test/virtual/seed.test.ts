@@ -16,7 +16,13 @@ test("virtual trial – the same seed gives the same journal to the byte, with c
   const drawn = drawSeed(2, 1, new Set(HAPPENINGS));
   const programs = { agent: new Program(agent), plant: new Program(plant) };
   const run = (name: string) =>
-    runTrial({ drawn, ...programs, directory: join(directory, name), journalPath: null });
+    runTrial({
+      drawn,
+      ...programs,
+      directory: join(directory, name),
+      journalPath: null,
+      rowsPath: null,
+    });
   const first = await run("one");
   assert.deepEqual(first.failures, []);
   assert.ok(first.verdict.received > 100, `${first.verdict.received} readings`);
