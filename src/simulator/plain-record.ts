@@ -38,3 +38,6 @@ function samplesOf(samples: Int16Array, withSamples: boolean): object {
   const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
   return { int16: bytes.toString("base64") };
 }
+
+/** Members that no client knows. Their names and values are content as they are written, so that no spelling changes them. */
+export const UNKNOWN_MEMBERS: ReadonlySet<string> = new Set(["__proto__", "constructor", "zz_new"]);

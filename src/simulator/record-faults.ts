@@ -92,15 +92,20 @@ function shuffled(items: readonly Item[], seed: number): Item[] {
     .map(({ item }) => item);
 }
 
-/** True if such a record can give no reading: it has no time, or names another sensor. */
+/** True if such a record can give no reading: after all alterations it has no time, or names another sensor. */
 export function isRejected(steps: readonly Step[], kind: PolledKind): boolean {
-  return steps.some(
-    ([name]) =>
-      name === "time-unset" ||
-      name === "time-epoch" ||
-      name === "time-text" ||
-      (name === "foreign" && kind !== "accCurrent"),
-  );
+  let hasTime = true;
+  let isText = false;
+  let isForeign = false;
+  for (const [name] of steps) {
+    if (name === "time-unset" || name === "time-epoch") hasTime = false;
+    else if (name === "time-2106" || name === "big-day") hasTime = true;
+    // What is no time any more, no later alteration moves.
+    else if (name === "time-text") isText = true;
+    else if (name === "foreign") isForeign = kind !== "accCurrent";
+    else if (name === "sensor-swapped") isForeign = false;
+  }
+  return isText || !hasTime || isForeign;
 }
 
 /** The record with every alteration applied. */

@@ -4,7 +4,7 @@
  * test.
  */
 import type { PlainRecord, PlainTime, PlainValue } from "./plain-record.ts";
-import { isTime } from "./plain-record.ts";
+import { isTime, UNKNOWN_MEMBERS } from "./plain-record.ts";
 
 /** Deviations in the spelling of values; none of them changes the content of the record. */
 export interface Spelling {
@@ -46,7 +46,7 @@ export class WireWriter {
     const glue = this.#spelling.whiteSpace ? ",\r\n   " : ",";
     let text = "";
     for (const { name, key } of this.#order(Object.keys(record))) {
-      text += (text === "" ? "" : glue) + key + this.#value(record[name] ?? null);
+      text += (text === "" ? "" : glue) + key + this.#member(name, record[name] ?? null);
     }
     return `{${text}}`;
   }
@@ -64,7 +64,13 @@ export class WireWriter {
     return order;
   }
 
+  #member(name: string, value: PlainValue): string {
+    const isUnknown = typeof value === "number" && UNKNOWN_MEMBERS.has(name);
+    return isUnknown ? netNumber(value) : this.#value(value);
+  }
+
   #name(neutral: string): string {
+    if (UNKNOWN_MEMBERS.has(neutral)) return neutral;
     const name = wireName(neutral, this.#word);
     if (!this.#spelling.oddCase) return name;
     return name.charAt(0) === name.charAt(0).toUpperCase()

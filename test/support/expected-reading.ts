@@ -1,7 +1,12 @@
 /** What a record of the simulator must become on MQTT, worked out from the contract alone. */
 import { createHash } from "node:crypto";
 import type { PolledKind, Sensor } from "../../src/core/sensor.ts";
-import type { PlainRecord, PlainTime, PlainValue } from "../../src/simulator/plain-record.ts";
+import {
+  type PlainRecord,
+  type PlainTime,
+  type PlainValue,
+  UNKNOWN_MEMBERS,
+} from "../../src/simulator/plain-record.ts";
 import { axisValues } from "./expected-signal.ts";
 
 export interface ExpectedReading {
@@ -189,9 +194,8 @@ function putAxis(
   put(sheet, `${channel}_zone`, zone, null, motion);
 }
 
-/** Wire fields of a record that are times, and those that the agent knows by name. */
+/** Wire fields of a record that are times. */
 const TIMES = ["time_data", "realnodetime", "startPeriod", "endPeriod"];
-const UNKNOWN = new Set(["__proto__", "constructor", "zz_new"]);
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 
 /** The identity of ARCHITECTURE.md, from the record as it was shown. Null where no reading can come of it. */
@@ -200,7 +204,7 @@ export function expectedId(sensor: string, kind: PolledKind, record: PlainRecord
   if (timeMs === null) return null;
   const lines: string[] = [];
   const plain = Object.keys(record)
-    .filter((name) => !TIMES.includes(name) && !UNKNOWN.has(name) && name !== "sensor_code")
+    .filter((name) => !TIMES.includes(name) && !UNKNOWN_MEMBERS.has(name) && name !== "sensor_code")
     .sort();
   for (const name of plain) {
     const value = record[name];
@@ -213,7 +217,7 @@ export function expectedId(sensor: string, kind: PolledKind, record: PlainRecord
     const time = timeOf(record[name]);
     if (time !== null && time.ms >= EARLIEST_MS) lines.push(`${name} ${time.ms}`);
   }
-  for (const name of [...UNKNOWN].toSorted()) {
+  for (const name of [...UNKNOWN_MEMBERS].toSorted()) {
     if (Object.hasOwn(record, name)) {
       lines.push(`extra ${JSON.stringify(name)} ${JSON.stringify(record[name])}`);
     }
