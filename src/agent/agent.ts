@@ -47,9 +47,9 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
 
 /** Reads what the parts need from the store and from files, and listens. Rejects if a required port is not free. */
 async function openParts(options: AgentOptions, parts: AgentParts): Promise<Modbus | null> {
-  const { alarms, documents, http, listening, uplinks, watch } = parts;
+  const { documents, http, listening, signals, uplinks, watch } = parts;
   watch.open();
-  alarms?.engines.open();
+  signals.open();
   if (documents !== null && options.recovered) reportRecovered(options.recovered, parts);
   uplinks.open(documents);
   await listening.open();
@@ -134,6 +134,7 @@ class RunningAgent implements Agent {
     const chores = [
       this.#parts.listening.run(publishing.signal),
       this.#parts.loadWatch.run(publishing.signal),
+      this.#parts.bands.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
     ];
     const place = this.#watchPlace(publishing.signal);

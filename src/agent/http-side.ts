@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
+import type { BandMaker } from "../bands/band-maker.ts";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
@@ -34,6 +35,7 @@ interface HttpSideParts {
   readonly plans: DftPlans;
   readonly names: WireNames;
   readonly gaps: GapWatch;
+  readonly bands: Pick<BandMaker, "readAgain">;
   readonly live: LiveHub;
   readonly poller: Poller;
   readonly gatewayClock: GatewayClock;
@@ -51,7 +53,7 @@ interface HttpSideParts {
 /** The HTTP server over the rooms that it shows. It does not listen yet. */
 export function createHttpSide(parts: HttpSideParts): HttpServer {
   const { settings, site, status, watchdog, store, plans, names, gaps, live } = parts;
-  const { poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
+  const { bands, poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
   const { clock, logger } = parts;
   return createHttpServer(
     {
@@ -68,7 +70,11 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
         clock,
         gatewayNow: () => gatewayClock.now(),
         zone: settings.gatewayTimezone,
-        read: (days, sensor) => poller.backfill(days, sensor),
+        read: (days, sensor) => {
+          const job = poller.backfill(days, sensor);
+          void job.finished.then(() => bands.readAgain(days, sensor));
+          return job;
+        },
         canReread: (key) => store.readings.canReread(key),
       }),
       settings: dispatcher,

@@ -1,16 +1,21 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
+import { BandMaker } from "../bands/band-maker.ts";
 import type { Reading } from "../core/reading.ts";
+import { DftPlans } from "../core/signal/fft.ts";
 import type { Poller } from "../poll/poller.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import type { AgentBase } from "./base.ts";
 import { GapWatch } from "./gap-watch.ts";
 import { LiveHub } from "./live-hub.ts";
+import { openSignals } from "./machine-signals.ts";
 import { NewestReadings } from "./newest-readings.ts";
 import { createNodeStates } from "./node-states.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import type { AgentResources } from "./resources.ts";
+
+const DAY_MS = 86_400_000;
 
 export function buildReadingSide(base: AgentBase, { store, marks, gateway }: AgentResources) {
   const { settings, site, clock, gatewayClock, logger, metrics } = base;
@@ -21,6 +26,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
   const onStored = (reading: Reading) => {
     newest.stored(reading);
     watch.stored(reading);
+    bands.stored(reading);
   };
   const engines = settings.alarmsEnabled
     ? new AlarmEngines({
@@ -34,6 +40,30 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
         metrics,
       })
     : null;
+  const signals =
+    engines === null
+      ? openSignals(site, store, {
+          zone: settings.gatewayTimezone,
+          clock,
+          pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
+        })
+      : engines.signals;
+  const bands: BandMaker = new BandMaker({
+    site,
+    wait: signals.wait,
+    history: store.history,
+    waveforms: store.waveforms,
+    log: store.readings,
+    memory: store.meta,
+    clock,
+    gatewayNow: () => gatewayClock.now(),
+    samplesMs: settings.waveformDays * DAY_MS,
+    zone: settings.gatewayTimezone,
+    plans: new DftPlans(),
+    logger,
+    metrics,
+    onStored,
+  });
   const reading = createReadingParts({ ...base, gateway });
   const poller: Poller = createPoller({
     ...base,
@@ -43,8 +73,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     reading,
     wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
     onStored,
-    onRead: ({ sensor, kind, day }, atMs) =>
-      engines?.alarms.wait.noteRead(sensor, kind, { day, atMs }),
+    onRead: ({ sensor, kind, day }, atMs) => signals.wait.noteRead(sensor, kind, { day, atMs }),
   });
   const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });
   const alarms =
@@ -64,5 +93,5 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     poller.readAgain();
     void alarms?.upkeep.rewrite();
   });
-  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms };
+  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms, signals, bands };
 }

@@ -8,7 +8,7 @@ const TIMES =
 export const EXPORT_FLAGS: readonly FlagSpec[] = [
   { name: "from", value: "TIME", doc: TIMES, required: true },
   { name: "to", value: "TIME", doc: "the same; a day is included in full", required: true },
-  { name: "kind", value: "KIND", doc: `only this kind: ${KINDS}` },
+  { name: "kind", value: "KIND", doc: `only this kind: ${KINDS}, node, bands` },
   { ...SENSOR_FLAG, doc: "this sensor only" },
   {
     name: "format",

@@ -2,7 +2,7 @@ import { readOnce } from "../agent/one-read.ts";
 import { messagesOf } from "../agent/probe-messages.ts";
 import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
-import { KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
+import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
@@ -16,7 +16,7 @@ const PAYLOAD_SHOWN_MAX = 2_000;
 /** One read: raw record, converted reading, and the resulting messages. 1 if nothing could be read. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
-  const kind = flags.choice("kind", KINDS);
+  const kind = flags.choice("kind", [...POLLED_KINDS, "node"]);
   const code = flags.required("sensor");
   const date = flags.text("date");
   if (date !== null) parseDay("date", date);

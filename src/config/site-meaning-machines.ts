@@ -3,6 +3,7 @@ import { alarmValues } from "../core/alarm/values.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { type Fault, shown } from "./fault.ts";
+import { checkBands } from "./site-meaning-bands.ts";
 import { type Dict, dict, kindsIn, list } from "./site-parts.ts";
 
 export interface MeaningNotes {
@@ -27,6 +28,8 @@ export function checkMachines(
     if (typeof id === "number") checkId(id, i, seen, sensors, notes);
     checkRunning(machine, place, sensors, notes.faults);
     checkSpeed(machine, place, sensors, notes.faults);
+    const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
+    checkBands(machine, place, own, notes.faults);
     for (const [j, bearing] of list(machine["bearings"]).entries()) {
       const written = dict(bearing);
       if (written) checkBearing(written, `${place}.bearings[${j}]`, pointsOf(id, sensors), notes);

@@ -6,6 +6,7 @@ import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { type Fault, shown } from "./fault.ts";
 import { checkAlarms } from "./site-meaning-alarms.ts";
+import { withRoughBands } from "./site-meaning-bands.ts";
 import { checkMachines } from "./site-meaning-machines.ts";
 import { checkStateReads } from "./site-meaning-state.ts";
 import { type Dict, dict, list, roughSensor } from "./site-parts.ts";
@@ -50,8 +51,11 @@ export function checkMeaning(written: unknown, options: MeaningOptions): Meaning
     if (sensor) checkSensor(sensor, `sensors[${i}]`, faults, warnings);
   }
   checkLocations(sensors, warnings);
-  const known = sensors.map(roughSensor).filter((sensor) => sensor !== null);
   const machines = list(site?.["machines"]);
+  const known = sensors
+    .map(roughSensor)
+    .filter((sensor) => sensor !== null)
+    .map((sensor) => withRoughBands(sensor, machines));
   checkMachines(machines, known, { faults, warnings });
   checkAlarms(list(site?.["alarms"]), known, machines, { faults, warnings });
   return { faults, warnings };

@@ -5,6 +5,7 @@
 
 import { Ajv } from "ajv";
 import siteSchema from "#site-schema";
+import { sensorBands } from "../core/bands/definition.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor, Site } from "../core/sensor.ts";
 import type { Fault } from "./fault.ts";
@@ -89,7 +90,11 @@ type WrittenSite = {
 function asSite(written: WrittenSite): Site {
   return {
     site: written.site,
-    sensors: written.sensors.map((sensor) => ({ ...sensor, channels: sensor.channels ?? {} })),
+    sensors: written.sensors.map((sensor) => {
+      const bands = sensorBands(sensor, written.machines ?? []);
+      const channels = sensor.channels ?? {};
+      return bands === null ? { ...sensor, channels } : { ...sensor, channels, bands };
+    }),
     ...(written.machines === undefined ? {} : { machines: written.machines }),
     ...(written.alarms === undefined ? {} : { alarms: written.alarms }),
     ...(written.zoneReadings === undefined ? {} : { zoneReadings: written.zoneReadings }),

@@ -1,3 +1,4 @@
+import { bandUnit } from "./bands/definition.ts";
 import { ACCEL_VALUES, hasZone, publishedChannels } from "./convert/accel.ts";
 import { currentChannels, isPublished, loopChannels } from "./convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
@@ -53,6 +54,8 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
       return [number("rpm", "rpm"), ...HEALTH];
     case "node":
       return nodeValues(sensor);
+    case "bands":
+      return bandValues(sensor);
     default:
       return kind satisfies never;
   }
@@ -78,6 +81,15 @@ function nodeValues(sensor: Sensor): KindValue[] {
   return mapped.map(([name, unit]) =>
     unit === undefined ? { name, unit: null, type: "string" } : number(name, unit),
   );
+}
+
+/** Of each channel in turn, and the speed at which they were measured. */
+function bandValues(sensor: Sensor): KindValue[] {
+  const { bands = [], hasSpeed = false } = sensor.bands ?? {};
+  const values = publishedChannels(sensor, true).flatMap((channel) =>
+    bands.map((band) => number(`channel${channel.number}_${band.name}`, bandUnit(band))),
+  );
+  return hasSpeed ? [...values, number("speed_rpm", "rpm")] : values;
 }
 
 /** `low` is the value at 4 mA, which may be the larger one. */

@@ -1,3 +1,4 @@
+import type { BandSettings } from "./bands/band.ts";
 import type { Kind } from "./sensor.ts";
 
 /** Shows whether a machine runs: a value of a sensor, compared with one limit. */
@@ -58,4 +59,6 @@ export interface Machine {
   /** Teeth of its gear wheels. */
   readonly teeth?: readonly number[];
   readonly bearings?: readonly Bearing[];
+  /** What is measured of each acceleration record, once the speed at its time is known. */
+  readonly bands?: BandSettings;
 }

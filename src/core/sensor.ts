@@ -1,4 +1,5 @@
 import type { AlarmRule } from "./alarm/rule.ts";
+import type { SensorBands } from "./bands/band.ts";
 import type { Machine } from "./machine.ts";
 
 /** The kinds returned by the gateway's read operations, in the order of the contract's table (contract section 5). */
@@ -12,8 +13,8 @@ export const POLLED_KINDS = [
   "rpm",
 ] as const;
 export type PolledKind = (typeof POLLED_KINDS)[number];
-/** Every kind of reading: `node` comes from a sensor's state reads (plant section 14). */
-export const KINDS = [...POLLED_KINDS, "node"] as const;
+/** Every kind of reading: `node` comes from a sensor's state reads, `bands` from its acceleration (plant sections 14, 18). */
+export const KINDS = [...POLLED_KINDS, "node", "bands"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** One configured channel of a sensor. Which members apply depends on the kind (contract section 4). */
@@ -151,6 +152,8 @@ export interface Sensor {
   readonly batteryType?: number;
   /** Low-battery limit, V; a lower voltage is shown as a warning. */
   readonly batteryLowV?: number;
+  /** Of its machine; not written in the site file. */
+  readonly bands?: SensorBands;
 }
 
 export interface Site {
@@ -167,9 +170,12 @@ export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
   return sensor.enabled !== false;
 }
 
-/** The kinds of readings of a sensor: the polled ones, and `node` if it has state reads. */
-export function readingKinds(sensor: Pick<Sensor, "kinds" | "stateReads">): Kind[] {
-  return (sensor.stateReads?.length ?? 0) === 0 ? [...sensor.kinds] : [...sensor.kinds, "node"];
+/** The kinds of readings of a sensor: the polled ones, `node` if it has state reads, `bands` if its machine asks for them. */
+export function readingKinds(sensor: Pick<Sensor, "kinds" | "stateReads" | "bands">): Kind[] {
+  const kinds: Kind[] = [...sensor.kinds];
+  if ((sensor.stateReads?.length ?? 0) > 0) kinds.push("node");
+  if (sensor.bands !== undefined) kinds.push("bands");
+  return kinds;
 }
 
 /** Serial numbers compare as trimmed decimal text without leading zeros (services 2, rule 10). */

@@ -21,6 +21,7 @@ const MAIN: Readonly<Record<Kind, readonly string[]>> = {
   dryContact: ["state"],
   rpm: ["rpm"],
   node: [],
+  bands: [],
 };
 
 export function headline(sensor: ApiSensor): ShownValue[] {

@@ -10,6 +10,7 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   dryContact: "Contacts",
   rpm: "Speed",
   node: "Node",
+  bands: "Bands",
 };
 
 const QUANTITIES: Readonly<Record<string, string>> = {

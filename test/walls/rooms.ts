@@ -21,6 +21,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   agent: {
     rooms: [
       "analytics",
+      "bands",
       "command",
       "config",
       "core",
@@ -40,6 +41,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["#site-schema", "#uplinks-schema"],
   },
   analytics: { rooms: SHARED, node: [], packages: ["undici"] },
+  bands: { rooms: SHARED, node: ["timers/promises"], packages: [] },
   cli: {
     rooms: [
       "agent",

@@ -57,6 +57,10 @@ export class AlarmEngines {
     });
   }
 
+  get signals() {
+    return { wait: this.alarms.wait, open: () => this.open() };
+  }
+
   /** Loads the states from the store; from now on the engines follow what is stored, and the site file. */
   open(): void {
     const { history, logger, site, store } = this.#parts;

@@ -147,7 +147,7 @@ function ruleWatches(rule: AlarmRule, sensor: Sensor, kind: Kind): Watch[] {
   return alarmValues(sensor, kind)
     .filter(({ name, type }) => type !== "string" && matchesAny(rule.select?.values, name))
     .map(({ name, unit }): Watch => {
-      const isVibration = kind === "accel" && /^channel\d_/.test(name);
+      const isVibration = /^(accel|bands)$/.test(kind) && /^channel\d_/.test(name);
       return {
         ...named(rule.name, sensor, kind, name, unit),
         test: testOf(rule, sensor, name, isVibration),

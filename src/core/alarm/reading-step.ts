@@ -166,6 +166,8 @@ export class ReadingStep {
 
   /** `bad_quality`: values that are bad in this reading, and those that were bad and are not any more. */
   #quality(isLate: boolean): void {
+    // What a record cannot show is no fault of the sensor.
+    if (this.#kind === "bands") return;
     const { quality, values, id, timeMs } = this.#reading;
     const cause: Cause = { readingId: id, timeMs, measured: null };
     const subject = this.#subject(null, isLate);

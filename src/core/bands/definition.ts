@@ -1,36 +1,8 @@
 /** The bands of a sensor (plant section 18): which numbers an analyst trends, by the rotating parts of its machine. */
 import { bearingOrders } from "../diagnosis/frequencies.ts";
 import type { Bearing, Machine } from "../machine.ts";
-import type { SensorLocation } from "../sensor.ts";
-
-/** A band of the analyst's own. */
-interface CustomBand {
-  /** Letters, digits, `_` and `-`. */
-  readonly name: string;
-  readonly from: number;
-  readonly to: number;
-  /** order: multiples of the shaft frequency. */
-  readonly unit: "order" | "Hz";
-  readonly of: "velocity" | "accel";
-}
-
-/** The `bands` of a machine in the site file. */
-export interface BandSettings {
-  readonly orders?: readonly number[];
-  readonly bearings?: boolean;
-  readonly blades?: boolean;
-  readonly teeth?: boolean;
-  readonly custom?: readonly CustomBand[];
-}
-
-/** One band of each channel; its value's name is `channel{n}_{name}`. */
-export type Band =
-  /** A multiple of the shaft frequency, mm/s RMS. */
-  | { readonly name: string; readonly order: number }
-  /** A bearing frequency as a multiple of the shaft frequency, GE RMS. */
-  | { readonly name: string; readonly bearing: number }
-  /** mm/s or G RMS. */
-  | ({ readonly name: string } & Pick<CustomBand, "from" | "to" | "unit" | "of">);
+import type { Sensor, SensorLocation } from "../sensor.ts";
+import type { Band, SensorBands } from "./band.ts";
 
 const BEARING_PARTS = ["bpfo", "bpfi", "bsf", "ftf"] as const;
 
@@ -45,7 +17,7 @@ export function bandUnit(band: Band): "mm/s" | "GE" | "G" {
 }
 
 /** The bearings at a sensor's point; none without a location. */
-function bearingsAt(
+export function bearingsAt(
   machine: Pick<Machine, "bearings">,
   location: Pick<SensorLocation, "point"> | undefined,
 ): Bearing[] {
@@ -56,14 +28,14 @@ function bearingsAt(
  * Names that the values of a point's bearings begin with: none for the first in file order, the name for each further one.
  * Null: a further one without a name, which the check of the site file refuses.
  */
-function bearingPrefix(bearing: Pick<Bearing, "name">, at: number): string | null {
+export function bearingPrefix(bearing: Pick<Bearing, "name">, at: number): string | null {
   if (at === 0) return "";
   return bearing.name === undefined ? null : `${bearing.name.replace(/[^A-Za-z0-9_-]/g, "_")}_`;
 }
 
 /** The bands of a sensor at this location, in the order of the site file; empty where its machine asks for none. */
 export function bandsOf(
-  machine: Pick<Machine, "blades" | "teeth" | "bearings"> & { readonly bands?: BandSettings },
+  machine: Omit<Machine, "id">,
   location: Pick<SensorLocation, "point"> | undefined,
 ): Band[] {
   const { orders = [], bearings, blades, teeth, custom = [] } = machine.bands ?? {};
@@ -76,6 +48,17 @@ export function bandsOf(
   for (const { name, from, to, unit, of } of custom)
     bands.push({ name: `band_${name}`, from, to, unit, of });
   return bands;
+}
+
+/** What a sensor has of its machine's bands; null without any. */
+export function sensorBands(
+  { kinds, location }: Pick<Sensor, "kinds" | "location">,
+  machines: readonly Machine[],
+): SensorBands | null {
+  const machine = machines.find(({ id }) => id === location?.machine);
+  if (machine?.bands === undefined || !kinds.includes("accel")) return null;
+  const bands = bandsOf(machine, location);
+  return bands.length === 0 ? null : { bands, hasSpeed: machine.speed !== undefined };
 }
 
 function bearingBands(bearings: readonly Bearing[]): Band[] {

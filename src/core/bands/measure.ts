@@ -12,7 +12,8 @@ import { DftPlans } from "../signal/fft.ts";
 import { powerSpectrum } from "../signal/spectrum.ts";
 import { meanFree } from "../signal/time-waveform.ts";
 import { MM_S2_PER_G } from "../unit.ts";
-import { type Band, followsShaft } from "./definition.ts";
+import type { Band } from "./band.ts";
+import { followsShaft } from "./definition.ts";
 
 /** Half width of an order, and of a bearing frequency, which slips, as shares of its frequency. */
 const ORDER_SHARE = 0.01;

@@ -70,6 +70,12 @@ export class SignalLog {
     return this.#of(key).points.find((point) => point.timeMs >= timeMs)?.timeMs ?? null;
   }
 
+  /** The first reading in memory after a time that has a value; null if there is none. */
+  firstAfter({ key }: Signal, timeMs: number): SignalPoint | null {
+    const { points } = this.#of(key);
+    return points.find((point) => point.timeMs > timeMs && point.value !== null) ?? null;
+  }
+
   #of(key: string): Known {
     return this.#staged.get(key) ?? this.#committed.get(key) ?? NOTHING;
   }

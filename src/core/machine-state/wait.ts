@@ -48,6 +48,16 @@ export interface Released extends WaitOf {
   readonly text: string;
 }
 
+/** The speed of a machine around a time. */
+export interface SpeedAround {
+  /** At that time, r/min. */
+  readonly rpm: number;
+  /** Of the reading that says so, ms. */
+  readonly timeMs: number;
+  /** Of the first reading after it, r/min; null while there is none. */
+  readonly nextRpm: number | null;
+}
+
 export class Wait {
   readonly #options: WaitOptions;
   readonly #log: SignalLog;
@@ -106,6 +116,20 @@ export class Wait {
   speedAt(machine: number, timeMs: number): number | null {
     const speed = this.#signals.ofMachine(machine)?.speed ?? null;
     return speed === null ? null : this.#at(speed, timeMs);
+  }
+
+  /** The reading that gives the speed of a machine at a time, and the first one after it; null while it is unknown. */
+  speedAround(machine: number, timeMs: number): SpeedAround | null {
+    const speed = this.#signals.ofMachine(machine)?.speed ?? null;
+    if (speed === null) return null;
+    const rpm = this.#at(speed, timeMs);
+    const point = this.#log.before(speed, timeMs).at(-1);
+    if (rpm === null || point === undefined) return null;
+    return {
+      rpm,
+      timeMs: point.timeMs,
+      nextRpm: this.#log.firstAfter(speed, timeMs)?.value ?? null,
+    };
   }
 
   #at(signal: Signal, timeMs: number): number | null {
@@ -183,14 +207,14 @@ export class Wait {
 
   /* ---------- what is awaited ---------- */
 
-  #needs({ purpose, sensor }: WaitOf): readonly Signal[] {
+  #needs({ purpose, sensor }: Pick<WaitOf, "purpose" | "sensor">): readonly Signal[] {
     const of = this.#signals.ofSensor(sensor);
     if (of === undefined) return [];
     const all = purpose === "alarm" ? [of.running] : [of.running, of.speed];
     return all.filter((signal): signal is Signal => signal?.isRead === true);
   }
 
-  #isKnown(of: WaitOf, timeMs: number): boolean {
+  #isKnown(of: Pick<WaitOf, "purpose" | "sensor">, timeMs: number): boolean {
     return this.#needs(of).every((signal) => this.#isKnownAt(signal, timeMs));
   }
 
@@ -215,11 +239,15 @@ export class Wait {
     return this.#options.pendingDays?.(sensor, kind) ?? [];
   }
 
-  #isDue({ of, head }: WaitQueue): boolean {
-    if (this.#isKnown(of, head.timeMs)) return true;
-    if (this.#queues.heldMs(head) < HOLD_MAX_MS) return false;
-    const day = dayOf(head.timeMs, this.#options.zone ?? "UTC");
+  /** Whether what has waited this long, ms of running time, may be judged now. */
+  isOver(of: Pick<WaitOf, "purpose" | "sensor">, timeMs: number, heldMs: number): boolean {
+    if (this.#isKnown(of, timeMs)) return true;
+    if (heldMs < HOLD_MAX_MS) return false;
+    const day = dayOf(timeMs, this.#options.zone ?? "UTC");
     const isComing = (signal: Signal) => this.#pending(signal).some((pending) => pending <= day);
     return !this.#needs(of).some(isComing);
+  }
+  #isDue({ of, head }: WaitQueue): boolean {
+    return this.isOver(of, head.timeMs, this.#queues.heldMs(head));
   }
 }

@@ -31,7 +31,7 @@ const RELEASED_NUMBERS_SQL = LANE_TABLES.flatMap((table) =>
  */
 const OLD_PAGE_BYTES = 4096;
 /** Kinds that 0.1 does not know: their rows would be sent as readings of an unexpected kind. */
-const LATER_KINDS = "SELECT stream FROM streams WHERE kind IN ('event', 'node')";
+const LATER_KINDS = "SELECT stream FROM streams WHERE kind IN ('event', 'node', 'bands')";
 
 /** Entry n converts a store from version n + 2 to n + 1. */
 const BACK: readonly string[] = [
@@ -49,7 +49,7 @@ DELETE FROM live_marks WHERE stream IN (${LATER_KINDS});
 DELETE FROM day_progress WHERE stream IN (${LATER_KINDS});
 DELETE FROM forgotten WHERE stream IN (${LATER_KINDS}) OR hour = 4000000000;
 DELETE FROM readings WHERE stream IN (${LATER_KINDS});
-DELETE FROM streams WHERE kind IN ('event', 'node');
+DELETE FROM streams WHERE kind IN ('event', 'node', 'bands');
 DROP INDEX readings_never_live;
 DROP TABLE alarm_states;
 DROP TABLE alarm_samples;

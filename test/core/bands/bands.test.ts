@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Band, bandsOf, bandUnit } from "../../../src/core/bands/definition.ts";
+import type { Band } from "../../../src/core/bands/band.ts";
+import { bandsOf, bandUnit } from "../../../src/core/bands/definition.ts";
 import { measureBands } from "../../../src/core/bands/measure.ts";
 
 const CALIBRATION = 0.0005;

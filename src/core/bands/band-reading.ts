@@ -1,0 +1,106 @@
+/** The reading of kind `bands` that is made of one acceleration record (plant section 18). */
+import { createHash } from "node:crypto";
+import type { SpeedAround } from "../machine-state/wait.ts";
+import type { Doubt, Graded } from "../quality.ts";
+import type { Reading, Value } from "../reading.ts";
+import type { Sensor } from "../sensor.ts";
+import type { DftPlans } from "../signal/fft.ts";
+import type { Band, SensorBands } from "./band.ts";
+import { bandUnit } from "./definition.ts";
+import { measureBands } from "./measure.ts";
+
+/** One channel of the record, as it is stored. */
+export interface BandChannel {
+  /** 1…3 */
+  readonly channel: number;
+  /** Null: the record has none, for this reason. */
+  readonly samples: Int16Array | null;
+  readonly doubt: Doubt;
+}
+
+/** The stored record. */
+export interface BandRecord {
+  readonly id: string;
+  readonly timeMs: number;
+  readonly offsetMinutes: number | null;
+  readonly sampleRateHz: number;
+  /** G per count. */
+  readonly calibration: number;
+  readonly channels: readonly BandChannel[];
+}
+
+const ID_HEX_DIGITS = 32;
+/** Speeds that differ by more, as a share, make what follows the shaft uncertain. */
+const SPEED_SHARE_MAX = 0.01;
+const SECONDS_PER_MINUTE = 60;
+
+/** In steps, one a channel, so that the caller can yield to the event loop. @param speed null without a speed signal */
+export function* bandReadingSteps(
+  sensor: Sensor & { readonly bands: SensorBands },
+  record: BandRecord,
+  speed: SpeedAround | null,
+  plans: DftPlans,
+): Generator<void, Reading> {
+  const { bands } = sensor.bands;
+  const values: Record<string, Value> = {};
+  const units: Record<string, string> = {};
+  const quality: Record<string, Doubt> = {};
+  const options = {
+    sampleRateHz: record.sampleRateHz,
+    calibration: record.calibration,
+    fullScaleCounts: sensor.fullScaleCounts,
+    plans,
+    shaftHz: speed === null ? null : speed.rpm / SECONDS_PER_MINUTE,
+    isSteady: isSteady(speed),
+  };
+  for (const { channel, samples, doubt } of record.channels) {
+    const measured =
+      samples === null
+        ? new Map(bands.map(({ name }): [string, Graded] => [name, { value: null, doubt }]))
+        : measureBands(samples, bands, options);
+    for (const band of bands) {
+      const graded = measured.get(band.name);
+      if (graded === undefined) continue;
+      const name = `channel${channel}_${band.name}`;
+      values[name] = graded.value;
+      units[name] = bandUnit(band);
+      if (graded.doubt !== null) quality[name] = graded.doubt;
+    }
+    yield;
+  }
+  if (speed !== null) {
+    values["speed_rpm"] = speed.rpm;
+    units["speed_rpm"] = "rpm";
+  }
+  const samples = record.channels.find((one) => one.samples !== null)?.samples?.length ?? 0;
+  return {
+    id: bandReadingId(record.id, bands),
+    sensor: sensor.code,
+    kind: "bands",
+    timeMs: record.timeMs,
+    offsetMinutes: record.offsetMinutes,
+    values,
+    units,
+    quality,
+    attributes: {
+      record_id: record.id,
+      sample_rate: record.sampleRateHz,
+      samples,
+      ...(speed === null ? {} : { speed_time: new Date(speed.timeMs).toISOString() }),
+    },
+    raw: {},
+    waveform: null,
+  };
+}
+
+function isSteady(speed: SpeedAround | null): boolean {
+  if (speed === null || speed.nextRpm === null) return true;
+  return Math.abs(speed.nextRpm - speed.rpm) <= SPEED_SHARE_MAX * speed.rpm;
+}
+
+/** 128 bits of SHA-256 over the record's id and the sensor's effective numbers, whatever their order in the site file. */
+function bandReadingId(recordId: string, bands: readonly Band[]): string {
+  const numbers = bands.map((band) => JSON.stringify(Object.entries(band).sort())).sort();
+  const text = ["bands", recordId, ...numbers].join("\n");
+  return createHash("sha256").update(text).digest("hex").slice(0, ID_HEX_DIGITS);
+}
