@@ -10,7 +10,7 @@ import { bandUnit } from "./definition.ts";
 import { measureBands } from "./measure.ts";
 
 /** One channel of the record, as it is stored. */
-export interface BandChannel {
+interface BandChannel {
   /** 1…3 */
   readonly channel: number;
   /** Null: the record has none, for this reason. */
