@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from "amqplib";
 import type { Clock, Logger } from "../../core/ports.ts";
@@ -60,7 +61,9 @@ export class AmqpSource implements Source {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return this.#sessions.run((onOpen) => this.#session(signal, onOpen), signal);
+    // AMQP has no client id.
+    this.#sessions.beginAtOwn(`${hostname()} ${process.pid}`);
+    return this.#sessions.run((onOpen, ending) => this.#session(ending, onOpen), signal);
   }
 
   /** amqplib writes at once. */

@@ -49,9 +49,10 @@ export class MqttSource implements Source {
 
   async run(signal: AbortSignal): Promise<void> {
     const { slots } = this.#parts;
-    await this.#sessions.run(async (onOpen) => {
+    await this.#sessions.run(async (onOpen, ending) => {
       this.#slot = await slots.acquire(this.#slot);
-      await this.#session(this.#slot, signal, onOpen);
+      this.#sessions.beginAtOwn(slots.clientId(this.#slot));
+      await this.#session(this.#slot, ending, onOpen);
     }, signal);
     await slots.close();
   }
