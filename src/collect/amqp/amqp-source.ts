@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { randomUUID } from "node:crypto";
 import { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from "amqplib";
 import type { Clock, Logger } from "../../core/ports.ts";
@@ -61,8 +61,8 @@ export class AmqpSource implements Source {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    // AMQP has no client id.
-    this.#sessions.beginAtOwn(`${hostname()} ${process.pid}`);
+    // AMQP has no client id: one for the life of the process.
+    this.#sessions.beginAtOwn(randomUUID());
     return this.#sessions.run((onOpen, ending) => this.#session(ending, onOpen), signal);
   }
 
