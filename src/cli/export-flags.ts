@@ -34,6 +34,11 @@ export const EXPORT_FLAGS: readonly FlagSpec[] = [
   },
   { name: "site", value: "SITE", doc: "with --db: this site only" },
   {
+    name: "to-dir",
+    value: "DIR",
+    doc: "with --db: write a file for each site and UTC day, DIR/SITE/2026-11-20.parquet, each whole or not at all",
+  },
+  {
     name: "waveforms",
     value: "DIR",
     doc: "write stored waveforms to this directory instead: a file per axis (acceleration in G) and index.csv",

@@ -14,6 +14,7 @@ import { openReadOnly } from "../store/read-only-store.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
+import { writeDayFiles } from "./export-day-files.ts";
 import { excelLines, tableStyle } from "./export-excel.ts";
 import { measurementsOf, writeParquet } from "./export-parquet.ts";
 import { SITE_COLUMNS, siteCells, siteMembers } from "./export-site.ts";
@@ -46,9 +47,11 @@ export async function run(context: CommandContext): Promise<number> {
   const toMs = parseTime("to", flags.required("to"), zone, true);
   if (toMs <= fromMs) throw new UsageError("--to is before --from");
   const db = flags.text("db");
+  const toDirectory = flags.text("to-dir");
+  if (toDirectory !== null && db === null) throw new UsageError("--to-dir requires --db");
   if (db !== null) {
     if (format !== "parquet") throw new UsageError("--db requires --format parquet");
-    const { readMeasurements } = await loadCollectBundle();
+    const { readMeasurements, readSiteDays } = await loadCollectBundle();
     const range = {
       fromMs,
       toMs,
@@ -56,6 +59,12 @@ export async function run(context: CommandContext): Promise<number> {
       sensor: flags.text("sensor"),
       kind: kind ?? null,
     };
+    if (toDirectory !== null) {
+      const folder = resolve(context.cwd, toDirectory);
+      const written = await writeDayFiles(readSiteDays(db, range), folder, signal);
+      stderr.write(`${written} files in ${toDirectory}\n`);
+      return signal.aborted ? 1 : 0;
+    }
     await writeParquet(readMeasurements(db, range), stdout, signal);
     return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
   }

@@ -2,4 +2,4 @@
 export { collect } from "./collect.ts";
 export { type FleetBox, readFleet } from "./fleet/fleet.ts";
 export { type Measurement, MeasurementFile } from "./parquet/measurement-file.ts";
-export { readMeasurements } from "./parquet/read-database.ts";
+export { readMeasurements, readSiteDays, type SiteDay } from "./parquet/read-database.ts";

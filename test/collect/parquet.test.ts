@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { parquetReadObjects } from "hyparquet";
+import { parquetMetadata, parquetReadObjects } from "hyparquet";
+import { writeDayFiles } from "../../src/cli/export-day-files.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { type Measurement, MeasurementFile } from "../../src/collect/parquet/measurement-file.ts";
-import { readMeasurements } from "../../src/collect/parquet/read-database.ts";
+import { readMeasurements, readSiteDays } from "../../src/collect/parquet/read-database.ts";
 import { entry as entryOf, READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -93,7 +97,13 @@ test("parquet – the database's measurements, in order of time and of one site"
     }),
     entry(3, { site: "plant-8" }, "gateside/plant-8/1/rpm/history"),
   ]);
-  const range = { fromMs: 0, toMs: Date.now(), site: "plant-7", sensor: null, kind: null };
+  const range = {
+    fromMs: Date.now() - 9 * 86_400_000,
+    toMs: Date.now(),
+    site: "plant-7",
+    sensor: null,
+    kind: null,
+  };
   const found = await readBack(await fileOf(readMeasurements(url, range)));
   assert.deepEqual(
     found.map(({ value_name, number, text, unit }) => ({ value_name, number, text, unit })),
@@ -103,4 +113,62 @@ test("parquet – the database's measurements, in order of time and of one site"
       { value_name: "input1", number: 1, text: "true", unit: null },
     ],
   );
+});
+
+test("parquet – a file for each site and day, whole, and again in place of the older one", {
+  skip: skipWithoutPostgres,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  const directory = mkdtempSync(join(tmpdir(), "gateside-lake-"));
+  t.after(() => {
+    postgres.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const url = await postgres.createDatabase("lake");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const midnight = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  const at = (ms: number) => ({ time: new Date(midnight + ms).toISOString() });
+  const other = { site: "a/b", ...at(-1) };
+  await writer.write([
+    entryOf(READING_TOPIC, readingPayload(1, at(-1))),
+    entryOf(READING_TOPIC, readingPayload(2, at(-86_400_000))),
+    entryOf(READING_TOPIC, readingPayload(3, at(0))),
+    entryOf("gateside/a_b/1/rpm/history", readingPayload(4, other)),
+  ]);
+  const range = {
+    fromMs: midnight - 86_400_000,
+    toMs: midnight,
+    site: null,
+    sensor: null,
+    kind: null,
+  };
+  const { signal } = new AbortController();
+  const day = `${new Date(midnight - 1).toISOString().slice(0, 10)}.parquet`;
+  const files = () => readdirSync(directory, { recursive: true }).map(String).sort();
+  assert.equal(await writeDayFiles(readSiteDays(url, range), directory, signal), 2);
+  assert.deepEqual(files(), ["a%2Fb", `a%2Fb/${day}`, "plant-7", `plant-7/${day}`]);
+  const read = () => readBack(readFileSync(join(directory, "plant-7", day)));
+  assert.deepEqual(new Set((await read()).map(({ time }) => Number(time))).size, 2);
+  assert.ok((await read()).every(({ site, unit }) => site === "plant-7" && unit !== null));
+
+  // Late ones are in the next export; one that is interrupted leaves the file as it is.
+  await writer.write([entryOf(READING_TOPIC, readingPayload(5, at(-2)))]);
+  await writeDayFiles(readSiteDays(url, range), directory, AbortSignal.abort());
+  assert.equal(new Set((await read()).map(({ time }) => Number(time))).size, 2);
+  await writeDayFiles(readSiteDays(url, range), directory, signal);
+  assert.equal(new Set((await read()).map(({ time }) => Number(time))).size, 3);
+  assert.deepEqual(files(), ["a%2Fb", `a%2Fb/${day}`, "plant-7", `plant-7/${day}`]);
+});
+
+test("parquet – times are instants of UTC, for readers that ask", async () => {
+  const file = await fileOf([]);
+  const bytes = file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer;
+  const { schema } = parquetMetadata(bytes);
+  assert.deepEqual(schema.find(({ name }) => name === "time")?.logical_type, {
+    type: "TIMESTAMP",
+    isAdjustedToUTC: true,
+    unit: "MILLIS",
+  });
 });

@@ -23,7 +23,14 @@ const required = (name: string) => ({ name, repetition_type: "REQUIRED", ...TEXT
 const optional = (name: string) => ({ name, repetition_type: "OPTIONAL", ...TEXT }) as const;
 
 const COLUMNS = [
-  { name: "time", repetition_type: "REQUIRED", type: "INT64", converted_type: "TIMESTAMP_MILLIS" },
+  {
+    name: "time",
+    repetition_type: "REQUIRED",
+    type: "INT64",
+    converted_type: "TIMESTAMP_MILLIS",
+    // Readers that know only this member take a time without it for local time.
+    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+  },
   optional("site"),
   required("sensor"),
   required("kind"),

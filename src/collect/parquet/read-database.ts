@@ -1,8 +1,10 @@
+import type { ClientBase } from "pg";
 import { openForReading } from "../database/connection.ts";
 import type { Measurement } from "./measurement-file.ts";
 
 /** Rows fetched at once: memory stays flat however much is exported. */
 const PAGE_ROWS = 10_000;
+const DAY_MS = 86_400_000;
 
 export interface MeasurementRange {
   readonly fromMs: number;
@@ -26,40 +28,88 @@ interface Row {
   readonly id: string;
 }
 
-/** Measurements of the database in order of time, by a cursor. Rejects if it cannot be reached. */
+/**
+ * Measurements of the database in order of time. Rejects if it cannot be reached. Day by day, so that the server sorts a
+ * day at most, and holds up nothing for longer.
+ */
 export async function* readMeasurements(
   url: string,
-  { fromMs, toMs, site, sensor, kind }: MeasurementRange,
+  { fromMs, toMs, ...which }: MeasurementRange,
 ): AsyncGenerator<Measurement> {
   const client = await openForReading(url, "gateside export");
   try {
-    await client.query("BEGIN READ ONLY");
-    await client.query(
-      `DECLARE m NO SCROLL CURSOR FOR SELECT * FROM measurement
-       WHERE time >= $1 AND time < $2 AND ($3::text IS NULL OR site = $3) AND ($4::text IS NULL OR sensor = $4) AND ($5::text IS NULL OR kind = $5)
-       ORDER BY time, site, sensor, kind, id, value`,
-      [new Date(fromMs), new Date(toMs), site, sensor, kind],
-    );
-    for (;;) {
-      const { rows } = await client.query<Row>(`FETCH ${PAGE_ROWS} FROM m`);
-      for (const row of rows) {
-        const isTruth = row.text === "true" || row.text === "false";
-        yield {
-          timeMs: row.time.getTime(),
-          site: row.site,
-          sensor: row.sensor,
-          kind: row.kind,
-          name: row.value,
-          // A zone is exported as it was sent, by its letter.
-          value: isTruth && row.number !== null ? row.text === "true" : (row.text ?? row.number),
-          unit: row.unit,
-          quality: row.quality,
-          reason: row.reason,
-          id: row.id,
-        };
-      }
-      if (rows.length < PAGE_ROWS) return;
+    for (let at = fromMs; at < toMs; ) {
+      const next = Math.min(toMs, (Math.floor(at / DAY_MS) + 1) * DAY_MS);
+      yield* readDay(client, { ...which, fromMs: at, toMs: next });
+      at = next;
     }
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** The same of at most a day, by a cursor. */
+async function* readDay(
+  client: ClientBase,
+  { fromMs, toMs, site, sensor, kind }: MeasurementRange,
+): AsyncGenerator<Measurement> {
+  await client.query("BEGIN READ ONLY");
+  await client.query(
+    `DECLARE m NO SCROLL CURSOR FOR SELECT * FROM measurement
+     WHERE time >= $1 AND time < $2 AND ($3::text IS NULL OR site = $3) AND ($4::text IS NULL OR sensor = $4) AND ($5::text IS NULL OR kind = $5)
+     ORDER BY time, site, sensor, kind, id, value`,
+    [new Date(fromMs), new Date(toMs), site, sensor, kind],
+  );
+  let page: readonly Row[];
+  do {
+    page = (await client.query<Row>(`FETCH ${PAGE_ROWS} FROM m`)).rows;
+    yield* page.map(measurementOf);
+  } while (page.length === PAGE_ROWS);
+  await client.query("COMMIT");
+}
+
+function measurementOf(row: Row): Measurement {
+  const isTruth = row.text === "true" || row.text === "false";
+  return {
+    timeMs: row.time.getTime(),
+    site: row.site,
+    sensor: row.sensor,
+    kind: row.kind,
+    name: row.value,
+    // A zone is exported as it was sent, by its letter.
+    value: isTruth && row.number !== null ? row.text === "true" : (row.text ?? row.number),
+    unit: row.unit,
+    quality: row.quality,
+    reason: row.reason,
+    id: row.id,
+  };
+}
+
+/** The measurements of a site on a UTC day. */
+export interface SiteDay {
+  readonly site: string;
+  readonly dayMs: number;
+  readonly rows: AsyncGenerator<Measurement>;
+}
+
+/** Every site and whole UTC day that the range touches; the rows of one are to be read, or returned, before the next. */
+export async function* readSiteDays(
+  url: string,
+  { fromMs, toMs, ...which }: MeasurementRange,
+): AsyncGenerator<SiteDay> {
+  const client = await openForReading(url, "gateside export");
+  try {
+    const { rows } = await client.query<{ site: string }>(
+      "SELECT DISTINCT site FROM stream WHERE $1::text IS NULL OR site = $1 ORDER BY site",
+      [which.site],
+    );
+    for (let dayMs = Math.floor(fromMs / DAY_MS) * DAY_MS; dayMs < toMs; dayMs += DAY_MS)
+      for (const { site } of rows) {
+        const range = { ...which, site, fromMs: dayMs, toMs: dayMs + DAY_MS };
+        yield { site, dayMs, rows: readDay(client, range) };
+        // What was not read to its end leaves its transaction.
+        await client.query("ROLLBACK");
+      }
   } finally {
     await client.end().catch(() => {});
   }

@@ -1,0 +1,58 @@
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Measurement, SiteDay } from "../collect/main.ts";
+import { loadCollectBundle } from "./collect-bundle.ts";
+
+/**
+ * A Parquet file for each site and UTC day: `SITE/2026-11-23.parquet`. Each is written whole or not at all, in place of an
+ * older one; a day without measurements writes none, so files outlive what the database keeps. Returns how many were
+ * written.
+ */
+export async function writeDayFiles(
+  days: AsyncIterable<SiteDay>,
+  directory: string,
+  signal: AbortSignal,
+): Promise<number> {
+  let written = 0;
+  for await (const day of days) {
+    if (await writeDay(day, join(directory, folderOf(day.site)), signal)) written += 1;
+    if (signal.aborted) break;
+  }
+  return written;
+}
+
+/** False if there is nothing to write, or it was interrupted. */
+async function writeDay(
+  { dayMs, rows }: SiteDay,
+  folder: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let row: IteratorResult<Measurement> = await rows.next();
+  if (row.done === true) return false;
+  const { MeasurementFile } = await loadCollectBundle();
+  await mkdir(folder, { recursive: true });
+  const name = join(folder, `${new Date(dayMs).toISOString().slice(0, 10)}.parquet`);
+  const partial = `${name}.${process.pid}.partial`;
+  const out = await open(partial, "w");
+  try {
+    const file = new MeasurementFile();
+    while (row.done !== true) {
+      const bytes = await file.add(row.value);
+      if (bytes !== null) await out.writeFile(bytes);
+      if (signal.aborted) return false;
+      row = await rows.next();
+    }
+    await out.writeFile(await file.finish());
+    await out.sync();
+    await rename(partial, name);
+    return true;
+  } finally {
+    await out.close();
+    await rm(partial, { force: true });
+  }
+}
+
+/** Sites may contain any character; two never share a folder. */
+function folderOf(site: string): string {
+  return encodeURIComponent(site).replace(/^\.+$/, (dots) => "%2E".repeat(dots.length));
+}
