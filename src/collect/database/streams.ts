@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import { RecentMap } from "./recent-map.ts";
 
 /** Limit of entries in memory: 1,000 boxes of 50 sensors have 60,000. */
 const REMEMBERED_MAX = 500_000;
@@ -13,11 +14,10 @@ export interface StreamKey {
 
 /** Site, sensor and kind as a small number. */
 export class Streams {
-  readonly #numbers = new Map<string, number>();
-  readonly #rememberedMax: number;
+  readonly #numbers: RecentMap<string, number>;
 
   constructor(rememberedMax = REMEMBERED_MAX) {
-    this.#rememberedMax = rememberedMax;
+    this.#numbers = new RecentMap(rememberedMax);
   }
 
   /**
@@ -28,18 +28,24 @@ export class Streams {
     client: ClientBase,
     streams: readonly StreamKey[],
   ): Promise<readonly (number | null)[]> {
-    if (this.#numbers.size > this.#rememberedMax) this.#numbers.clear();
-    const names = streams.map(key);
+    const numbers = new Map<string, number>();
     const unknown = new Map<string, StreamKey>();
+    const names = streams.map(key);
     names.forEach((name, at) => {
+      const number = this.#numbers.get(name);
       const stream = streams[at];
-      if (stream !== undefined && !this.#numbers.has(name)) unknown.set(name, stream);
+      if (number !== undefined) numbers.set(name, number);
+      else if (stream !== undefined) unknown.set(name, stream);
     });
-    if (unknown.size > 0) await this.#learn(client, unknown);
-    return names.map((name) => this.#numbers.get(name) ?? null);
+    if (unknown.size > 0) await this.#learn(client, unknown, numbers);
+    return names.map((name) => numbers.get(name) ?? null);
   }
 
-  async #learn(client: ClientBase, unknown: ReadonlyMap<string, StreamKey>): Promise<void> {
+  async #learn(
+    client: ClientBase,
+    unknown: ReadonlyMap<string, StreamKey>,
+    numbers: Map<string, number>,
+  ): Promise<void> {
     // In one order everywhere, so that two collectors that add the same ones do not deadlock.
     const wanted = [...unknown.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1));
     const columns = [
@@ -48,7 +54,8 @@ export class Streams {
       wanted.map(({ kind }) => kind),
     ];
     const given = "unnest($1::text[], $2::text[], $3::text[]) t(site, sensor, kind)";
-    if (await this.#look(client, given, columns, wanted)) return;
+    const look = () => this.#look(client, given, columns, numbers);
+    if ((await look()) === wanted.length) return;
     await client.query(
       `WITH sites AS (
          SELECT site, (SELECT count(*) FROM stream s WHERE s.site = g.site) AS streams
@@ -61,22 +68,25 @@ export class Streams {
        ON CONFLICT DO NOTHING`,
       columns,
     );
-    await this.#look(client, given, columns, wanted);
+    await look();
   }
 
-  /** True when all are known. */
+  /** How many are known. */
   async #look(
     client: ClientBase,
     given: string,
     columns: readonly string[][],
-    wanted: readonly StreamKey[],
-  ): Promise<boolean> {
+    numbers: Map<string, number>,
+  ): Promise<number> {
     const { rows } = await client.query<StreamKey & { stream: number }>(
       `SELECT s.* FROM ${given} JOIN stream s USING (site, sensor, kind)`,
       [...columns],
     );
-    for (const row of rows) this.#numbers.set(key(row), row.stream);
-    return rows.length === wanted.length;
+    for (const row of rows) {
+      numbers.set(key(row), row.stream);
+      this.#numbers.set(key(row), row.stream);
+    }
+    return rows.length;
   }
 }
 

@@ -9,6 +9,7 @@ import type {
 import { isObject, parseInstant } from "../parse/members.ts";
 import { writing } from "./failure.ts";
 import { joinNames } from "./names.ts";
+import { RecentMap } from "./recent-map.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
 /** An item with its time of arrival, for items without a time of their own. */
@@ -166,7 +167,10 @@ const jsonOf = (location: unknown) => (location === null ? null : JSON.stringify
 /** Name and location of sensors from their readings, written if they differ from the last ones. */
 export class Descriptions {
   /** By stream. */
-  readonly #known = new Map<number, { name: string | null; location: unknown; timeMs: number }>();
+  readonly #known = new RecentMap<
+    number,
+    { name: string | null; location: unknown; timeMs: number }
+  >(REMEMBERED_MAX);
 
   /** For `remember`, once the transaction is committed. */
   async write(
@@ -220,7 +224,6 @@ export class Descriptions {
   }
 
   remember(rows: readonly Described[]): void {
-    if (this.#known.size > REMEMBERED_MAX) this.#known.clear();
     for (const { stream, item } of rows)
       this.#known.set(stream, {
         name: item.name,
