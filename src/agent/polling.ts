@@ -91,6 +91,7 @@ export function createPoller(parts: PollingParts): Poller {
       logger,
       readDay,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
+      isHeldBack: () => store.readings.isWaitingForDelivery(),
       recentTimes: (sensor, kind) => store.readings.recentTimes(sensor, kind, RECENT_TIMES),
       newestOffsetMinutes: (sensor, kind) =>
         store.history.latest(sensor, kind)?.offsetMinutes ?? null,

@@ -36,6 +36,8 @@ export type DayRead =
       readonly failureClass: FailureClass;
       /** The gateway could not be reached at all, so other keys would fail too. */
       readonly isGatewayFault: boolean;
+      /** The response arrived, but could not be stored. */
+      readonly isStoreFault?: boolean;
       readonly retryAfterMs: number | null;
       readonly message: string;
     };

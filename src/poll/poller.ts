@@ -23,6 +23,8 @@ import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
  * gateway does not wait for the disk. This limits how much of them may wait, in small readings (a few MB).
  */
 const COMMITTING_MAX = 2_048;
+/** How often a pause for lack of space is checked, ms. */
+const HELD_BACK_MS = 1_000;
 /** The loop checks calendar and queue at least this often, ms. */
 const LOOK_MS = 5_000;
 
@@ -49,6 +51,8 @@ export interface PollParts {
   readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
   /** True for a day that was read before, also by an earlier process: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
+  /** True while the buffer is full of what is being delivered: reading pauses. */
+  readonly isHeldBack?: () => boolean;
   /** How long a day is set aside because it ended the process, ms; 0 = it may be read. */
   readonly setAsideMs?: (key: DayKey) => number;
 }
@@ -222,7 +226,12 @@ export class Poller {
       .map(({ day }) => day);
   }
 
+  get #isHeldBack(): boolean {
+    return this.#parts.isHeldBack?.() ?? false;
+  }
+
   #startReads(signal: AbortSignal): void {
+    if (this.#isHeldBack) return;
     const now = this.#parts.clock.monotonic();
     // One read at a time until the gateway has responded once: it may be waking up, and its day is not known yet.
     const slots = this.#hasAnswered ? this.#options.concurrency : 1;
@@ -254,7 +263,8 @@ export class Poller {
     const now = this.#parts.clock.monotonic();
     const isFull = this.#receiving >= (this.#hasAnswered ? this.#options.concurrency : 1);
     const due = isFull ? null : this.#queue.nextDueAt();
-    const until = Math.min(Math.max(due ?? Infinity, this.#pause.untilMs), now + LOOK_MS);
+    const earliest = this.#isHeldBack ? now + HELD_BACK_MS : this.#pause.untilMs;
+    const until = Math.min(Math.max(due ?? Infinity, earliest), now + LOOK_MS);
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
       this.#wakeAt(until, signal);
@@ -322,6 +332,9 @@ export class Poller {
     if (read.ok)
       this.#outcomes.succeeded(task, read, receivedAtMs ?? this.#parts.gatewayClock.now());
     else if (isVoid && read.failureClass === "aborted") this.#outcomes.requeue(task);
+    // The gateway and this day have no part in it: both are read as before once there is space.
+    else if (read.isStoreFault && this.#isHeldBack)
+      this.#queue.put(task, this.#parts.clock.monotonic());
     else this.#outcomes.failed(task, read);
     if (task.lastOkAtMs !== null || task.tries > 0) {
       const now = this.#parts.clock.monotonic();

@@ -366,6 +366,7 @@ class OneRead {
       ok: false,
       failureClass: "transient",
       isGatewayFault: false,
+      isStoreFault: true,
       retryAfterMs: null,
       message,
     };

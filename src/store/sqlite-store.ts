@@ -234,7 +234,7 @@ class SqliteStore implements Store {
     queue.connect({
       makeRoom: (oldestMs, isHurried) => this.#full.makeRoom(oldestMs, isHurried),
       undone: () => this.#undone(),
-      committed: () => this.gaps.committed(),
+      committed: () => this.#full.committed(),
       reopen: (seen) => this.#reopen(seen),
     });
   }

@@ -50,6 +50,8 @@ export interface StoreOptions {
 export interface Store {
   readonly readings: ReadingLog & {
     flush(): Promise<void>;
+    /** The buffer is full of readings that are being delivered: what is read now could not be stored. */
+    isWaitingForDelivery(): boolean;
     canReread(key: DayKey): boolean;
     recentTimes(sensor: string, kind: Kind, count: number): RecentTimes;
   };

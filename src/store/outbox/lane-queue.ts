@@ -126,8 +126,8 @@ export class LaneQueue {
   rowsVersion = 0;
   /** Rows whose settlement waits for its commit: they are no longer pending. */
   settled = 0;
-  /** Time of the last outcome, ms of the monotonic clock. */
-  settledAtMs = Number.NEGATIVE_INFINITY;
+  /** When the broker last acknowledged something of it, ms of the monotonic clock. */
+  acknowledgedAtMs = Number.NEGATIVE_INFINITY;
   #order: StreamQueue[] = [];
   #waiting: (() => void)[] = [];
 

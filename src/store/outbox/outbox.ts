@@ -14,7 +14,7 @@ import type {
   OutboxUplink,
 } from "../../core/delivery.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
-import { type LaneChange, laneName } from "../../core/lane-plan.ts";
+import { isWaveform, type LaneChange, laneName } from "../../core/lane-plan.ts";
 import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
@@ -46,6 +46,8 @@ const OLDEST_SQL = `SELECT min(time_ms) FROM outbox
   WHERE lane = ? AND hour = ? AND seq NOT IN (SELECT value FROM json_each(?))`;
 /** Oversize rows remembered individually in a lane. */
 const PARKED_MAX = 10_000;
+/** An uplink delivers for this long after its last acknowledgement. */
+const DELIVERING_MS = 30_000;
 /** This many are written at once: a kill repeats at most this number. */
 const SETTLE_ROWS = 100;
 
@@ -104,6 +106,26 @@ export class SqliteOutbox {
 
   get lanes(): readonly LaneQueue[] {
     return this.#lanes.all;
+  }
+
+  /** Uplinks of which something was acknowledged within the last half minute (plant section 17). */
+  delivering(): ReadonlySet<string> {
+    const sinceMs = this.#parts.clock.monotonic() - DELIVERING_MS;
+    const lanes = this.lanes.filter(({ acknowledgedAtMs }) => acknowledgedAtMs >= sinceMs);
+    return new Set(lanes.map(({ uplink }) => uplink.name));
+  }
+
+  /** The other uplinks that readings are pending for, largest backlog first. */
+  notDelivering(): readonly string[] {
+    const delivering = this.delivering();
+    const pending = new Map<string, number>();
+    for (const lane of this.lanes) {
+      const { name } = lane.uplink;
+      if (!isWaveform(lane.lane) && !delivering.has(name))
+        pending.set(name, (pending.get(name) ?? 0) + lane.pending);
+    }
+    const held = [...pending].filter(([, rows]) => rows > 0);
+    return held.sort(([, one], [, other]) => other - one).map(([name]) => name);
   }
 
   /** The outbox of one uplink, whether it is configured now or later. */
@@ -170,6 +192,7 @@ export class SqliteOutbox {
       const isOver = outcome === "oversize" && queue.isLiveOnly;
       if (outcome === "sent" || outcome === "skipped" || isOver) {
         settlement ??= this.#openSettlement();
+        if (outcome === "sent") queue.acknowledgedAtMs = this.#parts.clock.monotonic();
         this.#leave(queue, slot, outcome === "sent");
         settlement.add(queue, slot);
       } else if (queue.endLease(slot)) {
@@ -179,7 +202,6 @@ export class SqliteOutbox {
     }
     if (hasNews) queue.wake();
     if (settlement === null) return Promise.resolve();
-    queue.settledAtMs = this.#parts.clock.monotonic();
     if (settlement.size >= SETTLE_ROWS) this.#closeSettlement();
     return settlement.done;
   }

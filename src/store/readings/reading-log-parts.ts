@@ -16,6 +16,8 @@ import type { Waveforms } from "./waveforms.ts";
 /** The handling of readings that a full buffer does not accept. */
 interface FullBuffer {
   readonly reason: string;
+  /** There is no space, and an uplink delivers what fills it. */
+  readonly isWaitingForDelivery: boolean;
   /** What is currently not accepted; null while everything is. */
   shed(): Shed | null;
   /** Counts them: `putShed` inside the transaction, `reportShed` after it. */

@@ -83,6 +83,10 @@ export class SqliteReadingLog implements ReadingLog {
     return startMs - DAY_SLACK_MS >= this.#parts.identities.horizonMs;
   }
 
+  isWaitingForDelivery(): boolean {
+    return this.#parts.full.isWaitingForDelivery;
+  }
+
   /** Commits waiting responses: for shutdown. */
   flush(): Promise<void> {
     return this.#parts.queue.flush();

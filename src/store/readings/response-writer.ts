@@ -132,8 +132,8 @@ export class SqliteResponseWriter implements ResponseWriter {
     try {
       const parts = this.#split();
       const last = parts.pop() ?? [];
-      for (const part of parts) stored += await this.#enqueue(part, null);
-      stored += await this.#enqueue(last, progress);
+      for (const part of parts) stored += await this.#store(part, null);
+      stored += await this.#store(last, progress);
       const duplicates = this.#duplicates + this.#readings.length - stored - unreported.count;
       const result = { stored: stored + unreported.count, duplicates: Math.max(0, duplicates) };
       unreported.count = 0;
@@ -146,6 +146,20 @@ export class SqliteResponseWriter implements ResponseWriter {
     } finally {
       for (const id of this.#ids) this.#context.waiting.delete(id);
     }
+  }
+
+  /** Where there is no space for all of them, as many as fit: with the readings that others read, they are delivered. */
+  async #store(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
+    try {
+      return await this.#enqueue(readings, progress);
+    } catch (error) {
+      const isFull = error instanceof StoreFailure && error.code === "full";
+      if (!isFull || readings.length < 2 || !this.#parts.full.isWaitingForDelivery) throw error;
+    }
+    const half = readings.length >> 1;
+    // Counted even if the rest fails: the next read finds these known.
+    this.#context.unreported.count += await this.#store(readings.slice(0, half), null);
+    return this.#store(readings.slice(half), progress);
   }
 
   #split(): PendingReading[][] {

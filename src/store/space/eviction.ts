@@ -20,13 +20,24 @@ export interface EvictionParts {
 
 /** Current position of a walk from the oldest reading on. */
 export interface Walk {
+  /** Which of several passes over the readings it is in. */
+  pass: number;
   hour: number;
   timeMs: number;
   seq: number;
   isOver: boolean;
 }
 
-export const startWalk = (): Walk => ({ hour: -1e9, timeMs: -1e15, seq: -1, isOver: false });
+export const startWalk = (pass = 0): Walk => ({
+  pass,
+  hour: -1e9,
+  timeMs: -1e15,
+  seq: -1,
+  isOver: false,
+});
+
+/** Uplinks that may lose a reading; null for all of them. */
+export type Tier = ReadonlySet<string> | null;
 
 /** The result of one slice; `committed` updates memory once its transaction is. */
 export interface Slice {
@@ -51,6 +62,9 @@ interface Candidate extends Place {
   readonly isFuture: number;
   readonly waveforms: string | null;
 }
+
+/** Readings of others that one slice passes at most. */
+const EXAMINED_ROWS_MAX = 500;
 
 const HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
 const rowsSql = (
@@ -89,31 +103,44 @@ export class Eviction {
   }
 
   /**
-   * The oldest readings, pending or not, each with a gap record; removes `rowsMax`. Starts at the oldest whatever was
-   * removed before: older ones may have been added since. The walk records whether it reached the end.
+   * The oldest readings, pending or not, each with a gap record; removes `rowsMax` at most. Each tier is the uplinks
+   * that it may cost a reading, and is exhausted before the next; null costs everybody. A walk over all of them starts
+   * at the oldest whatever was removed before: older ones may have been added since.
    */
-  oldest(walk: Walk, rowsMax: number, reason: string): Slice {
+  oldest(walk: Walk, rowsMax: number, reason: string, tiers: readonly Tier[]): Slice {
     const { outbox, readings } = this.#parts;
     const after: (() => void)[] = [];
     const slice = emptySlice(() => {
       readings.count -= slice.removed;
       for (const step of after) step();
     });
-    for (const sql of GIVEN_UP_SQL) {
-      Object.assign(walk, startWalk());
-      while (!walk.isOver && slice.removed < rowsMax) {
-        const most = rowsMax - slice.removed;
-        for (const reading of this.#next(walk, Number.MAX_SAFE_INTEGER, most, sql)) {
-          // What is counted as lost must not arrive after all.
-          if (outbox.rows.isUnderWay(reading)) continue;
-          const lanes = this.#giveUp(reading, reason, slice);
-          if (lanes.length > 0) after.push(() => outbox.rows.dropped(reading, lanes));
-          this.#remove(reading);
-          slice.removed += 1;
-        }
+    const passes = GIVEN_UP_SQL.flatMap((sql) => tiers.map((tier) => ({ sql, tier })));
+    if (tiers.includes(null)) Object.assign(walk, startWalk());
+    for (let examined = 0; slice.removed < rowsMax && examined < EXAMINED_ROWS_MAX; ) {
+      const pass = passes[walk.pass];
+      if (pass === undefined) {
+        walk.isOver = true;
+        break;
       }
+      const most = rowsMax - slice.removed;
+      const found = this.#next(walk, Number.MAX_SAFE_INTEGER, most, pass.sql);
+      if (walk.isOver) Object.assign(walk, startWalk(walk.pass + 1));
+      for (const reading of found) {
+        // What is counted as lost must not arrive after all.
+        if (outbox.rows.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
+        const lanes = this.#giveUp(reading, reason, slice);
+        if (lanes.length > 0) after.push(() => outbox.rows.dropped(reading, lanes));
+        this.#remove(reading);
+        slice.removed += 1;
+      }
+      if (pass.tier !== null) examined += found.length;
     }
     return slice;
+  }
+
+  #isSpared(reading: Candidate, tier: Tier): boolean {
+    const { rows } = this.#parts.outbox;
+    return tier !== null && rows.isOwed(reading, ({ uplink }) => !tier.has(uplink.name));
   }
 
   /** Those whose row it was; none if it was pending for nobody. */

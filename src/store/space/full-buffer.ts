@@ -3,7 +3,8 @@ import type { Meta } from "../database/meta.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
 import { Eviction, type EvictionParts, type Slice, type Walk } from "./eviction.ts";
-import { type Phase, RoomMaker } from "./room-maker.ts";
+import { RoomMaker } from "./room-maker.ts";
+import { type FreedSlice, moveOn, type Phase, phaseOf, type Run } from "./run.ts";
 import { type Shed, Shedding } from "./shedding.ts";
 
 export interface FullBufferParts extends EvictionParts {
@@ -17,13 +18,17 @@ export interface FullBufferParts extends EvictionParts {
 
 /** A search that found nothing delivered is repeated after this time, ms. */
 const SEARCH_AGAIN_MS = 10_000;
+/** Share of the readings that must have been delivered before reading goes on. */
+const FREEABLE_SHARE = 0.05;
 const WAVEFORM_SLICE_ROWS = 20;
-/** While a write waits for space: as much as a slow card accepts without blocking the loop. */
-const ROOM_SLICE_ROWS = 100;
 /** Pending readings dropped in one slice, at least. */
-const OWED_ROWS_MIN = 10;
+const PENDING_ROWS_MIN = 10;
 
-/** What a full buffer drops, in which order, and what it accepts meanwhile. */
+/**
+ * What a full buffer drops, in which order, and what it accepts meanwhile. `free` is the only step that frees space; a
+ * job of retention and, inside a write that found none, the RoomMaker call it. What only uplinks that deliver are
+ * waiting for is never dropped: writes of readings fail until there is space, and reading pauses.
+ */
 export class FullBuffer {
   readonly #parts: FullBufferParts;
   readonly #eviction: Eviction;
@@ -33,18 +38,14 @@ export class FullBuffer {
   #episode: string | null = null;
   /** When a search last found nothing delivered, ms of the monotonic clock. */
   #exhaustedAt = Number.NEGATIVE_INFINITY;
+  /** Readings that no delivering uplink is owed, at most, when a write last found no space; null if it did. */
+  #freeableAtFailure: number | null = null;
 
   constructor(parts: FullBufferParts) {
     this.#parts = parts;
     this.#eviction = new Eviction(parts);
     this.#shedding = new Shedding(parts);
-    this.#room = new RoomMaker({
-      ...parts,
-      shedding: this.#shedding,
-      evict: (phase, walk) => this.evict(phase, walk, ROOM_SLICE_ROWS),
-      report: (phase, slice) => this.report(phase, slice),
-      undone: () => this.undone(),
-    });
+    this.#room = new RoomMaker({ ...parts, shedding: this.#shedding, full: this });
   }
 
   /** At start. */
@@ -57,9 +58,23 @@ export class FullBuffer {
     return this.#parts.monitor.isDiskShort() ? "disk_full" : "buffer_full";
   }
 
-  /** True while the uplinks whose backlog fills the buffer deliver it. */
-  get isDelivering(): boolean {
-    return this.#shedding.isDelivering(this.#parts.clock.monotonic());
+  /**
+   * True while there is no space for more readings and an uplink delivers those that fill the buffer: what is read
+   * later is not lost.
+   */
+  get isWaitingForDelivery(): boolean {
+    if (this.#freeableAtFailure === null) return false;
+    const enough = this.#freeableAtFailure + FREEABLE_SHARE * this.#parts.readings.count;
+    if (this.#parts.outbox.delivering().size === 0 || this.#freeableMax > enough)
+      this.#freeableAtFailure = null;
+    return this.#freeableAtFailure !== null;
+  }
+
+  get #freeableMax(): number {
+    const { outbox, readings } = this.#parts;
+    const delivering = outbox.delivering();
+    const owed = outbox.lanes.filter(({ uplink }) => delivering.has(uplink.name));
+    return readings.count - Math.max(0, ...owed.map(({ pending }) => pending));
   }
 
   /** At a check that found space: true if the floor was removed, which `forgetFloor` writes. */
@@ -74,13 +89,29 @@ export class FullBuffer {
     this.#shedding.forget();
   }
 
-  /** Removes one slice, inside the caller's transaction. */
-  evict(phase: Phase, walk: Walk, rowsMax: number): Slice {
-    const forever = Number.MAX_SAFE_INTEGER;
+  /** Frees one slice, inside the caller's transaction. Null once nothing is left. The run moves on with its commit. */
+  free(run: Run, rowsMax: number): FreedSlice | null {
+    const phase = phaseOf(run);
+    if (phase === undefined) return null;
+    const walk = { ...run.walk };
+    const { committed, ...slice } = this.#freeOf(phase, walk, rowsMax);
+    return {
+      ...slice,
+      phase,
+      committed: () => {
+        moveOn(run, walk);
+        committed();
+        this.#report(phase, slice.givenUp);
+      },
+    };
+  }
+
+  #freeOf(phase: Phase, walk: Walk, rowsMax: number): Slice {
     switch (phase) {
       case "delivered":
-        return this.#evictDelivered(walk, rowsMax);
+        return this.#freeDelivered(walk, rowsMax);
       case "waveforms": {
+        const forever = Number.MAX_SAFE_INTEGER;
         const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
         if (slice.givenUp > 0) {
           this.#parts.counts.put(`waveform_${this.reason}`, slice.givenUp);
@@ -89,25 +120,12 @@ export class FullBuffer {
         }
         return slice;
       }
-      case "owed": {
-        // At most a hundredth: deleting beyond the mark would lose readings for nothing.
-        const share = Math.ceil(this.#parts.readings.count / 100);
-        const most = Math.min(rowsMax, Math.max(OWED_ROWS_MIN, share));
-        const { committed, ...slice } = this.#eviction.oldest(walk, most, this.reason);
-        if (slice.givenUp > 0) this.#parts.counts.put(this.reason, slice.givenUp);
-        if (slice.newestMs !== null) this.#shedding.stage(slice.newestMs);
-        return {
-          ...slice,
-          committed: () => {
-            committed();
-            this.#shedding.committed();
-          },
-        };
-      }
+      case "pending":
+        return this.#freePending(walk, rowsMax);
     }
   }
 
-  #evictDelivered(walk: Walk, rowsMax: number): Slice {
+  #freeDelivered(walk: Walk, rowsMax: number): Slice {
     if (this.#shedding.isExhausted) walk.isOver = true;
     if (walk.isOver) return { removed: 0, givenUp: 0, newestMs: null, committed() {} };
     const slice = this.#eviction.readings(walk, Number.MAX_SAFE_INTEGER, rowsMax);
@@ -118,32 +136,61 @@ export class FullBuffer {
     return slice;
   }
 
+  /** Where an uplink delivers, only the others lose, first what the one with the largest backlog alone waits for. */
+  #freePending(walk: Walk, rowsMax: number): Slice {
+    const { counts, outbox, readings } = this.#parts;
+    const others = outbox.notDelivering();
+    const tiers =
+      outbox.delivering().size === 0
+        ? [null]
+        : others.map((_, index) => new Set(others.slice(0, index + 1)));
+    // At most a hundredth: deleting beyond the mark would lose readings for nothing.
+    const most = Math.min(rowsMax, Math.max(PENDING_ROWS_MIN, Math.ceil(readings.count / 100)));
+    const { committed, ...slice } = this.#eviction.oldest(walk, most, this.reason, tiers);
+    if (slice.givenUp > 0) counts.put(this.reason, slice.givenUp);
+    if (slice.newestMs !== null) this.#shedding.stage(slice.newestMs);
+    return {
+      ...slice,
+      committed: () => {
+        committed();
+        this.#shedding.committed();
+      },
+    };
+  }
+
   /** What was given up, after its commit; logged once until there is space again. */
-  report(phase: Phase, slice: Slice): void {
-    if (slice.givenUp === 0) return;
+  #report(phase: Phase, givenUp: number): void {
+    if (givenUp === 0) return;
     const reason = this.reason;
-    this.#parts.counts.dropped(
-      phase === "waveforms" ? `waveform_${reason}` : reason,
-      slice.givenUp,
-    );
+    this.#parts.counts.dropped(phase === "waveforms" ? `waveform_${reason}` : reason, givenUp);
     if (this.#episode === phase) return;
     this.#episode = phase;
     this.#parts.logger.error(
       { reason, what: phase, limitBytes: this.#parts.limitBytes },
-      phase === "owed"
+      phase === "pending"
         ? "the buffer is full: the oldest undelivered readings are dropped"
         : "the buffer is full: undelivered waveforms are dropped",
     );
   }
 
   /** After SQLITE_FULL: true if the failed write may be retried. See RoomMaker. */
-  makeRoom(
+  *makeRoom(
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
   ): Generator<void, boolean, void> {
-    const { clock } = this.#parts;
+    const { clock, logger, outbox } = this.#parts;
     if (clock.monotonic() - this.#exhaustedAt >= SEARCH_AGAIN_MS) this.#shedding.searchAgain();
-    return this.#room.make(oldestIncomingMs, isHurried);
+    const hasRoom = yield* this.#room.make(oldestIncomingMs, isHurried);
+    const isWaiting = !hasRoom && outbox.delivering().size > 0;
+    this.#freeableAtFailure = isWaiting ? this.#freeableMax : null;
+    if (isWaiting && this.#episode === null) {
+      this.#episode = "waiting";
+      logger.warn(
+        { reason: this.reason, limitBytes: this.#parts.limitBytes },
+        "the buffer is full of what is being delivered: reading pauses until there is space",
+      );
+    }
+    return hasRoom;
   }
 
   /** What is currently not accepted; null while everything is. */
@@ -159,7 +206,12 @@ export class FullBuffer {
 
   /** After its commit. */
   reportShed(count: number): void {
-    this.report("owed", { removed: 0, givenUp: count, newestMs: null, committed() {} });
+    this.#report("pending", count);
+  }
+
+  /** A transaction is on disk. */
+  committed(): void {
+    this.#parts.gaps.committed();
   }
 
   /** A transaction was rolled back. */

@@ -19,7 +19,7 @@ import type { DroppedCounts } from "./dropped-counts.ts";
 import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
 import type { FullBuffer } from "./full-buffer.ts";
 import { RetentionClock } from "./retention-clock.ts";
-import type { Phase } from "./room-maker.ts";
+import { type Phase, phaseOf, startRun } from "./run.ts";
 
 export interface RetentionParts extends EvictionParts {
   readonly queue: WriteQueue;
@@ -221,9 +221,7 @@ export class Retention {
     const { all } = monitor.pages();
     const allowed = monitor.pagesAllowed(all);
     db.capPages(allowed);
-    let phase: Phase = "delivered";
-    let walk = startWalk();
-    if (!this.#isAbove(HIGH_WATER, phase)) {
+    if (!this.#isAbove(HIGH_WATER, "delivered")) {
       if (full.relieved()) {
         await this.#write(() => {
           full.forgetFloor();
@@ -232,17 +230,11 @@ export class Retention {
       }
       return;
     }
-    while (this.#isAbove(LOW_WATER, phase) && this.#stopping?.aborted !== true) {
-      const now = phase;
-      // Leased readings cannot be dropped, and newer ones must not be dropped instead. A write that finds no space
-      // will ask.
-      if (now === "owed" && full.isDelivering) return;
-      const slice = await this.#step(walk, (at) => full.evict(now, at, SLICE_ROWS));
-      if (slice !== null) full.report(now, slice);
-      if (!walk.isOver) continue;
-      if (phase === "owed") return;
-      phase = phase === "delivered" ? "waveforms" : "owed";
-      walk = startWalk();
+    const run = startRun();
+    while (this.#stopping?.aborted !== true) {
+      const phase = phaseOf(run);
+      if (phase === undefined || !this.#isAbove(LOW_WATER, phase)) return;
+      await this.#write(() => full.free(run, SLICE_ROWS));
     }
   }
 
@@ -253,7 +245,7 @@ export class Retention {
     const used = all - free;
     if (used > share * monitor.pagesAllowed(all)) return true;
     // A free list that is long enough is returned by `shrink`.
-    return phase !== "owed" && monitor.diskShortageBytes() > free * this.#parts.db.pageBytes;
+    return phase !== "pending" && monitor.diskShortageBytes() > free * this.#parts.db.pageBytes;
   }
 
   /** Returns free pages to the disk if there are many or the disk needs them. */

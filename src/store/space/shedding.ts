@@ -26,8 +26,6 @@ const FULL_SHARE = 0.85;
 const DELIVERED_SHARE = 0.05;
 /** An uplink with less of the buffer pending than this does not fill it, and continues to get everything. */
 const HOLDER_SHARE = 0.25;
-/** A lane counts as delivering for this long after its last outcome: between two leases it has nothing in flight. */
-const DELIVERING_MS = 30_000;
 
 /**
  * A full buffer drops the oldest readings, including arriving ones: storing an old one would displace a newer one.
@@ -151,17 +149,15 @@ export class Shedding {
     return { floorMs, uplinks: new Set(holders.map(({ uplink }) => uplink.name)) };
   }
 
-  /** True while the uplinks whose backlog fills the buffer deliver it. */
-  isDelivering(monotonicMs: number): boolean {
-    return this.#holders().some(
-      (lane) => lane.leasedCount > 0 || monotonicMs - lane.settledAtMs < DELIVERING_MS,
-    );
-  }
-
+  /** Those that fill the buffer without delivering. */
   #holders(): LaneQueue[] {
     const { outbox, readings } = this.#parts;
+    const delivering = outbox.delivering();
     return outbox.lanes.filter(
-      ({ lane, pending }) => !isWaveform(lane) && pending >= HOLDER_SHARE * readings.count,
+      ({ lane, pending, uplink }) =>
+        !isWaveform(lane) &&
+        pending >= HOLDER_SHARE * readings.count &&
+        !delivering.has(uplink.name),
     );
   }
 
