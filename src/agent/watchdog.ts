@@ -7,7 +7,7 @@ const HEARTBEAT_EVERY_MS = 5_000;
 
 export interface WatchdogParts {
   readonly clock: Clock;
-  readonly store: { isAlive(): boolean };
+  readonly store: { isAlive(): boolean; readonly writeFailure?: string | null };
   readonly notifier: SystemdNotifier | null;
 }
 
@@ -17,7 +17,11 @@ export interface HealthPart {
   readonly detail: string;
 }
 
-/** Whether loop and database work: the basis of /healthz and of systemd's watchdog. */
+/**
+ * Whether loop and database work: the basis of /healthz and of systemd's watchdog. A database that responds but cannot
+ * be written is no reason for a restart: the store is tried again every ten seconds and reopened by itself, and a new
+ * process would find the same disk.
+ */
 export class Watchdog {
   readonly #parts: WatchdogParts;
   #beatAt: number;
@@ -28,6 +32,15 @@ export class Watchdog {
   }
 
   health(): HealthPart[] {
+    const failure = this.#parts.store.writeFailure ?? null;
+    return this.#vital().map((part) =>
+      part.name === "database" && part.isWell && failure !== null
+        ? { ...part, isWell: false, detail: `the database cannot be written: ${failure}` }
+        : part,
+    );
+  }
+
+  #vital(): HealthPart[] {
     const { clock, store } = this.#parts;
     const ageMs = clock.monotonic() - this.#beatAt;
     const isLoopWell = ageMs < HEARTBEAT_AGE_MAX_MS;
@@ -52,7 +65,7 @@ export class Watchdog {
     const everyMs = Math.min(HEARTBEAT_EVERY_MS, notifier?.aliveEveryMs ?? HEARTBEAT_EVERY_MS);
     while (!signal.aborted) {
       this.#beatAt = clock.monotonic();
-      if (this.health().every(({ isWell }) => isWell)) notifier?.alive();
+      if (this.#vital().every(({ isWell }) => isWell)) notifier?.alive();
       await clock.sleep(everyMs, signal);
     }
   }

@@ -354,6 +354,12 @@ class SqliteStore implements Store {
     }
   }
 
+  get writeFailure(): string | null {
+    const { failure } = this.#queue;
+    const isPause = failure?.code === "full" && this.#full.isWaitingForDelivery;
+    return failure === null || isPause ? null : failure.message;
+  }
+
   isInPlace(): boolean {
     return this.#isClosed || this.#db.isInPlace;
   }

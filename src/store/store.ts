@@ -81,6 +81,8 @@ export interface Store {
   readonly statistics: { readonly commits: number; readonly bytesWritten: number };
   /** True if the database can be read now: for the watchdog and /healthz. */
   isAlive(): boolean;
+  /** Why the last write failed; null while writing works, or waits for deliveries. */
+  readonly writeFailure: string | null;
   /** False once DATA_DIR or its database was deleted or replaced under the agent. */
   isInPlace(): boolean;
   /** Enforces the limits of days and megabytes until aborted. */

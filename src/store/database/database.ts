@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { APPLICATION_ID, migrate, requireKnownVersion } from "./migrate.ts";
@@ -175,6 +185,16 @@ export class Database {
   /** False if the file was deleted or replaced under the open connections: what they write is then lost. */
   get isInPlace(): boolean {
     return this.#writer === null || placeOf(this.path) === this.#place;
+  }
+
+  /** Whether the file system would let this process write the file. */
+  get mayBeWritten(): boolean {
+    try {
+      accessSync(this.path, constants.R_OK | constants.W_OK);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   get isOpen(): boolean {

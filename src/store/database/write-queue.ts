@@ -295,7 +295,13 @@ export class WriteQueue {
     }
     this.#failure = null;
     this.#count();
-    for (const job of group) job.committed();
+    for (const job of group) {
+      try {
+        job.committed();
+      } catch (error) {
+        endProcess(error);
+      }
+    }
     return null;
   }
 
@@ -310,7 +316,7 @@ export class WriteQueue {
     if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
-      if (db.isOpen && needsNewConnection(failure)) this.#connected.reopen(failure);
+      if (db.isOpen && needsNewConnection(failure, db)) this.#connected.reopen(failure);
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
@@ -340,6 +346,18 @@ export class WriteQueue {
   }
 }
 
-function needsNewConnection(failure: StoreFailure): boolean {
-  return failure.code === "corrupt" || (failure.sqliteCode?.startsWith("SQLITE_IOERR") ?? false);
+/**
+ * SQLite opens a file that cannot be written for reading only, without saying so, and keeps it so: it is opened anew
+ * once it can be written.
+ */
+function needsNewConnection({ code, sqliteCode }: StoreFailure, db: Database): boolean {
+  if (code === "readonly") return db.mayBeWritten;
+  return code === "corrupt" || (sqliteCode?.startsWith("SQLITE_IOERR") ?? false);
+}
+
+/** What memory shows is no longer what is on disk, and whoever waits must not continue with it: the process ends. */
+function endProcess(error: unknown): void {
+  process.nextTick(() => {
+    throw error;
+  });
 }

@@ -38,6 +38,10 @@ export class Identities {
   readonly #horizons = new Map<number, number>();
   /** Size of the memory of removed readings, bytes. */
   bytes = 0;
+  /** As it was before the running transaction. */
+  #committedBytes = 0;
+  /** A horizon was raised by the running transaction. */
+  #hasRaised = false;
 
   constructor(db: Database, meta: Meta, times: NewestTimes) {
     this.#db = db;
@@ -49,6 +53,8 @@ export class Identities {
     this.#newest.clear();
     const [row] = this.#db.read(BYTES_SQL).all(-HORIZON_HOUR, HORIZON_HOUR);
     this.bytes = Number(row?.[0] ?? 0);
+    this.#committedBytes = this.bytes;
+    this.#hasRaised = false;
     const [newest] = this.#db
       .read("SELECT hour FROM forgotten WHERE hour < ? ORDER BY hour DESC LIMIT 1")
       .all(HORIZON_HOUR);
@@ -151,6 +157,18 @@ export class Identities {
     if (horizonMs > this.horizonMs) this.#meta.put(HORIZON, String(horizonMs));
   }
 
+  /** A transaction is on disk. */
+  committed(): void {
+    this.#committedBytes = this.bytes;
+    this.#hasRaised = false;
+  }
+
+  /** A transaction was rolled back. */
+  undone(): void {
+    if (this.#hasRaised && this.#db.isOpen) this.load();
+    this.bytes = this.#committedBytes;
+  }
+
   #raise(stream: number, horizonMs: number): void {
     if ((this.#horizons.get(stream) ?? Number.NEGATIVE_INFINITY) > horizonMs) return;
     const db = this.#db;
@@ -161,6 +179,7 @@ export class Identities {
       horizonMs,
     );
     this.#horizons.set(stream, horizonMs);
+    this.#hasRaised = true;
   }
 
   /** Readings before this time may have been forgotten permanently; -Infinity while all are remembered. */

@@ -212,12 +212,14 @@ export class FullBuffer {
   /** A transaction is on disk. */
   committed(): void {
     this.#parts.gaps.committed();
+    this.#parts.identities.committed();
   }
 
   /** A transaction was rolled back. */
   undone(): void {
     this.#parts.outbox.rows.undone();
     this.#parts.gaps.undone();
+    this.#parts.identities.undone();
     this.#shedding.undone();
     this.#parts.counts.undone();
   }

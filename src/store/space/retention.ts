@@ -205,10 +205,7 @@ export class Retention {
             slice?.committed();
             resolve(slice);
           },
-          failed: (failure) => {
-            this.#parts.identities.load();
-            reject(failure);
-          },
+          failed: reject,
         },
         0,
       );

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { silentLogger } from "../../../src/lib/logger.ts";
@@ -96,4 +97,34 @@ test("write queue – once the agent stops nothing waits for other jobs", async 
   queue.enqueue(job("late", 1, true), WINDOW_MS);
   await after(WINDOW_MS);
   assert.deepEqual(written, ["first", "waiting", "late"]);
+});
+
+test("write queue – an error after a commit ends the process; it reaches nobody who waits for another write", (t) => {
+  const script = `
+    const { Database } = await import("./src/store/database/database.ts");
+    const { WriteQueue } = await import("./src/store/database/write-queue.ts");
+    const { systemClock } = await import("./src/lib/clock.ts");
+    const { silentLogger } = await import("./src/lib/logger.ts");
+    const db = new Database({ dataDir: process.argv[1], checkpointBytes: 2 << 20 });
+    db.open();
+    const statistics = { commits: 0, bytesWritten: 0, commitSeconds() {} };
+    const queue = new WriteQueue({ db, clock: systemClock, logger: silentLogger, statistics, paceMs: 0 });
+    queue.connect({ *makeRoom() { return false; }, undone() {}, committed() {}, reopen() {} });
+    const job = { what: "one", rows: 1, *run() { yield; }, failed() {},
+      committed() { throw new Error("memory does not match"); } };
+    queue.enqueue(job, 1000);
+    const flushing = queue.flush();
+    await new Promise((resolve) => setImmediate(resolve));
+    console.log("direct", queue.direct("another", () => "is written"));
+    setTimeout(() => { console.log("the process runs on"); process.exit(0); }, 2000);
+    await flushing;`;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "-e", script, tempDirectory(t)],
+    { encoding: "utf8" },
+  );
+  assert.notEqual(status, 0, stdout);
+  assert.match(stderr, /memory does not match/);
+  assert.doesNotMatch(stdout, /runs on/);
+  assert.doesNotMatch(stderr, /could not another/);
 });

@@ -96,3 +96,33 @@ test("identities – identities that 0.1 stored one per row are known, and other
   assert.equal(await append(store, [reading]), 0);
   assert.equal(await append(store, [readingOf("1", START_MS, { salt: "other" })]), 1);
 });
+
+test("identities – what a rolled-back transaction forgot does not count, and raises no horizon", (t) => {
+  const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 2 << 20 });
+  db.open();
+  t.after(() => db.close());
+  const identities = openIdentities(db);
+  const forget = (from: number) => {
+    for (let n = from; n < from + 100; n++)
+      identities.forget(1, START_MS + n * MINUTE_MS, hashOf(idOf(1, n)));
+  };
+  db.writer.transaction(() => forget(0)).immediate();
+  identities.committed();
+  const { bytes } = identities;
+  const undo = (write: () => void) => {
+    const failing = db.writer.transaction(() => {
+      write();
+      throw new Error("no space");
+    });
+    assert.throws(() => failing.immediate(), /no space/);
+    identities.undone();
+  };
+  undo(() => forget(100));
+  assert.equal(identities.bytes, bytes);
+  undo(() => identities.shrink());
+  assert.equal(identities.bytes, bytes);
+  const unknown = idOf(1, 999);
+  assert.equal(identities.has(1, START_MS + 1, unknown, hashOf(unknown)), false);
+  identities.load();
+  assert.equal(identities.bytes, bytes);
+});

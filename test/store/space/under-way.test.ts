@@ -134,3 +134,24 @@ test("retention – what an undone transaction dropped counts once in the metric
   assert.ok(lost > 250);
   assert.equal(lost, store.state().dropped["buffer_full"]);
 });
+
+test("retention – the metric of an uplink equals its gap records, however quickly a small buffer overflows", async (t) => {
+  let lost = 0;
+  const store = tempStore(t, {
+    bufferMaxMb: 8,
+    clock: new ManualClock(START_MS),
+    onLost: (_uplink, _reason, count) => {
+      lost += count;
+    },
+  });
+  const of = (sensor: string) =>
+    append(
+      store,
+      Array.from({ length: 4000 }, (_, n) => readingOf(sensor, START_MS + n * MINUTE, PADDING)),
+    );
+  await Promise.all(["1", "2", "3"].map(of));
+  const told = store.gaps.pendingGaps(10_000).reduce((sum, { count }) => sum + count, 0);
+  assert.ok(told > 3000, String(told));
+  assert.equal(lost, told);
+  assert.equal(store.state().dropped["buffer_full"], told);
+});
