@@ -33,6 +33,8 @@ interface PollerScript {
   /** An hour unless given. */
   readonly intervalMs?: number;
   readonly concurrency: number;
+  /** Whether the buffer is full of what is being delivered; false unless given. */
+  readonly isHeldBack?: () => boolean;
 }
 
 /** A running poller in UTC over a clock that is turned by hand and reads that the test plays; it ends with the test. */
@@ -55,6 +57,7 @@ export function startPoller(
       newestOffsetMinutes: () => null,
       wasRead: () => script.wasRead ?? false,
       readDay: (request) => script.readDay(request, clock),
+      isHeldBack: () => script.isHeldBack?.() ?? false,
     },
     {
       zone: "UTC",

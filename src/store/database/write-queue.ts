@@ -252,8 +252,9 @@ export class WriteQueue {
       let known: StoreFailure | null = failure.code === "full" ? failure : null;
       // One by one: a job that cannot be written must not fail its neighbours.
       for (const job of group) {
-        // If there is no space for one, there is none for the next.
-        const own = room.isOut ? failure : yield* this.#tryAlone(job, known, room);
+        // If there is no space for the readings of one, there is none for the next; a settlement needs none.
+        const isHopeless = room.isOut && typeof job.oldestMs === "number";
+        const own = isHopeless ? failure : yield* this.#tryAlone(job, known, room);
         known = null;
         if (own !== null) job.failed(own);
       }

@@ -158,7 +158,8 @@ export class SqliteResponseWriter implements ResponseWriter {
     }
     const half = readings.length >> 1;
     // Counted even if the rest fails: the next read finds these known.
-    this.#context.unreported.count += await this.#store(readings.slice(0, half), null);
+    const stored = await this.#store(readings.slice(0, half), null);
+    this.#context.unreported.count += stored;
     return this.#store(readings.slice(half), progress);
   }
 

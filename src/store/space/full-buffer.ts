@@ -18,8 +18,8 @@ export interface FullBufferParts extends EvictionParts {
 
 /** A search that found nothing delivered is repeated after this time, ms. */
 const SEARCH_AGAIN_MS = 10_000;
-/** Share of the readings that must have been delivered before reading goes on. */
-const FREEABLE_SHARE = 0.05;
+/** Reading goes on once less than this share of what was owed then is owed. */
+const OWED_SHARE = 0.9;
 const WAVEFORM_SLICE_ROWS = 20;
 /** Pending readings dropped in one slice, at least. */
 const PENDING_ROWS_MIN = 10;
@@ -38,8 +38,8 @@ export class FullBuffer {
   #episode: string | null = null;
   /** When a search last found nothing delivered, ms of the monotonic clock. */
   #exhaustedAt = Number.NEGATIVE_INFINITY;
-  /** Readings that no delivering uplink is owed, at most, when a write last found no space; null if it did. */
-  #freeableAtFailure: number | null = null;
+  /** What delivering uplinks were owed when a write last found no space; null if it did. */
+  #owedAtFailure: number | null = null;
 
   constructor(parts: FullBufferParts) {
     this.#parts = parts;
@@ -63,18 +63,19 @@ export class FullBuffer {
    * later is not lost.
    */
   get isWaitingForDelivery(): boolean {
-    if (this.#freeableAtFailure === null) return false;
-    const enough = this.#freeableAtFailure + FREEABLE_SHARE * this.#parts.readings.count;
-    if (this.#parts.outbox.delivering().size === 0 || this.#freeableMax > enough)
-      this.#freeableAtFailure = null;
-    return this.#freeableAtFailure !== null;
+    if (this.#owedAtFailure === null) return false;
+    const enough = OWED_SHARE * this.#owedAtFailure;
+    if (this.#parts.outbox.delivering().size === 0 || this.#owed <= enough)
+      this.#owedAtFailure = null;
+    return this.#owedAtFailure !== null;
   }
 
-  get #freeableMax(): number {
-    const { outbox, readings } = this.#parts;
+  /** The most readings that a delivering uplink is owed. */
+  get #owed(): number {
+    const { outbox } = this.#parts;
     const delivering = outbox.delivering();
     const owed = outbox.lanes.filter(({ uplink }) => delivering.has(uplink.name));
-    return readings.count - Math.max(0, ...owed.map(({ pending }) => pending));
+    return Math.max(0, ...owed.map(({ pending }) => pending));
   }
 
   /** At a check that found space: true if the floor was removed, which `forgetFloor` writes. */
@@ -178,11 +179,11 @@ export class FullBuffer {
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
   ): Generator<void, boolean, void> {
-    const { clock, logger, outbox } = this.#parts;
+    const { clock, logger } = this.#parts;
     if (clock.monotonic() - this.#exhaustedAt >= SEARCH_AGAIN_MS) this.#shedding.searchAgain();
     const hasRoom = yield* this.#room.make(oldestIncomingMs, isHurried);
-    const isWaiting = !hasRoom && outbox.delivering().size > 0;
-    this.#freeableAtFailure = isWaiting ? this.#freeableMax : null;
+    const isWaiting = !hasRoom && this.#owed > 0;
+    this.#owedAtFailure = isWaiting ? this.#owed : null;
     if (isWaiting && this.#episode === null) {
       this.#episode = "waiting";
       logger.warn(
