@@ -142,23 +142,26 @@ function checkCanFire(
     });
   }
   const select = dict(rule["select"]) ?? {};
-  const found = checkSelect(select, `${place}.select`, sensors, machines, faults);
+  const found = checkSelect(select, `${place}.select`, sensors, machines, notes.warnings);
   if (found === null) return;
-  checkReach(limits, place, found, faults);
+  checkReach(limits, place, found, notes.warnings);
   if (rule["onlyRunning"] === true) checkRunning(place, found, machines, notes);
 }
 
-/** The values a rule evaluates; null if a fault says why there are none. */
+/**
+ * The values a rule evaluates; null if a warning says why there are none. Never a fault: sensors leave the file, and
+ * what ran before starts all the same (plant section 17).
+ */
 function checkSelect(
   written: Dict,
   place: string,
   sensors: readonly Sensor[],
   machines: readonly unknown[],
-  faults: Fault[],
+  warnings: Fault[],
 ): readonly Target[] | null {
-  const before = faults.length;
-  checkNamed(written, place, sensors, machines, faults);
-  if (faults.length > before) return null;
+  const before = warnings.length;
+  checkNamed(written, place, sensors, machines, warnings);
+  if (warnings.length > before) return null;
   const select: AlarmSelect = {
     kinds: anyKindsIn(written["kinds"]),
     sensors: texts(written["sensors"]),
@@ -176,29 +179,29 @@ function checkSelect(
     );
   if (reachable.length === 0) {
     if (sensors.length > 0)
-      faults.push({
+      warnings.push({
         place,
         problem: "selects no sensor, so the rule can never trigger",
         remedy: "widen it, or remove it",
       });
     return null;
   }
-  const targets = targetsOf(texts(written["values"]), place, reachable, faults);
-  return faults.length > before ? null : targets;
+  const targets = targetsOf(texts(written["values"]), place, reachable, warnings);
+  return warnings.length > before ? null : targets;
 }
 
 function targetsOf(
   patterns: readonly string[],
   place: string,
   reachable: readonly Target[],
-  faults: Fault[],
+  warnings: Fault[],
 ): readonly Target[] {
   for (const [i, pattern] of patterns.entries()) {
     const matched = reachable.filter(({ value }) => matchesGlob(pattern, value.name));
     if (matched.some(({ value }) => value.type !== "string")) continue;
     const known = [...new Set(reachable.map(({ value }) => value.name))];
     const closest = likely(pattern, known);
-    faults.push({
+    warnings.push({
       place: `${place}.values[${i}]`,
       problem:
         matched.length > 0
@@ -225,7 +228,7 @@ function checkNamed(
   place: string,
   sensors: readonly Sensor[],
   machines: readonly unknown[],
-  faults: Fault[],
+  warnings: Fault[],
 ): void {
   for (const [i, pattern] of texts(written["sensors"]).entries()) {
     if (sensors.some(({ code }) => matchesCode(pattern, code))) continue;
@@ -233,7 +236,7 @@ function checkNamed(
       pattern,
       sensors.map(({ code }) => code),
     );
-    faults.push({
+    warnings.push({
       place: `${place}.sensors[${i}]`,
       problem: `${shown(pattern)} is not a sensor of this file`,
       remedy: closest === null ? "use the code of one of the sensors" : `did you mean ${closest}?`,
@@ -243,7 +246,7 @@ function checkNamed(
   for (const machine of machines) known.add(Number(dict(machine)?.["id"]));
   for (const [i, id] of numbers(written["machines"]).entries()) {
     if (known.has(id)) continue;
-    faults.push({
+    warnings.push({
       place: `${place}.machines[${i}]`,
       problem: `${id} is not a machine of this file`,
       remedy: "use the machine of a sensor's location",
@@ -251,7 +254,7 @@ function checkNamed(
   }
   for (const [i, id] of numbers(written["areas"]).entries()) {
     if (sensors.some(({ location }) => location?.area === id)) continue;
-    faults.push({
+    warnings.push({
       place: `${place}.areas[${i}]`,
       problem: `${id} is not an area of this file`,
       remedy: "use the area of a sensor's location",
@@ -261,7 +264,7 @@ function checkNamed(
     const [real] = anyKindsIn([kind]);
     if (real === undefined || sensors.some((sensor) => readingKinds(sensor).includes(real)))
       continue;
-    faults.push({
+    warnings.push({
       place: `${place}.kinds[${i}]`,
       problem: `no sensor has the kind ${real}`,
       remedy: "leave it out, or add the kind to a sensor",
@@ -274,7 +277,7 @@ function checkReach(
   limits: readonly [LimitName, number][],
   place: string,
   targets: readonly Target[],
-  faults: Fault[],
+  warnings: Fault[],
 ): void {
   for (const [name, limit] of limits) {
     const isHigh = name === "high" || name === "highHigh";
@@ -283,7 +286,7 @@ function checkReach(
       ? Math.max(...ranges.map(([, high]) => high))
       : Math.min(...ranges.map(([low]) => low));
     if (isHigh ? limit < bound : limit > bound) continue;
-    faults.push({
+    warnings.push({
       place: `${place}.${name}`,
       problem: `${limit} can never be exceeded: the ${isHigh ? "highest" : "lowest"} value is ${Number(bound.toPrecision(6))}`,
       remedy: `use a limit ${isHigh ? "below" : "above"} it, or remove it`,

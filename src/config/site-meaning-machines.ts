@@ -26,8 +26,8 @@ export function checkMachines(
     const place = `machines[${i}]`;
     const id = machine["id"];
     if (typeof id === "number") checkId(id, i, seen, sensors, notes);
-    checkRunning(machine, place, sensors, notes.faults);
-    checkSpeed(machine, place, sensors, notes.faults);
+    checkRunning(machine, place, sensors, notes);
+    checkSpeed(machine, place, sensors, notes.warnings);
     const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
     checkBands(machine, place, own, notes.faults);
     for (const [j, bearing] of list(machine["bearings"]).entries()) {
@@ -71,12 +71,12 @@ function pointsOf(id: unknown, sensors: readonly Sensor[]): ReadonlySet<number> 
   );
 }
 
-/** The sensor with this code; adds a fault if there is none. */
+/** The sensor with this code; warns if it is not, or no longer, in the file (plant section 17). */
 function findSensor(
   code: unknown,
   place: string,
   sensors: readonly Sensor[],
-  faults: Fault[],
+  warnings: Fault[],
 ): Sensor | null {
   if (typeof code !== "string") return null;
   const found = sensors.find((sensor) => normalCode(sensor.code) === normalCode(code));
@@ -85,7 +85,7 @@ function findSensor(
     code,
     sensors.map((sensor) => sensor.code),
   );
-  faults.push({
+  warnings.push({
     place,
     problem: `${shown(code)} is not a sensor of this file`,
     remedy: closest === null ? "use the code of one of the sensors" : `did you mean ${closest}?`,
@@ -97,7 +97,7 @@ function checkRunning(
   machine: Dict,
   place: string,
   sensors: readonly Sensor[],
-  faults: Fault[],
+  { faults, warnings }: MeaningNotes,
 ): void {
   const running = dict(machine["running"]);
   if (!running) return;
@@ -113,11 +113,11 @@ function checkRunning(
       remedy: "use exactly one of above, below and is",
     });
   }
-  const sensor = findSensor(running["sensor"], `${at}.sensor`, sensors, faults);
+  const sensor = findSensor(running["sensor"], `${at}.sensor`, sensors, warnings);
   const [kind] = kindsIn([running["kind"]]);
   if (sensor === null || kind === undefined) return;
   if (!sensor.kinds.includes(kind)) {
-    faults.push({
+    warnings.push({
       place: `${at}.kind`,
       problem: `${shown(kind)} is not a kind of sensor ${sensor.code}`,
       remedy: `use ${sensor.kinds.join(" or ")}, or add the kind to the sensor`,
@@ -160,13 +160,13 @@ function checkSpeed(
   machine: Dict,
   place: string,
   sensors: readonly Sensor[],
-  faults: Fault[],
+  warnings: Fault[],
 ): void {
   const speed = dict(machine["speed"]);
   if (!speed) return;
-  const sensor = findSensor(speed["sensor"], `${place}.speed.sensor`, sensors, faults);
+  const sensor = findSensor(speed["sensor"], `${place}.speed.sensor`, sensors, warnings);
   if (sensor === null || sensor.kinds.includes("rpm")) return;
-  faults.push({
+  warnings.push({
     place: `${place}.speed.sensor`,
     problem: `sensor ${sensor.code} does not have the kind rpm`,
     remedy: "name the sensor that measures this machine's speed",

@@ -55,7 +55,7 @@ export function checkUplinks(
     checkLogin(uplink, place, directory, report, context);
     checkTls(uplink, place, directory, urls, report);
     checkCombinations(uplink, place, context, report);
-    checkSelect(dict(uplink["select"]), place, context.site, report);
+    checkSelect(dict(uplink["select"]), place, context.site, report.warn);
     if (urls !== null) checkSessions(sessions, sessionsOf(uplink, place, urls, context), report);
   }
   checkPrefixes(sessions, report);

@@ -21,14 +21,14 @@ const isId = (item: unknown): item is number => typeof item === "number";
 const isKind = (item: unknown): item is Kind => KINDS.some((kind) => kind === item);
 
 /**
- * Checks a selection against the site file: a missing entry is a warning, because sensors are added and removed by
- * separate reloads. A selection of existing entries that leaves nothing is a fault.
+ * Checks a selection against the site file. What it names and the file does not, or no longer, is a warning: sensors
+ * are added and removed by separate reloads, and what ran before starts all the same (plant section 17).
  */
 export function checkSelect(
   written: Dict | null,
   place: string,
   site: Site | null,
-  { fault, warn }: { readonly fault: Note; readonly warn: Note },
+  warn: Note,
 ): void {
   if (written === null || site === null) return;
   const select: Select = {
@@ -46,7 +46,6 @@ export function checkSelect(
   for (const [i, pattern] of select.sensors.entries()) {
     const matches = createGlob(pattern);
     if (sensors.some(({ code }) => matches(code) || matches(normalCode(code)))) continue;
-    // Not a fault: the site file may remove a sensor first, or add it later, by separate reloads.
     warn({
       place: at("sensors", i),
       problem: `${shown(pattern)} matches no sensor in the site file`,
@@ -78,14 +77,14 @@ export function checkSelect(
       remedy: "leave it out, or keep it for sensors that will be added",
     });
   }
-  checkValues(select, sensors, place, { fault, warn }, isWhole);
+  checkValues(select, sensors, place, warn, isWhole);
 }
 
 function checkValues(
   select: Select,
   sensors: readonly Sensor[],
   place: string,
-  { fault, warn }: { readonly fault: Note; readonly warn: Note },
+  warn: Note,
   isWhole: boolean,
 ): void {
   const { includes } = createSelector(select, sensors);
@@ -95,12 +94,12 @@ function checkValues(
       .map((kind) => ({ sensor, kind })),
   );
   if (chosen.length === 0) {
-    // If a part of it is wrong, that is the fault.
+    // If a part of it matches nothing, that has been said.
     if (isWhole)
-      fault({
+      warn({
         place: `${place}.select`,
         problem: "selects no readings: nothing matches all of its lists",
-        remedy: "remove a list, or correct it",
+        remedy: "remove a list, or keep it for sensors that will be added",
       });
     return;
   }
@@ -108,11 +107,9 @@ function checkValues(
     chosen.flatMap(({ sensor, kind }) => kindValues(sensor, kind).map(({ name }) => name)),
   );
   const idle = select.values.map((pattern) => ![...names].some(createGlob(pattern)));
-  const isNothing = idle.length > 0 && idle.every(Boolean);
   for (const [i, pattern] of select.values.entries()) {
     if (!idle[i]) continue;
-    const note = isNothing ? fault : warn;
-    note({
+    warn({
       place: `${place}.select.values[${i}]`,
       problem: `${shown(pattern)} matches no value of the selected readings`,
       remedy: `use values such as ${[...names].slice(0, 3).join(", ")}`,
