@@ -1,3 +1,5 @@
+// First: the other imports take a good part of a second.
+import "./lib/hold-hang-up.ts";
 import { runProgram } from "./cli/program.ts";
 import { processEnvironment } from "./config/settings.ts";
 
@@ -5,7 +7,8 @@ import { processEnvironment } from "./config/settings.ts";
 const LINGER_MS = 2000;
 
 const stop = new AbortController();
-let hangUp: (() => void) | null = null;
+// The agent reads its files after this: until it listens, there is nothing to read again.
+let hangUp: (() => void) | null = process.argv[2] === "run" ? () => {} : null;
 
 for (const [name, number] of [
   ["SIGINT", 2],

@@ -207,11 +207,18 @@ class RunningAgent implements Agent {
   async reload(by: string): Promise<void> {
     this.#parts.notifier?.reloading();
     this.#parts.http.renewCertificate();
-    const { outcome, faults } = await this.#parts.reloader.reload(by);
-    this.#parts.audit(by, "reload", outcome);
-    const refusal =
-      outcome === "refused" ? `reload refused: ${faults.map(faultText).join("; ")}` : "";
-    this.#parts.notifier?.ready(refusal === "" ? this.#statusLine() : refusal);
+    let status = "reload failed";
+    try {
+      const { outcome, faults } = await this.#parts.reloader.reload(by);
+      this.#parts.audit(by, "reload", outcome);
+      status =
+        outcome === "refused"
+          ? `reload refused: ${faults.map(faultText).join("; ")}`
+          : this.#statusLine();
+    } finally {
+      // systemd waits for the end of a reload, whatever that is.
+      this.#parts.notifier?.ready(status);
+    }
   }
 
   #statusLine(): string {

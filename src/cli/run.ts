@@ -25,6 +25,13 @@ export async function runAgent(
   context: CommandContext,
   opened: () => void = () => {},
 ): Promise<number> {
+  // From the beginning: a SIGHUP while everything is being opened reloads once it is open.
+  let reload: (() => void) | null = null;
+  let isReloadWanted = false;
+  context.onHangup?.(() => {
+    isReloadWanted = reload === null;
+    reload?.();
+  });
   const early = loadSettings(context.env, {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
@@ -53,7 +60,10 @@ export async function runAgent(
         : { documentKeys: readPublicKeys(readFileSync(settings.configPublicKeyFile, "utf8")) }),
     });
     opened();
-    context.onHangup?.(() => void agent.reload("SIGHUP"));
+    reload = () => {
+      agent.reload("SIGHUP").catch((err: unknown) => logger.error({ err }, "reload failed"));
+    };
+    if (isReloadWanted) reload();
     const stopTrimming = trimMemoryRegularly(sdNotifyPath());
     await agent.run(context.signal);
     stopTrimming();
