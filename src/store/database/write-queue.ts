@@ -253,7 +253,7 @@ export class WriteQueue {
       // One by one: a job that cannot be written must not fail its neighbours.
       for (const job of group) {
         // If there is no space for the readings of one, there is none for the next; a settlement needs none.
-        const isHopeless = room.isOut && typeof job.oldestMs === "number";
+        const isHopeless = room.isOut && (group.length === 1 || typeof job.oldestMs === "number");
         const own = isHopeless ? failure : yield* this.#tryAlone(job, known, room);
         known = null;
         if (own !== null) job.failed(own);
