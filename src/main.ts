@@ -1,5 +1,5 @@
 // First: the other imports take a good part of a second.
-import "./lib/hold-hang-up.ts";
+import "./cli/hold-hang-up.ts";
 import { runProgram } from "./cli/program.ts";
 import { processEnvironment } from "./config/settings.ts";
 

@@ -1,8 +1,7 @@
 import type { Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
-import type { FullBuffer } from "./full-buffer.ts";
-import { phaseOf, type Run, startRun } from "./run.ts";
+import { type FreedSlice, phaseOf, type Run, startRun } from "./run.ts";
 import type { Shedding } from "./shedding.ts";
 
 interface RoomMakerParts {
@@ -10,7 +9,12 @@ interface RoomMakerParts {
   readonly monitor: BufferMonitor;
   readonly shedding: Shedding;
   readonly logger: Logger;
-  readonly full: Pick<FullBuffer, "free" | "committed" | "undone">;
+  readonly full: {
+    /** The step that frees a slice, inside a transaction; null once nothing is left. */
+    free(run: Run, rowsMax: number): FreedSlice | null;
+    committed(): void;
+    undone(): void;
+  };
 }
 
 /** Share of the file's pages that one call frees. */
