@@ -16,6 +16,7 @@ import type { Doubt } from "../core/quality.ts";
 import type { Reading, Value } from "../core/reading.ts";
 import { isRead, type Kind, normalCode, type Sensor, type Site } from "../core/sensor.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
+import { worstZone, type Zone } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
@@ -302,6 +303,7 @@ export class BandMaker {
       offsetMinutes: record.offsetMinutes,
       sampleRateHz: first.sampleRateHz,
       calibration: first.calibration,
+      zone: worstZone(channels.map((channel) => zoneIn(values[`channel${channel}_zone`]))),
       channels: channels.map((channel) => ({
         channel,
         samples: stored.find((one) => one?.channel === channel)?.samples ?? null,
@@ -309,4 +311,8 @@ export class BandMaker {
       })),
     };
   }
+}
+
+function zoneIn(value: Value | undefined): Zone | null {
+  return value === "A" || value === "B" || value === "C" || value === "D" ? value : null;
 }

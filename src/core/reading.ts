@@ -35,6 +35,14 @@ export interface ChannelTones {
   readonly tones: AxisTones | null;
 }
 
+/** What baselines must know of the record that a reading was derived from. */
+export interface RecordFacts {
+  /** Worst zone of its channels; null without one. */
+  readonly zone: string | null;
+  /** Equal for records of one rate and length. */
+  readonly shape: string;
+}
+
 /** One converted record: values in engineering units with quality, ready to store and publish (contract section 6). */
 export interface Reading {
   /** 32 hex digits; see identity.ts. */
@@ -55,6 +63,8 @@ export interface Reading {
   readonly waveform: Waveform | null;
   /** If requested, by axis. */
   readonly tones?: readonly ChannelTones[] | null;
+  /** Of a reading that was derived from another record; never stored. */
+  readonly record?: RecordFacts;
 }
 
 /** Flags that appear in `attributes.flags` (contract section 5, services.md). */

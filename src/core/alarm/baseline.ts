@@ -38,6 +38,8 @@ export interface BaselineState {
   readonly slow: Level | null;
   /** Time of the last reading that was learned from, ms; null while learning. */
   readonly learnedMs: number | null;
+  /** Of the records that bands were learned from: another rate or length begins another baseline. */
+  readonly shape?: string;
 }
 
 export const UNLEARNED: BaselineState = {

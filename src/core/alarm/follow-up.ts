@@ -1,6 +1,6 @@
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import type { Doubt } from "../quality.ts";
-import type { ChannelTones, Value } from "../reading.ts";
+import type { ChannelTones, RecordFacts, Value } from "../reading.ts";
 import type { Kind } from "../sensor.ts";
 import type { AlarmEvent } from "./event.ts";
 
@@ -15,6 +15,8 @@ export interface FollowedReading {
   readonly quality: Readonly<Record<string, Doubt>>;
   /** Of acceleration records, if diagnosis requested them. */
   readonly tones?: readonly ChannelTones[] | null;
+  /** Of readings that were derived from another record. */
+  readonly record?: RecordFacts | undefined;
 }
 
 export type MachineState = "running" | "standing";

@@ -1,7 +1,14 @@
 /** The effect of one reading on the alarms of its sensor. */
 import { numberOf } from "../machine-state/signal.ts";
 import type { Kind, Sensor, Site } from "../sensor.ts";
-import { baselineBounds, firstAt, follow as followBaseline, learn, UNLEARNED } from "./baseline.ts";
+import {
+  type BaselineState,
+  baselineBounds,
+  firstAt,
+  follow as followBaseline,
+  learn,
+  UNLEARNED,
+} from "./baseline.ts";
 import {
   type BaselineTest,
   SHARED_VALUES,
@@ -134,7 +141,7 @@ export class ReadingStep {
     if (hasRunning && machine === null) return null;
     const key = baselineKey(watch.key, machine);
     const { baselines, live } = this.#state;
-    const before = baselines.get(key) ?? UNLEARNED;
+    const before = this.#baseline(key);
     if (before.first === null) {
       if (!isLate) this.#learn(key, test, value);
       return null;
@@ -152,9 +159,22 @@ export class ReadingStep {
     return bounds;
   }
 
+  /** One that was learned from records of another shape does not count. */
+  #baseline(key: string): BaselineState {
+    const known = this.#state.baselines.get(key) ?? UNLEARNED;
+    const shape = this.#reading.record?.shape;
+    const isOther = known.shape !== undefined && shape !== undefined && known.shape !== shape;
+    return isOther ? { ...UNLEARNED, from: this.#state.nextSample } : known;
+  }
+
   #learn(key: string, test: BaselineTest, value: number): void {
-    const { timeMs, values } = this.#reading;
-    const before = this.#state.baselines.get(key) ?? UNLEARNED;
+    const { timeMs, values, record } = this.#reading;
+    // Bands of a machine in zone C or D are not its normal state.
+    if (record?.zone === "C" || record?.zone === "D") return;
+    const before = {
+      ...this.#baseline(key),
+      ...(record === undefined ? {} : { shape: record.shape }),
+    };
     const text = test.zone === null ? null : values[test.zone];
     const zone = typeof text === "string" ? text : null;
     const next = learn(before, this.#around.samples(key), test, { value, timeMs, zone });

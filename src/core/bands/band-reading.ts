@@ -26,6 +26,8 @@ export interface BandRecord {
   readonly sampleRateHz: number;
   /** G per count. */
   readonly calibration: number;
+  /** Worst zone of its channels; null without one. */
+  readonly zone: string | null;
   readonly channels: readonly BandChannel[];
 }
 
@@ -90,6 +92,7 @@ export function* bandReadingSteps(
     },
     raw: {},
     waveform: null,
+    record: { zone: record.zone, shape: `${record.sampleRateHz}/${samples}` },
   };
 }
 

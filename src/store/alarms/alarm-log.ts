@@ -105,11 +105,12 @@ export class AlarmLog implements AlarmStore {
       up = follower.follow(
         sensor,
         kind,
-        readings.map(({ id, timeMs, isFuture, values, quality, tones }) => ({
+        readings.map(({ id, timeMs, isFuture, values, quality, tones, record }) => ({
           id,
           timeMs,
           isFuture,
           tones,
+          record,
           values: hasValues ? (JSON.parse(values) as Readonly<Record<string, Value>>) : {},
           quality: quality === "{}" ? {} : JSON.parse(quality),
         })),

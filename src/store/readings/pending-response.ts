@@ -1,4 +1,9 @@
-import { type ChannelTones, isFlagged, type Reading } from "../../core/reading.ts";
+import {
+  type ChannelTones,
+  isFlagged,
+  type Reading,
+  type RecordFacts,
+} from "../../core/reading.ts";
 import type { WaveformRef } from "../../core/stored-reading.ts";
 import { encodeSamples } from "../../lib/waveform-codec.ts";
 import { hashOf, hourOf } from "./stored-reading.ts";
@@ -37,6 +42,8 @@ export interface PendingReading {
   readonly recordingReason: number | null;
   /** For diagnosis; never stored. */
   readonly tones: readonly ChannelTones[] | null;
+  /** For baselines; never stored. */
+  readonly record?: RecordFacts | undefined;
 }
 
 export function toPending(
@@ -58,6 +65,7 @@ export function toPending(
     waveforms,
     recordingReason: reading.waveform?.recordingReason ?? null,
     tones: reading.tones ?? null,
+    record: reading.record,
   };
 }
 

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sensorBands } from "../../../src/core/bands/definition.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import { ACCEL, engineOf, type Fed, feed, MINUTE, reading, siteWith, T0 } from "./support.ts";
+
+const MACHINE = {
+  id: 40,
+  bands: { custom: [{ name: "hf", from: 900, to: 1100, unit: "Hz", of: "accel" }] },
+} as const;
+const BANDS = sensorBands(ACCEL, [MACHINE]);
+assert.ok(BANDS !== null);
+const PUMP: Sensor = { ...ACCEL, bands: BANDS };
+const RULE = {
+  name: "change",
+  select: { kinds: ["bands"], values: ["channel1_band_hf"] },
+  baseline: { readings: 10, deviations: 4 },
+} as const;
+const KEY = "change/channel1_band_hf@any";
+
+/** Band readings a minute apart, of records in this zone and of this shape. */
+function bandsOf(
+  values: readonly number[],
+  fromMinute: number,
+  zone: string | null,
+  shape: string,
+) {
+  return values.map((value, i): Fed => {
+    const timeMs = T0 + (fromMinute + i) * MINUTE;
+    const one = reading(PUMP.code, timeMs, { channel1_band_hf: value, channel2_band_hf: null });
+    return { sensor: PUMP, kind: "bands", reading: { ...one, record: { zone, shape } } };
+  });
+}
+
+const steady = (count: number) => Array.from({ length: count }, (_, i) => 1 + 0.01 * (i % 3));
+const engine = () => {
+  const site = siteWith([RULE], [MACHINE]);
+  return engineOf({
+    ...site,
+    sensors: site.sensors.map((one) => (one.code === PUMP.code ? PUMP : one)),
+  });
+};
+
+test("alarms on bands – a baseline learns from records in zone A, B or none, and then watches", () => {
+  const alarms = engine();
+  feed(alarms, bandsOf(steady(8), 0, "C", "6400/4096"));
+  assert.equal(alarms.baselines(PUMP.code).get(KEY)?.count ?? 0, 0);
+  feed(alarms, bandsOf(steady(5), 10, "B", "6400/4096"));
+  feed(alarms, bandsOf(steady(5), 20, null, "6400/4096"));
+  assert.notEqual(alarms.baselines(PUMP.code).get(KEY)?.first, null);
+  const events = feed(alarms, bandsOf([3, 3, 3], 30, "A", "6400/4096"));
+  assert.deepEqual(
+    events.map(({ alarm, kind, value, state }) => [alarm, kind, value, state]),
+    [["change", "bands", "channel1_band_hf", "active"]],
+  );
+});
+
+test("alarms on bands – records of another rate or length begin another baseline", () => {
+  const alarms = engine();
+  feed(alarms, bandsOf(steady(10), 0, "A", "6400/4096"));
+  assert.deepEqual(feed(alarms, bandsOf([3, 3, 3], 20, "A", "12800/4096")), []);
+  assert.equal(alarms.baselines(PUMP.code).get(KEY)?.count, 3);
+});
+
+test("alarms on bands – a value that the record cannot show is no bad quality of the sensor", () => {
+  const alarms = engine();
+  const bad = { channel2_band_hf: { quality: "bad", reason: "too_short" } } as const;
+  const events = bandsOf(steady(5), 0, "A", "6400/4096").flatMap((fed) =>
+    feed(alarms, [{ ...fed, reading: { ...fed.reading, quality: bad } }]),
+  );
+  assert.deepEqual(events, []);
+});
