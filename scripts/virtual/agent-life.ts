@@ -8,6 +8,7 @@ import type { examineConfiguration, requireConfiguration } from "../../src/cli/c
 import type { createConfigurationFiles, settingsShown } from "../../src/cli/configuration-files.ts";
 import type { Logger } from "../../src/core/ports.ts";
 import { mix } from "../../src/simulator/random.ts";
+import type { openReadOnly, ReadOnlyStore } from "../../src/store/read-only-store.ts";
 import { Disk } from "./disk.ts";
 import type { Journal } from "./journal.ts";
 import type { Network } from "./network.ts";
@@ -21,6 +22,7 @@ interface AgentProgram {
   readonly createConfigurationFiles: typeof createConfigurationFiles;
   readonly settingsShown: typeof settingsShown;
   readonly Flags: typeof Flags;
+  readonly openReadOnly: typeof openReadOnly;
 }
 
 export interface LogLine {
@@ -48,6 +50,7 @@ interface Run {
   readonly process: VirtualProcess;
   readonly stopping: AbortController;
   agent: Agent | null;
+  program: AgentProgram | null;
   readonly ended: Promise<void>;
 }
 
@@ -78,6 +81,11 @@ export class AgentLife {
     return this.#run?.process.disk ?? null;
   }
 
+  /** The store as a second process reads it; null if the agent does not run. */
+  inspect(): ReadOnlyStore | null {
+    return this.isRunning ? (this.#run?.program?.openReadOnly(this.#dataDir) ?? null) : null;
+  }
+
   start(): void {
     this.#wantsToRun = true;
     if (this.#run !== null) return;
@@ -91,7 +99,7 @@ export class AgentLife {
       onError: (error) => this.#fail(process, error),
     });
     const stopping = new AbortController();
-    const run: Run = { process, stopping, agent: null, ended: Promise.resolve() };
+    const run: Run = { process, stopping, agent: null, program: null, ended: Promise.resolve() };
     this.#run = run;
     Object.assign(run, {
       ended: this.#live(run).catch((error: unknown) => this.#fail(process, error)),
@@ -102,6 +110,7 @@ export class AgentLife {
     const { process, stopping } = run;
     const { program, env, directory, journal } = this.#options;
     const loaded = process.load<AgentProgram>(program);
+    run.program = loaded;
     const stderr = {
       write: (text: string | Uint8Array) => (journal.tell("stderr", String(text)), true),
     };

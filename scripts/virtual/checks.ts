@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { Received } from "../chaos/received.ts";
+import { wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
 
 const MB = 1_048_576;
@@ -52,10 +53,19 @@ export class Checks {
       this.#owned(db);
       this.#noteEvents(db);
       this.#deliveries(db, main);
+      if (this.#minutes % RARELY_MINUTES === 0) this.#answers();
       this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
     } finally {
       db.close();
     }
+  }
+
+  #answers(): void {
+    const store = this.#stage.agent.inspect();
+    if (store === null) return;
+    const turn = this.#minutes / RARELY_MINUTES;
+    for (const wrong of wrongAnswers(this.#stage.agent.dataDir, store, turn)) this.#fail(wrong);
+    store.close();
   }
 
   #fail(what: string): void {

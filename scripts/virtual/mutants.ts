@@ -20,10 +20,8 @@ export async function runMutants(
     await bundleAgent(".", agent, [one]);
     let noticed: string | null = null;
     for (const seed of orders.seeds) {
-      const failure = await runSeed(orders, { ...place, agent }, seed, null).then(
-        ({ failures }) => failures[0] ?? null,
-        (error: Error) => error.message,
-      );
+      const { failures } = await runSeed(orders, { ...place, agent }, seed, null);
+      const failure = failures[0] ?? null;
       if (failure === null) continue;
       noticed = `noticed by seed ${seed}: ${one.what}: ${failure}`;
       break;

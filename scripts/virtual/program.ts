@@ -20,6 +20,7 @@ export { openAgent } from "./src/agent/agent.ts";
 export { examineConfiguration, requireConfiguration } from "./src/cli/configuration.ts";
 export { createConfigurationFiles, settingsShown } from "./src/cli/configuration-files.ts";
 export { Flags } from "./src/cli/command.ts";
+export { openReadOnly } from "./src/store/read-only-store.ts";
 `;
 /** What surrounds it. */
 const PLANT = `

@@ -17,18 +17,15 @@ export interface SeedOrder {
   readonly rowsPath: string | null;
 }
 
-export interface SeedResult extends Omit<Outcome, "verdict"> {
-  readonly received: number;
-  readonly givenUp: number;
+export interface SeedResult extends Outcome {
   readonly cpuS: number;
 }
 
 async function main(order: SeedOrder): Promise<SeedResult> {
   const drawn = drawSeed(order.seed, order.hours, new Set(order.happenings));
   const programs = { agent: new Program(order.agent), plant: new Program(order.plant) };
-  const { verdict, ...outcome } = await runTrial({ ...order, ...programs, drawn });
-  const { received, givenUp } = verdict;
-  return { ...outcome, received, givenUp, cpuS: process.cpuUsage().user / 1e6 };
+  const outcome = await runTrial({ ...order, ...programs, drawn });
+  return { ...outcome, cpuS: process.cpuUsage().user / 1e6 };
 }
 
 main(JSON.parse(process.argv[2] ?? "") as SeedOrder).then(

@@ -46,6 +46,8 @@ export interface Stage {
   readonly host: RecordingHost | null;
   readonly siteFile: SiteFile;
   readonly agent: AgentLife;
+  /** Every waveform must be published. */
+  readonly allWaveforms: boolean;
   /** Changes a member of the uplinks file that renews the session of `cloud`. */
   changeUplinks(): void;
 }
@@ -129,6 +131,7 @@ export async function openStage(world: World, options: StageOptions): Promise<St
     host,
     siteFile,
     agent,
+    allWaveforms: drawn.env["PUBLISH_WAVEFORMS"] === "always",
     changeUplinks: () => uplinks.change(),
   };
 }

@@ -6,6 +6,9 @@
  */
 import { Heap } from "../../src/lib/heap.ts";
 
+/** How often is looked for real resources. */
+const GUARD_STEPS = 128;
+
 export interface Entry {
   readonly dueMs: number;
   readonly number: number;
@@ -46,6 +49,7 @@ export class World {
 
   /** Runs until the work is done; rejects with its error, or if nothing is left to happen. */
   async run<T>(work: Promise<T>): Promise<T> {
+    const before = realResources();
     let outcome: (() => T) | null = null;
     work.then(
       (value) => {
@@ -64,7 +68,7 @@ export class World {
           const entry = this.#next();
           if (entry === null) throw new Error("nothing is left to happen");
           setImmediate(step);
-          this.steps += 1;
+          if (++this.steps % GUARD_STEPS === 0) refuseReal(before);
           const { act } = entry;
           entry.act = null;
           act?.();
@@ -94,4 +98,18 @@ export class World {
       return entry;
     }
   }
+}
+
+/** Sockets, timers, files in the making and threads of this process, by type. */
+function realResources(): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const type of process.getActiveResourcesInfo())
+    if (type !== "Immediate") counts.set(type, (counts.get(type) ?? 0) + 1);
+  return counts;
+}
+
+/** The order in which real resources complete depends on the machine: none may be used in virtual time. */
+function refuseReal(before: ReadonlyMap<string, number>): void {
+  for (const [type, count] of realResources())
+    if (count > (before.get(type) ?? 0)) throw new Error(`something uses a real resource: ${type}`);
 }

@@ -108,3 +108,18 @@ test("virtual process – after its death none of its callbacks runs, and its pe
   await world.run(world.sleep(5000));
   assert.equal(ran, false);
 });
+
+test("virtual time – whatever uses a real resource is refused: its order would depend on the machine", async () => {
+  const world = new World();
+  const work = (async () => {
+    await world.sleep(1);
+    const forgotten = setTimeout(() => {}, 60_000);
+    try {
+      for (let i = 0; i < 1000; i++) await world.sleep(1);
+    } finally {
+      clearTimeout(forgotten);
+    }
+  })();
+  work.catch(() => {});
+  await assert.rejects(world.run(work), /real resource: Timeout/);
+});

@@ -1,0 +1,90 @@
+/** Each record, event and waveform of a seed: arrived, pending, or told in a gap. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { cloudValues, cloudWants } from "../chaos/cloud-select.ts";
+import { judge, missingWaveforms, ReportedGaps, type Verdict } from "../chaos/compare.ts";
+import { came, type Judged, judgeUplink } from "../chaos/compare-uplinks.ts";
+import type { Expectation, Wanted } from "../chaos/expectation.ts";
+import { givenUpCount } from "../chaos/given-up.ts";
+import type { Broker } from "./broker.ts";
+import type { Checks } from "./checks.ts";
+import { staleTopics } from "./queries.ts";
+import type { Stage } from "./stage.ts";
+
+/** A channel of a measurement each. */
+const CHANNELS_MAX = 3;
+
+export function account(
+  stage: Stage,
+  expectation: Expectation,
+  checks: Checks,
+): { verdict: Verdict; failures: string[] } {
+  const { main, cloud, host, agent, brokers } = stage;
+  const stored = storedIds(agent.dataDir);
+  const verdict = judge(expectation, { recorder: main, host: null, stored });
+  const gaps = [...main.gaps, ...cloud.gaps];
+  const further: Judged[] = [];
+  if (brokers.has("cloud"))
+    further.push({
+      uplink: "cloud",
+      expected: ({ sensor, kind }, values) =>
+        cloudWants(sensor, kind) ? cloudValues(values) : null,
+      has: came(cloud),
+      recorder: cloud,
+    });
+  if (host !== null)
+    further.push({
+      uplink: "scada",
+      expected: (_, values) => values,
+      has: (_, wanted, values) => host.hasReading(wanted, values) || null,
+      recorder: null,
+    });
+  const uplinks = further.map((one) => judgeUplink(one, expectation, main, gaps, stored));
+  const failures = [verdict, ...uplinks].flatMap(({ lost, invented, doubled }) => [
+    ...lost.map((text) => `lost: ${text}`),
+    ...invented.map((text) => `invented: ${text}`),
+    ...doubled.map((text) => `doubled: ${text}`),
+  ]);
+  failures.push(...staleTopics(agent.dataDir, brokers.get("main") as Broker));
+  failures.push(...lostEvents(stage, checks), ...lostWaveforms(stage, expectation));
+  return { verdict, failures };
+}
+
+/** Each event arrived or is counted in a gap. */
+function lostEvents({ main }: Stage, { events }: Checks): string[] {
+  const missing = new Map<string, Wanted>();
+  for (const [id, event] of events)
+    if (!main.events.has(id)) missing.set(id, { ...event, kind: "event", channels: [] });
+  const gaps = new ReportedGaps([...main.gaps].filter(({ uplink = "main" }) => uplink === "main"));
+  return [...gaps.take(missing)].map(([id, { sensor }]) => `lost: event ${id} of ${sensor}`);
+}
+
+function lostWaveforms({ main, agent, allWaveforms }: Stage, { must }: Expectation): string[] {
+  if (!allWaveforms) return [];
+  const missing = missingWaveforms({ must }, { recorder: main, host: null });
+  const isGivenUp = missing.length <= givenUpCount(agent.dataDir) * CHANNELS_MAX;
+  return isGivenUp ? [] : missing.map((text) => `lost: ${text}`);
+}
+
+function storedIds(dataDir: string): Set<string> {
+  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+  try {
+    const sql = `SELECT lower(hex(r.id)) FROM readings r JOIN streams s USING (stream) WHERE s.kind NOT IN ('event', 'node')`;
+    return new Set(db.prepare<[], string>(sql).pluck().all());
+  } finally {
+    db.close();
+  }
+}
+
+/** The rows of the store, without what depends on the order of storing. */
+export function writeRows(dataDir: string, path: string): void {
+  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+  try {
+    const sql = `SELECT json_array(s.sensor, s.kind, r.time_ms, lower(hex(r.id)), r.is_future, r.quality, r.attributes, r.raw)
+      FROM readings r JOIN streams s USING (stream) ORDER BY s.sensor, s.kind, r.time_ms, r.id`;
+    writeFileSync(path, db.prepare<[], string>(sql).pluck().all().join("\n"));
+  } finally {
+    db.close();
+  }
+}
