@@ -90,6 +90,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     live: side.hub,
     dispatcher,
     configuration: configuration.control,
+    tryPublish: () => uplinks.tryPublish(),
   });
   const listening = new Listening({ ...base, http });
   report.include({

@@ -2,6 +2,7 @@
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, LinkState, SensorState } from "../core/agent-status.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, GapLog, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
@@ -19,6 +20,11 @@ export interface Destination {
   /** Publishes that did not succeed, by reason. */
   readonly failures: Readonly<Record<string, number>>;
   run(signal: AbortSignal): Promise<void>;
+  /**
+   * One message in the open session, whose refusal says nothing about the destination's own; absent if the format's sessions carry
+   * nothing else.
+   */
+  publish?(message: Message): Promise<PublishOutcome>;
   /** Publishes the farewell and disconnects. */
   close(reason: string): Promise<void>;
 }

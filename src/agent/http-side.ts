@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { BandMaker } from "../bands/band-maker.ts";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
-import type { AgentStatus } from "../core/agent-status.ts";
+import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
@@ -42,6 +42,7 @@ interface HttpSideParts {
   readonly dispatcher: Dispatcher;
   /** Null if there is nothing to reload. */
   readonly configuration: ConfigurationControl | null;
+  readonly tryPublish: () => Promise<readonly PublishTrial[]>;
   readonly setup: Setup | null;
   readonly alarms: Alarms | null;
   readonly metrics: Metrics;
@@ -79,6 +80,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       }),
       settings: dispatcher,
       configuration: parts.configuration,
+      tryPublish: parts.tryPublish,
       findings: alarms?.findingDesk ?? null,
       setup,
       alarms: alarms?.desk ?? null,

@@ -172,6 +172,11 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
         stopped.then(() => publishing),
       ]);
     },
+    async publish(message) {
+      const outcome = await link.publish(message);
+      link.forgetRefusal(message.topic);
+      return outcome;
+    },
     async close(reason) {
       // The publisher may have waited for the same acknowledgements already.
       const waitedMs = stoppedAt === null ? 0 : clock.monotonic() - stoppedAt;

@@ -1,38 +1,42 @@
 /** One session at an address of a broker, opened and closed at once: used by `doctor` and the set-up page. */
 import { snippetOf } from "../core/failure.ts";
 import type { SessionInfo } from "../core/link.ts";
+import type { Message } from "../core/message.ts";
 import { publicUrl } from "../core/public-url.ts";
 import type { AddressReport } from "../core/setup.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
 import { probeAddress } from "../link/probe-address.ts";
 import { brokerOptions } from "./assemble.ts";
+import { publishResult } from "./doctor-publish.ts";
 
 const CONNECT_MAX_MS = 20_000;
 
-/**
- * With a client id of its own, so that a running agent keeps its session; nothing is published. @param suffix of that
- * client id
- */
-export function trialOptions(uplink: Uplink, suffix: string): MqttLinkOptions {
+/** @param suffix of a client id that leaves a running agent its session; empty: the uplink's own client id */
+export function trialOptions(uplink: Uplink, suffix: `-${string}` | ""): MqttLinkOptions {
   return {
-    ...brokerOptions(uplink, `${uplink.clientId}-${suffix}`),
+    ...brokerOptions(uplink, `${uplink.clientId}${suffix}`),
     name: "mqtt",
     connectTimeoutMs: CONNECT_MAX_MS,
   };
 }
 
-/** Null once aborted. */
+/** Publishes the message if there is one. Null once aborted. */
 export async function tryAddress(
   options: MqttLinkOptions,
   address: string,
   signal: AbortSignal,
+  message: Message | null = null,
 ): Promise<AddressReport | null> {
   const url = publicUrl(address);
-  const result = await probeAddress(options, address, signal);
+  const result = await probeAddress(options, address, signal, message);
   if (signal.aborted) return null;
-  if ("info" in result)
-    return { url, ok: true, detail: `connected${limits(result.info, options.version)}` };
+  if ("info" in result) {
+    const connected = `connected${limits(result.info, options.version)}`;
+    if (message === null) return { url, ok: true, detail: connected };
+    const { ok, detail } = publishResult(message, result.published, options.clientId);
+    return { url, ok, detail: `${connected}; ${detail}` };
+  }
   const redact = (given: string) => options.redact?.(given) ?? given;
   const { text, brokerText = "" } = result.failure;
   const quoted =

@@ -1,6 +1,6 @@
 /** The running uplinks: sessions by name, added and removed while the agent runs. */
 import { isDeepStrictEqual } from "node:util";
-import type { BufferState, LinkStatus } from "../core/agent-status.ts";
+import type { BufferState, LinkStatus, PublishTrial } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
 import type { Lane } from "../core/delivery.ts";
 import { isUnnamed } from "../core/empty-site.ts";
@@ -9,9 +9,13 @@ import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
 import type { Destination, DestinationParts } from "./destination.ts";
+import { doctorMessage, tryDestination } from "./doctor-publish.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 import { sparkplugDestination } from "./sparkplug-destination.ts";
+
+/** Longest wait for the acknowledgement of a trial. */
+const PUBLISH_TRIAL_MS = 8_000;
 
 interface Running {
   readonly uplink: Uplink;
@@ -92,6 +96,20 @@ export class Uplinks {
         oldestTimeMs,
       };
     });
+  }
+
+  /** What `doctor` shows of every session. */
+  async tryPublish(): Promise<PublishTrial[]> {
+    const { clock, site } = this.#parts;
+    const done = new AbortController();
+    const ended = clock.sleep(PUBLISH_TRIAL_MS, done.signal).then(() => null);
+    const trials = await Promise.all(
+      this.#each(({ uplink }, destination) =>
+        tryDestination(uplink, destination, doctorMessage(uplink, site.current), ended),
+      ),
+    );
+    done.abort();
+    return trials.filter((trial) => trial !== null);
   }
 
   get delivered(): number {

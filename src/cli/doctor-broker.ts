@@ -1,33 +1,83 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { doctorMessage } from "../agent/doctor-publish.ts";
 import { trialOptions, tryAddress } from "../agent/try-broker.ts";
-import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import type { PublishTrial } from "../core/agent-status.ts";
+import type { Message } from "../core/message.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
+import { nativeBinding } from "../lib/paths.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
+import { DirectoryLock } from "../store/database/directory-lock.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import type { Configuration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 
-/**
- * One session at each address with an id of its own, so that a running agent keeps its session; nothing is published.
- */
-export async function checkBroker(
-  uplink: Uplink,
+/** The agent itself waits for acknowledgements. */
+const AGENT_TIMEOUT_MS = 15_000;
+
+interface Trials {
+  readonly uplinks: readonly PublishTrial[];
+}
+
+/** Each uplink: a session at each address, and a publish that is not retained. */
+export async function checkBrokers(
+  { settings, site, uplinks }: Configuration,
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  await checkAddresses(
-    trialOptions(uplink, "doctor"),
-    uplink.name === MAIN_UPLINK ? "broker" : `broker ${uplink.name}`,
-    found,
-    signal,
-  );
+  const isRunning = isHeld(settings.dataDir);
+  for (const uplink of uplinks) {
+    // A running agent keeps its session, and publishes in it: rights may be bound to its client id.
+    const options = trialOptions(uplink, isRunning ? "-doctor" : "");
+    const message = isRunning ? null : doctorMessage(uplink, site);
+    await checkAddresses(options, message, headingOf(uplink.name), found, signal);
+  }
+  if (!isRunning || signal.aborted) return;
+  try {
+    // Only by the socket: another instance's agent may be listening on the port.
+    const agent = createAgentClient({ ...settings, httpPort: null });
+    const { uplinks: trials } = (await agent.post(
+      "/api/v1/doctor/publish",
+      {},
+      signal,
+      AGENT_TIMEOUT_MS,
+    )) as Trials;
+    for (const { uplink, url, ok, detail } of trials) {
+      const what = headingOf(uplink);
+      found({ what, state: ok ? "ok" : "failed", detail: `${url} (running agent): ${detail}` });
+    }
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    const detail = `nothing was published: ${error.message}; run doctor as the agent's user`;
+    found({ what: "broker", state: "warning", detail });
+  }
+}
+
+const headingOf = (uplink: string) => (uplink === MAIN_UPLINK ? "broker" : `broker ${uplink}`);
+
+/** True also where this user may not find out: two sessions with one client id would end each other. */
+function isHeld(dataDir: string): boolean {
+  if (!existsSync(join(dataDir, "gateside.lock"))) return false;
+  try {
+    DirectoryLock.take(dataDir, nativeBinding()).release();
+    return false;
+  } catch (error) {
+    if (error instanceof StoreFailure) return true;
+    throw error;
+  }
 }
 
 /** Tries each address of one cluster in turn; `what` is the heading of each finding. */
 async function checkAddresses(
   options: MqttLinkOptions,
+  message: Message | null,
   what: string,
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
   for (const address of options.urls) {
-    const tried = await tryAddress(options, address, signal);
+    const tried = await tryAddress(options, address, signal, message);
     if (tried === null) return;
     const { url, ok, detail } = tried;
     if (ok) found({ what, state: "ok", detail: `${url} ${detail}` });
@@ -37,7 +87,7 @@ async function checkAddresses(
 
 /** Where to look, unless the reason itself names the setting. */
 function remedyFor(why: string, what: string): string {
-  if (/MQTT_|UPLINKS_FILE|clock/.test(why)) return "";
+  if (/^connected|MQTT_|UPLINKS_FILE|clock/.test(why)) return "";
   const isAnswer = why.startsWith("the broker ") && !why.includes("cannot be reached");
   return isAnswer
     ? "; see the broker's log for the reason"

@@ -7,7 +7,7 @@ import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { asJson } from "./check.ts";
 import type { CommandContext } from "./command.ts";
 import { type Configuration, ConfigurationError, examineConfiguration } from "./configuration.ts";
-import { checkBroker } from "./doctor-broker.ts";
+import { checkBrokers } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
 import { checkHttp, checkModbus } from "./doctor-http.ts";
 import { checkClock, checkDisk } from "./doctor-machine.ts";
@@ -79,7 +79,7 @@ async function examine(
   // Loaded here, because few sites need the Modbus client.
   if (hasStateReads)
     await (await import("./doctor-node.ts")).checkNodeStates(configuration, isLost, found, signal);
-  for (const uplink of configuration.uplinks) await checkBroker(uplink, found, signal);
+  await checkBrokers(configuration, found, signal);
   await checkHttp(configuration.settings, found, signal);
   await checkModbus(configuration.settings, found, signal);
   await checkDisk(configuration.settings, found);

@@ -34,6 +34,14 @@ export interface Refused {
   readonly text: string;
 }
 
+/** How the publish of `doctor` through a session of the running agent ended. */
+export interface PublishTrial {
+  readonly uplink: string;
+  readonly url: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
 /** A link for display: its session, and its counts. */
 export interface LinkStatus extends LinkState {
   readonly uplink: string;

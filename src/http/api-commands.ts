@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SETTINGS_BOUNDS } from "../core/command.ts";
 import type { BackfillRequest } from "../core/query/ports.ts";
 import { DAY, integer, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
@@ -39,6 +39,9 @@ export const SETTINGS_FORM = objectOf(
 const SETTINGS_REFUSED =
   "sensor settings are not accepted over TCP here: set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings on this machine";
 
+const DOCTOR_REFUSED =
+  "only gateside doctor on this machine may ask for this, over the socket in DATA_DIR";
+
 function whole(name: "IntervalSendData" | "Range" | "IntervalRMS", description: string): Schema {
   const { min, max } = SETTINGS_BOUNDS[name];
   return { ...integer(min, max), description };
@@ -53,7 +56,7 @@ function alarm(axis: number): Schema {
 /** Changing operations: a re-read of past days, and settings for a sensor. */
 export function registerCommandsApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "backfill" | "settings">,
+  parts: Pick<HttpParts, "backfill" | "settings" | "tryPublish">,
   { mayWriteOverTcp }: { readonly mayWriteOverTcp: boolean },
 ): void {
   app.get("/api/v1/backfill", (_request, reply) =>
@@ -77,16 +80,25 @@ export function registerCommandsApi(
     { schema: { body: SETTINGS_BODY } },
     async (request, reply) => {
       if (parts.settings === null) return unavailable(reply, "sensor settings");
-      // Only its owner can open the socket in DATA_DIR, and it has no address; a port is open to every program on the
-      // machine.
-      const isLocalSocket = request.raw.socket.remoteAddress === undefined;
-      if (!mayWriteOverTcp && !isLocalSocket) {
+      if (!mayWriteOverTcp && !isLocalSocket(request)) {
         return reply.code(403).send(problem(403, SETTINGS_REFUSED));
       }
       // 200 for every outcome: `ok` and `outcome` carry it, as over MQTT (contract section 8).
       return reply.send(await parts.settings.execute(request.body));
     },
   );
+  app.post("/api/v1/doctor/publish", async (request, reply) => {
+    if (!parts.tryPublish) return unavailable(reply, "doctor");
+    if (!isLocalSocket(request)) return reply.code(403).send(problem(403, DOCTOR_REFUSED));
+    return reply.send({ uplinks: await parts.tryPublish() });
+  });
+}
+
+/**
+ * Only its owner can open the socket in DATA_DIR, and it has no address; a port is open to every program on the machine.
+ */
+function isLocalSocket({ raw }: FastifyRequest): boolean {
+  return raw.socket.remoteAddress === undefined;
 }
 
 function unavailable(

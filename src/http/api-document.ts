@@ -63,6 +63,15 @@ const OPERATIONS: readonly Operation[] = [
     schema: RESPONSE.reload,
   },
   {
+    path: "/api/v1/doctor/publish",
+    method: "post",
+    summary:
+      "Publishes {} to agent/state/doctor on every uplink, for gateside doctor on this machine.",
+    also: { 403: "Not over the socket in DATA_DIR.", 501: "Not available in this agent." },
+    response: "How the publish of each session ended, and what its broker refuses.",
+    schema: RESPONSE.publishTrials,
+  },
+  {
     path: "/api/v1/sensors",
     method: "get",
     summary: "Sensors by area and machine with state, zone and newest readings.",

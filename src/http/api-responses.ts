@@ -63,6 +63,9 @@ export const RESPONSE = {
   status: ref("Status"),
   configuration: ref("Configuration"),
   reload: ref("ReloadReport"),
+  publishTrials: object({
+    uplinks: list(object({ uplink: TEXT, url: TEXT, ok: YES_NO, detail: TEXT })),
+  }),
   comparison: object({ differing: list(TEXT) }),
   sensors: object({ total: INTEGER, next: orNull(INTEGER), sensors: list(ref("Sensor")) }),
   sensor: ref("Sensor"),

@@ -1,3 +1,4 @@
+import type { PublishTrial } from "../core/agent-status.ts";
 import type { AlarmDesk } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
@@ -39,6 +40,8 @@ export interface HttpParts {
   readonly settings: SettingsCommands | null;
   /** Reload and the state it compares with; null if the agent offers none. */
   readonly configuration: ConfigurationControl | null;
+  /** The publishes of `doctor` through the running sessions; absent or null if the agent offers none. */
+  readonly tryPublish?: (() => Promise<readonly PublishTrial[]>) | null;
   /** Null while SETUP_ENABLED is false. */
   readonly setup: SetupDesk | null;
   /** Null while ALARMS_ENABLED is false. */

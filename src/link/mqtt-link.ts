@@ -168,6 +168,11 @@ export class MqttLink implements SessionLink {
     session.send(message, bytes, done);
   }
 
+  /** `state` no longer tells that the topic is refused. */
+  forgetRefusal(topic: string): void {
+    this.#refusals.accepted(topic);
+  }
+
   /**
    * Waits for messages in flight (at most 5 s, of which `waitedMs` are used), publishes `final`, disconnects; `run`
    * ends.

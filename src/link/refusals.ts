@@ -80,7 +80,7 @@ export class RefusedTopics {
     return {
       topics: told.length,
       examples,
-      text: `${broker} refuses ${count} ${first[0]} (${reasonName(first[1].code)}): ${this.#remedy(first[1].code)}`,
+      text: `${broker} refuses ${count} ${first[0]} (${reasonName(first[1].code)}): ${refusalRemedy(first[1].code, this.#clientId)}`,
     };
   }
 
@@ -90,17 +90,18 @@ export class RefusedTopics {
     const [oldest] = this.#topics.keys();
     if (this.#topics.size > TOPICS_MAX && oldest !== undefined) this.#topics.delete(oldest);
   }
+}
 
-  #remedy(code: number): string {
-    switch (code) {
-      case NOT_AUTHORIZED:
-        return `let the client id "${this.#clientId}", or its user, write there in the broker's access list`;
-      case TOPIC_INVALID:
-        return "the broker does not accept such topics: check MQTT_TOPIC_PREFIX and the broker's rules for topics";
-      case QUOTA_EXCEEDED:
-        return "raise the broker's quota for this client";
-      default:
-        return "see the broker's log for the reason";
-    }
+/** What to change where a publish is refused. */
+export function refusalRemedy(code: number, clientId: string): string {
+  switch (code) {
+    case NOT_AUTHORIZED:
+      return `let the client id "${clientId}", or its user, write there in the broker's access list`;
+    case TOPIC_INVALID:
+      return "the broker does not accept such topics: check MQTT_TOPIC_PREFIX and the broker's rules for topics";
+    case QUOTA_EXCEEDED:
+      return "raise the broker's quota for this client";
+    default:
+      return "see the broker's log for the reason";
   }
 }

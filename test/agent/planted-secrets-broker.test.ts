@@ -46,7 +46,7 @@ test("planted secrets – broker texts in CONNACK, PUBACK, SUBACK, DISCONNECT an
     "/metrics",
   );
   const doctor = await runCommand(["doctor"], {
-    env: { ...env, DATA_DIR: "doctor" },
+    env,
     cwd: directory,
   });
   shown["doctor"] = doctor.stdout + doctor.stderr;

@@ -1,0 +1,79 @@
+/** The publish with which `doctor` tries an uplink: a session that lives may still have its publishes refused. */
+import type { PublishTrial } from "../core/agent-status.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import { reasonName } from "../core/reason-names.ts";
+import type { Site } from "../core/sensor.ts";
+import { createTopics } from "../core/topics/topics.ts";
+import { clientIdsOf, type Uplink } from "../core/uplink.ts";
+import { refusalRemedy } from "../link/refusals.ts";
+import type { Destination } from "./destination.ts";
+
+const NO_SUBSCRIBER = 0x10;
+
+/** Null if the uplink has no such topic. */
+export function doctorMessage(uplink: Uplink, { site }: Pick<Site, "site">): Message | null {
+  const { profile, topicPrefix } = uplink;
+  const isForeign = profile === "thingsboard" || profile === "azure-iot";
+  if (isForeign || clientIdsOf(uplink).mqtt === null) return null;
+  const topic = `${createTopics(topicPrefix, site).agentState}/doctor`;
+  return { topic, payload: "{}", qos: 1, retain: false, contentType: "application/json" };
+}
+
+/** @param outcome null: there was no acknowledgement in time */
+export function publishResult(
+  { topic }: Message,
+  outcome: PublishOutcome | null,
+  clientId: string,
+): Pick<PublishTrial, "ok" | "detail"> {
+  const failed = (detail: string) => ({ ok: false, detail });
+  switch (outcome?.result) {
+    case "delivered":
+      return { ok: true, detail: `a publish to ${topic} was acknowledged` };
+    case "refused": {
+      const { code } = outcome;
+      if (code === NO_SUBSCRIBER)
+        return { ok: true, detail: `a publish to ${topic} was acknowledged; nobody subscribes` };
+      const remedy = refusalRemedy(code, clientId);
+      return failed(`a publish to ${topic} is refused (${reasonName(code)}): ${remedy}`);
+    }
+    case "oversize":
+      return failed(
+        `a publish of ${outcome.bytes} bytes exceeds the broker's limit of ${outcome.limitBytes}`,
+      );
+    case "lost":
+    case undefined:
+      return failed(
+        `a publish to ${topic} was not acknowledged; some brokers end the session if rights are missing`,
+      );
+  }
+}
+
+/** Through the running session; null where there is nothing to try and nothing is refused. */
+export async function tryDestination(
+  uplink: Uplink,
+  destination: Destination,
+  message: Message | null,
+  ended: Promise<null>,
+): Promise<PublishTrial | null> {
+  const { state } = destination;
+  const trial = { uplink: uplink.name, url: state.url };
+  if (!state.isConnected) {
+    const detail = `the running agent has no session: ${state.lastError ?? "not connected yet"}`;
+    return { ...trial, ok: false, detail };
+  }
+  // Before the publish, which may be refused by rules that name each of our topics but this one.
+  const { refused } = state;
+  const published =
+    message === null || destination.publish === undefined
+      ? null
+      : publishResult(
+          message,
+          await Promise.race([destination.publish(message), ended]),
+          uplink.clientId,
+        );
+  if (refused) {
+    const now = published?.ok ? `; ${published.detail}` : "";
+    return { ...trial, ok: false, detail: `${refused.text}${now}` };
+  }
+  return published && { ...trial, ...published };
+}
