@@ -7,6 +7,7 @@ import { READINGS } from "../../src/collect/database/migrations/001-readings.ts"
 import { NAMES } from "../../src/collect/database/migrations/002-names.ts";
 import { HORIZON } from "../../src/collect/database/migrations/003-horizon.ts";
 import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
+import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
 const STEPS = {
@@ -14,6 +15,7 @@ const STEPS = {
   names: [NAMES, "6257951881d89e879d36a3c8a8cdc70c268a51f3ede6f9dbad5eb07298101111"],
   horizon: [HORIZON, "5167a2dfdfede2aab3248ea858cd87f7bb9ad6148b0c2a3f8e2785a005c14c79"],
   hours: [HOURS, "2798b25e5b65403ec689e3bba3a685c00aaf794bb604f9241222d42caf13fa8d"],
+  fleet: [FLEET, "d5ff29c21aed842b00eaa6610e1127432778fda2f77240cbad93cbe4b099ce1e"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {

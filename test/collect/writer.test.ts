@@ -238,12 +238,13 @@ test("writer – a will counts although it was written before `online`; one of a
   const url = await freshDatabase();
   const writer = new Writer(url);
   t.after(() => writer.close());
+  const startMs = Date.now() - 3_600_000;
   const state = (name: string, second: number) =>
     entry(
       "gateside/plant-7/agent/state",
       JSON.stringify({
         state: name,
-        time: new Date(Date.UTC(2026, 10, 20, 0, 0, second)),
+        time: new Date(startMs + second * 1000),
         version: "0.2.0",
         reason: "x",
       }),
@@ -256,6 +257,99 @@ test("writer – a will counts although it was written before `online`; one of a
   assert.equal(await shown(), "online");
   await writer.write([state("offline", 310), state("online", 300)]);
   assert.equal(await shown(), "offline");
+});
+
+test("writer – a state or statistics from the future keep out nothing that arrives later", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const state = (name: string, time: string) =>
+    entry("gateside/plant-7/agent/state", JSON.stringify({ state: name, time }));
+  const stats = (version: string, time: string) =>
+    entry("gateside/plant-7/agent/stats", JSON.stringify({ v: 1, time, version }));
+  const years = 5 * 365 * 86_400_000;
+  await writer.write([state("online", at(years)), stats("1", at(years))]);
+  await writer.write([state("offline", at(0)), stats("2", at(0))]);
+  const shown = () => postgres.query(url, "SELECT state, stats->>'version' AS version FROM box");
+  assert.deepEqual(await shown(), [{ state: "offline", version: "2" }]);
+  // As a collector of 0.2 wrote it.
+  const future = "state_time = now() + interval '5 years', stats_time = now() + interval '5 years'";
+  await postgres.query(url, `UPDATE box SET state = 'online', ${future}`);
+  await writer.write([state("offline", at(0)), stats("3", at(0))]);
+  assert.deepEqual(await shown(), [{ state: "offline", version: "3" }]);
+});
+
+test("writer – cleared messages change what is there and create nothing", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const cleared = (site: string) =>
+    ["agent/state", "agent/stats", "100/state", "100/about"].map((topic) =>
+      entry(`gateside/${site}/${topic}`, ""),
+    );
+  const time = new Date().toISOString();
+  await writer.write([
+    entry("gateside/plant-7/agent/state", JSON.stringify({ state: "online", time })),
+    entry("gateside/plant-7/100/state", JSON.stringify({ state: "online", lastReading: time })),
+    entry("gateside/plant-7/100/about", JSON.stringify({ v: 1, name: "Pump" })),
+  ]);
+  await writer.write([...cleared("plant-7"), ...cleared("plant-8")]);
+  assert.deepEqual(await postgres.query(url, "SELECT site, state, reason FROM box"), [
+    { site: "plant-7", state: null, reason: "cleared" },
+  ]);
+  assert.deepEqual(await postgres.query(url, "SELECT site, state, name, about FROM sensor"), [
+    { site: "plant-7", state: "removed", name: "Pump", about: null },
+  ]);
+});
+
+test("writer – a reading of kind bands arrives in reading_bands, measurement, latest and measurement_hour", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const values = { channel1_1x: 2.5, channel1_bpfo: null, speed_rpm: 1480 };
+  const body = readingPayload(1, {
+    kind: "bands",
+    values,
+    units: { channel1_1x: "mm/s", channel1_bpfo: "GE", speed_rpm: "rpm" },
+    quality: { channel1_bpfo: { quality: "bad", reason: "sample_rate_low" } },
+    attributes: { record_id: "5f0c", sample_rate: 25_600, samples: 16_384 },
+  });
+  await writer.write([entry("gateside/plant-7/101/bands/history", body), reading(2)]);
+  assert.deepEqual(
+    await postgres.query(
+      url,
+      `SELECT s.sensor, r.speed_rpm, r."values" FROM reading_bands r JOIN stream s USING (stream)`,
+    ),
+    [{ sensor: "101", speed_rpm: 1480, values }],
+  );
+  const rows = (columns: string, from: string) =>
+    postgres.query(url, `SELECT ${columns} FROM ${from} WHERE kind = 'bands' ORDER BY value`);
+  const expected = [
+    { value: "channel1_1x", number: 2.5, unit: "mm/s", quality: "good", reason: null },
+    {
+      value: "channel1_bpfo",
+      number: null,
+      unit: "GE",
+      quality: "bad",
+      reason: "sample_rate_low",
+    },
+    { value: "speed_rpm", number: 1480, unit: "rpm", quality: "good", reason: null },
+  ];
+  const columns = "value, number, unit, quality, reason";
+  assert.deepEqual(await rows(columns, "measurement"), expected);
+  assert.deepEqual(await rows(columns, "latest"), expected);
+  assert.deepEqual(await rows("value, max", "measurement_hour"), [
+    { value: "channel1_1x", max: 2.5 },
+    { value: "channel1_bpfo", max: null },
+    { value: "speed_rpm", max: 1480 },
+  ]);
 });
 
 test("writer – rejected messages are kept truncated and in limited number, whatever bytes they contain", {

@@ -4,6 +4,7 @@ import { READINGS } from "./migrations/001-readings.ts";
 import { NAMES } from "./migrations/002-names.ts";
 import { HORIZON } from "./migrations/003-horizon.ts";
 import { HOURS } from "./migrations/004-hours.ts";
+import { FLEET } from "./migrations/005-fleet.ts";
 
 interface Step {
   readonly number: number;
@@ -17,6 +18,7 @@ const STEPS: readonly Step[] = [
   { number: 2, name: "names", sql: NAMES },
   { number: 3, name: "horizon", sql: HORIZON },
   { number: 4, name: "hours", sql: HOURS },
+  { number: 5, name: "fleet", sql: FLEET },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -157,7 +159,7 @@ BEGIN
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateside_writer') THEN
     EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %s TO gateside_writer', here);
     EXECUTE format('REVOKE INSERT, UPDATE ON %1$s.gateside_schema, %1$s.horizon FROM gateside_writer', here);
-    EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session TO gateside_writer', here);
+    EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session, %1$s.box, %1$s.sensor TO gateside_writer', here);
   END IF;
   FOREACH callable IN ARRAY ARRAY[${FUNCTIONS.map((name) => `'${name}'`).join(", ")}] LOOP
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %s.%s FROM PUBLIC', here, callable);
