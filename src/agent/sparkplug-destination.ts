@@ -43,7 +43,9 @@ export function sparkplugDestination(
         ),
       newest: (sensor, kind) => chosenValues(uplink, store.history.latest(sensor, kind)),
       sensors: () => parts.sensors().filter(({ code }) => isChosen(code)),
-      ...(parts.alarms === null ? {} : { alarms: sparkplugAlarms(parts.alarms.engines, isChosen) }),
+      ...(parts.alarms === null
+        ? {}
+        : { alarms: sparkplugAlarms(parts.alarms.engines, isChosen, parts.gatewayNow) }),
       outbox: store.outboxOf(uplink.name),
       waveforms: store.waveforms,
       bdSeq: {

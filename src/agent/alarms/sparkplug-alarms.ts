@@ -6,10 +6,14 @@ import type { AlarmEngines } from "./engines.ts";
 
 const severityOf = (rank: number | undefined): Severity => (rank === 2 ? "alarm" : "warning");
 
-/** The alarms as the Sparkplug node of an uplink sees them. `isChosen`: the sensors that go to this uplink. */
+/**
+ * The alarms as the Sparkplug node of an uplink sees them. `isChosen`: the sensors that go to this uplink. `gatewayNow`:
+ * the clock that dates a silence, ms.
+ */
 export function sparkplugAlarms(
   engines: Pick<AlarmEngines, "alarms" | "findings" | "onEvents">,
   isChosen: (sensor: string) => boolean,
+  gatewayNow: () => number,
 ): AlarmSource {
   return {
     watched: (sensor) => [
@@ -21,8 +25,14 @@ export function sparkplugAlarms(
         alarm,
         value,
         severity: severityOf(watch.active?.rank),
-        timeMs: raised?.timeMs ?? 0,
+        timeMs: raised?.seenMs ?? 0,
       })),
+    normalMs(sensor, key) {
+      if (key.startsWith(`${SILENT}/`)) return gatewayNow();
+      if (!key.startsWith(`${FINDING_ALARM}/`)) return engines.alarms.followedMs(sensor, key) ?? 0;
+      const { seen, newestMs } = engines.findings.of(sensor);
+      return seen?.timeMs ?? newestMs ?? 0;
+    },
     onChange: (listener) =>
       engines.onEvents((events) => {
         for (const event of events) {

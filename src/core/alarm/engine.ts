@@ -232,6 +232,19 @@ export class AlarmEngine implements ReadingFollower {
     return this.#states.of(normalCode(sensor)).newest.get(kind)?.timeMs ?? null;
   }
 
+  /**
+   * Time of the newest reading that an alarm has followed, ms; null before the first. @param key `alarm/value`
+   */
+  followedMs(sensor: string, key: string): number | null {
+    const code = normalCode(sensor);
+    const watch = this.#context.sensors.get(code)?.byKey.get(key);
+    const kind = watch?.kind ?? this.#states.of(code).live.get(key)?.kind;
+    if (kind === undefined) return null;
+    const newestMs = this.newestMs(code, kind);
+    const waitingMs = this.wait.firstWaitingMs(code, kind);
+    return newestMs === null || waitingMs === null ? newestMs : Math.min(newestMs, waitingMs - 1);
+  }
+
   /** What is watched of a sensor. */
   watches(sensor: string): readonly Watch[] {
     return [...(this.#context.sensors.get(normalCode(sensor))?.byKey.values() ?? [])];

@@ -80,6 +80,11 @@ export class WaitQueues {
     );
   }
 
+  /** Time of the first reading that waits in order of time, ms; null if none does. */
+  firstMs(of: Omit<WaitOf, "isLate">): number | null {
+    return this.#of(keyOf({ ...of, isLate: false }))?.head.timeMs ?? null;
+  }
+
   add(of: WaitOf, timeMs: number, text: string): void {
     const key = keyOf(of);
     const row = { number: this.#nextNumber, timeMs, sinceMs: this.#nowMs };

@@ -168,6 +168,11 @@ export class Wait {
     return false;
   }
 
+  /** Time of the first alarm reading of a sensor and kind that waits, ms; null if none does. */
+  firstWaitingMs(sensor: string, kind: Kind): number | null {
+    return this.#queues.firstMs({ purpose: "alarm", sensor: normalCode(sensor), kind });
+  }
+
   /** What has waited for long enough, in its order; a limited number at a time. */
   *due(purpose: WaitPurpose): Generator<Released, void, void> {
     let left = TOGETHER_MAX;

@@ -21,6 +21,11 @@ export interface AlarmSource {
   watched(sensor: string): readonly AlarmName[];
   /** What is active of a sensor now. */
   active(sensor: string): readonly AlarmStand[];
+  /**
+   * What `normal` rests on: the newest reading that the alarm has followed, ms; 0 before the first. No later transition
+   * is older. `key`: `alarm/value`.
+   */
+  normalMs(sensor: string, key: string): number;
   /** Called after each transition of a live alarm; the returned function ends it. */
   onChange(listener: (sensor: string, stand: AlarmStand) => void): () => void;
 }

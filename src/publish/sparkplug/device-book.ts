@@ -136,8 +136,9 @@ export class DeviceBook {
       newest.set(kind, parsed);
     }
     const isStale = this.isSilent(device) && !(isReturning && isConfigured);
-    const alarms = this.#parts.alarms?.active(device.code) ?? [];
-    return device.birth(nowMs, newest, alarms, isStale);
+    const { alarms } = this.#parts;
+    const normalMs = (key: string) => alarms?.normalMs(device.code, key) ?? nowMs;
+    return device.birth(nowMs, newest, alarms?.active(device.code) ?? [], normalMs, isStale);
   }
   /** A sensor without any reading is not silent: its birth has nulls, so that hosts know its tags from the start. */
   isSilent(device: Device): boolean {

@@ -134,6 +134,7 @@ export class Device {
     nowMs: number,
     newest: ReadonlyMap<Kind, ParsedReading>,
     alarms: readonly AlarmStand[],
+    normalMs: (alarmKey: string) => number,
     isStale: boolean,
   ): Metric[] {
     this.#sentQuality.clear();
@@ -144,7 +145,7 @@ export class Device {
     }
     return [...this.#shapes.values()].map((shape) => {
       const { source } = shape;
-      if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, nowMs);
+      if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, normalMs);
       if (source === null) return this.#unfilled(shape, nowMs);
       const reading = newest.get(source.kind);
       // A value measured in another unit, before the site file changed, is not a value of this metric.
@@ -208,9 +209,11 @@ export class Device {
     return { name, type: "String", timeMs: stand.timeMs, value: stand.severity };
   }
 
-  #severity({ name, type }: MetricShape, nowMs: number): Metric {
+  /** Dated by what it rests on: a host that orders by time would keep a `normal` of now while an older reading raises the alarm. */
+  #severity({ name, type }: MetricShape, normalMs: (alarmKey: string) => number): Metric {
     const stand = this.#severities.get(name);
-    return { name, type, timeMs: stand?.timeMs ?? nowMs, value: stand?.severity ?? "normal" };
+    const timeMs = stand?.timeMs ?? normalMs(name.slice(ALARM_PREFIX.length));
+    return { name, type, timeMs, value: stand?.severity ?? "normal" };
   }
 
   /** A value with a source other than `values`: waveforms and settings. */

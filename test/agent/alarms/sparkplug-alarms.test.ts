@@ -38,7 +38,7 @@ function watchedPump() {
       return () => void listeners.delete(listener);
     },
   };
-  return { follow, engine, alarms: sparkplugAlarms(source, () => true) };
+  return { follow, engine, alarms: sparkplugAlarms(source, () => true, Date.now) };
 }
 
 test("sparkplug – an alarm is announced in the birth of its device, and its severity sent as data when it changes", {
@@ -90,6 +90,41 @@ test("sparkplug – an alarm whose rule is removed and returns does not go back 
     times,
     times.toSorted((a, b) => a - b),
   );
+});
+
+test("sparkplug – a host that orders by timestamp has the severity that stands: before the first reading, after a rebirth while normal, and after one while active", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.states.set(PUMP.code, { state: "online", lastReadingMs: null });
+  const { follow, alarms } = watchedPump();
+  site.run(site.node({ site: fixedSite(SITE) }, { alarms }));
+  const host = () => {
+    const messages = [...site.of("DBIRTH"), ...site.of("DDATA")];
+    const points = messages.flatMap(({ payload }) =>
+      payload.metrics.filter(({ name }) => name === NAME),
+    );
+    const newest = points.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp)).at(-1);
+    return newest && valueOf(newest);
+  };
+  const reborn = async (births: number) => {
+    const { client, close } = await site.command();
+    await client.publishAsync("spBv1.0/plant/NCMD/edge", rebirth());
+    await close();
+    await site.until((m) => m.filter(({ verb }) => verb === "DBIRTH").length === births);
+  };
+  await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
+  assert.equal(host(), "normal");
+  // The readings are an hour old: older than any birth.
+  for (const value of [8.5, 8.5]) follow({ channel1: value });
+  await site.until(() => host() === "warning");
+  for (const value of [5, 5]) follow({ channel1: value });
+  await site.until(() => host() === "normal");
+  await reborn(2);
+  for (const value of [8.5, 8.5]) follow({ channel1: value });
+  await site.until(() => host() === "warning");
+  await reborn(3);
+  assert.equal(host(), "warning");
 });
 
 test("sparkplug – an alarm that no rule announces causes a new birth of its device only", {
