@@ -40,7 +40,13 @@ function destinationsOf(settings: Settings): DestinationSettings {
             ca: () => (caFile === null ? null : readFileSync(caFile, "utf8")),
           },
     mailbox:
-      alarmEmail === null ? null : { ...alarmEmail, zone: settings.gatewayTimezone, link: null },
+      alarmEmail === null
+        ? null
+        : {
+            ...alarmEmail,
+            zone: settings.gatewayTimezone,
+            link: settings.httpPublicUrls[0] ?? null,
+          },
     digestMinutes: settings.alarmDigestMinutes,
   };
 }
