@@ -94,7 +94,8 @@ export class AgentLife {
     const process = new VirtualProcess(this.#network, {
       name: "agent",
       seed: mix(seed, this.starts),
-      startMs: () => startMs + this.boxOffsetMs,
+      // Linux refuses times before 1970.
+      startMs: () => Math.max(startMs + this.boxOffsetMs, -this.#network.world.nowMs),
       disk: new Disk(),
       onError: (error) => this.#fail(process, error),
     });

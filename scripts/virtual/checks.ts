@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
+import { PLANT_SITE } from "../chaos/events.ts";
 import type { Received } from "../chaos/received.ts";
 import { wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
@@ -47,6 +48,7 @@ export class Checks {
     const path = join(agent.dataDir, "gateside.db");
     if (!agent.isRunning || !existsSync(path)) return;
     this.#space(agent.dataDir);
+    this.#uptime();
     const db = new Sqlite(path, { readonly: true });
     try {
       this.#wholeNumbers(db);
@@ -70,6 +72,15 @@ export class Checks {
 
   #fail(what: string): void {
     if (this.failures.size < 50) this.failures.add(what);
+  }
+
+  /** Whatever the box's clock shows, it has been running since its start and not longer than the world. */
+  #uptime(): void {
+    const { brokers, world } = this.#stage;
+    const stats = brokers.get("main")?.retained.get(`gateside/${PLANT_SITE}/agent/stats`);
+    if (stats === undefined) return;
+    const { uptimeS }: { uptimeS: number } = JSON.parse(stats.payload.toString());
+    if (uptimeS < 0 || uptimeS > world.nowMs / 1000 + 1) this.#fail(`uptimeS is ${uptimeS}`);
   }
 
   #space(directory: string): void {

@@ -174,10 +174,13 @@ class Trial {
     stage.siteFile.restore();
     stage.agent.reload();
     const endMs = this.#world.nowMs + SETTLE_MS;
+    // What has failed already needs no further wait.
+    const mayWait = () =>
+      this.#world.nowMs < endMs && this.#failures.length + checks.failures.size === 0;
     do await this.#world.sleep(LOOK_MS);
-    while (this.#world.nowMs < endMs && expectations.unread(places).length > 0);
+    while (mayWait() && expectations.unread(places).length > 0);
     const due = expectations.now();
-    while (this.#world.nowMs < endMs) {
+    while (mayWait()) {
       const { failures } = account(stage, { ...due, may: expectations.now().may }, checks);
       if (failures.length === 0) break;
       stage.journal.tell("seed", `waits for ${failures.length}, e.g. ${failures[0]}`);

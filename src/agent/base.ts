@@ -26,7 +26,8 @@ export interface AgentBase {
   readonly configured: readonly Uplink[];
   readonly clock: Clock;
   readonly gatewayClock: GatewayClock;
-  readonly startedAtMs: number;
+  /** By the monotonic clock: the box's own may be set while the agent runs. */
+  readonly startedAt: number;
   readonly logger: Logger;
   readonly notifier: SystemdNotifier | null;
   readonly metrics: Metrics;
@@ -48,7 +49,7 @@ export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBa
     configured,
     clock,
     gatewayClock: new GatewayClock(clock),
-    startedAtMs: clock.now(),
+    startedAt: clock.monotonic(),
     logger,
     notifier: options.notifier ?? null,
     metrics: createAgentMetrics(site),

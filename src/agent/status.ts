@@ -29,7 +29,7 @@ interface StatusParts {
   readonly settings: Pick<Settings, "gatewayTimezone">;
   readonly site: SiteSource;
   readonly clock: Clock;
-  readonly startedAtMs: number;
+  readonly startedAt: number;
   readonly store: Store;
   readonly gateway: GatewayClient;
   readonly poller: Poller;
@@ -115,7 +115,7 @@ export class StatusReport {
     return {
       site: site.current.site,
       version: VERSION,
-      startedAtMs: this.#parts.startedAtMs,
+      startedAtMs: nowMs - Math.round(clock.monotonic() - this.#parts.startedAt),
       nowMs,
       timezone: settings.gatewayTimezone,
       gateway: { ...gateway.state, skewMs },

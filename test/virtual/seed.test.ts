@@ -2,31 +2,51 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { drawSeed, HAPPENINGS } from "../../scripts/virtual/draw.ts";
+import { type TestContext, test } from "node:test";
+import { BREAKS, type Break } from "../../scripts/chaos/breaks.ts";
+import { type Drawn, drawSeed, HAPPENINGS } from "../../scripts/virtual/draw.ts";
 import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
 import { runTrial } from "../../scripts/virtual/trial.ts";
 
-test("virtual trial – the same seed gives the same journal to the byte, with crashes, and nothing is lost or doubled", async (t) => {
+async function trialsIn(t: TestContext, breaks: readonly Break[] = []) {
   const directory = mkdtempSync(join(tmpdir(), "gateside-virtual-test-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const [agent, plant] = [join(directory, "agent.cjs"), join(directory, "plant.cjs")];
-  await bundleAgent(".", agent);
+  await bundleAgent(".", agent, breaks);
   await bundlePlant(plant);
-  const drawn = drawSeed(2, 1, new Set(HAPPENINGS));
   const programs = { agent: new Program(agent), plant: new Program(plant) };
-  const run = (name: string) =>
+  let trials = 0;
+  return (drawn: Drawn) =>
     runTrial({
       drawn,
       ...programs,
-      directory: join(directory, name),
+      directory: join(directory, `trial-${++trials}`),
       journalPath: null,
       rowsPath: null,
     });
-  const first = await run("one");
+}
+
+test("virtual trial – the same seed gives the same journal to the byte, with crashes, and nothing is lost or doubled", async (t) => {
+  const run = await trialsIn(t);
+  const drawn = drawSeed(2, 1, new Set(HAPPENINGS));
+  const first = await run(drawn);
   assert.deepEqual(first.failures, []);
   assert.ok(first.received > 100, `${first.received} readings`);
   assert.ok(first.starts > 1, "the agent was never killed");
-  const second = await run("two");
+  const second = await run(drawn);
   assert.equal(second.digest, first.digest);
+});
+
+test("virtual trial – the box's clock is set back two hours: everything holds, the uptime too", async (t) => {
+  const run = await trialsIn(t);
+  const back = { name: "box clock set", offsetMs: -7_200_000 } as const;
+  const plan = [{ atMs: 300_000, what: back }];
+  const { failures } = await run({ ...drawSeed(4, 0.2, new Set()), plan });
+  assert.deepEqual(failures, []);
+});
+
+test("virtual trial – an agent that settles a delivery before its acknowledgement is noticed", async (t) => {
+  const run = await trialsIn(t, BREAKS.slice(0, 1));
+  const { failures } = await run(drawSeed(1, 0.3, new Set(HAPPENINGS)));
+  assert.match(failures.join("\n"), /did not arrive|lost/);
 });
