@@ -1,5 +1,4 @@
 /** Everything that changes the configuration of a running agent: reload, signed documents, set-up. */
-import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
@@ -73,15 +72,13 @@ export function createConfiguration(
       logger,
     },
     files.texts(),
+    options.documentKeys,
   );
   const changing = { settings, files, site, reloader, clock, logger };
   const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
     return { reloader, remote: null, documents: null, setup: null, control };
-  const remote =
-    options.documentKeys === undefined
-      ? null
-      : createRemote(changing, options.documentKeys, status);
+  const remote = options.documentKeys === undefined ? null : createRemote(changing, status);
   const setup = settings.setupEnabled
     ? createSetup(changing, options, {
         uplinks,
@@ -171,10 +168,8 @@ function createSetup(
   });
 }
 
-/** Accepts documents signed with one of `keys`. */
 function createRemote(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
-  keys: readonly KeyObject[],
   status: () => AgentStatus,
 ): RemoteConfiguration {
   return new RemoteConfiguration(
@@ -183,7 +178,7 @@ function createRemote(
       configuration: files,
       journal: new TrialJournal(durableFiles, settings.dataDir),
       paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
-      keys,
+      keys: () => reloader.documentKeys,
       site: () => site.current.site,
       status,
       clock,
@@ -212,6 +207,7 @@ const NO_FILES: ConfigurationFiles = {
     faults: [{ place: "reload", problem: "is not available", remedy: "restart the agent" }],
     warnings: [],
     texts: { site: null, uplinks: null },
+    documentKeys: [],
   }),
   texts: () => ({ site: null, uplinks: null }),
   pendingRestart: () => [],

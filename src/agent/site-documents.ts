@@ -59,12 +59,12 @@ export class SiteDocuments {
     const recovered = this.#recovered;
     if (recovered === null) return;
     this.#recovered = null;
-    const { version, detail, outcome, reply } = recovered;
+    const { version, detail, outcome, reason, reply } = recovered;
     const result: DocumentResult = {
       ok: false,
       outcome,
       version,
-      reason: "trial",
+      reason,
       detail,
       configuration: this.#configuration(),
     };

@@ -19,13 +19,18 @@ export function createConfigurationFiles(
     // With the running settings: changed ones wait for the restart, whatever is wrong with them.
     examine(proposed = {}, pending) {
       const texts = { ...textsOf(running), ...proposed };
-      const { configuration, faults, warnings } = examineFiles(running, texts, pending);
+      const { configuration, documentKeys, faults, warnings } = examineFiles(
+        running,
+        texts,
+        pending,
+      );
       return {
         site: faults.length === 0 ? (configuration?.site ?? null) : null,
         uplinks: faults.length === 0 ? (configuration?.uplinks ?? null) : null,
         faults,
         warnings,
         texts,
+        documentKeys,
       };
     },
     texts: () => textsOf(running),

@@ -1,4 +1,5 @@
 /** Settings and site file together, as the commands need them: complete, or every fault at once. */
+import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { errorCode } from "../config/environment.ts";
 import { type Fault, faultLine } from "../config/fault.ts";
@@ -49,6 +50,8 @@ export interface ConfigurationReport {
   readonly loaded: LoadedSettings;
   /** Available even if the settings have faults, so that both are checked at once. */
   readonly site: Site | null;
+  /** Of CONFIG_PUBLIC_KEY_FILE. */
+  readonly documentKeys: readonly KeyObject[];
 }
 
 type Place = Pick<CommandContext, "env" | "cwd" | "flags">;
@@ -91,10 +94,12 @@ export function examineFiles(
     mayBeEmpty,
     pending,
   });
+  const documentKeys = readKeys(loaded);
   return {
     loaded,
     site,
-    faults: [...loaded.faults, ...keyFaults(loaded), ...faults, ...others.faults],
+    documentKeys: documentKeys.keys,
+    faults: [...loaded.faults, ...documentKeys.faults, ...faults, ...others.faults],
     warnings: [...loaded.warnings, ...warnings, ...others.warnings],
     configuration:
       settings && site && others.uplinks
@@ -103,23 +108,24 @@ export function examineFiles(
   };
 }
 
-/** CONFIG_PUBLIC_KEY_FILE, if given, must contain a key that can verify signatures. */
-function keyFaults({ settings }: LoadedSettings): Fault[] {
+/** Of CONFIG_PUBLIC_KEY_FILE, which, if given, must contain a key that can verify signatures. */
+function readKeys({ settings }: LoadedSettings): {
+  readonly keys: readonly KeyObject[];
+  readonly faults: readonly Fault[];
+} {
   const path = settings?.configPublicKeyFile ?? null;
-  if (path === null) return [];
+  if (path === null) return { keys: [], faults: [] };
   try {
-    readPublicKeys(readFileSync(path, "utf8"));
-    return [];
+    return { keys: readPublicKeys(readFileSync(path, "utf8")), faults: [] };
   } catch (error) {
     const isFile = error instanceof Error && "code" in error && "syscall" in error;
     const words = error instanceof Error ? error.message : String(error);
-    return [
-      {
-        place: "CONFIG_PUBLIC_KEY_FILE",
-        problem: `${path} ${isFile ? fileTrouble(error) : words}`,
-        remedy: "use the public key file that `gateside sign --new-key` created",
-      },
-    ];
+    const fault = {
+      place: "CONFIG_PUBLIC_KEY_FILE",
+      problem: `${path} ${isFile ? fileTrouble(error) : words}`,
+      remedy: "use the public key file that `gateside sign --new-key` created",
+    };
+    return { keys: [], faults: [fault] };
   }
 }
 

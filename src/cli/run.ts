@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
 import { loadSettings } from "../config/settings.ts";
@@ -7,7 +6,6 @@ import { createLogger } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
 import { trimMemoryRegularly } from "../lib/trim-memory.ts";
-import { readPublicKeys } from "../setup/signed-document.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import type { CommandContext } from "./command.ts";
 import { examineConfiguration, requireConfiguration } from "./configuration.ts";
@@ -55,9 +53,7 @@ export async function runAgent(
       // systemd lists several with colons; the unit has one.
       configurationDirectory: context.env["CONFIGURATION_DIRECTORY"]?.split(":", 1)[0] ?? null,
       ownFiles: ownFiles(context),
-      ...(settings.configPublicKeyFile === null
-        ? {}
-        : { documentKeys: readPublicKeys(readFileSync(settings.configPublicKeyFile, "utf8")) }),
+      ...(settings.configPublicKeyFile === null ? {} : { documentKeys: report.documentKeys }),
     });
     opened();
     reload = () => {

@@ -57,6 +57,12 @@ export const DRAFT_BODY = objectOf({
   loop: LOOP,
 });
 
+const NO_ADDRESS = {
+  place: "url",
+  problem: "is not an address",
+  remedy: "check its host and its port, which is at most 65535",
+} as const;
+
 /** Set-up over HTTP (plant section 12). Everything here is 403 while SETUP_ENABLED is false. */
 export function registerSetupApi(
   app: FastifyInstance,
@@ -127,6 +133,8 @@ function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "set
     (request, reply) => {
       if (setup === null) return setupOff(reply) ?? reply;
       const { wireWord, ...login } = request.body;
+      // The schema's pattern lets through what is no address, such as port 99999.
+      if (!URL.canParse(login.url)) return refuse(reply, { faults: [NO_ADDRESS] });
       request.auditDetail = new URL(login.url).host;
       if (!setup.discover({ ...login, wireWord: wireWord ?? null }))
         return reply.code(409).send(problem(409, "a search is already running"));

@@ -2,6 +2,7 @@
  * Applies changed files to the running agent: read and checked completely first, then applied by difference. One reload
  * at a time. A fault leaves everything as it was, and is reported until a reload succeeds.
  */
+import type { KeyObject } from "node:crypto";
 import {
   type ConfigurationChanges,
   type ConfigurationFault,
@@ -37,6 +38,8 @@ interface Examined {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
   readonly texts: ConfigurationTexts;
+  /** Of CONFIG_PUBLIC_KEY_FILE. */
+  readonly documentKeys: readonly KeyObject[];
 }
 
 export interface ConfigurationFiles {
@@ -83,12 +86,23 @@ export class Reloader {
   /** Digests of the texts that were last applied, or refused. */
   #seen: { readonly site: string; readonly uplinks: string };
   #digest: string;
+  #documentKeys: readonly KeyObject[];
 
-  /** @param texts of the files that the agent was started with */
-  constructor(parts: ReloaderParts, texts: ConfigurationTexts) {
+  /** @param texts of the files that the agent was started with, as are the `documentKeys` */
+  constructor(
+    parts: ReloaderParts,
+    texts: ConfigurationTexts,
+    documentKeys: readonly KeyObject[] = [],
+  ) {
     this.#parts = parts;
+    this.#documentKeys = documentKeys;
     this.#seen = digestsOf(texts);
     this.#digest = parts.digest(parts.site.current, othersOf(parts.uplinks.current));
+  }
+
+  /** Whose signatures are valid: those of the last reload without a fault. */
+  get documentKeys(): readonly KeyObject[] {
+    return this.#documentKeys;
   }
 
   get state(): ConfigurationState {
@@ -134,6 +148,7 @@ export class Reloader {
       return this.#report("refused", NO_CHANGES, faults, examined.warnings);
     }
     this.#faults = [];
+    this.#renewKeys(examined.documentKeys, by);
     const next = othersOf(examined.uplinks);
     // Topics and client ids, including those of `main`, contain the name that the first site file brings.
     const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);
@@ -164,6 +179,13 @@ export class Reloader {
     const what = changeLines(changes).slice(0, LINES_MAX);
     logger.info({ by, configuration: this.#digest, changes: what }, "reload applied");
     return this.#report("applied", changes, [], examined.warnings);
+  }
+
+  #renewKeys(keys: readonly KeyObject[], by: string): void {
+    const known = this.#documentKeys;
+    if (keys.length === known.length && keys.every((key, i) => known[i]?.equals(key))) return;
+    this.#documentKeys = keys;
+    this.#parts.logger.info({ by, keys: keys.length }, "the keys of signed documents have changed");
   }
 
   #report(

@@ -6,6 +6,7 @@ import type { KeyObject } from "node:crypto";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { LogPace } from "../lib/log-pace.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import {
   isRefusal,
@@ -17,7 +18,7 @@ import {
 import { runTrial, type Wellness, wellnessOf } from "./trial.ts";
 import {
   type ConfigurationPaths,
-  isSameText,
+  type Ending,
   type ReplyTo,
   type Trial,
   type TrialJournal,
@@ -32,7 +33,7 @@ const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 /** As published on the response topic, or on `agent/cmd/site/result`. */
 export interface DocumentResult {
   readonly ok: boolean;
-  readonly outcome: "trial" | "applied" | "rolled_back" | "refused";
+  readonly outcome: "trial" | "refused" | Ending["outcome"];
   readonly version: number | null;
   readonly reason: RefusalReason | "trial" | null;
   readonly detail: string;
@@ -48,7 +49,8 @@ export interface RemoteParts {
   readonly configuration: ConfigurationFiles;
   readonly journal: TrialJournal;
   readonly paths: ConfigurationPaths;
-  readonly keys: readonly KeyObject[];
+  /** Those in effect now. */
+  readonly keys: () => readonly KeyObject[];
   readonly site: () => string;
   readonly status: () => AgentStatus;
   readonly clock: Clock;
@@ -58,6 +60,7 @@ export interface RemoteParts {
 export class RemoteConfiguration {
   readonly #parts: RemoteParts;
   readonly #trialMs: number;
+  readonly #pace: LogPace;
   #isBusy = false;
   #signal: AbortSignal = new AbortController().signal;
 
@@ -65,6 +68,7 @@ export class RemoteConfiguration {
   constructor(parts: RemoteParts, trialMs: number) {
     this.#parts = parts;
     this.#trialMs = trialMs;
+    this.#pace = new LogPace(parts.clock);
   }
 
   /** True from a document's arrival until it is settled. */
@@ -83,7 +87,11 @@ export class RemoteConfiguration {
     const reportResult = (result: Omit<DocumentResult, "configuration">, isRepeated = false) => {
       const { configuration } = this.#parts.reloader.state;
       const level = result.ok ? "info" : "warn";
-      logger[level]({ ...result, configuration }, "signed configuration");
+      // Whoever may publish can send refused and repeated documents as fast as the broker delivers them.
+      const isOwn = result.outcome !== "refused" && !isRepeated;
+      const line = isOwn ? {} : this.#pace.next(`${result.outcome} ${result.reason}`);
+      if (line !== null)
+        logger[level]({ ...result, configuration, ...line }, "signed configuration");
       report({ ...result, configuration }, reply, isRepeated);
     };
     const refuse = ({ reason, detail }: Refusal, version: number | null) =>
@@ -101,18 +109,19 @@ export class RemoteConfiguration {
         );
       const last = journal.accepted;
       const expected = { site: site(), nowMs, version: 0 };
-      const document = openDocument(bytes, keys, expected);
+      const document = openDocument(bytes, keys(), expected);
       if (isRefusal(document)) return refuse(document, null);
       const { version } = document;
       const isRepeated = last !== null && document.digest === last.digest;
       if (isRepeated && !this.#isBusy) {
         const { outcome, detail } = last;
+        const isApplied = outcome === "applied";
         return reportResult(
           {
-            ok: outcome === "applied",
+            ok: isApplied,
             outcome,
             version,
-            reason: outcome === "applied" ? null : "replayed",
+            reason: isApplied ? null : outcome === "superseded" ? "changed_here" : "replayed",
             detail: `already received: ${detail}`,
           },
           true,
@@ -157,7 +166,7 @@ export class RemoteConfiguration {
         detail: `applied; on trial for at most ${Math.round(this.#trialMs / 1000)} s`,
       });
       const ended = await this.#end(trial, wellBefore);
-      if (ended !== null) reportResult({ ok: ended.length === 0, version, ...outcomeOf(ended) });
+      if (ended !== null) reportResult({ ok: ended.outcome === "applied", version, ...ended });
     } catch (error) {
       logger.error({ err: error }, "a signed configuration could not be processed");
       const detail = error instanceof Error ? error.message : String(error);
@@ -226,44 +235,31 @@ export class RemoteConfiguration {
     return { reason: "content", detail: report.faults.map(faultText).join("\n") };
   }
 
-  /** What became worse, by name; empty if the document stays; null if the agent ended first. */
-  async #end(trial: Trial, before: Wellness): Promise<readonly string[] | null> {
-    const { journal, paths, reloader, clock, configuration } = this.#parts;
+  /** How it ended, with the files in their places; null if the agent ended first. */
+  async #end(trial: Trial, before: Wellness): Promise<Ending | null> {
+    const { journal, paths, reloader, clock } = this.#parts;
     const worse = await runTrial(before, this.#parts, this.#trialMs, this.#signal);
     if (worse === null) return null;
     const { version, digest, reply } = trial;
-    const settled = { version, digest, reply, atMs: clock.now() };
-    const now = configuration.texts();
-    const isTouched =
-      !isSameText(now.site, trial.after.site) || !isSameText(now.uplinks, trial.after.uplinks);
-    if (worse.length === 0 || isTouched) {
-      const detail = isTouched
-        ? "the files were changed on the box during the trial, and are kept"
-        : "links and reads are as good as before";
-      journal.end({ ...settled, outcome: "applied", detail });
-      return [];
+    const changed = journal.changedSince(trial, paths);
+    const kept = `${changed.join(" and ")} was changed on this box during the trial and is kept`;
+    let detail = "links and reads are at least as good as before";
+    if (worse.length > 0) {
+      journal.restore(trial, paths);
+      const report = await reloader.reload(`the configuration before document ${version}`);
+      const isBack = report.outcome !== "refused";
+      const restored = changed.length === 0 ? "the last good configuration" : "the other file";
+      detail = `not as good as before: ${worse.join(", ")}; ${restored} was restored${isBack ? "" : `, but cannot be applied: ${report.faults.map(faultText).join("; ")}`}`;
     }
-    journal.restore(trial, paths);
-    await reloader.reload(`the configuration before document ${version}`);
-    journal.end({
-      ...settled,
-      outcome: "rolled_back",
-      detail: `not as good as before: ${worse.join(", ")}`,
-    });
-    return worse;
+    const ending: Ending =
+      changed.length > 0
+        ? { outcome: "superseded", reason: "changed_here", detail: `${kept}; ${detail}` }
+        : worse.length > 0
+          ? { outcome: "rolled_back", reason: "trial", detail }
+          : { outcome: "applied", reason: null, detail };
+    journal.end({ version, digest, reply, atMs: clock.now(), ...ending });
+    return ending;
   }
-}
-
-function outcomeOf(
-  worse: readonly string[],
-): Pick<DocumentResult, "outcome" | "reason" | "detail"> {
-  return worse.length === 0
-    ? { outcome: "applied", reason: null, detail: "links and reads are at least as good as before" }
-    : {
-        outcome: "rolled_back",
-        reason: "trial",
-        detail: `not as good as before: ${worse.join(", ")}; the last good configuration was restored`,
-      };
 }
 
 function textOf(part: object): string {

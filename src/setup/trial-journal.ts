@@ -9,7 +9,6 @@
 import { join } from "node:path";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
-import { sha256 } from "./digest.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 
 export interface ConfigurationPaths {
@@ -34,12 +33,18 @@ export interface Trial {
   readonly reply: ReplyTo;
 }
 
+/** How the trial of an accepted document ended. */
+export interface Ending {
+  /** `superseded`: somebody changed a file on the box meanwhile. */
+  readonly outcome: "applied" | "rolled_back" | "superseded";
+  readonly reason: "trial" | "changed_here" | null;
+  readonly detail: string;
+}
+
 /** The result of the last document that was accepted. */
-export interface Accepted {
+export interface Accepted extends Ending {
   readonly version: number;
   readonly digest: string;
-  readonly outcome: "applied" | "rolled_back";
-  readonly detail: string;
   readonly atMs: number;
   readonly reply: ReplyTo;
 }
@@ -107,6 +112,14 @@ export class TrialJournal {
     return kept;
   }
 
+  /** The files that differ from those of the trial: somebody has changed or deleted them. */
+  changedSince({ after }: Trial, paths: ConfigurationPaths): string[] {
+    return (["site", "uplinks"] as const).flatMap((part) => {
+      const path = paths[part];
+      return path === null || this.#files.read(path) === after[part] ? [] : [path];
+    });
+  }
+
   /** Before the files are read at a start. Null if no trial was interrupted. */
   recover(paths: ConfigurationPaths, nowMs: number): Accepted | null {
     const trial = this.trial;
@@ -126,7 +139,9 @@ export class TrialJournal {
     const accepted: Accepted = {
       version,
       digest,
-      outcome: "rolled_back",
+      ...(kept.length === 0
+        ? ({ outcome: "rolled_back", reason: "trial" } as const)
+        : ({ outcome: "superseded", reason: "changed_here" } as const)),
       detail: `the agent stopped during the trial; the last good configuration was restored${also}`,
       atMs: nowMs,
       reply,
@@ -145,8 +160,4 @@ function parse(text: string | null): object | null {
   } catch {
     return null;
   }
-}
-
-export function isSameText(a: string | null, b: string | null): boolean {
-  return sha256(a ?? "") === sha256(b ?? "");
 }

@@ -143,6 +143,9 @@ test("set-up – the password of a discovery is in no response, audit entry or s
     "javascript:alert(1)",
   ])
     assert.equal((await ask("POST", "discover", { ...LOGIN, url })).status, 400, url);
+  const noPort = await ask("POST", "discover", { ...LOGIN, url: "http://127.0.0.1:99999" });
+  assert.equal(noPort.status, 422);
+  assert.match(noPort.text, /"place":"url".*65535/);
   const begun = await ask("POST", "discover", { ...LOGIN, url: "http://127.0.0.1:1" });
   assert.equal(begun.status, 202);
   await until("it ended", () => setup.discovery.state !== "running" || undefined);

@@ -61,7 +61,10 @@ function takeIn(journal: TrialJournal, paths: { site: string; uplinks: string },
   const { version, digest, reply } = TRIAL;
   const settled = { version, digest, reply, atMs: 2, detail: "" };
   if (!isWon) journal.restore(TRIAL, paths);
-  journal.end({ ...settled, outcome: isWon ? "applied" : "rolled_back" });
+  journal.end({
+    ...settled,
+    ...(isWon ? { outcome: "applied", reason: null } : { outcome: "rolled_back", reason: "trial" }),
+  });
 }
 
 test("trial – a file created by the document is deleted when it is reverted, at once and after a power cut", (t) => {
@@ -124,6 +127,7 @@ test("trial – a file that somebody changed in the meantime is neither version,
   writeFileSync(paths.site, "a person's");
   const recovered = journal.recover(paths, 3);
   assert.deepEqual(found(), { site: "a person's", uplinks: OLD.uplinks });
+  assert.deepEqual([recovered?.outcome, recovered?.reason], ["superseded", "changed_here"]);
   assert.match(recovered?.detail ?? "", /site\.json was changed since then and is kept/);
 });
 
