@@ -323,11 +323,12 @@ TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. Log lines are JSON on
     name: "fleet",
     summary: "show the state of all boxes",
     details:
-      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms. Exit code 1 if a box needs attention: it is offline or has\nnot been heard from, its gateway is down, its buffer will be full within a day, its clock is wrong, or a sensor is silent.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms.",
+      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms; boxes that are offline first, then those that are behind.\nExit code 1 if a box needs attention: it is offline or has not been heard from, it is behind (a reading has waited for over an hour, or\nnone has come for three intervals although its sensors are online), its gateway is down, its buffer will be full within a day, its\nclock is wrong, or a sensor is silent. With --db, ages are by the database's clock.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms.",
     flags: [
       { name: "from", value: "URL[,URL]", doc: "broker: mqtt(s)://…" },
       { name: "db", value: "URL", doc: "database: postgres://user@host/database" },
       { name: "prefix", value: "PREFIX", doc: "the boxes' MQTT_TOPIC_PREFIX (default gateside)" },
+      { name: "attention", doc: "only boxes that need attention" },
       JSON_FLAG,
     ],
     examples: [

@@ -35,18 +35,25 @@ export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): 
     stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
-  stdout.write(flags.has("json") ? `${JSON.stringify(boxes, null, 2)}\n` : fleetText(boxes));
-  return boxes.some(({ needsHands }) => needsHands.length > 0) ? 1 : 0;
+  const ill = boxes.filter(({ needsHands }) => needsHands.length > 0);
+  const shown = flags.has("attention") ? ill : boxes;
+  stdout.write(
+    flags.has("json")
+      ? `${JSON.stringify(shown, null, 2)}\n`
+      : fleetText(shown, boxes.length, ill.length),
+  );
+  return ill.length > 0 ? 1 : 0;
 }
 
-export function fleetText(boxes: readonly FleetBox[]): string {
+/** @param total boxes, of which `ill` need attention */
+function fleetText(boxes: readonly FleetBox[], total: number, ill: number): string {
   const age = (seconds: number | null) => (seconds === null ? "-" : duration(seconds * 1000));
   const rows = boxes.map((box) => [
     box.site,
     box.state ?? "unknown",
     box.version ?? "-",
     box.configuration ?? "-",
-    age(box.newestReadingAgeS),
+    box.isClockAhead && box.newestReadingAgeS === null ? "clock ahead" : age(box.newestReadingAgeS),
     box.backlog === null ? "-" : String(box.backlog),
     box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
     `${box.silentSensors.length} of ${box.sensors}`,
@@ -65,7 +72,6 @@ export function fleetText(boxes: readonly FleetBox[]): string {
     "ALARMS + WARNINGS",
     "NEEDS ATTENTION",
   ];
-  const count = boxes.filter(({ needsHands }) => needsHands.length > 0).length;
-  const sum = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}, ${count} ${count === 1 ? "needs" : "need"} attention\n`;
+  const sum = `${total} ${total === 1 ? "box" : "boxes"}, ${ill} ${ill === 1 ? "needs" : "need"} attention\n`;
   return boxes.length === 0 ? sum : `${table([head, ...rows], "")}\n${sum}`;
 }

@@ -70,10 +70,14 @@ test("fleet – from a broker's retained topics: exit code 1 only if a box needs
   assert.deepEqual(
     boxes.map(({ site, needsHands }) => [site, needsHands]),
     [
-      ["plant-7", []],
       ["plant-8", ["offline (connection lost)", "buffer full in 3.0 h", "1 silent sensor"]],
+      ["plant-7", []],
     ],
   );
+  const attention = await runCommand(["fleet", "--from", broker.url, "--attention"]);
+  assert.match(attention.stdout, /plant-8 +offline/);
+  assert.doesNotMatch(attention.stdout, /plant-7/);
+  assert.match(attention.stdout, /^2 boxes, 1 needs attention$/m);
 });
 
 test("fleet – from the database: the same boxes, alarms by their newest event", {
@@ -120,7 +124,7 @@ test("fleet – from the database: the same boxes, alarms by their newest event"
   await writer.close();
   const { code, stdout } = await runCommand(["fleet", "--db", url, "--json"]);
   assert.equal(code, 1);
-  const [slash, first, second, ...others] = JSON.parse(stdout) as FleetBox[];
+  const [second, slash, first, ...others] = JSON.parse(stdout) as FleetBox[];
   assert.deepEqual(others, []);
   assert.equal(slash?.site, "p/9");
   assert.equal(slash?.state, "online");
@@ -132,6 +136,86 @@ test("fleet – from the database: the same boxes, alarms by their newest event"
   assert.equal(first?.configuration, "0123456789ab");
   assert.ok((first?.newestReadingAgeS ?? 0) > 60);
   assert.equal(second?.needsHands.length, 3);
+});
+
+test("fleet – boxes that are behind come after those that are offline, whatever their clocks say", {
+  skip: skipWithoutPostgres,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("behind");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const day = 1440;
+  let n = 0;
+  /** A box with one sensor that says it is online, and its readings so many minutes ago. */
+  const box = (
+    site: string,
+    readingsAgo: readonly number[],
+    more: { buffer?: object; time?: string; state?: string } = {},
+  ): [string, object][] => [
+    [`${site}/agent/state`, { state: more.state ?? "online", time: more.time ?? time }],
+    [
+      `${site}/agent/stats`,
+      { ...stats(300), time: more.time ?? time, buffer: { depth: 0, ...more.buffer } },
+    ],
+    [`${site}/1/state`, { state: "online", lastReading: time }],
+    ...readingsAgo.map((minutes): [string, object] => {
+      n += 1;
+      const members = { site, sensor: "1", time: ago(minutes) };
+      return [`${site}/1/rpm`, JSON.parse(readingPayload(n, members)) as object];
+    }),
+  ];
+  const everyMinute = [70, 69, 68, 67, 66, 65];
+  const messages = [
+    ...box("a-well", [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
+    ...box("b-hourly", [420, 360, 300, 240, 180, 120]),
+    ...box("c-future", [1], { time: ago(-3 * day) }),
+    ...box("d-stopped", everyMinute),
+    ...box("e-unknown", [2 * day + 60]),
+    ...box("f-pending", [1], { buffer: { depth: 200_000, oldestAgeS: 5.5 * 86_400 } }),
+    ...box("g-horizon", [1], { buffer: { depth: 7, oldestAgeS: 728 * 86_400 } }),
+    ...box("h-offline", everyMinute, { state: "offline" }),
+  ];
+  await writer.write(
+    messages.map(([topic, body]) => entry(`gateside/${topic}`, JSON.stringify(body))),
+  );
+  const read = async (...flags: string[]) =>
+    JSON.parse((await runCommand(["fleet", "--db", url, "--json", ...flags])).stdout) as FleetBox[];
+  const boxes = await read();
+  const refused = new Date(Date.now() - 731 * 86_400_000).toISOString().slice(0, 10);
+  assert.deepEqual(
+    boxes.map(({ site, needsHands }) => [site, needsHands]),
+    [
+      ["h-offline", ["offline"]],
+      ["d-stopped", ["behind by 65 min"]],
+      ["e-unknown", ["behind by 2 days"]],
+      ["f-pending", ["behind by 5 days, 200,000 readings"]],
+      [
+        "g-horizon",
+        [
+          "behind by 728 days, 7 readings",
+          `backlog nears what the database refuses as too old (${refused})`,
+        ],
+      ],
+      ["a-well", []],
+      ["b-hourly", []],
+      ["c-future", ["clock ahead"]],
+    ],
+  );
+  assert.deepEqual(
+    (await read("--attention")).map(({ site }) => site),
+    ["h-offline", "d-stopped", "e-unknown", "f-pending", "g-horizon", "c-future"],
+  );
+  // Its last statistics, dated years ahead, arrived long ago.
+  await postgres.query(
+    url,
+    "UPDATE box SET stats_received = now() - interval '1 hour' WHERE site = 'c-future'",
+  );
+  const dead = (await read()).find(({ site }) => site === "c-future");
+  assert.deepEqual(dead?.needsHands, ["silent for 3600 s", "clock ahead"]);
 });
 
 test("fleet – a database without our tables is reported with the command that creates them", {

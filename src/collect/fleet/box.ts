@@ -7,9 +7,13 @@ export interface FleetBox {
   readonly configuration: string | null;
   /** Settings that wait for a restart. */
   readonly pendingRestart: readonly string[];
-  /** Of the newest reading; null if there is none. */
+  /** Of the newest reading; null if there is none, or if the clock is ahead. */
   readonly newestReadingAgeS: number | null;
-  /** Of the newest statistics, which come every minute. */
+  /** True if a time that the box gave is later than the arrival of its message. */
+  readonly isClockAhead: boolean;
+  /** How old what has not arrived yet is, s; null if the box keeps up. */
+  readonly behindS: number | null;
+  /** Of the newest statistics, which come every minute; null if unknown. */
   readonly statsAgeS: number | null;
   /** Readings pending in its buffer. */
   readonly backlog: number | null;
@@ -29,24 +33,57 @@ export interface BoxFacts {
   readonly site: string;
   readonly state: Json | null;
   readonly stats: Json | null;
-  /** When the statistics arrived, ms; null if only their own time is known. */
+  /** When state and statistics arrived, ms; null if only their own times are known. */
+  readonly stateReceivedMs: number | null;
   readonly statsReceivedMs: number | null;
   readonly newestReadingMs: number | null;
+  /** When another reading was due at the latest, ms; null unless sensors say that they are online. */
+  readonly readingDueMs: number | null;
+  /** Older readings are refused by the database, ms; null if it is not known. */
+  readonly horizonMs: number | null;
   readonly sensors: readonly { readonly sensor: string; readonly state: string | null }[];
   readonly alarms: readonly { readonly severity: string | null }[];
 }
 
+const DAY_MS = 86_400_000;
 /** Statistics arrive every minute; after this long without any the box counts as silent, s. */
 const STATS_AGE_MAX_S = 300;
 /** A buffer with less than a day left will not last a weekend. */
 const HOURS_LEFT_MIN = 24;
+/** A backlog may be this old before it needs attention, s. */
+const PENDING_AGE_MAX_S = 3600;
+/** Clocks of healthy boxes differ by less, ms. */
+const CLOCK_TOLERANCE_MS = 60_000;
+/** A horizon moves by whole weeks. */
+const HORIZON_NEAR_MS = 7 * DAY_MS;
+/** How long sensors that say they are online may be without a reading if their interval is unknown, ms. */
+export const READING_AGE_MAX_MS = DAY_MS;
 
-/** The facts in one line, with faults in words. */
+/** Offline ones first, then those that are behind, then by site. */
+export function inOrder(boxes: readonly FleetBox[]): FleetBox[] {
+  const rank = ({ state, behindS }: FleetBox) =>
+    state === "offline" ? 0 : behindS !== null ? 1 : 2;
+  return [...boxes].sort((a, b) => rank(a) - rank(b) || (a.site < b.site ? -1 : 1));
+}
+
+/** The facts in one line, with faults in words. @param nowMs by the clock that dated the arrivals */
 export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
   const { site, state, stats } = facts;
   const buffer = json(stats?.["buffer"]);
-  const ageS = (ms: number | null) => (ms === null ? null : Math.max(0, (nowMs - ms) / 1000));
+  const isLater = (ms: number | null, arrivedMs: number | null) =>
+    ms !== null && ms > (arrivedMs ?? nowMs) + CLOCK_TOLERANCE_MS;
+  const ageS = (ms: number | null) =>
+    ms === null || isLater(ms, null) ? null : Math.max(0, (nowMs - ms) / 1000);
   const statsAgeS = ageS(facts.statsReceivedMs ?? time(stats?.["time"]));
+  const newestReadingAgeS = ageS(facts.newestReadingMs);
+  // Statistics are newer: a state tells of the connect.
+  const isClockAhead =
+    isLater(facts.newestReadingMs, null) ||
+    (stats === null
+      ? isLater(time(state?.["time"]), facts.stateReceivedMs)
+      : isLater(time(stats["time"]), facts.statsReceivedMs));
+  const pendingAgeS = number(buffer?.["oldestAgeS"]);
+  const backlog = number(buffer?.["depth"]);
   const silentSensors = facts.sensors
     .filter((sensor) => sensor.state === "silent")
     .map(({ sensor }) => sensor)
@@ -57,8 +94,27 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
   if (reported === "offline") {
     const reason = text(state?.["reason"]);
     needsHands.push(`offline${reason === null ? "" : ` (${reason})`}`);
-  } else if (statsAgeS === null) needsHands.push("no statistics");
-  else if (statsAgeS > STATS_AGE_MAX_S) needsHands.push(`silent for ${Math.round(statsAgeS)} s`);
+  } else if (stats === null) needsHands.push("no statistics");
+  else if (statsAgeS !== null && statsAgeS > STATS_AGE_MAX_S)
+    needsHands.push(`silent for ${Math.round(statsAgeS)} s`);
+  const late = [
+    pendingAgeS !== null && pendingAgeS > PENDING_AGE_MAX_S ? pendingAgeS : 0,
+    reported !== "offline" && (facts.readingDueMs ?? nowMs) < nowMs ? (newestReadingAgeS ?? 0) : 0,
+  ];
+  const behindS = Math.max(...late) > 0 ? Math.max(...late) : null;
+  if (behindS !== null)
+    needsHands.push(
+      `behind by ${span(behindS)}${backlog ? `, ${backlog.toLocaleString("en-US")} readings` : ""}`,
+    );
+  const { horizonMs } = facts;
+  if (behindS !== null && pendingAgeS !== null && horizonMs !== null) {
+    const leftMs = nowMs - pendingAgeS * 1000 - horizonMs;
+    const before = new Date(horizonMs).toISOString().slice(0, 10);
+    if (leftMs < 0) needsHands.push(`backlog is older than the database keeps (${before})`);
+    else if (leftMs < HORIZON_NEAR_MS)
+      needsHands.push(`backlog nears what the database refuses as too old (${before})`);
+  }
+  if (isClockAhead) needsHands.push("clock ahead");
   if (json(stats?.["gateway"])?.["isUp"] === false) needsHands.push("gateway down");
   if (buffer?.["isWritable"] === false) needsHands.push("buffer not writable");
   const alarm = text(buffer?.["alarm"]);
@@ -79,15 +135,24 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     pendingRestart: Array.isArray(pending)
       ? pending.filter((name): name is string => typeof name === "string")
       : [],
-    newestReadingAgeS: ageS(facts.newestReadingMs),
+    newestReadingAgeS,
+    isClockAhead,
+    behindS,
     statsAgeS,
-    backlog: number(buffer?.["depth"]),
+    backlog,
     hoursUntilFull,
     sensors: facts.sensors.length,
     silentSensors,
     alarms: { warning: count("warning"), alarm: count("alarm") },
     needsHands,
   };
+}
+
+/** "5 days"; rounded down. */
+function span(s: number): string {
+  if (s >= 2 * 86_400) return `${Math.floor(s / 86_400)} days`;
+  if (s >= 2 * 3600) return `${Math.floor(s / 3600)} hours`;
+  return `${Math.floor(s / 60)} min`;
 }
 
 function json(value: unknown): Json | null {

@@ -1,6 +1,6 @@
 import { brokerAddress } from "../broker-url.ts";
 import type { BrokerTls } from "../options.ts";
-import type { FleetBox } from "./box.ts";
+import { type FleetBox, inOrder } from "./box.ts";
 import { fleetFromBroker } from "./from-broker.ts";
 import { fleetFromDatabase } from "./from-database.ts";
 
@@ -14,8 +14,12 @@ interface FleetOptions {
   readonly tls: BrokerTls;
 }
 
-/** All boxes by site. Rejects if neither broker nor database responds. */
-export function readFleet(options: FleetOptions, nowMs: number): Promise<FleetBox[]> {
-  if (options.db !== null) return fleetFromDatabase(options.db, nowMs);
-  return fleetFromBroker(options.from.map(brokerAddress), options.tls, options.prefix, nowMs);
+/** All boxes, those that need somebody most first. Rejects if neither broker nor database responds. */
+export async function readFleet(options: FleetOptions, nowMs: number): Promise<FleetBox[]> {
+  const { db, from, tls, prefix } = options;
+  return inOrder(
+    db !== null
+      ? await fleetFromDatabase(db)
+      : await fleetFromBroker(from.map(brokerAddress), tls, prefix, nowMs),
+  );
 }

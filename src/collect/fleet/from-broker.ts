@@ -5,7 +5,7 @@ import type { BrokerTls } from "../options.ts";
 import { parseMessage } from "../parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../site-topics.ts";
 import { unreachedText } from "../unreached.ts";
-import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
+import { type BoxFacts, type FleetBox, fleetBox, type Json, READING_AGE_MAX_MS } from "./box.ts";
 
 /** Retained messages arrive at once; after this long without any there are no more, ms. */
 const QUIET_MS = 1500;
@@ -16,6 +16,8 @@ interface Facts {
   state: Json | null;
   stats: Json | null;
   newestMs: number | null;
+  /** Newest reading of the sensors that say they are online. */
+  onlineMs: number | null;
   readonly sensors: Map<string, string | null>;
   readonly alarms: Map<string, string | null>;
 }
@@ -89,9 +91,7 @@ async function read(
   const reason = await closed;
   clearInterval(check);
   if (reason !== "ended") throw new Error(reason);
-  return [...sites.entries()]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([site, facts]) => fleetBox(asFacts(site, facts), nowMs));
+  return [...sites].map(([site, facts]) => fleetBox(asFacts(site, facts), nowMs));
 }
 
 function learn(sites: Map<string, Facts>, prefix: string, topic: string, payload: Buffer): void {
@@ -102,6 +102,7 @@ function learn(sites: Map<string, Facts>, prefix: string, topic: string, payload
       state: null,
       stats: null,
       newestMs: null,
+      onlineMs: null,
       sensors: new Map(),
       alarms: new Map(),
     };
@@ -136,7 +137,9 @@ function learn(sites: Map<string, Facts>, prefix: string, topic: string, payload
     else facts.sensors.set(item.sensor, typeof state === "string" ? state : null);
     const last = item.body["lastReading"];
     const ms = typeof last === "string" ? Date.parse(last) : Number.NaN;
-    if (!Number.isNaN(ms)) facts.newestMs = Math.max(facts.newestMs ?? ms, ms);
+    if (Number.isNaN(ms)) return;
+    facts.newestMs = Math.max(facts.newestMs ?? ms, ms);
+    if (state === "online") facts.onlineMs = Math.max(facts.onlineMs ?? ms, ms);
   }
 }
 
@@ -156,8 +159,11 @@ function asFacts(site: string, facts: Facts): BoxFacts {
     site,
     state: facts.state,
     stats: facts.stats,
+    stateReceivedMs: null,
     statsReceivedMs: null,
     newestReadingMs: facts.newestMs,
+    readingDueMs: facts.onlineMs === null ? null : facts.onlineMs + READING_AGE_MAX_MS,
+    horizonMs: null,
     sensors: [...facts.sensors].map(([sensor, state]) => ({ sensor, state })),
     alarms: [...facts.alarms.values()].map((severity) => ({ severity })),
   };

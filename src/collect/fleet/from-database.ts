@@ -1,16 +1,20 @@
 import { publicDatabase } from "../../core/database-url.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { openForReading } from "../database/connection.ts";
-import { messageOf } from "../database/failure.ts";
+import { messageOf, sqlState } from "../database/failure.ts";
 import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
+import { readingsDue } from "./readings-due.ts";
 
 interface Row {
   readonly site: string;
   readonly state: Json | null;
   readonly stats: Json | null;
-  readonly received: Date | null;
+  readonly state_received: Date | null;
+  readonly stats_received: Date | null;
   readonly newest: Date | null;
+  readonly now: number;
+  readonly horizon: number;
   readonly sensors: readonly { readonly sensor: string; readonly state: string | null }[] | null;
   readonly alarms: readonly { readonly severity: string | null }[] | null;
 }
@@ -18,8 +22,11 @@ interface Row {
 /** An active alarm is published again at least once in this time, when its box starts or it worsens; older ones are history. */
 const ALARM_DAYS = 92;
 
-/** Every box in the database. Rejects if it cannot be reached or is not one of ours. */
-export async function fleetFromDatabase(url: string, nowMs: number): Promise<FleetBox[]> {
+/** Readings older than this are refused without a horizon, too. */
+const ACCEPTED_DAYS = 731;
+
+/** Every box in the database; ages by its clock. Rejects if it cannot be reached or is not one of ours. */
+export async function fleetFromDatabase(url: string): Promise<FleetBox[]> {
   const client = await openForReading(url, "gateside fleet").catch((cause: unknown) => {
     const text = unreachedText(cause, "the database");
     throw text === messageOf(cause)
@@ -29,31 +36,47 @@ export async function fleetFromDatabase(url: string, nowMs: number): Promise<Fle
   try {
     const { rows } = await client.query<Row>(
       `SELECT b.site, b.agent_state AS state, b.stats,
-         CASE WHEN b.stats IS NULL THEN NULL ELSE b.stats_time END AS received,
+         b.state_received, coalesce(b.stats_received, least(b.stats_time, b.received)) AS stats_received,
+         extract(epoch FROM now())::float8 * 1000 AS now,
+         (SELECT extract(epoch FROM greatest(before, now() - interval '${ACCEPTED_DAYS} days'))::float8 * 1000 FROM horizon) AS horizon,
          (SELECT max(l.time) FROM latest_reading l JOIN stream t USING (stream) WHERE t.site = b.site) AS newest,
          (SELECT json_agg(json_build_object('sensor', s.sensor, 'state', s.state)) FROM sensor s
           WHERE s.site = b.site AND s.state IS DISTINCT FROM 'removed') AS sensors,
          (SELECT json_agg(json_build_object('severity', e.severity)) FROM (
             SELECT DISTINCT ON (sensor, kind, value, alarm) state, severity FROM alarm_event a
-            WHERE a.site = b.site AND NOT a.historical AND a.time > $1
+            WHERE a.site = b.site AND NOT a.historical AND a.time > now() - interval '${ALARM_DAYS} days'
             ORDER BY sensor, kind, value, alarm, time DESC) e
           WHERE e.state = 'active') AS alarms
-       FROM box b ORDER BY b.site`,
-      [new Date(nowMs - ALARM_DAYS * 86_400_000)],
+       FROM box b`,
     );
-    return boxesOf(rows.map(factsOf)).map((facts) => fleetBox(facts, nowMs));
+    const nowMs = rows[0]?.now ?? 0;
+    const dueMs = await readingsDue(client);
+    const facts = rows.map((row) => factsOf(row, dueMs.get(row.site) ?? null));
+    return boxesOf(facts).map((box) => fleetBox(box, nowMs));
+  } catch (cause) {
+    if (!OLDER_SCHEMA.has(sqlState(cause) ?? "")) throw cause;
+    throw new Error(
+      `${publicDatabase(url)} has older tables: run \`gateside collect --migrate-only --to …\``,
+      { cause },
+    );
   } finally {
     await client.end();
   }
 }
 
-function factsOf(row: Row): BoxFacts {
+/** SQLSTATE of an unknown column and an unknown table. */
+const OLDER_SCHEMA = new Set(["42703", "42P01"]);
+
+function factsOf(row: Row, readingDueMs: number | null): BoxFacts {
   return {
     site: row.site,
     state: row.state,
     stats: row.stats,
-    statsReceivedMs: row.received?.getTime() ?? null,
+    stateReceivedMs: row.state_received?.getTime() ?? null,
+    statsReceivedMs: row.stats_received?.getTime() ?? null,
     newestReadingMs: row.newest?.getTime() ?? null,
+    readingDueMs,
+    horizonMs: row.horizon,
     sensors: row.sensors ?? [],
     alarms: row.alarms ?? [],
   };
@@ -79,13 +102,17 @@ function together(one: BoxFacts, two: BoxFacts): BoxFacts {
     const level = topicLevel(entry.sensor);
     if (entry.state !== null || !sensors.has(level)) sensors.set(level, entry);
   }
-  const newest = [one.newestReadingMs, two.newestReadingMs].filter((ms) => ms !== null);
+  const later = (a: number | null, b: number | null) =>
+    a === null || b === null ? (a ?? b) : Math.max(a, b);
   return {
     site: topicLevel(one.site) === one.site ? two.site : one.site,
     state: one.state ?? two.state,
     stats: one.stats ?? two.stats,
+    stateReceivedMs: one.stateReceivedMs ?? two.stateReceivedMs,
     statsReceivedMs: one.statsReceivedMs ?? two.statsReceivedMs,
-    newestReadingMs: newest.length === 0 ? null : Math.max(...newest),
+    newestReadingMs: later(one.newestReadingMs, two.newestReadingMs),
+    readingDueMs: later(one.readingDueMs, two.readingDueMs),
+    horizonMs: one.horizonMs,
     sensors: [...sensors.values()],
     alarms: [...one.alarms, ...two.alarms],
   };
