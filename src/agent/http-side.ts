@@ -23,6 +23,7 @@ import { createBackfillJobs } from "./backfill.ts";
 import type { GapWatch } from "./gap-watch.ts";
 import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
+import type { Signals } from "./machine-signals.ts";
 import type { Setup } from "./setup.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -45,6 +46,7 @@ interface HttpSideParts {
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
   readonly setup: Setup | null;
   readonly alarms: Alarms | null;
+  readonly signals: Signals;
   readonly metrics: Metrics;
   readonly loopDelay: LoopDelay;
   readonly clock: Clock;
@@ -82,6 +84,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       configuration: parts.configuration,
       tryPublish: parts.tryPublish,
       findings: alarms?.findingDesk ?? null,
+      machineSignals: parts.signals.wait,
       setup,
       alarms: alarms?.desk ?? null,
       audit: store.audit,

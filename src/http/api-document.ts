@@ -12,7 +12,7 @@ import {
 import { BACKFILL_BODY, SETTINGS_FORM } from "./api-commands.ts";
 import { COMPARE_BODY } from "./api-configuration.ts";
 import { SETUP_OPERATIONS } from "./api-document-setup.ts";
-import { MACHINE_ID } from "./api-machines.ts";
+import { MACHINE_ID, MACHINES_QUERY } from "./api-machines.ts";
 import type { Operation } from "./api-operation.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
 import { RESPONSE, RESPONSES } from "./api-responses.ts";
@@ -184,7 +184,9 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/machines",
     method: "get",
-    summary: "Machines of the site file with state, speed and number of active findings.",
+    summary:
+      "Machines of the site file with state, speed and number of active findings; with `sort=worst` every machine with its condition, worst first.",
+    query: MACHINES_QUERY,
     also: ALARMS_OFF,
     response: "The machines.",
     schema: RESPONSE.machines,

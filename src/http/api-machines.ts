@@ -1,31 +1,53 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { integer, objectOf } from "./api-schemas.ts";
+import { MachineConditions } from "./machine-conditions.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
+import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
 
 export const MACHINE_ID = objectOf({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
+export const MACHINES_QUERY = objectOf({
+  sort: {
+    type: "string",
+    enum: ["worst"],
+    description: "Every machine with its condition, worst first; also while alarms are disabled.",
+  },
+});
 
-/** Machines of the site file and their findings. 501 if alarms are disabled. */
+const FINDINGS_OFF = problem(501, "findings are off: ALARMS_ENABLED is false");
+
+/** Machines, their conditions and findings. Only the list by condition responds while alarms are disabled. */
 export function registerMachinesApi(
   app: FastifyInstance,
-  { findings }: Pick<HttpParts, "findings">,
+  parts: HttpParts,
+  responses: SharedResponses,
 ): void {
-  app.get("/api/v1/machines", (_request, reply) =>
-    findings === null ? off(reply) : reply.send({ machines: findings.machines() }),
+  const { findings } = parts;
+  const conditions = new MachineConditions(parts);
+  app.get<{ Querystring: { sort?: "worst" } }>(
+    "/api/v1/machines",
+    { schema: { querystring: MACHINES_QUERY } },
+    async (request, reply) => {
+      if (request.query.sort === undefined)
+        return findings === null
+          ? reply.code(501).send(FINDINGS_OFF)
+          : reply.send({ machines: findings.machines() });
+      const text = await responses.compute("machines worst", isGone(request), async () =>
+        JSON.stringify({ machines: await conditions.worstFirst() }),
+      );
+      if (text === null) return tooMany(reply);
+      return reply.type("application/json; charset=utf-8").send(text);
+    },
   );
   app.get<{ Params: { id: number } }>(
     "/api/v1/machines/:id/findings",
     { schema: { params: MACHINE_ID } },
     (request, reply) => {
-      if (findings === null) return off(reply);
+      if (findings === null) return reply.code(501).send(FINDINGS_OFF);
       const { id } = request.params;
       const found = findings.findingsOf(id);
       if (found !== null) return reply.send(found);
       return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
     },
   );
-}
-
-function off(reply: FastifyReply): FastifyReply {
-  return reply.code(501).send(problem(501, "findings are off: ALARMS_ENABLED is false"));
 }

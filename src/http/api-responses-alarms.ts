@@ -1,7 +1,9 @@
 import { FINDINGS } from "../core/diagnosis/finding.ts";
+import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../core/machine-condition/condition.ts";
 import { KINDS } from "../core/sensor.ts";
 import {
   INTEGER,
+  ISO,
   list,
   MS,
   NUMBER,
@@ -10,6 +12,7 @@ import {
   orNull,
   ref,
   TEXT,
+  YES_NO,
 } from "./api-response-schema.ts";
 import type { Schema } from "./api-schemas.ts";
 
@@ -56,6 +59,39 @@ export const ALARM_RESPONSES: Readonly<Record<string, Schema>> = {
     sensors: list(TEXT),
     findings: INTEGER,
     worstStage: orNull(INTEGER),
+  }),
+  RankedMachine: object({
+    id: { ...orNull(INTEGER), description: "Null for a sensor without a machine." },
+    sensor: { ...orNull(TEXT), description: "Such a sensor; otherwise null." },
+    name: orNull(TEXT),
+    area: orNull(TEXT),
+    state: orNull(oneOf(["running", "standing"])),
+    speedRpm: orNull(NUMBER),
+    sensors: list(TEXT),
+    findings: INTEGER,
+    worstStage: orNull(INTEGER),
+    condition: oneOf(CONDITIONS),
+    order: { ...INTEGER, description: "1 is the worst." },
+    reason: { ...TEXT, description: "The most severe reason as a sentence." },
+    unknown: orNull(oneOf(UNKNOWN_REASONS)),
+    since: orNull(ISO),
+    sinceAtLeast: { ...YES_NO, description: "Storage begins there: it may be longer." },
+    acknowledged: YES_NO,
+    stage: orNull(INTEGER),
+    zone: orNull(oneOf(["A", "B", "C", "D"])),
+    marks: list(object({ sensor: TEXT, mark: oneOf(MARKS), text: TEXT })),
+    alarms: list(
+      object({
+        id: TEXT,
+        sensor: TEXT,
+        alarm: TEXT,
+        value: TEXT,
+        severity: oneOf(["warning", "alarm"]),
+        acknowledged: YES_NO,
+        since: ISO,
+        text: TEXT,
+      }),
+    ),
   }),
   Finding: object({
     id: TEXT,

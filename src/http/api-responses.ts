@@ -87,7 +87,9 @@ export const RESPONSE = {
   }),
   alarm: object({ alarm: ref("Alarm") }),
   limits: object({ limits: list(ref("Limit")) }),
-  machines: object({ machines: list(ref("Machine")) }),
+  machines: object({
+    machines: list({ anyOf: [ref("Machine"), ref("RankedMachine")] }),
+  }),
   findings: object({
     machine: ref("Machine"),
     findings: list(ref("Finding")),

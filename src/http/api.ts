@@ -61,7 +61,7 @@ export function registerApi(
   registerCommandsApi(app, parts, { mayWriteOverTcp });
   registerConfigurationApi(app, parts);
   registerAlarmsApi(app, parts);
-  registerMachinesApi(app, parts);
+  registerMachinesApi(app, parts, responses);
   registerSetupApi(app, parts);
   registerLiveEvents(app, parts, statusJson);
 }

@@ -3,6 +3,7 @@ import type { AlarmDesk } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { FindingDesk } from "../core/diagnosis/view.ts";
+import type { Wait } from "../core/machine-state/wait.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type {
   BackfillJobs,
@@ -23,6 +24,9 @@ import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HistoryLimits } from "./query-rows.ts";
 import type { TlsFiles } from "./tls.ts";
+
+/** State and speed of machines at a time, ms, by their signals; known without alarms too. */
+type MachineSignalsNow = Pick<Wait, "stateOf" | "speedAt">;
 
 /** Everything the HTTP room is given. A null part responds "not available here". */
 export interface HttpParts {
@@ -52,6 +56,7 @@ export interface HttpParts {
   readonly audit: AuditLog | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingDesk | null;
+  readonly machineSignals: MachineSignalsNow;
   readonly metrics: Metrics;
   readonly loopDelay: Pick<LoopDelay, "quantiles">;
   readonly clock: Clock;

@@ -256,6 +256,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     alarms: null,
     audit: null,
     findings: null,
+    machineSignals: { stateOf: () => null, speedAt: () => null },
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),
     logger: silentLogger,

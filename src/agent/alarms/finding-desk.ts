@@ -13,9 +13,8 @@ export function createFindingDesk(
 ): FindingDesk {
   const machineNow: MachineNow = (machine) => {
     const now = gatewayNow();
-    const [sensor] = findings.sensorsOf(machine.id);
-    const state = sensor === undefined ? null : alarms.wait.stateAt(sensor.code, now);
-    return { state, speedRpm: alarms.wait.speedAt(machine.id, now) };
+    const { wait } = alarms;
+    return { state: wait.stateOf(machine.id, now), speedRpm: wait.speedAt(machine.id, now) };
   };
   return {
     machines: () => findings.machines.map((machine) => machineView(findings, machine, machineNow)),

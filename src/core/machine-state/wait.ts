@@ -18,7 +18,13 @@
 import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
 import { dayOf } from "../time-zone.ts";
-import { isRunning, MachineSignals, type Signal, streamKey } from "./machine-signals.ts";
+import {
+  isRunning,
+  MachineSignals,
+  type MachineSignalsOf,
+  type Signal,
+  streamKey,
+} from "./machine-signals.ts";
 import { INTERVAL_POINTS, intervalMs, numberOf, type SignalPoint, valueAt } from "./signal.ts";
 import { type Earlier, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
@@ -104,7 +110,15 @@ export class Wait {
 
   /** The machine state at a time, by the readings known now; null while it is unknown, or if no signal shows it. */
   stateAt(sensor: string, timeMs: number): MachineState | null {
-    const of = this.#signals.ofSensor(normalCode(sensor));
+    return this.#stateOf(this.#signals.ofSensor(normalCode(sensor)), timeMs);
+  }
+
+  /** The same of a machine, on which no sensor need be mounted. */
+  stateOf(machine: number, timeMs: number): MachineState | null {
+    return this.#stateOf(this.#signals.ofMachine(machine), timeMs);
+  }
+
+  #stateOf(of: MachineSignalsOf | undefined, timeMs: number): MachineState | null {
     const running = of?.machine.running;
     if (running === undefined || of === undefined || of.running === null) return null;
     const value = this.#at(of.running, timeMs);

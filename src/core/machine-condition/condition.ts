@@ -1,0 +1,225 @@
+/**
+ * One state per machine (plant section 20), from what is known of it now. `watch` waits for outlooks, of which there are
+ * none yet.
+ */
+import type { Severity } from "../alarm/event.ts";
+import type { Stage } from "../diagnosis/finding.ts";
+
+/** Worst first. */
+export const CONDITIONS = ["alarm", "warning", "watch", "unknown", "standing", "ok"] as const;
+type Condition = (typeof CONDITIONS)[number];
+
+/** Why a machine is `unknown`. */
+export const UNKNOWN_REASONS = [
+  "no_sensor",
+  "not_read",
+  "never_read",
+  "no_recent_reading",
+  "nothing_judged",
+  "no_recent_judgement",
+] as const;
+type UnknownReason = (typeof UNKNOWN_REASONS)[number];
+
+/** What is said of one sensor beside the state of its machine. */
+export const MARKS = ["never_read", "silent", "battery_low", "bad_quality", "shelved"] as const;
+
+interface Mark {
+  readonly sensor: string;
+  readonly mark: (typeof MARKS)[number];
+  /** A sentence. */
+  readonly text: string;
+}
+
+/** An active alarm of one of the machine's sensors. */
+export interface OpenAlarm {
+  readonly id: string;
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly severity: Severity;
+  readonly isAcknowledged: boolean;
+  readonly isShelved: boolean;
+  readonly sinceMs: number;
+  /** Of a finding; otherwise null. */
+  readonly stage: Stage | null;
+  readonly text: string;
+}
+
+export interface ConditionSensor {
+  readonly code: string;
+  readonly name: string | null;
+  /** False: disabled in the site file. */
+  readonly isRead: boolean;
+  /** Null: it was never read. */
+  readonly lastReadingMs: number | null;
+  /** No kind of it, or not all, missed three intervals. */
+  readonly isFresh: boolean;
+  /** It has a machine class or limits, or a rule, baseline or finding judges a value of its newest readings. */
+  readonly isJudged: boolean;
+  /** A reading younger than three intervals was judged. */
+  readonly isJudgedNow: boolean;
+  /** Of its last record of the running machine. */
+  readonly zone: string | null;
+  readonly isBatteryLow: boolean;
+}
+
+/** A machine, or a sensor without one. */
+export interface ConditionInput {
+  /** Null while there is no signal, or no recent value of it. */
+  readonly state: "running" | "standing" | null;
+  /** Null unless it stands. */
+  readonly standing: Since | null;
+  readonly sensors: readonly ConditionSensor[];
+  /** Null while alarms are disabled: zones then speak for themselves. */
+  readonly alarms: readonly OpenAlarm[] | null;
+}
+
+export interface Since {
+  readonly timeMs: number;
+  /** Storage begins there: it may be longer. */
+  readonly isAtLeast: boolean;
+}
+
+export interface MachineCondition {
+  readonly condition: Condition;
+  /** A sentence. */
+  readonly reason: string;
+  /** Null unless the condition is unknown. */
+  readonly unknown: UnknownReason | null;
+  readonly since: Since | null;
+  /** Those that make the condition, the worst first. */
+  readonly alarms: readonly OpenAlarm[];
+  /** True if each of them is acknowledged. */
+  readonly isAcknowledged: boolean;
+  readonly stage: Stage | null;
+  readonly zone: string | null;
+  readonly marks: readonly Mark[];
+}
+
+/** They are the sensor's: they say nothing of the machine. */
+const SENSOR_ALARMS: ReadonlySet<string> = new Set(["silent", "battery_low", "bad_quality"]);
+
+export function machineCondition(input: ConditionInput): MachineCondition {
+  const all = input.alarms ?? [];
+  const shelved = all.filter(({ isShelved }) => isShelved);
+  const alarms = all
+    .filter(({ alarm, isShelved }) => !isShelved && !SENSOR_ALARMS.has(alarm))
+    .toSorted(worseAlarm);
+  const common = {
+    alarms,
+    isAcknowledged: false,
+    stage: alarms.reduce<Stage | null>((worst, { stage }) => higher(worst, stage), null),
+    zone: zoneOf(input.sensors, shelved),
+    marks: marksOf(input),
+    unknown: null,
+  };
+  const [worst] = alarms;
+  if (worst !== undefined)
+    return {
+      ...common,
+      condition: worst.severity,
+      reason: withRest(worst.text, alarms.length - 1),
+      since: { timeMs: worst.sinceMs, isAtLeast: false },
+      // An acknowledged warning beside an alarm says nothing of the alarm.
+      isAcknowledged: alarms.every((one) => one.severity !== worst.severity || one.isAcknowledged),
+    };
+  const severity = input.alarms === null ? ZONE_SEVERITIES[common.zone ?? ""] : undefined;
+  if (severity !== undefined)
+    return { ...common, condition: severity, reason: `In zone ${common.zone}.`, since: null };
+  const unknown = unknownReason(input);
+  if (unknown !== null)
+    return {
+      ...common,
+      condition: "unknown",
+      unknown,
+      reason: UNKNOWN_TEXTS[unknown],
+      since: unknown === "no_recent_reading" ? lastReading(input.sensors) : null,
+    };
+  const zone = common.zone === null ? "" : ` in zone ${common.zone}`;
+  if (input.state === "standing")
+    return {
+      ...common,
+      condition: "standing",
+      reason: zone === "" ? "The machine stands." : `The machine stands; it last ran${zone}.`,
+      since: input.standing,
+    };
+  const reason = zone === "" ? "Within its limits." : `Runs${zone}.`;
+  return { ...common, condition: "ok", reason, since: null };
+}
+
+/** As the built-in alarms say it. */
+const ZONE_SEVERITIES: Readonly<Record<string, Severity>> = { C: "warning", D: "alarm" };
+
+const UNKNOWN_TEXTS: Readonly<Record<UnknownReason, string>> = {
+  no_sensor: "No sensor is assigned to this machine.",
+  not_read: "Its sensors are disabled in the site file.",
+  never_read: "No reading yet: its sensors were never read.",
+  no_recent_reading: "No reading within three intervals.",
+  nothing_judged: "No machine class is set, and nothing judges its values.",
+  no_recent_judgement: "No reading within three intervals could be judged.",
+};
+
+/** Why nothing can be said of a machine without an open alarm; null if something can. */
+function unknownReason({ sensors, state }: ConditionInput): UnknownReason | null {
+  if (sensors.length === 0) return "no_sensor";
+  const read = sensors.filter(({ isRead }) => isRead);
+  if (read.length === 0) return "not_read";
+  if (read.every(({ lastReadingMs }) => lastReadingMs === null)) return "never_read";
+  if (!read.some(({ isFresh }) => isFresh)) return "no_recent_reading";
+  if (!read.some(({ isJudged }) => isJudged)) return "nothing_judged";
+  // A machine that stands is judged by its last running record.
+  if (state === "standing" || read.some(({ isJudgedNow }) => isJudgedNow)) return null;
+  return "no_recent_judgement";
+}
+
+function lastReading(sensors: readonly ConditionSensor[]): Since | null {
+  const times = sensors.flatMap(({ lastReadingMs }) => lastReadingMs ?? []);
+  return times.length === 0 ? null : { timeMs: Math.max(...times), isAtLeast: false };
+}
+
+function marksOf({ sensors, alarms }: ConditionInput): Mark[] {
+  const named = (code: string) =>
+    sensors.find((sensor) => sensor.code === code)?.name ?? `Sensor ${code}`;
+  const own = sensors.flatMap(({ code, isRead, isFresh, lastReadingMs, isBatteryLow }): Mark[] => {
+    const marks: Mark[] = [];
+    const name = named(code);
+    if (isRead && lastReadingMs === null)
+      marks.push({ sensor: code, mark: "never_read", text: `${name} was never read.` });
+    else if (isRead && !isFresh)
+      marks.push({ sensor: code, mark: "silent", text: `${name} is silent.` });
+    if (isBatteryLow)
+      marks.push({ sensor: code, mark: "battery_low", text: `${name} has a low battery.` });
+    return marks;
+  });
+  const told = (alarms ?? []).flatMap(({ sensor, alarm, isShelved, text }): Mark[] => {
+    if (isShelved) return [{ sensor, mark: "shelved", text: `Shelved: ${text}` }];
+    return alarm === "bad_quality" ? [{ sensor, mark: "bad_quality", text }] : [];
+  });
+  return [...own, ...told];
+}
+
+/** The worst zone; that of a sensor whose zone alarm is shelved does not count. */
+function zoneOf(sensors: readonly ConditionSensor[], shelved: readonly OpenAlarm[]): string | null {
+  const isShelved = (code: string) =>
+    shelved.some(({ sensor, alarm }) => alarm === "zone" && sensor === code);
+  const zones = sensors.flatMap(({ code, zone }) => (isShelved(code) ? [] : (zone ?? [])));
+  return zones.toSorted().at(-1) ?? null;
+}
+
+/** Worst first: severity, unacknowledged, stage, longest. */
+function worseAlarm(a: OpenAlarm, b: OpenAlarm): number {
+  return (
+    severityRank(b) - severityRank(a) ||
+    Number(a.isAcknowledged) - Number(b.isAcknowledged) ||
+    (b.stage ?? 0) - (a.stage ?? 0) ||
+    a.sinceMs - b.sinceMs
+  );
+}
+
+const severityRank = ({ severity }: OpenAlarm) => (severity === "alarm" ? 2 : 1);
+
+const higher = (a: Stage | null, b: Stage | null) => ((b ?? 0) > (a ?? 0) ? b : a);
+
+function withRest(text: string, rest: number): string {
+  return rest === 0 ? text : `${text.replace(/\.$/, "")}, and ${rest} more.`;
+}

@@ -1,0 +1,303 @@
+/** What the machines' conditions are made of: the site file, the newest readings, alarms and findings. */
+import type { SensorState } from "../core/agent-status.ts";
+import type { AlarmView } from "../core/alarm/view.ts";
+import type { MachineView } from "../core/diagnosis/view.ts";
+import {
+  type ConditionSensor,
+  type MachineCondition,
+  machineCondition,
+  type OpenAlarm,
+} from "../core/machine-condition/condition.ts";
+import { worseFirst } from "../core/machine-condition/order.ts";
+import { readingZone } from "../core/query/reading-zone.ts";
+import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
+import { breathe } from "./breath.ts";
+import type { HttpParts } from "./parts.ts";
+import { StandingSince } from "./standing-since.ts";
+
+type Parts = Pick<
+  HttpParts,
+  "site" | "status" | "history" | "alarms" | "findings" | "machineSignals" | "gatewayNow"
+>;
+
+/** A machine, or a sensor without one that has an open alarm. */
+interface Subject {
+  readonly id: number | null;
+  readonly sensor: string | null;
+  readonly name: string | null;
+  readonly area: string | null;
+  readonly sensors: readonly Sensor[];
+}
+
+/** What is known of all sensors, read once for a list. */
+interface Known {
+  readonly nowMs: number;
+  readonly states: ReadonlyMap<string, SensorState>;
+  /** By normalised code; null while alarms are disabled. */
+  readonly alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null;
+  readonly machines: ReadonlyMap<number, MachineView>;
+}
+
+/** Records of a sensor that are looked through for the last one of the running machine. */
+const RECORDS_WALKED = 50;
+
+export class MachineConditions {
+  readonly #parts: Parts;
+  readonly #standing: StandingSince;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#standing = new StandingSince(parts.history);
+  }
+
+  /** The response's entries, worst first. Yields to other work after each machine. */
+  async worstFirst(): Promise<readonly object[]> {
+    const known = this.#known();
+    const entries = [];
+    for (const subject of subjectsOf(this.#parts.site.current.sensors, this.#machines(), known)) {
+      entries.push(await this.#entry(subject, known));
+      await breathe();
+    }
+    return entries
+      .toSorted((a, b) => worseFirst(a.ranked, b.ranked))
+      .map(({ members }, at) => ({ ...members, order: at + 1 }));
+  }
+
+  #machines() {
+    return this.#parts.site.current.machines ?? [];
+  }
+
+  #known(): Known {
+    const { status, alarms, findings, gatewayNow } = this.#parts;
+    const machines = new Map(findings?.machines().map((machine) => [machine.id, machine]));
+    const stages = new Map<string, 1 | 2 | 3>();
+    for (const { id, findings: count } of machines.values()) {
+      if (count === 0) continue;
+      for (const finding of findings?.findingsOf(id)?.findings ?? [])
+        stages.set(findingKey(finding.sensor, finding.finding, finding.bearing), finding.stage);
+    }
+    return {
+      nowMs: gatewayNow(),
+      states: new Map(status.status().sensors.map((state) => [normalCode(state.code), state])),
+      alarms: alarms === null ? null : bySensor(alarms.lists({ limit: 0, before: null }), stages),
+      machines,
+    };
+  }
+
+  async #entry(subject: Subject, known: Known) {
+    const { machineSignals } = this.#parts;
+    const { id, sensors } = subject;
+    const machine = this.#machines().find((one) => one.id === id);
+    const state = id === null ? null : machineSignals.stateOf(id, known.nowMs);
+    const standing =
+      state === "standing" && machine?.running !== undefined
+        ? await this.#standing.of(machine.id, machine.running, known.nowMs)
+        : null;
+    const recordsEndMs = standing === null ? known.nowMs : standing.timeMs;
+    const found = machineCondition({
+      state,
+      standing,
+      sensors: sensors.map((sensor) => this.#sensor(sensor, known, recordsEndMs)),
+      alarms:
+        known.alarms === null
+          ? null
+          : sensors.flatMap(({ code }) => known.alarms?.get(normalCode(code)) ?? []),
+    });
+    const view = id === null ? undefined : known.machines.get(id);
+    const label =
+      subject.name ?? (id === null ? `Sensor ${subject.sensor}` : `Machine ${String(id)}`);
+    const members = {
+      id,
+      sensor: subject.sensor,
+      name: subject.name,
+      area: subject.area,
+      state,
+      speedRpm: id === null ? null : machineSignals.speedAt(id, known.nowMs),
+      sensors: sensors.map(({ code }) => code),
+      findings: view?.findings ?? 0,
+      worstStage: view?.worstStage ?? null,
+      ...conditionMembers(found),
+    };
+    return { ranked: { ...found, label }, members };
+  }
+
+  #sensor(sensor: Sensor, known: Known, recordsEndMs: number): ConditionSensor {
+    const { code, name, location, batteryLowV } = sensor;
+    const state = known.states.get(normalCode(code));
+    const isFresh = state?.state === "online";
+    const isJudged = this.#judges(sensor);
+    const judgedKinds = readingKinds(sensor).filter((kind) => {
+      const reading = this.#parts.history.latest(code, kind);
+      return reading !== null && isJudged(kind, reading);
+    });
+    return {
+      code,
+      name: name ?? location?.names?.point ?? null,
+      isRead: isRead(sensor),
+      lastReadingMs: state?.lastReadingMs ?? null,
+      isFresh,
+      isJudged: hasClass(sensor) || judgedKinds.length > 0,
+      isJudgedNow: judgedKinds.some((kind) => isKindFresh(state, kind)),
+      zone: this.#zone(sensor, recordsEndMs),
+      isBatteryLow:
+        batteryLowV !== undefined &&
+        typeof state?.batteryV === "number" &&
+        state.batteryV < batteryLowV,
+    };
+  }
+
+  /** Whether a zone, a rule, a learned baseline or a check for findings judged a value of a reading. */
+  #judges({ code, location }: Sensor) {
+    const { alarms, findings } = this.#parts;
+    const limits = (alarms?.limits(code) ?? []).filter(({ alarm }) => alarm !== "battery_low");
+    const baselines = (alarms?.baselines(code) ?? []).filter(({ status }) => status !== "learning");
+    const checked =
+      location === undefined
+        ? undefined
+        : findings
+            ?.findingsOf(location.machine)
+            ?.checked.find(({ sensor }) => normalCode(sensor) === normalCode(code));
+    return (kind: Kind, reading: StoredReading): boolean => {
+      const values = JSON.parse(reading.values) as Readonly<Record<string, unknown>>;
+      const isThere = (value: string) => (values[value] ?? null) !== null;
+      return (
+        readingZone(values) !== null ||
+        limits.some((limit) => limit.kind === kind && isThere(limit.value)) ||
+        baselines.some(({ value }) => isThere(value)) ||
+        (kind === "accel" &&
+          checked?.readingId === reading.id &&
+          (checked?.lookedFor.length ?? 0) > 0)
+      );
+    };
+  }
+
+  /** Zone of the last record of the running machine. */
+  #zone({ code, kinds }: Sensor, endMs: number): string | null {
+    if (!kinds.includes("accel")) return null;
+    const range = { sensor: code, kind: "accel", fromMs: 0, toMs: endMs + 1 } as const;
+    // Nearly always the first one is of the running machine.
+    for (const limit of [1, RECORDS_WALKED]) {
+      const page = { ...range, order: "descending", after: null, limit } as const;
+      const last = this.#parts.history.page(page).find(isOfRunning);
+      if (last !== undefined) return readingZone(JSON.parse(last.values));
+    }
+    return null;
+  }
+}
+
+function* subjectsOf(
+  sensors: readonly Sensor[],
+  machines: readonly { readonly id: number; readonly name?: string }[],
+  { alarms }: Known,
+): Generator<Subject> {
+  const mounted = grouped(sensors, ({ location }) => location?.machine ?? null);
+  const names = new Map(machines.map(({ id, name }) => [id, name]));
+  for (const id of new Set([...names.keys(), ...mounted.keys()])) {
+    if (id === null) continue;
+    const own = mounted.get(id) ?? [];
+    const locations = own.flatMap(({ location }) => location ?? []);
+    const named = locations.find((location) => location.names?.machine !== undefined);
+    yield {
+      id,
+      sensor: null,
+      name: names.get(id) ?? named?.names?.machine ?? null,
+      area: areaOf(locations),
+      sensors: own,
+    };
+  }
+  for (const sensor of mounted.get(null) ?? []) {
+    const open = alarms?.get(normalCode(sensor.code)) ?? [];
+    if (!open.some(({ isShelved }) => !isShelved)) continue;
+    const { code, name = null } = sensor;
+    yield { id: null, sensor: code, name, area: null, sensors: [sensor] };
+  }
+}
+
+function grouped<K, V>(all: readonly V[], keyOf: (one: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+function areaOf(locations: readonly NonNullable<Sensor["location"]>[]): string | null {
+  const named = locations.find(({ names }) => names?.area !== undefined)?.names?.area;
+  const [first] = locations;
+  return named ?? (first === undefined ? null : `Area ${first.area}`);
+}
+
+/** A record of a machine whose state was unknown counts as running, as for zones. */
+const isOfRunning = ({ attributes }: StoredReading) =>
+  (JSON.parse(attributes) as { readonly machine_state?: string }).machine_state !== "standing";
+
+const hasClass = ({ machineClass, limits }: Sensor) =>
+  machineClass !== undefined || limits !== undefined;
+
+/** Kinds that no read lists (bands) are as fresh as their sensor. */
+function isKindFresh(state: SensorState | undefined, kind: Kind): boolean {
+  const own = state?.kinds.find((one) => one.kind === kind);
+  if (own === undefined) return state?.state === "online";
+  return own.lastReadingMs !== null && own.isSilent !== true;
+}
+
+const findingKey = (sensor: string, finding: string, bearing: string | null) =>
+  `${normalCode(sensor)} ${bearing === null ? finding : `${finding}/${bearing}`}`;
+
+function bySensor(
+  {
+    active,
+    acknowledged,
+    shelved,
+  }: Readonly<Record<"active" | "acknowledged" | "shelved", readonly AlarmView[]>>,
+  stages: ReadonlyMap<string, 1 | 2 | 3>,
+): Map<string, OpenAlarm[]> {
+  const all = [...active, ...acknowledged, ...shelved].flatMap((view): OpenAlarm[] => {
+    if (view["state"] !== "active") return [];
+    const { id, sensor, alarm, value } = view;
+    return [
+      {
+        id,
+        sensor,
+        alarm,
+        value,
+        severity: view["severity"] === "alarm" ? "alarm" : "warning",
+        isAcknowledged: (view["acknowledged"] ?? null) !== null,
+        isShelved: (view["shelved"] ?? null) !== null,
+        sinceMs: Date.parse(String(view["since"])),
+        stage: alarm === "finding" ? (stages.get(`${normalCode(sensor)} ${value}`) ?? null) : null,
+        text: String(view["text"]),
+      },
+    ];
+  });
+  return grouped(all, ({ sensor }) => normalCode(sensor));
+}
+
+function conditionMembers(found: MachineCondition) {
+  const { condition, reason, unknown, since, alarms, isAcknowledged, stage, zone, marks } = found;
+  return {
+    condition,
+    reason,
+    unknown,
+    since: since === null ? null : new Date(since.timeMs).toISOString(),
+    sinceAtLeast: since?.isAtLeast ?? false,
+    acknowledged: isAcknowledged,
+    stage,
+    zone,
+    marks,
+    alarms: alarms.map(({ id, sensor, alarm, value, severity, text, ...rest }) => ({
+      id,
+      sensor,
+      alarm,
+      value,
+      severity,
+      acknowledged: rest.isAcknowledged,
+      since: new Date(rest.sinceMs).toISOString(),
+      text,
+    })),
+  };
+}

@@ -1,0 +1,70 @@
+/** Since when machines stand, by the stored readings of their running signals. */
+import type { RunningSignal } from "../core/machine.ts";
+import type { Since } from "../core/machine-condition/condition.ts";
+import { isRunning } from "../core/machine-state/machine-signals.ts";
+import { numberOf } from "../core/machine-state/signal.ts";
+import type { HistoryPosition, HistoryReader } from "../core/query/ports.ts";
+import { breathe } from "./breath.ts";
+
+const PAGE = 200;
+/** Pages walked back for a machine that nothing is known of: 27 hours of a reading every ten seconds. */
+const PAGES_MAX = 50;
+
+interface Walked extends Since {
+  readonly signal: RunningSignal;
+  /** Time of the newest reading that was seen: what is stored later is newer. */
+  readonly upToMs: number;
+}
+
+export class StandingSince {
+  readonly #history: Pick<HistoryReader, "page">;
+  /** By machine; what was walked once is not walked again. */
+  readonly #known = new Map<number, Walked>();
+
+  constructor(history: Pick<HistoryReader, "page">) {
+    this.#history = history;
+  }
+
+  /** The first reading at which it stood without having run since; null without one. */
+  async of(machine: number, signal: RunningSignal, nowMs: number): Promise<Since | null> {
+    const before = this.#known.get(machine);
+    const known = before?.signal === signal ? before : undefined;
+    let first: number | null = null;
+    let newest = known?.upToMs ?? 0;
+    let after: HistoryPosition | null = null;
+    let hasRun = false;
+    let isWhole = false;
+    for (let pages = 0; pages < PAGES_MAX && !hasRun && !isWhole; pages++) {
+      const page = this.#history.page({
+        sensor: signal.sensor,
+        kind: signal.kind,
+        fromMs: known === undefined ? 0 : known.upToMs + 1,
+        toMs: nowMs + 1,
+        order: "descending",
+        after,
+        limit: PAGE,
+      });
+      for (const { timeMs, seq, values } of page) {
+        after = { timeMs, seq };
+        newest = Math.max(newest, timeMs);
+        const value = numberOf((JSON.parse(values) as Record<string, unknown>)[signal.value]);
+        if (value === null) continue;
+        hasRun = isRunning(signal, value);
+        if (hasRun) break;
+        first = timeMs;
+      }
+      isWhole = page.length < PAGE;
+      await breathe();
+    }
+    // It stood all the time since the last walk, as it did then.
+    const since =
+      !hasRun && isWhole && known !== undefined
+        ? { timeMs: known.timeMs, isAtLeast: known.isAtLeast }
+        : first === null
+          ? null
+          : { timeMs: first, isAtLeast: !hasRun };
+    if (since === null) this.#known.delete(machine);
+    else this.#known.set(machine, { ...since, signal, upToMs: newest });
+    return since;
+  }
+}

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { historyPages } from "../../src/agent/history-pages.ts";
+import type { SensorState } from "../../src/core/agent-status.ts";
+import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
+import { createApp } from "../../src/http/server.ts";
+import { alarmDesk } from "../support/alarm-desk.ts";
+import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
+import { append, readingOf } from "../support/temp-database.ts";
+
+const at = (machine: number, name?: string): Pick<Sensor, "location"> => ({
+  location: {
+    company: 1,
+    area: 2,
+    machine,
+    point: 1,
+    names: { area: "Boiler house", ...(name !== undefined && { machine: name }) },
+  },
+});
+const SITE: Site = {
+  site: "plant-7",
+  sensors: [
+    {
+      code: "1",
+      type: 3,
+      kinds: ["accel"],
+      channels: {},
+      machineClass: "group2-rigid",
+      ...at(40, "Old name"),
+    },
+    {
+      code: "2",
+      type: 3,
+      kinds: ["accel"],
+      channels: {},
+      machineClass: "group2-rigid",
+      ...at(41, "Fan 2"),
+    },
+    { code: "3", type: 6, kinds: ["rpm"], channels: {} },
+    { code: "4", type: 6, kinds: ["rpm"], channels: {}, name: "Tank" },
+  ],
+  machines: [
+    {
+      id: 40,
+      name: "Pump 10",
+      running: { sensor: "3", kind: "rpm", value: "rpm", above: 300 },
+    },
+    { id: 99, name: "Planned" },
+  ],
+  alarms: [{ name: "speed", select: { sensors: ["4"] }, high: 3000 }],
+};
+const MINUTE = 60_000;
+
+interface Entry {
+  readonly id: number | null;
+  readonly sensor: string | null;
+  readonly name: string | null;
+  readonly condition: string;
+  readonly order: number;
+  readonly reason: string;
+  readonly unknown: string | null;
+  readonly state: string | null;
+  readonly since: string | null;
+  readonly sinceAtLeast: boolean;
+  readonly acknowledged: boolean;
+  readonly zone: string | null;
+  readonly marks: readonly { readonly mark: string }[];
+  readonly alarms: readonly { readonly id: string }[];
+}
+
+/** A box whose sensors were all read a minute ago. */
+function box(t: TestContext, hasAlarms = true) {
+  const desk = alarmDesk(t, SITE, NOW);
+  const { alarms, store } = desk;
+  const parts = testParts({
+    site: fixedSite(SITE),
+    machineSignals: alarms.engines.signals.wait,
+    gatewayNow: () => NOW,
+    ...(hasAlarms && { alarms: alarms.desk, findings: alarms.findingDesk }),
+  });
+  const states = new Map(SITE.sensors.map(({ code, kinds }) => [code, stateOf(code, kinds[0])]));
+  const setState = (code: string, change: Partial<SensorState>) => {
+    const known = states.get(code);
+    assert.ok(known);
+    states.set(code, { ...known, ...change });
+    parts.setStatus(agentStatus({ sensors: [...states.values()] }));
+  };
+  setState("1", {});
+  const app = createApp({ ...parts, history: historyPages(store.history) }, OPTIONS);
+  t.after(() => app.close());
+  const read = (sensor: string, kind: Kind, minutesAgo: number, values: Record<string, unknown>) =>
+    append(store, [
+      readingOf(sensor, NOW - minutesAgo * MINUTE, { kind, values: values as never }),
+    ]);
+  const headers = { host: "localhost" };
+  const list = async () => {
+    const answer = await app.inject({ url: "/api/v1/machines?sort=worst", headers });
+    assert.equal(answer.statusCode, 200, answer.body);
+    return (answer.json() as { machines: Entry[] }).machines;
+  };
+  const act = async (id: string, word: string, payload: object) => {
+    const url = `/api/v1/alarms/${id}/${word}`;
+    const answer = await app.inject({ method: "POST", url, headers, payload });
+    assert.equal(answer.statusCode, 200, answer.body);
+  };
+  return { read, list, setState, act };
+}
+
+const stateOf = (code: string, kind: Kind | undefined): SensorState => ({
+  code,
+  state: "online",
+  lastReadingMs: NOW - MINUTE,
+  batteryV: null,
+  kinds: [
+    {
+      kind: kind ?? "rpm",
+      lastReadingMs: NOW - MINUTE,
+      cadenceS: 60,
+      lastReadAtMs: NOW,
+      lastError: null,
+      isSilent: false,
+    },
+  ],
+});
+const zone = (letter: string, mmS: number) => ({
+  channel1_vel_rms: mmS,
+  channel1_zone: letter,
+});
+const short = (entries: readonly Entry[]) =>
+  entries.map(({ id, sensor, condition, order }) => [order, id ?? sensor, condition]);
+
+test("machines – worst first: machines of the site file and of locations, and sensors without one that have an open alarm", async (t) => {
+  const { read, list, act } = box(t);
+  await read("1", "accel", 1, zone("A", 0.5));
+  await read("2", "accel", 1, zone("D", 9));
+  await read("3", "rpm", 1, { rpm: 1480 });
+  await read("4", "rpm", 1, { rpm: 1480 });
+  assert.deepEqual(short(await list()), [
+    [1, 41, "alarm"],
+    [2, 99, "unknown"],
+    [3, 40, "ok"],
+  ]);
+  await read("4", "rpm", 0, { rpm: 3100 });
+  const entries = await list();
+  assert.deepEqual(short(entries).slice(0, 2), [
+    [1, 41, "alarm"],
+    [2, "4", "warning"],
+  ]);
+  const [fan, tank, planned, pump] = entries;
+  assert.equal(fan?.name, "Fan 2");
+  assert.match(fan.reason, /zone D/);
+  assert.equal(fan.since, new Date(NOW - MINUTE).toISOString());
+  assert.deepEqual([tank?.id, tank?.name], [null, "Tank"]);
+  assert.equal(planned?.unknown, "no_sensor");
+  assert.deepEqual([pump?.name, pump?.state, pump?.zone], ["Pump 10", "running", "A"]);
+
+  const id = fan.alarms[0]?.id ?? "";
+  await act(id, "acknowledge", { by: "anna", note: "bearing ordered" });
+  const [known] = await list();
+  assert.deepEqual([known?.condition, known?.acknowledged], ["alarm", true]);
+  await act(id, "shelve", { by: "anna", minutes: 60 });
+  const shelved = (await list()).find((entry) => entry.id === 41);
+  assert.equal(shelved?.condition, "ok");
+  assert.deepEqual(
+    shelved.marks.map(({ mark }) => mark),
+    ["shelved"],
+  );
+});
+
+test("machines – standing says since when; what storage no longer knows is at least since", async (t) => {
+  const { read, list } = box(t);
+  const pump = async () => (await list()).find(({ id }) => id === 40);
+  await read("3", "rpm", 5, { rpm: 0 });
+  await read("3", "rpm", 4, { rpm: 0 });
+  await read("1", "accel", 5, zone("B", 2));
+  const since = (minutes: number) => new Date(NOW - minutes * MINUTE).toISOString();
+  const first = await pump();
+  assert.deepEqual([first?.condition, first?.state], ["standing", "standing"]);
+  assert.deepEqual([first?.since, first?.sinceAtLeast], [since(5), true]);
+  await read("3", "rpm", 3, { rpm: 1480 });
+  await read("3", "rpm", 2, { rpm: 0 });
+  await read("3", "rpm", 1, { rpm: 0 });
+  const second = await pump();
+  assert.deepEqual([second?.since, second?.sinceAtLeast], [since(2), false]);
+  const third = await pump();
+  assert.deepEqual([third?.since, third?.sinceAtLeast], [since(2), false], "kept");
+});
+
+test("machines – a silent machine is unknown, whatever it was; values that nothing could judge are not ok", async (t) => {
+  const { read, list, setState } = box(t);
+  const fan = async () => {
+    const found = (await list()).find(({ id }) => id === 41);
+    return [found?.condition, found?.unknown];
+  };
+  setState("2", { state: "unknown", lastReadingMs: null, kinds: [] });
+  assert.deepEqual(await fan(), ["unknown", "never_read"]);
+  setState("2", stateOf("2", "accel"));
+  await read("2", "accel", 2, { channel1_vel_rms: null });
+  assert.deepEqual(await fan(), ["unknown", "no_recent_judgement"]);
+  await read("2", "accel", 1, zone("A", 0.5));
+  assert.deepEqual(await fan(), ["ok", null]);
+  setState("2", { state: "silent" });
+  assert.deepEqual(await fan(), ["unknown", "no_recent_reading"]);
+});
+
+test("machines – without alarms the list still responds, by zones", async (t) => {
+  const { read, list } = box(t, false);
+  await read("1", "accel", 1, zone("C", 5));
+  await read("2", "accel", 1, zone("A", 0.5));
+  assert.deepEqual(short(await list()), [
+    [1, 40, "warning"],
+    [2, 99, "unknown"],
+    [3, 41, "ok"],
+  ]);
+});
