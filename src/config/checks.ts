@@ -91,6 +91,9 @@ const BROKER_SCHEMES = ["mqtt", "mqtts", "ws", "wss"] as const;
 /** More than a cluster has; `doctor` opens a connection to each. */
 const BROKERS_MAX = 16;
 
+/** Secure MQTT, as registered with IANA. */
+const TLS_PORT = "8883";
+
 /**
  * Several addresses of one broker cluster, comma-separated, with their credentials. A comma inside a password is part
  * of it. Null: faults were noted.
@@ -110,6 +113,16 @@ export function parseBrokers(
     const which = texts.length === 1 ? "" : `address ${index + 1}: `;
     const noteOne: Note = (fault) => note({ ...fault, problem: `${which}${fault.problem}` });
     const address = parseAddress(name, one.trim(), BROKER_SCHEMES, noteOne);
+    if (
+      address !== null &&
+      address.url.startsWith("mqtt:") &&
+      new URL(address.url).port === TLS_PORT
+    )
+      noteOne({
+        place: name,
+        problem: `is mqtt:// on port ${TLS_PORT}, where brokers expect TLS`,
+        remedy: "use mqtts://, or the port without TLS (1883)",
+      });
     if (address === null || !new URL(address.url).host.includes(",")) return address;
     noteOne({
       place: name,

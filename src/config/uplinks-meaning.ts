@@ -3,35 +3,19 @@
  * the wrong shape are left to the schema.
  */
 import { resolve } from "node:path";
-import { topicLevel } from "../core/topic-level.ts";
 import { templateFaults } from "../core/topics/template.ts";
-import {
-  clientIdsOf,
-  MAIN_UPLINK,
-  PROFILES,
-  type Profile,
-  UPLINK_FORMATS,
-} from "../core/uplink.ts";
+import { MAIN_UPLINK, PROFILES, type Profile } from "../core/uplink.ts";
 import { checkTlsFiles, isLoopback, parseBrokers } from "./checks.ts";
 import type { Note } from "./fault.ts";
-import { allOf, type Fault, shown } from "./fault.ts";
+import { type Fault, shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
 import { checkSelect } from "./uplinks-select.ts";
+import { checkPrefixes, checkSessions, mainSessions, sessionsOf } from "./uplinks-sessions.ts";
+import { type Dict, dict, formatsOf, text } from "./written-parts.ts";
 
-type Dict = Readonly<Record<string, unknown>>;
 type Report = { readonly fault: Note; readonly warn: Note };
-
-function dict(value: unknown): Dict | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Dict)
-    : null;
-}
-const text = (value: unknown): string | undefined =>
-  typeof value === "string" ? value : undefined;
-const texts = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 
 export function checkUplinks(
   written: unknown,
@@ -56,9 +40,10 @@ export function checkUplinks(
     checkTls(uplink, place, directory, urls, report);
     checkCombinations(uplink, place, context, report);
     checkSelect(dict(uplink["select"]), place, context.site, report.warn);
-    if (urls !== null) checkSessions(sessions, sessionsOf(uplink, place, urls, context), report);
+    if (urls !== null)
+      checkSessions(sessions, sessionsOf(uplink, place, urls, context), report.fault);
   }
-  checkPrefixes(sessions, report);
+  checkPrefixes(sessions, report.warn);
   const hasMain = context.main !== null || context.hasMainUrl === true;
   if (uplinks.length === 0 && Array.isArray(list) && !hasMain)
     report[context.mayBeEmpty ? "warn" : "fault"]({
@@ -151,8 +136,16 @@ function checkLogin(
     return path === undefined || path === "" ? {} : { [key]: path };
   };
   const files = { ...file("usernameFile"), ...file("passwordFile"), ...file("sasKeyFile") };
-  readCredentials(files, place, directory, fault, pending);
+  const { sasKey } = readCredentials(files, place, directory, fault, pending);
+  if (uplink["profile"] === "azure-iot" && sasKey !== null && !isBase64(sasKey.trim()))
+    fault({
+      place: `${place}.sasKeyFile`,
+      problem: "does not contain a base64 key, from which Azure derives the password",
+      remedy: "use the device's primary or secondary key as the portal shows it",
+    });
 }
+
+const isBase64 = (key: string) => key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key);
 
 function checkTls(
   uplink: Dict,
@@ -202,7 +195,7 @@ function checkCombinations(
   context: UplinksContext,
   { fault, warn }: Report,
 ): void {
-  const formats = Array.isArray(uplink["formats"]) ? texts(uplink["formats"]) : ["json"];
+  const formats = formatsOf(uplink);
   const has = (format: string) => formats.includes(format);
   const profile = text(uplink["profile"]) ?? "gateside";
   if (profile !== "gateside" && PROFILES.includes(profile as Profile) && !has("json"))
@@ -230,6 +223,7 @@ function checkCombinations(
   );
   for (const { name, ...faulty } of templateFaults(templates))
     fault({ place: `${place}.topics.${name}`, ...faulty });
+  checkClientId(uplink, place, context, { fault, warn });
   if (profile === "azure-iot" && uplink["version"] === 5)
     fault({
       place: `${place}.version`,
@@ -258,110 +252,31 @@ function checkCombinations(
     });
 }
 
-/** Conflicts between uplinks on one broker. */
-interface Session {
-  readonly place: string;
-  readonly urls: readonly string[];
-  readonly clientIds: readonly string[];
-  readonly node: string | null;
-  /** Null if it publishes no topics of ours. */
-  readonly prefix: string | null;
-}
+/** Learn Azure IoT Hub, "Understand the identity registry": characters and length of a device id. */
+const AZURE_DEVICE_ID = /^[A-Za-z0-9\-.%_*?!(),:=@$']{1,128}$/;
+/** AWS IoT Core endpoints and quotas, "Message broker and protocol limits": bytes of a client id. */
+const AWS_CLIENT_ID_BYTES_MAX = 128;
 
-function mainSessions({ main }: UplinksContext): Session[] {
-  if (main === null) return [];
-  const { urls, formats, clientId, sparkplug, topicPrefix } = main;
-  return [
-    {
-      place: MAIN_UPLINK,
-      urls,
-      clientIds: idsOf(clientId, formats),
-      node: sparkplug && `${sparkplug.group}/${sparkplug.node}`,
-      prefix: formats.some((format) => format !== "sparkplug") ? topicPrefix : null,
-    },
-  ];
-}
-
-function sessionsOf(
+/** What the platform accepts as a client id; the default one contains the site's name. */
+function checkClientId(
   uplink: Dict,
   place: string,
-  urls: readonly string[],
-  { site }: UplinksContext,
-): Session {
-  const formats = Array.isArray(uplink["formats"]) ? texts(uplink["formats"]) : ["json"];
-  const name = topicLevel(site?.site ?? "");
-  const clientId = text(uplink["clientId"]) ?? `gateside-${name}-${String(uplink["name"])}`;
-  const sparkplug = dict(uplink["sparkplug"]);
-  const group = text(sparkplug?.["group"]) ?? name;
-  const node = text(sparkplug?.["node"]) ?? "gateside";
-  const hasTopics = formats.some((format) => format !== "sparkplug");
-  return {
-    place,
-    urls,
-    clientIds: idsOf(clientId, formats),
-    node: formats.includes("sparkplug") ? `${group}/${node}` : null,
-    prefix: hasTopics ? (text(uplink["topicPrefix"]) ?? "gateside") : null,
-  };
-}
-
-function idsOf(clientId: string, formats: readonly string[]): string[] {
-  const known = UPLINK_FORMATS.filter((format) => formats.includes(format));
-  return Object.values(clientIdsOf({ clientId, formats: known })).filter((id) => id !== null);
-}
-
-/** The broker of a URL in any spelling: host and port, the default port filled in. */
-function brokerOf(url: string): string {
-  const { protocol, hostname, port } = new URL(url);
-  const ports: Readonly<Record<string, string>> = {
-    "mqtt:": "1883",
-    "mqtts:": "8883",
-    "ws:": "80",
-    "wss:": "443",
-  };
-  return `${hostname.toLowerCase()}:${port || ports[protocol]}`;
-}
-
-function checkSessions(others: Session[], own: Session, { fault }: Report): void {
-  for (const other of others) {
-    if (!shareBroker(own, other)) continue;
-    const id = own.clientIds.find((clientId) => other.clientIds.includes(clientId));
-    if (id !== undefined)
+  context: UplinksContext,
+  { fault }: Report,
+): void {
+  for (const clientId of sessionsOf(uplink, place, [], context).clientIds) {
+    if (uplink["profile"] === "azure-iot" && !AZURE_DEVICE_ID.test(clientId))
       fault({
-        place: `${own.place}.clientId`,
-        problem: `${shown(id)} is also a client id of ${other.place} at the same broker, so each session would end the other`,
-        remedy: "use a different client id for each",
+        place: `${place}.clientId`,
+        problem: `${shown(clientId)} is no device id of Azure IoT Hub: at most 128 letters, digits and - . % _ * ? ! ( ) , : = @ $ '`,
+        remedy: "set clientId to the id of the device in the hub",
       });
-    if (own.node !== null && own.node === other.node)
+    const bytes = Buffer.byteLength(clientId);
+    if (uplink["profile"] === "aws-iot" && bytes > AWS_CLIENT_ID_BYTES_MAX)
       fault({
-        place: `${own.place}.sparkplug`,
-        problem: `${shown(own.node)} is also the edge node of ${other.place} at the same broker`,
-        remedy: "use a different group or node for each",
+        place: `${place}.clientId`,
+        problem: `${shown(clientId)} has ${bytes} bytes, but AWS IoT allows at most ${AWS_CLIENT_ID_BYTES_MAX}`,
+        remedy: "use a shorter client id",
       });
-  }
-  others.push(own);
-}
-
-const shareBroker = (a: Session, b: Session) => {
-  const brokers = new Set(a.urls.map(brokerOf));
-  return b.urls.some((url) => brokers.has(brokerOf(url)));
-};
-
-/** One warning for all uplinks that share a broker and prefix. */
-function checkPrefixes(sessions: readonly Session[], { warn }: Report): void {
-  const warned = new Set<Session>();
-  for (const [i, first] of sessions.entries()) {
-    if (first.prefix === null || warned.has(first)) continue;
-    const others = sessions
-      .slice(i + 1)
-      .filter((one) => one.prefix === first.prefix && !warned.has(one) && shareBroker(first, one));
-    const [second] = others;
-    if (second === undefined) continue;
-    for (const one of others) warned.add(one);
-    const places = [first, ...others.slice(1)].map(({ place }) => place);
-    warn({
-      place: `${second.place}.topicPrefix`,
-      problem: `${shown(first.prefix)} is also the prefix of ${allOf(places)} at the same broker, so ${others.length === 1 ? "both" : "all"} publish agent/state and the like there`,
-      remedy: "use a different topicPrefix for each",
-    });
   }
 }

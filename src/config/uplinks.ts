@@ -6,7 +6,7 @@ import { dirname, resolve } from "node:path";
 import { Ajv } from "ajv";
 import uplinksSchema from "#uplinks-schema";
 import { topicLevel } from "../core/topic-level.ts";
-import { topicFaults } from "../core/topics/collisions.ts";
+import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
 import type { Fault } from "./fault.ts";
 import { parseJsonText, undecodedWarnings } from "./json-text.ts";
@@ -15,6 +15,7 @@ import type { Settings } from "./settings.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { checkUplinks } from "./uplinks-meaning.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
+import { shareBroker } from "./uplinks-sessions.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
 /** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
@@ -66,6 +67,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   const note = (fault: Fault) => void faults.push(fault);
   const uplinks = written.map((one, i) => asUplink(one, `uplinks[${i}]`, directory, context, note));
   for (const [i, uplink] of uplinks.entries()) faults.push(...topicsOf(uplink, i, context));
+  faults.push(...crossings(uplinks, context));
   const placed = (fault: Fault): Fault =>
     fault.place.startsWith(path)
       ? fault
@@ -82,6 +84,27 @@ function topicsOf(uplink: Uplink, index: number, { site }: UplinksContext): Faul
   if (site === null) return [];
   const place = `uplinks[${index}].topics`;
   return topicFaults(uplink, site).map((fault) => ({ place, ...fault }));
+}
+
+/** Two uplinks on one broker that write the same topics: each would replace what the other has retained. */
+function crossings(uplinks: readonly Uplink[], { main, site }: UplinksContext): Fault[] {
+  if (site === null) return [];
+  const all = [
+    ...(main === null ? [] : [{ place: MAIN_UPLINK, uplink: main }]),
+    ...uplinks.map((uplink, i) => ({ place: `uplinks[${i}]`, uplink })),
+  ];
+  return all.flatMap((second, i) =>
+    all
+      .slice(0, i)
+      .filter((first) => shareBroker(first.uplink, second.uplink))
+      .flatMap((first) =>
+        crossingTopics(first.uplink, second.uplink, site).map(({ problem, remedy }) => ({
+          place: `${second.place}.topics`,
+          problem: `${first.place} at the same broker also publishes to ${problem}`,
+          remedy,
+        })),
+      ),
+  );
 }
 
 interface WrittenFile {

@@ -47,6 +47,52 @@ const WRONG: readonly [string, unknown, string][] = [
     file({ ...CLOUD, url: "mqtt://a.example,mqtt://a.example" }),
     "uplinks[0].url",
   ],
+  [
+    "mqtt:// on the port of TLS",
+    file({ ...CLOUD, url: "mqtt://a.example:8883" }),
+    "uplinks[0].url",
+  ],
+  [
+    "one client id at two listeners of a broker",
+    file(
+      { ...CLOUD, clientId: "box" },
+      { name: "b", url: "mqtts://cloud.example", clientId: "box", topicPrefix: "b" },
+    ),
+    "uplinks[1].clientId",
+  ],
+  [
+    "a template that writes the topics of another uplink at the broker",
+    file(CLOUD, {
+      ...CLOUD,
+      name: "b",
+      topicPrefix: "b",
+      topics: { reading: "gateside/{site}/{sensor}/{kind}" },
+    }),
+    "uplinks[1].topics",
+  ],
+  [
+    "two uplinks for Home Assistant at one broker",
+    file(
+      { ...CLOUD, profile: "homeassistant" },
+      { ...CLOUD, name: "b", topicPrefix: "b", profile: "homeassistant" },
+    ),
+    "uplinks[1].profile",
+  ],
+  [
+    "a template below Sparkplug's namespace",
+    file({ ...CLOUD, topics: { reading: "spBv1.0/{site}/{sensor}/{kind}" } }),
+    "uplinks[0].topics",
+  ],
+  ...["a/b", "a+b", "a#b", "a b"].map((clientId): [string, unknown, string] => [
+    `the device id ${clientId}`,
+    file({ ...CLOUD, profile: "azure-iot", clientId }),
+    "uplinks[0].clientId",
+  ]),
+  [
+    "a client id that is too long for AWS",
+    file({ ...CLOUD, profile: "aws-iot", clientId: "ü".repeat(100) }),
+    "uplinks[0].clientId",
+  ],
   ["an unknown format", file({ ...CLOUD, formats: ["xml"] }), "uplinks[0].formats[0]"],
   [
     "a topic prefix with wildcards",
@@ -304,4 +350,31 @@ test("the example has no errors", () => {
   const text = readFileSync("config/examples/uplinks.json", "utf8");
   const { faults } = loadUplinks(text, "/x/uplinks.json", CONTEXT);
   assert.deepEqual(faults.map(faultLine), []);
+});
+
+test("uplinks file – a shared access key that is no base64 is a fault that does not repeat it", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-sas-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const keyFile = join(directory, "sas.key");
+  const check = (key: string) => {
+    writeFileSync(keyFile, `${key}\n`);
+    return load(file({ ...CLOUD, profile: "azure-iot", sasKeyFile: keyFile })).faults;
+  };
+  assert.deepEqual(check("c2VjcmV0LWtleS1vZi1hLWRldmljZQ=="), []);
+  for (const key of ["my-secret-key", "SharedAccessKey=c2VjcmV0", "c2VjcmV0LWtle"]) {
+    const [fault, ...more] = check(key);
+    assert.equal(fault?.place, "/etc/gateside/uplinks.json: uplinks[0].sasKeyFile");
+    assert.deepEqual(more, []);
+    assert.ok(!faultLine(fault).includes(key));
+  }
+});
+
+test("uplinks file – what works at one broker stays allowed: equal prefixes, two tenants of a platform, other client ids", () => {
+  const tenant = { ...CLOUD, profile: "thingsboard" };
+  for (const uplinks of [
+    [CLOUD, { ...CLOUD, name: "b" }],
+    [tenant, { ...tenant, name: "b" }],
+    [CLOUD, { name: "b", url: "mqtts://cloud.example:8883" }],
+  ])
+    assert.deepEqual(load(file(...uplinks)).faults, []);
 });

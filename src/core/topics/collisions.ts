@@ -16,15 +16,19 @@ const AWS_SLASHES_MAX = 7;
 const AWS_TOPIC_BYTES_MAX = 256;
 /** MQTT 5 section 1.5.4: the length of a text is two bytes. */
 const TOPIC_BYTES_MAX = 65_535;
+const SPARKPLUG_NAMESPACE = "spBv1.0";
+
+/** The platform names the topics, for each device the same. */
+const isFixed = ({ profile }: TopicPlan) => profile === "thingsboard" || profile === "azure-iot";
 
 /** Two streams on one topic, topics of ours that templates collide with, and topics that the platform rejects. */
 export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
-  const isFixed = plan.profile === "thingsboard" || plan.profile === "azure-iot";
-  if (isFixed || plan.formats.every((format) => format === "sparkplug")) return [];
+  if (isFixed(plan) || plan.formats.every((format) => format === "sparkplug")) return [];
   const rows = publishedTopics(plan, site).filter(({ format }) => format !== "sparkplug");
   const faults = [
     ...sharedTopics(rows),
     ...reservedTopics(plan, site, rows),
+    ...sparkplugTopics(rows),
     ...longTopics(plan, rows),
   ];
   if (faults.length <= FAULTS_MAX) return faults;
@@ -36,6 +40,37 @@ export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
       remedy: "correct the template first",
     },
   ];
+}
+
+/** Of two uplinks on one broker: topics that both would write. Equal streams below an equal prefix are known to share theirs. */
+export function crossingTopics(first: TopicPlan, second: TopicPlan, site: Site): TopicFault[] {
+  if (isFixed(first) || isFixed(second)) return [];
+  const own = (plan: TopicPlan) =>
+    publishedTopics(plan, site).filter(({ format }) => format !== "sparkplug");
+  const streams = new Map(own(first).map(({ topic, stream }) => [topic, stream]));
+  const isSamePrefix = first.topicPrefix === second.topicPrefix;
+  const crossing = own(second).filter(({ topic, stream }) => {
+    const other = streams.get(topic);
+    return other !== undefined && !(isSamePrefix && other === stream);
+  });
+  const topics = new Set(crossing.map(({ topic }) => topic));
+  const [example] = crossing;
+  if (example === undefined) return [];
+  const more = topics.size === 1 ? "" : `, and ${topics.size - 1} more topics`;
+  return [
+    {
+      problem: `${example.topic}${more}`,
+      remedy: "use another prefix or template",
+    },
+  ];
+}
+
+/** Sparkplug hosts take everything below this level for Sparkplug payloads. */
+function sparkplugTopics(rows: readonly PublishedTopic[]): TopicFault[] {
+  const row = rows.find(({ topic }) => topic.startsWith(`${SPARKPLUG_NAMESPACE}/`));
+  if (row === undefined) return [];
+  const problem = `${row.stream} would have the topic ${row.topic}, but topics below ${SPARKPLUG_NAMESPACE}/ are reserved for Sparkplug`;
+  return [{ problem, remedy: "use another prefix or template" }];
 }
 
 function sharedTopics(rows: readonly PublishedTopic[]): TopicFault[] {

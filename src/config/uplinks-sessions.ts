@@ -1,0 +1,130 @@
+/** Conflicts between the sessions of uplinks on one broker. */
+import { topicLevel } from "../core/topic-level.ts";
+import { clientIdsOf, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
+import { allOf, type Note, shown } from "./fault.ts";
+import type { UplinksContext } from "./uplinks-context.ts";
+import { type Dict, dict, formatsOf, text } from "./written-parts.ts";
+
+interface Session {
+  readonly place: string;
+  readonly urls: readonly string[];
+  readonly clientIds: readonly string[];
+  readonly node: string | null;
+  /** Null if it publishes no topics of ours. */
+  readonly prefix: string | null;
+  readonly isHomeAssistant: boolean;
+}
+
+export function mainSessions({ main }: UplinksContext): Session[] {
+  if (main === null) return [];
+  const { urls, formats, clientId, sparkplug, topicPrefix } = main;
+  return [
+    {
+      place: MAIN_UPLINK,
+      urls,
+      clientIds: idsOf(clientId, formats),
+      node: sparkplug && `${sparkplug.group}/${sparkplug.node}`,
+      prefix: formats.some((format) => format !== "sparkplug") ? topicPrefix : null,
+      isHomeAssistant: false,
+    },
+  ];
+}
+
+export function sessionsOf(
+  uplink: Dict,
+  place: string,
+  urls: readonly string[],
+  { site }: UplinksContext,
+): Session {
+  const formats = formatsOf(uplink);
+  const name = topicLevel(site?.site ?? "");
+  const clientId = text(uplink["clientId"]) ?? `gateside-${name}-${String(uplink["name"])}`;
+  const sparkplug = dict(uplink["sparkplug"]);
+  const group = text(sparkplug?.["group"]) ?? name;
+  const node = text(sparkplug?.["node"]) ?? "gateside";
+  const hasTopics = formats.some((format) => format !== "sparkplug");
+  return {
+    place,
+    urls,
+    clientIds: idsOf(clientId, formats),
+    node: formats.includes("sparkplug") ? `${group}/${node}` : null,
+    prefix: hasTopics ? (text(uplink["topicPrefix"]) ?? "gateside") : null,
+    isHomeAssistant: hasTopics && uplink["profile"] === "homeassistant",
+  };
+}
+
+function idsOf(clientId: string, formats: readonly string[]): string[] {
+  const known = UPLINK_FORMATS.filter((format) => formats.includes(format));
+  return Object.values(clientIdsOf({ clientId, formats: known })).filter((id) => id !== null);
+}
+
+/** The broker of a URL in any spelling: host and port, the default port filled in. */
+function brokerOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url);
+  const ports: Readonly<Record<string, string>> = {
+    "mqtt:": "1883",
+    "mqtts:": "8883",
+    "ws:": "80",
+    "wss:": "443",
+  };
+  return `${hostname.toLowerCase()}:${port || ports[protocol]}`;
+}
+
+export function checkSessions(others: Session[], own: Session, fault: Note): void {
+  for (const other of others) {
+    if (!shareHost(own, other)) continue;
+    // The listeners of one broker know each client id once.
+    const id = own.clientIds.find((clientId) => other.clientIds.includes(clientId));
+    if (id !== undefined)
+      fault({
+        place: `${own.place}.clientId`,
+        problem: `${shown(id)} is also a client id of ${other.place} at the same host, so each session would end the other`,
+        remedy: "use a different client id for each",
+      });
+    if (!shareBroker(own, other)) continue;
+    if (own.isHomeAssistant && other.isHomeAssistant)
+      fault({
+        place: `${own.place}.profile`,
+        problem: `"homeassistant" is also the profile of ${other.place} at the same broker, so each would overwrite the entities of the other`,
+        remedy: "keep one of the two",
+      });
+    if (own.node !== null && own.node === other.node)
+      fault({
+        place: `${own.place}.sparkplug`,
+        problem: `${shown(own.node)} is also the edge node of ${other.place} at the same broker`,
+        remedy: "use a different group or node for each",
+      });
+  }
+  others.push(own);
+}
+
+type Addresses = Pick<Session, "urls">;
+
+export const shareBroker = (a: Addresses, b: Addresses) => share(a, b, brokerOf);
+const shareHost = (a: Addresses, b: Addresses) =>
+  share(a, b, (url) => new URL(url).hostname.toLowerCase());
+
+function share(a: Addresses, b: Addresses, partOf: (url: string) => string): boolean {
+  const parts = new Set(a.urls.map(partOf));
+  return b.urls.some((url) => parts.has(partOf(url)));
+}
+
+/** One warning for all uplinks that share a broker and prefix. */
+export function checkPrefixes(sessions: readonly Session[], warn: Note): void {
+  const warned = new Set<Session>();
+  for (const [i, first] of sessions.entries()) {
+    if (first.prefix === null || warned.has(first)) continue;
+    const others = sessions
+      .slice(i + 1)
+      .filter((one) => one.prefix === first.prefix && !warned.has(one) && shareBroker(first, one));
+    const [second] = others;
+    if (second === undefined) continue;
+    for (const one of others) warned.add(one);
+    const places = [first, ...others.slice(1)].map(({ place }) => place);
+    warn({
+      place: `${second.place}.topicPrefix`,
+      problem: `${shown(first.prefix)} is also the prefix of ${allOf(places)} at the same broker, so ${others.length === 1 ? "both" : "all"} publish agent/state and the like there`,
+      remedy: "use a different topicPrefix for each",
+    });
+  }
+}
