@@ -77,6 +77,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
       reading: side.reading,
       statesOf: (counted) => createServiceStates({ ...base, source: gateway, metrics: counted }),
       uplinks,
+      reads: side.poller,
     },
     options,
   );

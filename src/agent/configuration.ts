@@ -12,6 +12,7 @@ import { createReadDay } from "../poll/read-day.ts";
 import { configurationDigest } from "../setup/digest.ts";
 import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
 import { RemoteConfiguration } from "../setup/remote.ts";
+import type { TrialParts } from "../setup/trial.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
@@ -41,6 +42,8 @@ interface ConfigurationWiring {
   /** Reads states of nodes, counted by these metrics. */
   readonly statesOf: (metrics: Metrics) => ServiceStates;
   readonly uplinks: Uplinks;
+  /** The poller's. */
+  readonly reads: TrialParts["reads"];
 }
 
 export interface Configuration {
@@ -78,7 +81,8 @@ export function createConfiguration(
   const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
     return { reloader, remote: null, documents: null, setup: null, control };
-  const remote = options.documentKeys === undefined ? null : createRemote(changing, status);
+  const remote =
+    options.documentKeys === undefined ? null : createRemote(changing, status, wiring.reads);
   const setup = settings.setupEnabled
     ? createSetup(changing, options, {
         uplinks,
@@ -171,6 +175,7 @@ function createSetup(
 function createRemote(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   status: () => AgentStatus,
+  reads: TrialParts["reads"],
 ): RemoteConfiguration {
   return new RemoteConfiguration(
     {
@@ -179,8 +184,9 @@ function createRemote(
       journal: new TrialJournal(durableFiles, settings.dataDir),
       paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
       keys: () => reloader.documentKeys,
-      site: () => site.current.site,
+      site: () => site.current,
       status,
+      reads,
       clock,
       logger,
     },

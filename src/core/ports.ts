@@ -10,7 +10,7 @@ import type {
 import type { DeliveryOutcome, Gap, Lane, LaneDepth, OutboxEntry } from "./delivery.ts";
 import type { Message, PublishOutcome } from "./message.ts";
 import type { Reading } from "./reading.ts";
-import type { Kind } from "./sensor.ts";
+import type { Kind, PolledKind } from "./sensor.ts";
 import type { StoredWaveform } from "./stored-reading.ts";
 
 /** Time as an interface, so that tests can control it. */
@@ -126,4 +126,14 @@ export interface MessageLink {
   readonly inflightMax: number;
   /** Never rejects, never queues: without a connection it is lost. */
   publish(message: Message): Promise<PublishOutcome>;
+}
+
+/** Whether a sensor and kind that is polled has records. */
+export interface StreamFound {
+  readonly sensor: string;
+  readonly kind: PolledKind;
+  /** It has stored readings of today or the day before, and its last read did not fail. */
+  readonly hadRecords: boolean;
+  /** When the newest read began that found records of its day, being then today or the day before; monotonic ms. */
+  readonly foundAt: number | null;
 }

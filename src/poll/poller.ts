@@ -1,6 +1,6 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Clock, Logger, StreamFound } from "../core/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
 import type { Kind, PolledKind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -17,6 +17,7 @@ import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
 import { isCatchingUp, sensorStates, stateNotRead } from "./sensor-states.ts";
 import { Streams } from "./streams.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
+import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
 
 /**
  * Responses that only wait for their commit free their slot for the next read, so that a round shares one sync and the
@@ -181,6 +182,23 @@ export class Poller {
     return job;
   }
 
+  /** By sensor and kind, whether records are found. */
+  get found(): readonly StreamFound[] {
+    return streamsFound(this.#streams.all, this.#parts.gatewayClock.now(), this.#options.zone);
+  }
+
+  /** Reads the current days of these sensors and kinds now, whatever their intervals. */
+  readSoon(awaited: readonly Pick<StreamFound, "sensor" | "kind">[]): void {
+    const { clock, gatewayClock } = this.#parts;
+    for (const { sensor, kind } of awaited) {
+      const stream = this.#streams.find(sensor, kind);
+      if (stream === undefined) continue;
+      for (const task of awaitedDays(stream, gatewayClock.now(), this.#options.zone))
+        this.#queue.put(task, clock.monotonic());
+    }
+    this.#wake();
+  }
+
   /** The store lost readings: the open days are read again from the gateway. */
   readAgain(): void {
     this.#parts.logger.warn({}, "reading days again because the store lost readings");
@@ -292,6 +310,7 @@ export class Poller {
     let weight = 0;
     let isVoid = false;
     let receivedAtMs: number | null = null;
+    const startedAt = this.#parts.clock.monotonic();
     this.#receiving += 1;
     const leave = () => {
       if (holdsPlace) this.#receiving -= 1;
@@ -340,7 +359,12 @@ export class Poller {
       const now = this.#parts.clock.monotonic();
       for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
     }
-    if (epoch === this.#epoch + stream.epoch) return;
+    if (epoch === this.#epoch + stream.epoch) {
+      const nowMs = this.#parts.gatewayClock.now();
+      const isFound = read.ok && read.stored + read.known > 0;
+      if (isFound && countsInTrial(task.day, nowMs, this.#options.zone)) stream.foundAt = startedAt;
+      return;
+    }
     // What was known has been lost since the read began, or the way of reading has changed.
     stream.hasRecords = false;
     task.lastOkAtMs = null;

@@ -77,6 +77,7 @@ export class Streams {
       lastDurationMs: 0,
       lastError: null,
       hasRecords: false,
+      foundAt: null,
       epoch: 0,
       offsetMinutes: null,
     };

@@ -26,6 +26,8 @@ export interface Stream {
   lastError: string | null;
   /** True once a read found records since it is read in this way. */
   hasRecords: boolean;
+  /** When the newest read began that found records of today or the day before, monotonic ms. */
+  foundAt: number | null;
   /** Counts events that make its earlier reads invalid. */
   epoch: number;
   /** UTC offset of its newest record, minutes. */

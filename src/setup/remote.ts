@@ -3,9 +3,9 @@
  * reverted.
  */
 import type { KeyObject } from "node:crypto";
-import type { AgentStatus } from "../core/agent-status.ts";
-import { faultText } from "../core/configuration.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import { faultText, type ReloadReport } from "../core/configuration.ts";
+import type { Logger } from "../core/ports.ts";
+import type { Site } from "../core/sensor.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type RefusalReason,
   type SignedDocument,
 } from "./signed-document.ts";
-import { runTrial, type Wellness, wellnessOf } from "./trial.ts";
+import { ChangeTrial, type TrialParts, wellnessOf } from "./trial.ts";
 import {
   type ConfigurationPaths,
   type Ending,
@@ -44,16 +44,15 @@ export interface DocumentResult {
 /** `isRepeated`: a document that was accepted before only gets its earlier result again. */
 export type ReportResult = (result: DocumentResult, reply: ReplyTo, isRepeated: boolean) => void;
 
-export interface RemoteParts {
+export interface RemoteParts extends TrialParts {
   readonly reloader: Reloader;
   readonly configuration: ConfigurationFiles;
   readonly journal: TrialJournal;
   readonly paths: ConfigurationPaths;
   /** Those in effect now. */
   readonly keys: () => readonly KeyObject[];
-  readonly site: () => string;
-  readonly status: () => AgentStatus;
-  readonly clock: Clock;
+  /** In effect now. */
+  readonly site: () => Site;
   readonly logger: Logger;
 }
 
@@ -108,7 +107,7 @@ export class RemoteConfiguration {
           null,
         );
       const last = journal.accepted;
-      const expected = { site: site(), nowMs, version: 0 };
+      const expected = { site: site().site, nowMs, version: 0 };
       const document = openDocument(bytes, keys(), expected);
       if (isRefusal(document)) return refuse(document, null);
       const { version } = document;
@@ -148,7 +147,7 @@ export class RemoteConfiguration {
       isOurs = true;
       const prepared = this.#prepare(document);
       if ("reason" in prepared) return refuse(prepared, version);
-      const wellBefore = wellnessOf(this.#parts.status());
+      const before = wellnessOf(this.#parts, site());
       const trial: Trial = {
         version,
         digest: document.digest,
@@ -156,8 +155,10 @@ export class RemoteConfiguration {
         startedAtMs: nowMs,
         reply,
       };
-      const failure = await this.#begin(trial);
-      if (failure !== null) return refuse(failure, version);
+      const begun = await this.#begin(trial);
+      if ("reason" in begun) return refuse(begun, version);
+      const change = { site: site(), uplinks: begun.changes.uplinks };
+      const watched = new ChangeTrial(this.#parts, before, change);
       reportResult({
         ok: true,
         outcome: "trial",
@@ -165,7 +166,7 @@ export class RemoteConfiguration {
         reason: null,
         detail: `applied; on trial for at most ${Math.round(this.#trialMs / 1000)} s`,
       });
-      const ended = await this.#end(trial, wellBefore);
+      const ended = await this.#end(trial, watched);
       if (ended !== null) reportResult({ ok: ended.outcome === "applied", version, ...ended });
     } catch (error) {
       logger.error({ err: error }, "a signed configuration could not be processed");
@@ -208,7 +209,7 @@ export class RemoteConfiguration {
     };
     const { faults, site } = configuration.examine(after);
     if (faults.length > 0) return { reason: "content", detail: faults.map(faultText).join("\n") };
-    if (site?.site !== this.#parts.site())
+    if (site?.site !== this.#parts.site().site)
       return {
         reason: "content",
         detail: `its site file is for site ${JSON.stringify(site?.site)}`,
@@ -216,8 +217,8 @@ export class RemoteConfiguration {
     return { before, after };
   }
 
-  /** Null once the new files are in effect. */
-  async #begin(trial: Trial): Promise<Refusal | null> {
+  /** The report of the reload, once the new files are in effect. */
+  async #begin(trial: Trial): Promise<ReloadReport | Refusal> {
     const { journal, paths, reloader } = this.#parts;
     journal.begin(trial);
     try {
@@ -228,7 +229,7 @@ export class RemoteConfiguration {
       throw error;
     }
     const report = await reloader.reload(`signed document ${trial.version}`);
-    if (report.outcome !== "refused") return null;
+    if (report.outcome !== "refused") return report;
     journal.restore(trial, paths);
     await reloader.reload("the last good configuration");
     journal.abandon();
@@ -236,14 +237,14 @@ export class RemoteConfiguration {
   }
 
   /** How it ended, with the files in their places; null if the agent ended first. */
-  async #end(trial: Trial, before: Wellness): Promise<Ending | null> {
+  async #end(trial: Trial, watched: ChangeTrial): Promise<Ending | null> {
     const { journal, paths, reloader, clock } = this.#parts;
-    const worse = await runTrial(before, this.#parts, this.#trialMs, this.#signal);
+    const worse = await watched.run(this.#trialMs, this.#signal);
     if (worse === null) return null;
     const { version, digest, reply } = trial;
     const changed = journal.changedSince(trial, paths);
     const kept = `${changed.join(" and ")} was changed on this box during the trial and is kept`;
-    let detail = "links and reads are at least as good as before";
+    let detail = "each link is up, and each sensor that had records has some";
     if (worse.length > 0) {
       journal.restore(trial, paths);
       const report = await reloader.reload(`the configuration before document ${version}`);

@@ -21,12 +21,16 @@ import { tempDirectory } from "../support/temp-database.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
 const TRIAL_MS = 10_000;
+/** Sensors that the gateway has records of. */
+const RECORDED = ["1", "2"];
 const REPLY = { responseTopic: null, correlation: null };
 const siteOf = (...codes: string[]) => ({
   site: "plant-7",
   sensors: codes.map((code) => ({ code, type: 40, kinds: ["rpm"] })),
 });
-const uplinksOf = (host: string) => ({ uplinks: [{ name: "cloud", url: `mqtt://${host}` }] });
+const uplinksOf = (...hosts: string[]) => ({
+  uplinks: hosts.map((host, i) => ({ name: `cloud${i || ""}`, url: `mqtt://${host}` })),
+});
 const text = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
 
 function setUp(t: TestContext) {
@@ -78,9 +82,6 @@ function setUp(t: TestContext) {
         uplink: name,
         isConnected: /old|new/.test(String(urls)),
       })),
-      sensors: [],
-      nowMs: clock.now(),
-      timezone: "UTC",
     }) as unknown as AgentStatus;
   const journal = new TrialJournal(durableFiles, env.DATA_DIR);
   const remote = new RemoteConfiguration(
@@ -90,8 +91,21 @@ function setUp(t: TestContext) {
       journal,
       paths,
       keys: () => reloader.documentKeys,
-      site: () => site.current.site,
+      site: () => site.current,
       status,
+      reads: {
+        get found() {
+          return site.current.sensors.flatMap(({ code, kinds }) =>
+            kinds.map((kind) => ({
+              sensor: code,
+              kind,
+              hadRecords: RECORDED.includes(code),
+              foundAt: RECORDED.includes(code) ? clock.monotonic() : null,
+            })),
+          );
+        },
+        readSoon: () => {},
+      },
       clock,
       logger,
     },
@@ -138,7 +152,7 @@ test("signed document – a file that somebody edits during a failing trial stay
       [false, "superseded", "changed_here"],
     ],
   );
-  assert.match(results[1]?.detail ?? "", /site\.json was changed .* kept; .*link cloud/);
+  assert.match(results[1]?.detail ?? "", /site\.json was changed .* kept; .*every link/);
   assert.deepEqual(found(), { site: edited, uplinks: text(uplinksOf("old")) });
   assert.match(String(uplinks.current[0]?.urls), /old/);
   assert.equal(journal.accepted?.outcome, "superseded");
@@ -177,4 +191,35 @@ test("signed document – 5,000 unsigned ones write little to the log, and each 
   }
   assert.equal(responses, 5_000);
   assert.ok(lines.length <= 2, `${lines.length} lines`);
+});
+
+for (const [what, content, missing] of [
+  ["all codes are wrong", { site: siteOf("8", "9") }, /8 rpm: no records, 9 rpm: no records/],
+  ["one code is wrong", { site: siteOf("1", "9") }, /good as before: 9 rpm: no records/],
+  [
+    "the only sensor left is another one",
+    { site: { ...siteOf(), sensors: [{ code: "9", type: 41, kinds: ["rpm"] }] } },
+    /every sensor: no records/,
+  ],
+  ["a link that it adds is down", { uplinks: uplinksOf("old", "broken") }, /link cloud1 mqtt/],
+  ["a link that it changes is down", { uplinks: uplinksOf("broken") }, /every link/],
+] as const)
+  test(`signed document – the trial fails where ${what}`, async (t) => {
+    const { take, found } = setUp(t);
+    const before = found();
+    const last = (await take(content)).at(-1);
+    assert.deepEqual([last?.outcome, last?.reason], ["rolled_back", "trial"]);
+    assert.match(last?.detail ?? "", missing);
+    assert.deepEqual(found(), before);
+  });
+
+test("signed document – a link that was down before, a removed sensor and a new one without records hold nothing up", async (t) => {
+  const { take, paths, reloader } = setUp(t);
+  writeFileSync(paths.uplinks, text(uplinksOf("old", "broken")));
+  await reloader.reload("a person");
+  const added = { code: "9", type: 41, kinds: ["rpm"] };
+  const last = (await take({ site: { ...siteOf(), sensors: [...siteOf("1").sensors, added] } })).at(
+    -1,
+  );
+  assert.equal(last?.outcome, "applied", last?.detail);
 });
