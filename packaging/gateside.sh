@@ -47,7 +47,7 @@ if [ -n "$config" ] && [ -r "$config" ]; then
     esac
   done <"$config"
   # The unit's credentials, if this user may read them: doctor and probe then use what the service uses.
-  for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_WEBHOOK_HEADERS=alarm.webhook.headers ALARM_WEBHOOK_SECRET=alarm.webhook.secret HEARTBEAT_URL=heartbeat.url ALARM_EMAIL_URL=alarm.email.url; do
+  for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password MQTT_PROXY=mqtt.proxy HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_WEBHOOK_HEADERS=alarm.webhook.headers ALARM_WEBHOOK_SECRET=alarm.webhook.secret HEARTBEAT_URL=heartbeat.url ALARM_EMAIL_URL=alarm.email.url; do
     name=${pair%%=*} file=$secrets.${pair#*=}
     if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; fi
   done

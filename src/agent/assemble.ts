@@ -135,6 +135,7 @@ function loginOf(
 const NO_SECRETS = {
   gatewayHeaders: {},
   gatewayProxy: null,
+  mqttProxy: null,
   mqttUsername: null,
   mqttPassword: null,
   httpToken: null,
@@ -176,6 +177,8 @@ export function brokerOptions(
     requireSubscriber: uplink.requireSubscriber,
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),
+    ...(uplink.proxy === null ? {} : { proxy: uplink.proxy }),
+    alpn: uplink.alpn,
     tls: {
       ...(caFile === null ? {} : { ca: pem(caFile) }),
       ...(certFile === null ? {} : { cert: pem(certFile) }),

@@ -156,6 +156,7 @@ function settingsOf({ url, service, wireWord }: KindSearch): GatewaySettings {
     gatewayConcurrency: 1,
     gatewayMaxBodyMb: BODY_MB_MAX,
     gatewayEmptyStatuses: [],
+    mqttProxy: null,
     mqttUsername: null,
     mqttPassword: null,
     httpToken: null,

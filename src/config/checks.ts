@@ -86,6 +86,25 @@ export function parseAddress(
   return { url: url.href.replace(/\/+$/, ""), username, password };
 }
 
+/** The address of an HTTP proxy that opens tunnels. */
+export function parseProxy(name: string, text: string, note: Note): Address | null {
+  const address = parseAddress(name, text, ["http"], note);
+  if (address === null || new URL(address.url).pathname === "/") return address;
+  note({ place: name, problem: "has a path", remedy: "use only http://, host and port" });
+  return null;
+}
+
+/** The address of a proxy with its credentials, `user:password`. */
+export function proxyAddress(url: string, credentials: string | null): string {
+  const address = new URL(url);
+  if (credentials !== null) {
+    const [user = "", ...password] = credentials.split(":");
+    address.username = encodeURIComponent(user);
+    address.password = encodeURIComponent(password.join(":"));
+  }
+  return address.href.replace(/\/+$/, "");
+}
+
 const BROKER_SCHEMES = ["mqtt", "mqtts", "ws", "wss"] as const;
 
 /** More than a cluster has; `doctor` opens a connection to each. */

@@ -1,5 +1,5 @@
 /** Settings of the broker: addresses, credentials, certificates, and features that MQTT 3.1.1 lacks. */
-import { isLoopback, parseBrokers } from "./checks.ts";
+import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 
@@ -47,6 +47,10 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
   if (raw.MQTT_VERSION === "4" && raw.MQTT_REQUIRE_SUBSCRIBER)
     warn("MQTT_REQUIRE_SUBSCRIBER", "has no effect with MQTT 3.1.1", "use MQTT_VERSION=5");
 
+  if (raw.MQTT_ALPN !== undefined && broker?.urls.every((url) => !url.startsWith("mqtts:")))
+    warn("MQTT_ALPN", "has no effect on an address other than mqtts://", "remove it");
+  const { MQTT_PROXY: proxy = null } = raw;
+
   return {
     mqttUrl: broker?.urls.join(",") ?? "",
     mqttUrls: broker?.urls ?? [],
@@ -62,6 +66,9 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
     mqttCaFile: path(raw.MQTT_CA_FILE),
     mqttCertFile: path(raw.MQTT_CERT_FILE),
     mqttKeyFile: path(raw.MQTT_KEY_FILE),
+    // With its credentials, which are sent to the proxy only.
+    mqttProxy: proxy !== null && parseProxy("MQTT_PROXY", proxy, note) !== null ? proxy : null,
+    mqttAlpn: raw.MQTT_ALPN?.split(",").map((name) => name.trim()) ?? [],
   };
 }
 

@@ -4,6 +4,7 @@ type Secrets = Pick<
   Settings | UnboundSettings,
   | "gatewayHeaders"
   | "gatewayProxy"
+  | "mqttProxy"
   | "mqttUsername"
   | "mqttPassword"
   | "httpToken"
@@ -19,6 +20,7 @@ export interface UplinkSecrets {
   readonly username: string | null;
   readonly password: string | null;
   readonly sasKey?: string | null;
+  readonly proxy?: string | null;
 }
 
 /** Every configured secret, and the forms derived from it that an echo would contain. */
@@ -27,11 +29,15 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
   const headers = [settings.gatewayHeaders, settings.alarmWebhookHeaders];
   for (const value of headers.flatMap(Object.values)) found.push(...partsOfHeader(value));
   const sessions = [
-    { username: settings.mqttUsername, password: settings.mqttPassword },
+    {
+      username: settings.mqttUsername,
+      password: settings.mqttPassword,
+      proxy: settings.mqttProxy,
+    },
     ...uplinks,
   ];
-  for (const { username, password, sasKey } of sessions as readonly UplinkSecrets[]) {
-    found.push(username ?? "", password ?? "", sasKey ?? "");
+  for (const { username, password, sasKey, proxy } of sessions as readonly UplinkSecrets[]) {
+    found.push(username ?? "", password ?? "", sasKey ?? "", ...partsOfAddress(proxy ?? null));
     if (username !== null && password !== null) found.push(`${username}:${password}`);
   }
   found.push(

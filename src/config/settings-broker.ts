@@ -34,6 +34,18 @@ export const BROKER_SETTINGS = {
   },
   MQTT_CERT_FILE: { type: "text", doc: "PEM file of the agent's client certificate." },
   MQTT_KEY_FILE: { type: "text", doc: "PEM file of its private key." },
+  MQTT_PROXY: {
+    type: "text",
+    secret: true,
+    form: "an address such as http://proxy.plant.example:3128",
+    doc: "HTTP proxy in front of the broker, http://[user:password@]host:port, asked for a tunnel (CONNECT); none by default.",
+  },
+  MQTT_ALPN: {
+    type: "text",
+    pattern: "^\\s*[!-+\\x2d-~]{1,255}(\\s*,\\s*[!-+\\x2d-~]{1,255}){0,15}\\s*$",
+    form: "names of protocols such as x-amzn-mqtt-ca, comma-separated",
+    doc: "Protocols offered in the TLS handshake (ALPN), comma-separated; x-amzn-mqtt-ca for AWS IoT Core on port 443.",
+  },
   MQTT_TOPIC_PREFIX: {
     type: "text",
     default: "gateside",

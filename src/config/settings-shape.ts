@@ -47,6 +47,9 @@ export interface Settings {
   readonly mqttCaFile: string | null;
   readonly mqttCertFile: string | null;
   readonly mqttKeyFile: string | null;
+  /** Secret: may hold a user name and password. */
+  readonly mqttProxy: string | null;
+  readonly mqttAlpn: readonly string[];
   readonly mqttTopicPrefix: string;
   readonly mqttInflight: number;
   readonly mqttBacklogRate: number;

@@ -5,7 +5,7 @@
 import { resolve } from "node:path";
 import { templateFaults } from "../core/topics/template.ts";
 import { MAIN_UPLINK, PROFILES, type Profile } from "../core/uplink.ts";
-import { checkTlsFiles, isLoopback, parseBrokers } from "./checks.ts";
+import { checkTlsFiles, isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { type Fault, shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
@@ -38,6 +38,7 @@ export function checkUplinks(
     const urls = checkAddress(uplink, place, report);
     checkLogin(uplink, place, directory, report, context);
     checkTls(uplink, place, directory, urls, report);
+    checkWay(uplink, place, urls, report);
     checkCombinations(uplink, place, context, report);
     checkSelect(dict(uplink["select"]), place, context.site, report.warn);
     if (urls !== null)
@@ -135,7 +136,8 @@ function checkLogin(
     const path = text(uplink[key]);
     return path === undefined || path === "" ? {} : { [key]: path };
   };
-  const files = { ...file("usernameFile"), ...file("passwordFile"), ...file("sasKeyFile") };
+  const keys = ["usernameFile", "passwordFile", "sasKeyFile", "proxyAuthFile"] as const;
+  const files = Object.assign({}, ...keys.map(file));
   const { sasKey } = readCredentials(files, place, directory, fault, pending);
   if (uplink["profile"] === "azure-iot" && sasKey !== null && !isBase64(sasKey.trim()))
     fault({
@@ -146,6 +148,35 @@ function checkLogin(
 }
 
 const isBase64 = (key: string) => key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key);
+
+/** What stands between the box and the broker. */
+function checkWay(
+  uplink: Dict,
+  place: string,
+  urls: readonly string[] | null,
+  { fault, warn }: Report,
+): void {
+  const proxy = text(uplink["proxy"]);
+  const parsed = proxy ? parseProxy(`${place}.proxy`, proxy, fault) : null;
+  if (parsed !== null && (parsed.username !== null || parsed.password !== null))
+    fault({
+      place: `${place}.proxy`,
+      problem: "contains a user name or password",
+      remedy: "use proxyAuthFile instead",
+    });
+  if (uplink["proxyAuthFile"] !== undefined && uplink["proxy"] === undefined)
+    fault({
+      place: `${place}.proxyAuthFile`,
+      problem: "has no effect without proxy",
+      remedy: "set proxy too, or remove it",
+    });
+  if (uplink["alpn"] !== undefined && urls?.every((url) => !url.startsWith("mqtts:")))
+    warn({
+      place: `${place}.alpn`,
+      problem: "has no effect on an address other than mqtts://",
+      remedy: "remove it",
+    });
+}
 
 function checkTls(
   uplink: Dict,

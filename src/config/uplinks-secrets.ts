@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Uplink } from "../core/uplink.ts";
+import { proxyAddress } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { fileWord, readSecretFile } from "./secret-file.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
@@ -9,13 +10,17 @@ export type PendingFiles = ReadonlyMap<string, string>;
 
 /** The content of an uplink's files. A file that cannot be used is noted. */
 export function readCredentials(
-  written: Pick<WrittenUplink, "username" | "usernameFile" | "passwordFile" | "sasKeyFile">,
+  written: Pick<
+    WrittenUplink,
+    "username" | "usernameFile" | "passwordFile" | "sasKeyFile" | "proxy" | "proxyAuthFile"
+  >,
   place: string,
   directory: string,
   note: Note,
   pending: PendingFiles = new Map(),
-): Pick<Uplink, "username" | "password" | "sasKey"> {
-  const secret = (key: "usernameFile" | "passwordFile" | "sasKeyFile", what: string) => {
+): Pick<Uplink, "username" | "password" | "sasKey" | "proxy"> {
+  type FileKey = "usernameFile" | "passwordFile" | "sasKeyFile" | "proxyAuthFile";
+  const secret = (key: FileKey, what: string) => {
     const path = written[key];
     if (path === undefined) return null;
     const whole = resolve(directory, path);
@@ -23,9 +28,17 @@ export function readCredentials(
     if (typed !== undefined) return typed;
     return readSecretFile(`${place}.${key}`, whole, what, note, fileWord(path, whole));
   };
+  const proxyAuth = secret("proxyAuthFile", "user:password for the proxy");
+  if (proxyAuth !== null && !/^[^:]+:/.test(proxyAuth))
+    note({
+      place: `${place}.proxyAuthFile`,
+      problem: "contains no user name and password",
+      remedy: "write user:password into the file",
+    });
   return {
     username: written.username ?? secret("usernameFile", "the user name"),
     password: secret("passwordFile", "the password"),
     sasKey: secret("sasKeyFile", "the shared access key"),
+    proxy: written.proxy === undefined ? null : proxyAddress(written.proxy, proxyAuth),
   };
 }

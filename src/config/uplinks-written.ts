@@ -19,6 +19,9 @@ export interface WrittenUplink {
   readonly certFile?: string;
   readonly keyFile?: string;
   readonly sasKeyFile?: string;
+  readonly proxy?: string;
+  readonly proxyAuthFile?: string;
+  readonly alpn?: readonly string[];
   readonly formats?: readonly UplinkFormat[];
   readonly profile?: Profile;
   readonly topicPrefix?: string;

@@ -129,6 +129,7 @@ function asUplink(
     version: written.version ?? (written.profile === "azure-iot" ? 4 : 5),
     clientId: written.clientId ?? `gateside-${name}-${written.name}`,
     ...readCredentials(written, place, directory, note, pending),
+    alpn: written.alpn ?? [],
     tls: {
       caFile: file(written.caFile),
       certFile: file(written.certFile),
@@ -175,6 +176,8 @@ export function mainUplink(settings: Settings): Uplink | null {
       certFile: settings.mqttCertFile,
       keyFile: settings.mqttKeyFile,
     },
+    proxy: settings.mqttProxy,
+    alpn: settings.mqttAlpn,
     sasKey: null,
     formats: settings.publishFormats,
     profile: "gateside",

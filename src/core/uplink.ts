@@ -69,6 +69,10 @@ export interface Uplink {
     readonly certFile: string | null;
     readonly keyFile: string | null;
   };
+  /** http://[user:password@]host:port of an HTTP proxy in front of the broker. Secret. */
+  readonly proxy: string | null;
+  /** Protocols that are offered in the TLS handshake. */
+  readonly alpn: readonly string[];
   /** Secret: the key that signs SAS tokens (profile azure-iot). */
   readonly sasKey: string | null;
   readonly formats: readonly UplinkFormat[];

@@ -68,6 +68,8 @@ const UPLINK_MEMBERS: Readonly<Record<string, string>> = {
   MQTT_CERT_FILE: "certFile",
   MQTT_KEY_FILE: "keyFile",
   MQTT_TOPIC_PREFIX: "topicPrefix",
+  MQTT_PROXY: "proxy",
+  MQTT_ALPN: "alpn",
 };
 
 /** The text for an uplink of UPLINKS_FILE: it names that file's members instead of the settings of `main`. */
@@ -131,6 +133,8 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
 export function transportFailure(err: unknown): LinkFailure {
   const code = errorCode(err);
   if (typeof code === "string") {
+    if (err instanceof Error && /no application protocol/i.test(err.message))
+      return hands("the broker speaks none of the protocols offered to it: check MQTT_ALPN");
     if (code.startsWith("ERR_SSL_") && code.includes("ALERT")) {
       return hands(
         "the broker refused our TLS client certificate, or requires one: check MQTT_CERT_FILE and MQTT_KEY_FILE",

@@ -18,6 +18,10 @@ export interface MqttLinkOptions {
   readonly password?: string | (() => string);
   /** PEM texts. Server certificates are verified in any case. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** http://[user:password@]host:port of an HTTP proxy that opens a tunnel to the broker. */
+  readonly proxy?: string;
+  /** Protocols offered in the TLS handshake of mqtts:. A web socket has its own. */
+  readonly alpn?: readonly string[];
   /** Called once before each CONNECT (see `LinkWishes`). */
   readonly will?: (isUnused: boolean) => Will | null;
   readonly subscriptions?: readonly Subscription[];
@@ -51,7 +55,7 @@ export interface MqttLinkOptions {
 /** A dead peer is detected after 1.5 × this; also keeps NAT entries of cellular routers alive. */
 const KEEPALIVE_S = 30;
 /** From the start of the connection to CONNACK, including name lookup, TCP, TLS and web socket. */
-const CONNECT_TIMEOUT_MS = 20_000;
+export const CONNECT_TIMEOUT_MS = 20_000;
 /** No PUBACK for this long with publishes in flight: the connection is half open, or the broker has lost them. */
 export const ACK_TIMEOUT_MS = 30_000;
 /** Limit for inbound packets: commands and host states are small, so a flood cannot fill memory. */
@@ -141,5 +145,7 @@ export function clientOptions(
     if (options.tls?.cert !== undefined) connect.cert = options.tls.cert;
     if (options.tls?.key !== undefined) connect.key = options.tls.key;
   }
+  const { alpn = [] } = options;
+  if (scheme === "mqtts" && alpn.length > 0) connect.ALPNProtocols = [...alpn];
   return connect;
 }

@@ -228,7 +228,7 @@ export class MqttLink implements SessionLink {
       await clock.sleep(this.#ownCheckMs, ended);
       const own = this.#addresses.own;
       if (ended.aborted || own === null) return;
-      if (!(await isReachable(own.url))) continue;
+      if (!(await isReachable(own.url, this.#options.proxy))) continue;
       await clock.sleep(Math.random() * (this.#options.backoffMinMs ?? BACKOFF_MIN_MS), ended);
       // Nothing in flight, so that nothing is sent twice; a backlog does not hold it up for long.
       const until = clock.monotonic() + CLOSE_INFLIGHT_MS;

@@ -1,4 +1,5 @@
-import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
+import type { Socket } from "node:net";
+import type { IConnackPacket, MqttClient } from "mqtt";
 import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
 import type { TokenBucket } from "../lib/token-bucket.ts";
@@ -13,6 +14,7 @@ import {
 } from "./link-errors.ts";
 import {
   ACK_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
   clientOptions,
   INBOUND_PACKET_BYTES_MAX,
   type MqttLinkOptions,
@@ -23,6 +25,7 @@ import { type PublishPath, publishPath } from "./publish-path.ts";
 import { type Done, Publishes } from "./publishes.ts";
 import type { RefusedTopics } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
+import { openClient, openTunnel, TunnelError } from "./tunnel.ts";
 
 export interface SessionTraits {
   /** One message in flight at a time, to find the one on which the broker closes the connection. */
@@ -142,75 +145,89 @@ export class MqttSession implements WatchedSession {
     return new Promise((resolve) => {
       this.#finish = resolve;
       this.#events = events;
-      let client: MqttClient;
-      try {
-        client = mqtt.connect(clientOptions(this.#options, this.#url, will));
-      } catch (err) {
-        // Unusable certificates are detected when the TLS context is created, before anything is sent.
-        this.#end(transportFailure(err));
-        return;
-      }
-      this.#client = client;
-      const { version, publishPath: path = PUBLISH_PATH } = this.#options;
-      this.#path = publishPath(path, client, version, (id) => this.#publishes.isPending(id));
-      this.#watchConnect(client);
-      client.stream.on("data", (chunk: Buffer) => {
-        const bytes = this.#guard.feed(chunk);
-        if (bytes !== null) this.#tooLargeInbound(bytes);
-      });
-      client.on("packetsend", (packet) => {
-        if (packet.cmd === "pingreq") this.#pings.sent();
-      });
-      client.on("packetreceive", (packet) => {
-        // mqtt.js then ignores an acknowledgement for a publish that it has not sent.
-        if (packet.cmd === "puback")
-          this.#acknowledged(packet.messageId ?? 0, packet.reasonCode ?? 0);
-        else if (packet.cmd === "pingresp") this.#pings.answered();
-        else if (packet.cmd === "connack" || packet.cmd === "disconnect")
-          this.#brokerText = packet.properties?.reasonString ?? null;
-      });
-      client.on("connect", (connack) => {
-        if (this.#finish === null) return;
-        this.#connack = connack;
-        this.#noteConnectSent();
-        this.#watch.start();
-        events.onOpen();
-      });
-      client.on("message", (topic, payload, packet) => {
-        events.onMessage({
-          topic,
-          payload,
-          qos: packet.qos,
-          retain: packet.retain,
-          ...packet.properties,
-        });
-      });
-      client.on("disconnect", (packet) => {
-        this.#code = packet.reasonCode ?? 0;
-        this.#end(this.#quoted(disconnectFailure(this.#code, this.#options.clientId)));
-      });
-      client.on("error", (err) => {
-        const code = errorCode(err);
-        if (typeof code === "number" && this.#connack === null) {
-          this.#noteConnectSent();
-          this.#code = code;
-          this.#end(this.#quoted(connackFailure(code, this.#options.clientId)));
-        } else if (this.#connack !== null && (code === "ECONNRESET" || code === "EPIPE")) {
-          // Whether a close arrives as a reset depends on what we were writing.
-          this.#end(CLOSED_BY_BROKER);
-        } else this.#end(transportFailure(err));
-      });
-      client.on("close", () =>
-        this.#end(
-          this.#connack === null
-            ? {
-                text: `the connection was closed before the broker responded to CONNECT${this.#options.version === 5 ? NO_MQTT_5 : ""}`,
-                needsHands: false,
-              }
-            : CLOSED_BY_BROKER,
-        ),
+      const { proxy, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#options;
+      if (proxy === undefined) return this.#start(null, will, events);
+      openTunnel(proxy, this.#url, connectTimeoutMs).then(
+        (tunnel) => {
+          if (this.#finish === null) tunnel.destroy();
+          else this.#start(tunnel, will, events);
+        },
+        (err: unknown) =>
+          this.#end(err instanceof TunnelError ? err.failure : transportFailure(err)),
       );
     });
+  }
+
+  #start(tunnel: Socket | null, will: Will | null, events: SessionEvents): void {
+    let client: MqttClient;
+    try {
+      client = openClient(clientOptions(this.#options, this.#url, will), tunnel);
+    } catch (err) {
+      // Unusable certificates are detected when the TLS context is created, before anything is sent.
+      tunnel?.destroy();
+      this.#end(transportFailure(err));
+      return;
+    }
+    this.#client = client;
+    const { version, publishPath: path = PUBLISH_PATH } = this.#options;
+    this.#path = publishPath(path, client, version, (id) => this.#publishes.isPending(id));
+    this.#watchConnect(client, tunnel);
+    client.stream.on("data", (chunk: Buffer) => {
+      const bytes = this.#guard.feed(chunk);
+      if (bytes !== null) this.#tooLargeInbound(bytes);
+    });
+    client.on("packetsend", (packet) => {
+      if (packet.cmd === "pingreq") this.#pings.sent();
+    });
+    client.on("packetreceive", (packet) => {
+      // mqtt.js then ignores an acknowledgement for a publish that it has not sent.
+      if (packet.cmd === "puback")
+        this.#acknowledged(packet.messageId ?? 0, packet.reasonCode ?? 0);
+      else if (packet.cmd === "pingresp") this.#pings.answered();
+      else if (packet.cmd === "connack" || packet.cmd === "disconnect")
+        this.#brokerText = packet.properties?.reasonString ?? null;
+    });
+    client.on("connect", (connack) => {
+      if (this.#finish === null) return;
+      this.#connack = connack;
+      this.#noteConnectSent();
+      this.#watch.start();
+      events.onOpen();
+    });
+    client.on("message", (topic, payload, packet) => {
+      events.onMessage({
+        topic,
+        payload,
+        qos: packet.qos,
+        retain: packet.retain,
+        ...packet.properties,
+      });
+    });
+    client.on("disconnect", (packet) => {
+      this.#code = packet.reasonCode ?? 0;
+      this.#end(this.#quoted(disconnectFailure(this.#code, this.#options.clientId)));
+    });
+    client.on("error", (err) => {
+      const code = errorCode(err);
+      if (typeof code === "number" && this.#connack === null) {
+        this.#noteConnectSent();
+        this.#code = code;
+        this.#end(this.#quoted(connackFailure(code, this.#options.clientId)));
+      } else if (this.#connack !== null && (code === "ECONNRESET" || code === "EPIPE")) {
+        // Whether a close arrives as a reset depends on what we were writing.
+        this.#end(CLOSED_BY_BROKER);
+      } else this.#end(transportFailure(err));
+    });
+    client.on("close", () =>
+      this.#end(
+        this.#connack === null
+          ? {
+              text: `the connection was closed before the broker responded to CONNECT${this.#options.version === 5 ? NO_MQTT_5 : ""}`,
+              needsHands: false,
+            }
+          : CLOSED_BY_BROKER,
+      ),
+    );
   }
 
   /** Resolves with the refused topics. If there is no SUBACK, the session is ended, and there are none. */
@@ -302,9 +319,10 @@ export class MqttSession implements WatchedSession {
   }
 
   /** Learns whether the connection opened, i.e. whether the CONNECT queued by mqtt.js was sent. */
-  #watchConnect(client: MqttClient): void {
+  #watchConnect(client: MqttClient, tunnel: Socket | null): void {
     const scheme = new URL(this.#url).protocol;
-    if (scheme === "mqtt:" || scheme === "mqtts:") {
+    if (scheme === "mqtt:" && tunnel !== null) this.#noteConnectSent();
+    else if (scheme === "mqtt:" || scheme === "mqtts:") {
       const event = scheme === "mqtt:" ? "connect" : "secureConnect";
       client.stream.once(event, () => this.#noteConnectSent());
     } else {

@@ -1,20 +1,23 @@
 import { connect } from "node:net";
+import { BROKER_PORTS, openTunnel } from "./tunnel.ts";
 
 const REACH_MS = 5_000;
-const PORTS: Readonly<Record<string, number>> = {
-  "mqtt:": 1883,
-  "mqtts:": 8883,
-  "ws:": 80,
-  "wss:": 443,
-};
 
 /** Whether something accepts connections there. No MQTT: a CONNECT with our id would end our own session. */
-export function isReachable(url: string): Promise<boolean> {
+export function isReachable(url: string, proxy?: string): Promise<boolean> {
+  if (proxy !== undefined)
+    return openTunnel(proxy, url, REACH_MS).then(
+      (socket) => {
+        socket.destroy();
+        return true;
+      },
+      () => false,
+    );
   const { protocol, hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect({
       host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port === "" ? (PORTS[protocol] ?? 0) : Number(port),
+      port: port === "" ? (BROKER_PORTS[protocol] ?? 0) : Number(port),
       timeout: REACH_MS,
     });
     const end = (isThere: boolean) => {

@@ -5,12 +5,13 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import { uplinksOf } from "./hidden-secrets.ts";
+import { isSameWay, uplinksOf } from "./hidden-secrets.ts";
 
 const FILE_KEYS = [
   "usernameFile",
   "passwordFile",
   "sasKeyFile",
+  "proxyAuthFile",
   "caFile",
   "certFile",
   "keyFile",
@@ -53,7 +54,7 @@ export class FilePolicy {
         const path = uplink[key];
         if (typeof path !== "string" || path === "" || given.has(`${index}.${key}`)) return [];
         const before = known.get(uplink["name"]);
-        if (before?.[key] === path && before["url"] === uplink["url"]) return [];
+        if (before?.[key] === path && isSameWay(before, uplink)) return [];
         const problem = this.#problem(path);
         return problem === null ? [] : [{ place: `uplinks[${index}].${key}`, ...problem }];
       }),

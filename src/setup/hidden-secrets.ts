@@ -118,6 +118,9 @@ function partsOfAddresses(text: string): string[] {
 /** Scheme, user name and password, host and path, query. If a separator is missing, a password may be parsed as a host or a path. */
 const ADDRESS = /^((?:mqtts?|wss?):\/\/)(?:[^\s/?#@]*@)?([^\s/?#@]+(?:\/[^\s?#@]*)?)(?:[?#].*)?$/i;
 
+/** Without credentials. */
+const PROXY = /^http:\/\/[^\s/?#@]+\/?$/i;
+
 /** Addresses of one cluster in the form that may be shown. */
 function publicAddresses(text: string): string {
   const shown = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).map((url) => {
@@ -135,6 +138,7 @@ const uplinksSpecial =
   (key, value) => {
     if (key === "username") return HIDDEN;
     if (typeof value !== "string") return null;
+    if (key === "proxy") return PROXY.test(value) ? null : HIDDEN;
     if (key === "url") {
       const shown = publicAddresses(value);
       return shown === value ? null : shown;
@@ -178,7 +182,9 @@ export function withSecrets(
     const before = uplinksOf(current).find(({ name }) => name === given["name"]) ?? {};
     const shown = hideSecrets({ uplinks: [before] }, isPath);
     const url = uplinksOf(shown)[0]?.["url"];
-    const isSameAddress = before["url"] !== undefined && given["url"] === url;
+    const isSameAddress =
+      before["url"] !== undefined &&
+      isSameWay({ url, proxy: uplinksOf(shown)[0]?.["proxy"] }, given);
     // The query of a WebSocket URL is restored; one that is a fault in a URL is dropped.
     const isQuery =
       isSameAddress && url !== HIDDEN && !/@|mqtts?:[^,]*[?#]/i.test(String(before["url"]));
@@ -201,6 +207,11 @@ export function withSecrets(
     );
   });
   return { value, faults };
+}
+
+/** Whether secrets for one go the same way to the same broker in the other: a proxy sees what is not encrypted. */
+export function isSameWay(one: Dict, other: Dict): boolean {
+  return one["url"] === other["url"] && one["proxy"] === other["proxy"];
 }
 
 /** The content with each uplink changed; entries that are not uplinks stay. */

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
-import { mapUplinks, uplinksOf } from "./hidden-secrets.ts";
+import { isSameWay, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
 
 /** Members that may be typed, and the member that names the file of each. */
 const TYPED = { password: "passwordFile", sasKey: "sasKeyFile" } as const;
@@ -83,7 +83,7 @@ export class TypedSecrets {
         own.add(`${index}.${file}`);
         const before = known.get(uplink["name"]);
         // It is not sent to an address that it was not typed for.
-        if (before?.[file] === path && before["url"] === uplink["url"]) continue;
+        if (before?.[file] === path && isSameWay(before, uplink)) continue;
         faults.push({
           place: `uplinks[${index}].${key}`,
           problem: "was entered for another name or address",

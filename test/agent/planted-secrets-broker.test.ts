@@ -139,6 +139,7 @@ test("planted secrets – the gate knows those of webhook, mailbox and proxy, an
   const none = {
     gatewayHeaders: {},
     gatewayProxy: "http://px:pr0xy-pa55word@proxy.example:3128",
+    mqttProxy: "http://mp:mqtt-pr0xy-pa55@proxy.example:3128",
     mqttUsername: null,
     mqttPassword: null,
     httpToken: null,
@@ -153,10 +154,18 @@ test("planted secrets – the gate knows those of webhook, mailbox and proxy, an
       to: [],
     },
   } as const;
-  const uplink = { username: "up", password: "upl1nk-pa55word", sasKey: "c2Fza2V5LXNhc2tleQ==" };
+  const uplink = {
+    username: "up",
+    password: "upl1nk-pa55word",
+    sasKey: "c2Fza2V5LXNhc2tleQ==",
+    proxy: "http://up:upl1nk-pr0xy-pa55@proxy.example:3128",
+  };
   const gate = new SecretGate(secretsOf(none, [uplink]));
   const secrets = [
     "pr0xy-pa55word",
+    "mqtt-pr0xy-pa55",
+    "upl1nk-pr0xy-pa55",
+    "up:upl1nk-pr0xy-pa55",
     "hk-9f8e7d6c5b4a3210",
     "0123456789abcdefXYZ",
     PASSWORD,

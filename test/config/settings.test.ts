@@ -251,6 +251,8 @@ test("settings – defaults are the contract's", () => {
     mqttCaFile: null,
     mqttCertFile: null,
     mqttKeyFile: null,
+    mqttProxy: null,
+    mqttAlpn: [],
     mqttTopicPrefix: "gateside",
     mqttInflight: 100,
     mqttBacklogRate: 0,
@@ -466,6 +468,26 @@ test("settings – a secret that is not set is read from the systemd credential 
   assert.equal(own.settings?.mqttPassword, "own");
   writeFileSync(join(cwd, "mqtt.password"), "");
   assert.match(lines(load(credentials, cwd)), /mqtt\.password is empty/);
+});
+
+test("settings – the way to the broker: a proxy with its credentials, and the protocols of ALPN", () => {
+  const proxy = "http://plant:pw@proxy.example:3128";
+  const loaded = load({
+    MQTT_URL: "mqtts://b",
+    MQTT_PROXY: proxy,
+    MQTT_ALPN: "x-amzn-mqtt-ca, mqtt",
+  });
+  assert.equal(lines(loaded), "");
+  assert.equal(loaded.settings?.mqttProxy, proxy);
+  assert.deepEqual(loaded.settings?.mqttAlpn, ["x-amzn-mqtt-ca", "mqtt"]);
+  assert.match(lines(load({ MQTT_ALPN: "x" })), /MQTT_ALPN: has no effect/);
+  for (const wrong of ["https://pw@p", "http://p/pw", "socks5://pw", "pw"]) {
+    const text = lines(load({ MQTT_PROXY: wrong }));
+    assert.match(text, /^MQTT_PROXY: /, wrong);
+    assert.doesNotMatch(text, /pw/, wrong);
+  }
+  for (const wrong of ["a b", "a,,b", "é"])
+    assert.match(lines(load({ MQTT_ALPN: wrong })), /MQTT_ALPN/);
 });
 
 test("settings – a PEM file that is not set is the systemd credential of its name", (t) => {

@@ -124,6 +124,20 @@ const WRONG: readonly [string, unknown, string][] = [
     file({ ...CLOUD, sasKeyFile: "PASSWORD" }),
     "uplinks[0].sasKeyFile",
   ],
+  ["a proxy of another scheme", file({ ...CLOUD, proxy: "socks5://p" }), "uplinks[0].proxy"],
+  ["a proxy with a path", file({ ...CLOUD, proxy: "http://p:1/x" }), "uplinks[0].proxy"],
+  ["a proxy with its password", file({ ...CLOUD, proxy: "http://u:pw@p:1" }), "uplinks[0].proxy"],
+  [
+    "credentials for no proxy",
+    file({ ...CLOUD, proxyAuthFile: "PAIR" }),
+    "uplinks[0].proxyAuthFile",
+  ],
+  [
+    "credentials that are no pair",
+    file({ ...CLOUD, proxy: "http://p:1", proxyAuthFile: "PASSWORD" }),
+    "uplinks[0].proxyAuthFile",
+  ],
+  ["a protocol with a space", file({ ...CLOUD, alpn: ["a b"] }), "uplinks[0].alpn[0]"],
   [
     "a platform without json",
     file({ ...CLOUD, profile: "thingsboard", formats: ["plain"] }),
@@ -145,6 +159,7 @@ for (const [what, written, place] of WRONG) {
   test(`uplinks file: ${what} is one error, with its location`, (t) => {
     const directory = scratch(t);
     writeFileSync(join(directory, "PASSWORD"), "secret\n");
+    writeFileSync(join(directory, "PAIR"), "user:secret\n");
     const path = join(directory, "uplinks.json");
     const { uplinks, faults } = loadUplinks(JSON.stringify(written), path, CONTEXT);
     assert.equal(uplinks, null);
@@ -227,6 +242,8 @@ test("settings that are not given have the contract's defaults", () => {
     username: null,
     password: null,
     tls: { caFile: null, certFile: null, keyFile: null },
+    proxy: null,
+    alpn: [],
     sasKey: null,
     formats: ["json"],
     profile: "gateside",
@@ -257,6 +274,22 @@ test("secrets are read from files beside the uplinks file and appear in no error
   assert.equal(uplinks?.[0]?.password, "s3cret");
   assert.match(warnings.map(faultLine).join("\n"), /unencrypted over the network/);
   assert.ok(!JSON.stringify(warnings).includes("s3cret"));
+});
+
+test("a proxy has its credentials from a file, and ALPN without TLS is a warning", (t) => {
+  const directory = scratch(t);
+  writeFileSync(join(directory, "proxy"), "plant:a/b:c\n");
+  const way = {
+    proxy: "http://proxy.example:3128",
+    proxyAuthFile: "proxy",
+    alpn: ["x-amzn-mqtt-ca"],
+  };
+  const path = join(directory, "uplinks.json");
+  const loaded = loadUplinks(JSON.stringify(file({ ...CLOUD, ...way })), path, CONTEXT);
+  const [cloud] = loaded.uplinks ?? [];
+  assert.equal(cloud?.proxy, "http://plant:a%2Fb%3Ac@proxy.example:3128");
+  assert.deepEqual(cloud?.alpn, ["x-amzn-mqtt-ca"]);
+  assert.match(loaded.warnings.map(faultLine).join("\n"), /alpn: has no effect/);
 });
 
 test("a secret in the wrong place appears in no error or warning", () => {

@@ -157,6 +157,8 @@ test("set-up – a typed password is written to a file of its own, takes effect,
   assert.equal(uplinks.current[0]?.password, first);
   const elsewhere = { ...(await shown()), username: "me", url: "mqtt://evil.example" };
   const refused = await put(elsewhere, 422);
+  // A proxy reads what is not encrypted.
+  await put({ ...(await shown()), username: "me", proxy: "http://evil.example" }, 422);
   assert.deepEqual(
     refused.faults.map(({ place, problem }: Record<string, string>) => [place, problem]),
     [["uplinks[0].password", "was entered for another name or address"]],

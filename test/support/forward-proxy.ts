@@ -1,10 +1,14 @@
 import { createServer, request } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
-/** A small forward proxy: absolute addresses for http, CONNECT for the rest; wants a log-in where one is given. */
+/**
+ * A small forward proxy: absolute addresses for http, CONNECT for the rest; wants a log-in where one is given.
+ * @param names that it alone resolves
+ */
 export async function startForwardProxy(
   t: { after(fn: () => void): void },
   login: string | null = null,
+  names: Readonly<Record<string, string>> = {},
 ) {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
@@ -29,10 +33,15 @@ export async function startForwardProxy(
       client.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
       return;
     }
-    const [host, port] = (incoming.url ?? "").split(":");
-    const far = connect(Number(port), host, () => {
+    const [host = "", port] = (incoming.url ?? "").split(":");
+    let isOpen = false;
+    const far = connect(Number(port), names[host] ?? host, () => {
+      isOpen = true;
       client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
       far.pipe(client).pipe(far);
+    });
+    far.once("error", () => {
+      if (!isOpen) client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
     });
     for (const socket of [far, client]) {
       sockets.add(socket);

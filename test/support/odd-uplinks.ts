@@ -23,6 +23,8 @@ export const ODD_UPLINKS: readonly (readonly [what: string, content: unknown])[]
   ["a query", uplink({ url: `mqtts://cloud.example?password=${PLANTED}` })],
   ["a scheme that is none", uplink({ url: `${PLANTED}://cloud.example` })],
   ["a user name of another type", uplink({ username: [PLANTED] })],
+  ["a proxy with its password", uplink({ proxy: `http://u:${PLANTED}@proxy.example` })],
+  ["a password instead of its proxy", uplink({ proxy: PLANTED })],
   ["a password instead of its file", uplink({ passwordFile: PLANTED })],
   ["a key with a slash instead of its file", uplink({ sasKeyFile: `ab/${PLANTED}==` })],
   ["a PEM text instead of its file", uplink({ keyFile: `-----BEGIN KEY-----\n${PLANTED}` })],

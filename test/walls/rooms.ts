@@ -124,7 +124,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     packages: ["pino", "prom-client", "undici", "xxhash-wasm"],
   },
-  link: { rooms: SHARED, node: ["net", "stream"], packages: ["mqtt"], readsEnvironment: true },
+  link: {
+    rooms: SHARED,
+    node: ["http", "net", "stream", "tls"],
+    packages: ["mqtt"],
+    readsEnvironment: true,
+  },
   main: { rooms: ["cli", "config"], node: [], packages: [] },
   modbus: { rooms: ["core"], node: ["fs", "net", "path", "timers/promises"], packages: [] },
   "node-state": { rooms: SHARED, node: ["net"], packages: ["modbus-serial"] },

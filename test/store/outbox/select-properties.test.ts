@@ -56,6 +56,8 @@ const UPLINK: Omit<Uplink, "profile" | "select"> = {
   username: null,
   password: null,
   tls: { caFile: null, certFile: null, keyFile: null },
+  proxy: null,
+  alpn: [],
   sasKey: null,
   formats: ["json"],
   topicPrefix: "gateside",
