@@ -25,6 +25,8 @@ const DAY_MS = 86_400_000;
 /** What needs a machine of its own is run by a script, which must really do it. */
 const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
   { line: /^npm run demo$/, script: ".ci/run", does: /npm run demo/ },
+  { line: /^npm run virtual/, script: ".ci/run", does: /npm run virtual/ },
+  { line: /^npm run hours/, script: ".ci/run", does: /npm run hours/ },
   { line: /^npm run chaos/, script: ".ci/run", does: /npm run chaos/ },
   { line: /^npm run bench( |$)/, script: ".ci/run", does: /npm run bench/ },
   { line: /^npm run package$/, script: ".ci/run", does: /npm run package/ },
