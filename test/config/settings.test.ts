@@ -480,7 +480,7 @@ test("settings – the way to the broker: a proxy with its credentials, and the 
   assert.equal(lines(loaded), "");
   assert.equal(loaded.settings?.mqttProxy, proxy);
   assert.deepEqual(loaded.settings?.mqttAlpn, ["x-amzn-mqtt-ca", "mqtt"]);
-  assert.match(lines(load({ MQTT_ALPN: "x" })), /MQTT_ALPN: has no effect/);
+  assert.match(warnings(load({ MQTT_ALPN: "x" })), /MQTT_ALPN: has no effect/);
   for (const wrong of ["https://pw@p", "http://p/pw", "socks5://pw", "pw"]) {
     const text = lines(load({ MQTT_PROXY: wrong }));
     assert.match(text, /^MQTT_PROXY: /, wrong);
