@@ -13,6 +13,9 @@ import type { Alarms } from "./alarms/alarms.ts";
 import type { Audit } from "./audit.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 
+/** Why a destination closes whose uplink no longer publishes to that broker. */
+export const REMOVED = "removed";
+
 export interface Destination {
   readonly state: LinkState;
   /** Messages acknowledged since the start. */

@@ -25,12 +25,16 @@ import {
   type Destination,
   type DestinationParts,
   ownParts,
+  REMOVED,
   reconnectDelays,
 } from "./destination.ts";
 import { TokenTimer } from "./token-timer.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
 const announcedKey = (uplink: string) => `announced:${uplink}`;
+
+/** Longest wait for the acknowledgements of an uplink that leaves its broker. */
+const REMOVE_ENTITIES_MS = 10_000;
 
 /** Shared by the parts of one destination. */
 interface Shared {
@@ -140,6 +144,15 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     },
     { lanes: lanesOver(uplink, profile, board), backlogRatePerS: uplink.backlogRatePerS },
   );
+  const removeEntities = async () => {
+    const timeout = new AbortController();
+    const late = clock.sleep(REMOVE_ENTITIES_MS, timeout.signal);
+    await Promise.race([
+      late,
+      Promise.all(presence.entitiesRemoved().map((message) => link.publish(message))),
+    ]);
+    timeout.abort();
+  };
   let connection: Promise<void> = Promise.resolve();
   let stoppedAt: number | null = null;
   const connecting = new AbortController();
@@ -178,6 +191,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       return outcome;
     },
     async close(reason) {
+      if (reason === REMOVED) await removeEntities();
       // The publisher may have waited for the same acknowledgements already.
       const waitedMs = stoppedAt === null ? 0 : clock.monotonic() - stoppedAt;
       await link.close(presence.offline(reason), waitedMs);

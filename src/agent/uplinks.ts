@@ -8,7 +8,7 @@ import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
-import type { Destination, DestinationParts } from "./destination.ts";
+import { type Destination, type DestinationParts, REMOVED } from "./destination.ts";
 import { doctorMessage, tryDestination } from "./doctor-publish.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { SiteDocuments } from "./site-documents.ts";
@@ -186,11 +186,12 @@ export class Uplinks {
     const former = this.#uplinks;
     await Promise.all(
       leaving.map(async ({ uplink, destinations, stopping, done }) => {
-        const isGone = !uplinks.some(({ name }) => name === uplink.name);
+        const next = uplinks.find(({ name }) => name === uplink.name);
+        const isGone = next === undefined || !isDeepStrictEqual(next.urls, uplink.urls);
         stopping.abort();
         await done;
         await Promise.allSettled(
-          destinations.map((one) => one.close(isGone ? "removed" : "reconfigured")),
+          destinations.map((one) => one.close(isGone ? REMOVED : "reconfigured")),
         );
         this.#running.delete(uplink.name);
       }),

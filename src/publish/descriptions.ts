@@ -35,6 +35,9 @@ export interface DescriptionsOptions {
 /** By sensor code: what may be retained about it. */
 type Standing = Readonly<Record<string, RetainedTopics & { readonly kinds: readonly Kind[] }>>;
 
+/** Stands for the agent itself among the codes of sensors, none of which is empty. */
+const AGENT = "";
+
 /** After a refusal. */
 const RETRY_MS = 300_000;
 
@@ -63,6 +66,13 @@ export class Descriptions {
   renew(): void {
     this.#session = -1;
     this.#publishing = -1;
+  }
+
+  /** Deletes the entities that others made from what is retained: the uplink leaves its broker. */
+  entitiesRemoved(): readonly Message[] {
+    const { profile } = this.#parts;
+    const topics = Object.values(this.#standing ?? this.#load()).flatMap((one) => one.descriptions);
+    return topics.filter((topic) => profile.isEntity?.(topic)).map(cleared);
   }
 
   /** Sends what is missing or different; cheap if nothing is. What is lost is sent at the next call. */
@@ -97,13 +107,16 @@ export class Descriptions {
 
   #standingOf(sensors: readonly Sensor[]): Standing {
     const { profile } = this.#parts;
-    return Object.fromEntries(
-      sensors.map((sensor) => {
+    const retained = profile.describeAgent().filter(({ retain }) => retain);
+    const agent = { state: [], descriptions: retained.map(({ topic }) => topic), readings: [] };
+    return Object.fromEntries([
+      [AGENT, { ...agent, kinds: [] }],
+      ...sensors.map((sensor) => {
         const topics = profile.retainedTopics(sensor);
         const readings = this.#options.clearReadings ? topics.readings : [];
         return [sensor.code, { ...topics, readings, kinds: readingKinds(sensor) }];
       }),
-    );
+    ]);
   }
 
   #load(): Standing {

@@ -18,7 +18,7 @@ export interface PresenceParts {
   /** Turns all of it into messages. */
   readonly profile: Profile;
   readonly board: Pick<AlarmBoard, "online" | "renew">;
-  readonly descriptions: Pick<Descriptions, "sync" | "renew">;
+  readonly descriptions: Pick<Descriptions, "entitiesRemoved" | "sync" | "renew">;
   /** Gives way to the newest readings. */
   readonly turns: Pick<Turns, "publish">;
   /** Reads back what the broker retains. */
@@ -69,6 +69,11 @@ export class Presence {
   /** The last messages before a clean disconnect. */
   offline(reason: string): readonly Message[] {
     return this.#state("offline", reason);
+  }
+
+  /** Before them, if the uplink leaves its broker for good. */
+  entitiesRemoved(): readonly Message[] {
+    return this.#parts.descriptions.entitiesRemoved();
   }
 
   /** For `onConnected`: online, then every sensor's state, because the broker may have lost all of them. */

@@ -146,3 +146,38 @@ test(
     );
   },
 );
+
+test(
+  "uplinks – an uplink for Home Assistant that is removed, or gets another profile, leaves no entities at the broker",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 2, historyDays: 0.01 } });
+    const home = { name: "home", url: plant.broker.url, topicPrefix: "home", waveforms: "never" };
+    const assistant = { ...home, profile: "homeassistant" };
+    write(plant, [assistant]);
+    const agent = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+    const seen = await recordMessages(plant.broker.url, { topics: ["homeassistant/#"] });
+    t.after(() => seen.close());
+    const entities = () => {
+      const now = new Map(seen.messages.map(({ topic, text }) => [topic, text]));
+      return [...now].filter(([, text]) => text !== "").map(([topic]) => topic);
+    };
+    const appear = () =>
+      until("the entities of box and sensors", () =>
+        entities().some((topic) => topic.includes("/gateside_plant/")) && entities().length > 3
+          ? true
+          : undefined,
+      );
+    await appear();
+    write(plant, [home]);
+    await reload(agent);
+    await until("another profile has none", () => entities().length === 0 || undefined);
+
+    write(plant, [assistant]);
+    await reload(agent);
+    await appear();
+    write(plant, []);
+    await reload(agent);
+    await until("they go with the uplink", () => entities().length === 0 || undefined);
+  },
+);

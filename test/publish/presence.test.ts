@@ -116,7 +116,7 @@ function start(
     },
     profile,
     board: { online: () => Promise.resolve(), renew: () => Promise.resolve() },
-    descriptions: { sync: () => Promise.resolve(), renew: () => {} },
+    descriptions: { sync: () => Promise.resolve(), renew: () => {}, entitiesRemoved: () => [] },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });
   const stop = new AbortController();

@@ -126,6 +126,7 @@ export function createHomeAssistantProfile(parts: ProfileParts, options: Profile
         : [];
       return { ...own, descriptions: [...own.descriptions, ...discovery] };
     },
+    isEntity: (topic) => topic.startsWith(`${DISCOVERY}/`),
     subscriptions: [...gateside.subscriptions, STATUS_TOPIC],
     wantsDescriptions: (topic, payload) =>
       topic === STATUS_TOPIC && Buffer.from(payload).toString() === "online",

@@ -62,6 +62,8 @@ export interface Profile {
   farewell(code: string): readonly Message[];
   /** Retained topics of one sensor: its descriptions and state, and its newest readings. */
   retainedTopics(sensor: Sensor): RetainedTopics;
+  /** Whether a topic makes an entity elsewhere that must go with the uplink; absent if the platform has none. */
+  isEntity?(topic: string): boolean;
   /** A retained topic that exists wherever the agent was ever connected; null if nothing is retained or nothing may be read. */
   readonly marker: string | null;
   /**
