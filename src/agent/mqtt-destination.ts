@@ -19,7 +19,7 @@ import { RetainedQuery } from "../publish/retained-query.ts";
 import { StaleAlarms } from "../publish/stale-alarms.ts";
 import { Turns } from "../publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
-import { brokerOptions } from "./assemble.ts";
+import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors } from "./chosen.ts";
 import {
   type Destination,

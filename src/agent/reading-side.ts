@@ -24,6 +24,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
   const watch = new ReadingWatch(site, store.history, hub);
   const gaps = new GapWatch(store.gaps, hub);
   const onStored = (reading: Reading) => {
+    gatewayClock.observeRecord(reading.timeMs);
     newest.stored(reading);
     watch.stored(reading);
     bands.stored(reading);

@@ -22,6 +22,7 @@ export async function openResources(base: AgentBase): Promise<AgentResources> {
     metrics,
     site: () => site.current.site,
     gatewayNow: () => (gatewayClock.isKnown ? gatewayClock.now() : null),
+    isClockConfirmed: () => gatewayClock.isConfirmed,
     // A step that ends proves that the process does not hang.
     onProgress: () => notifier?.working(),
   });

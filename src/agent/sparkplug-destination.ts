@@ -5,7 +5,7 @@ import { MqttLink } from "../link/mqtt-link.ts";
 import { SparkplugNode } from "../publish/sparkplug/node.ts";
 import { nodeValues } from "../publish/sparkplug/node-metrics.ts";
 import { sparkplugAlarms } from "./alarms/sparkplug-alarms.ts";
-import { brokerOptions } from "./assemble.ts";
+import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
 import {
   type Destination,

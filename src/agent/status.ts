@@ -127,7 +127,11 @@ export class StatusReport {
       },
       delivered: uplinks?.delivered ?? 0,
       daysSetAside: marks.setAside,
-      clock: { skewMs, isPlausible: nowMs >= PLAUSIBLE_SINCE_MS },
+      clock: {
+        skewMs,
+        isPlausible: nowMs >= PLAUSIBLE_SINCE_MS,
+        isConfirmed: this.#parts.gatewayClock.isConfirmed,
+      },
       modbus: modbus?.() ?? null,
       notifications: notifications?.() ?? [],
       http: http?.() ?? { address: null, lastError: null },

@@ -7,7 +7,7 @@ import type { AddressReport } from "../core/setup.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
 import { probeAddress } from "../link/probe-address.ts";
-import { brokerOptions } from "./assemble.ts";
+import { brokerOptions } from "./broker-options.ts";
 import { publishResult } from "./doctor-publish.ts";
 
 const CONNECT_MAX_MS = 20_000;

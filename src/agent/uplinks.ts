@@ -63,13 +63,16 @@ export class Uplinks {
     return !isUnnamed(this.#parts.site.current);
   }
 
-  /** Those of the uplinks file: `main` changes only with a restart, and with the first site file. */
+  /** Those of the uplinks file: `main` changes only with a restart, the first site file, and renewed credentials. */
   get others(): RunningUplinks {
     const isOther = ({ name }: Uplink) => name !== MAIN_UPLINK;
     const all = () => this.#uplinks;
     return {
       get current() {
         return all().filter(isOther);
+      },
+      get main() {
+        return all().find((one) => !isOther(one)) ?? null;
       },
       replace: async (uplinks) => {
         const isWhole = uplinks.some((one) => !isOther(one));

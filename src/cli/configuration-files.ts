@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { watchEnvironment } from "../config/environment-file.ts";
+import { readSecretFile } from "../config/secret-file.ts";
 import { type LoadedSettings, loadSettings } from "../config/settings.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
 import { loadSite } from "../config/site.ts";
@@ -45,7 +46,9 @@ export function createConfigurationFiles(
       SETTING_NAMES.filter((name) => {
         if (SETTINGS[name].secret && !withSecrets) return false;
         const digest = digests[name];
-        return digest !== undefined && digest !== settingDigest(nonce, name, running.valueOf(name));
+        if (digest === undefined) return false;
+        const inUse = [running.valueOf(name), ...renewedSecret(running, name)];
+        return inUse.every((value) => digest !== settingDigest(nonce, name, value));
       }),
     sensor(written) {
       const { site, faults } = loadSite(JSON.stringify({ site: "-", sensors: [written] }), "");
@@ -69,7 +72,19 @@ export function createConfigurationFiles(
 
 /** Names of the settings that differ between two loads. */
 function differing(a: LoadedSettings, b: LoadedSettings): SettingName[] {
-  return SETTING_NAMES.filter((name) => a.valueOf(name) !== b.valueOf(name));
+  return SETTING_NAMES.filter(
+    (name) =>
+      a.valueOf(name) !== b.valueOf(name) &&
+      !renewedSecret(a, name).some((value) => value === b.valueOf(name)),
+  );
+}
+
+/** What the file of the broker's user name or password holds now: it takes effect without a restart. */
+function renewedSecret({ secretFiles }: LoadedSettings, name: SettingName): string[] {
+  const path = secretFiles[name];
+  if (path === undefined || (name !== "MQTT_USERNAME" && name !== "MQTT_PASSWORD")) return [];
+  const secret = readSecretFile(name, path, name, () => {});
+  return secret === null ? [] : [secret];
 }
 
 /**

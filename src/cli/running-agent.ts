@@ -8,12 +8,13 @@ import {
   type PublicUplink,
   uplinksDifference,
   withoutSecrets,
+  withRenewedMain,
 } from "../core/configuration.ts";
 import type { LaneDepth } from "../core/delivery.ts";
 import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
 import type { Site } from "../core/sensor.ts";
 import { siteDifference } from "../core/site-difference.ts";
-import type { Uplink } from "../core/uplink.ts";
+import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { renamed } from "../setup/reload.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { ConfigurationReport } from "./configuration.ts";
@@ -59,12 +60,19 @@ export async function compareWithRunning(
       readonly differing: readonly string[];
     };
     const pendingRestart = [...new Set([...comparison.differing, ...running.pendingRestart])];
+    const uplinks = configuration?.uplinks.map(withoutSecrets) ?? [];
+    const main = (list: readonly PublicUplink[]) =>
+      list.find(({ name }) => name === MAIN_UPLINK) ?? null;
     const changes =
       configuration === null
         ? null
         : changesOf(
             siteDifference(running.site, configuration.site),
-            uplinksDifference(running.uplinks, configuration.uplinks.map(withoutSecrets)),
+            withRenewedMain(
+              uplinksDifference(running.uplinks, uplinks),
+              main(running.uplinks),
+              main(uplinks),
+            ),
           );
     const refusal = renamed(running.site, configuration?.site ?? null).map(faultLine);
     const { configuration: digest, faults } = running;

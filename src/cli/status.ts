@@ -63,12 +63,7 @@ export function statusText(status: SaidStatus): string {
       `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
-    [
-      "clock",
-      clock.isPlausible
-        ? `plausible${skewText(clock.skewMs)}`
-        : "IMPLAUSIBLE: set this machine's clock",
-    ],
+    ["clock", clockText(clock)],
   ];
   if (status.alarms !== undefined) lines.push(["alarms", alarmsText(status.alarms)]);
   const { modbus } = status;
@@ -157,6 +152,13 @@ function hostText({ isConnected, hostOnline, hostDoubt }: LinkState): string {
   if (!isConnected || (hostOnline !== false && !hostDoubt)) return "";
   const why = hostDoubt ? `: ${hostDoubt}` : "";
   return `, primary host ${hostOnline === false ? "OFFLINE" : "online"}${why}`;
+}
+
+function clockText({ isPlausible, isConfirmed, skewMs }: AgentStatus["clock"]): string {
+  if (!isPlausible) return "IMPLAUSIBLE: set this machine's clock";
+  return isConfirmed
+    ? `confirmed${skewText(skewMs)}`
+    : `not confirmed by the gateway or a new record: nothing is removed by age${skewText(skewMs)}`;
 }
 
 function skewText(skewMs: number | null): string {

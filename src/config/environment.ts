@@ -20,6 +20,8 @@ export type Origin = string;
 export interface GivenSettings {
   readonly values: Partial<Record<SettingName, string>>;
   readonly origins: Partial<Record<SettingName, Origin>>;
+  /** Absolute paths behind NAME_FILE. */
+  readonly secretFiles: Partial<Record<SettingName, string>>;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 }
@@ -43,6 +45,7 @@ export function gatherSettings(
   const warnings: Fault[] = [...lineWarnings];
   const values: Partial<Record<SettingName, string>> = {};
   const origins: Partial<Record<SettingName, Origin>> = {};
+  const secretFiles: Partial<Record<SettingName, string>> = {};
 
   const lookUp = (name: string): { value: string; origin: Origin } | null => {
     const own = environment[name]?.trim();
@@ -74,7 +77,9 @@ export function gatherSettings(
       values[name] = direct.value;
       origins[name] = direct.origin;
     } else if (file) {
-      const secret = readSecretFile(`${name}_FILE`, resolve(cwd, file.value), name, note);
+      const path = resolve(cwd, file.value);
+      const secret = readSecretFile(`${name}_FILE`, path, name, note);
+      secretFiles[name] = path;
       // A fault was noted; a placeholder keeps the missing-value fault from repeating it.
       values[name] = secret ?? "";
       origins[name] = `${name}_FILE`;
@@ -91,7 +96,7 @@ export function gatherSettings(
     const warning = wrongCase(name, fromFile) ?? unknownName(name);
     if (warning) warnings.push(warning);
   }
-  return { values, origins, faults, warnings };
+  return { values, origins, secretFiles, faults, warnings };
 }
 
 /** Settings that are the path of a PEM file: the credential mqtt.key is MQTT_KEY_FILE. */

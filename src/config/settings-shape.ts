@@ -1,4 +1,5 @@
 import type { SettingsOperation } from "../core/command.ts";
+import type { SecretFiles } from "../core/uplink.ts";
 import type { RawSettings } from "./settings-table.ts";
 
 export const FORMATS = ["json", "plain", "sparkplug"] as const;
@@ -44,6 +45,8 @@ export interface Settings {
   readonly mqttUsername: string | null;
   /** Secret. */
   readonly mqttPassword: string | null;
+  /** Absolute paths of MQTT_USERNAME_FILE and MQTT_PASSWORD_FILE. */
+  readonly mqttSecretFiles?: SecretFiles;
   readonly mqttCaFile: string | null;
   readonly mqttCertFile: string | null;
   readonly mqttKeyFile: string | null;

@@ -33,6 +33,8 @@ export interface LoadedSettings {
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
   readonly origins: Readonly<Record<SettingName, Origin>>;
+  /** Absolute paths behind NAME_FILE, for those that are set. */
+  readonly secretFiles: Readonly<Partial<Record<SettingName, string>>>;
   /** For `check`: value in effect as text, secrets masked; empty if there is none. */
   readonly shown: Readonly<Record<SettingName, string>>;
   /** Value in effect as text, including secrets: for comparison only, never shown. */
@@ -67,9 +69,13 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
   if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)
     origins.MQTT_PASSWORD = "MQTT_URL";
   const shownValues = show(raw, settings);
+  const { MQTT_USERNAME: username, MQTT_PASSWORD: password } = given.secretFiles;
+  const mqttSecretFiles = { ...(username && { username }), ...(password && { password }) };
+  const hasFiles = Object.keys(mqttSecretFiles).length > 0;
   return {
     valueOf: (name) => (SETTINGS[name].secret ? String(raw[name] ?? "") : shownValues[name]),
-    settings: faults.length === 0 ? settings : null,
+    settings: faults.length === 0 ? { ...settings, ...(hasFiles && { mqttSecretFiles }) } : null,
+    secretFiles: given.secretFiles,
     faults,
     warnings,
     origins,

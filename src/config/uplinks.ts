@@ -14,7 +14,7 @@ import { schemaFault } from "./schema-fault.ts";
 import type { Settings } from "./settings.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { checkUplinks } from "./uplinks-meaning.ts";
-import { readCredentials } from "./uplinks-secrets.ts";
+import { readCredentials, secretNow, tlsWithDigest } from "./uplinks-secrets.ts";
 import { shareBroker } from "./uplinks-sessions.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
@@ -130,11 +130,11 @@ function asUplink(
     clientId: written.clientId ?? `gateside-${name}-${written.name}`,
     ...readCredentials(written, place, directory, note, pending),
     alpn: written.alpn ?? [],
-    tls: {
+    tls: tlsWithDigest({
       caFile: file(written.caFile),
       certFile: file(written.certFile),
       keyFile: file(written.keyFile),
-    },
+    }),
     formats,
     profile: written.profile ?? "gateside",
     topicPrefix: written.topicPrefix ?? "gateside",
@@ -169,13 +169,14 @@ export function mainUplink(settings: Settings): Uplink | null {
     urls: settings.mqttUrls,
     version: settings.mqttVersion,
     clientId: settings.mqttClientId,
-    username: settings.mqttUsername,
-    password: settings.mqttPassword,
-    tls: {
+    username: secretNow(settings.mqttSecretFiles, "username", settings.mqttUsername),
+    password: secretNow(settings.mqttSecretFiles, "password", settings.mqttPassword),
+    tls: tlsWithDigest({
       caFile: settings.mqttCaFile,
       certFile: settings.mqttCertFile,
       keyFile: settings.mqttKeyFile,
-    },
+    }),
+    secretFiles: settings.mqttSecretFiles ?? {},
     proxy: settings.mqttProxy,
     alpn: settings.mqttAlpn,
     sasKey: null,

@@ -139,7 +139,12 @@ export interface AgentStatus extends ConfigurationState {
   readonly sensors: readonly SensorState[];
   /** Of all links together. */
   readonly delivered: number;
-  readonly clock: { readonly skewMs: number | null; readonly isPlausible: boolean };
+  readonly clock: {
+    readonly skewMs: number | null;
+    readonly isPlausible: boolean;
+    /** A `Date` of the gateway or a new record has confirmed it since the start, to within a day. */
+    readonly isConfirmed: boolean;
+  };
   /** Null unless MODBUS_PORT is set. */
   readonly modbus?: ModbusState | null;
   /** Days that ended the process while they were being read. */

@@ -75,10 +75,16 @@ export interface ConfigurationControl {
   ): readonly string[];
 }
 
-export type PublicUplink = Omit<Uplink, "username" | "password" | "sasKey">;
+export type PublicUplink = Omit<Uplink, "username" | "password" | "sasKey" | "secretFiles">;
 
 export function withoutSecrets(uplink: Uplink): PublicUplink {
-  const { username: _username, password: _password, sasKey: _sasKey, ...rest } = uplink;
+  const {
+    username: _username,
+    password: _password,
+    sasKey: _sasKey,
+    secretFiles: _secretFiles,
+    ...rest
+  } = uplink;
   // The query of a WebSocket address may sign it.
   return { ...rest, urls: rest.urls.map(publicUrl) };
 }
@@ -101,6 +107,28 @@ export function uplinksDifference(
     }),
   };
 }
+
+/**
+ * What a reload changes of `main`: its settings wait for the restart, but files that they name may hold new certificates
+ * or a new password.
+ */
+export function withRenewedMain(
+  difference: UplinksDifference,
+  before: MainFiles | null,
+  after: MainFiles | null,
+): UplinksDifference {
+  if (before === null || after === null) return difference;
+  const { tls, username = null, password = null } = after;
+  const fields = [
+    ...(before.tls.digest === tls.digest ? [] : ["tls"]),
+    ...((before.username ?? null) === username ? [] : ["username"]),
+    ...((before.password ?? null) === password ? [] : ["password"]),
+  ];
+  if (fields.length === 0) return difference;
+  return { ...difference, changed: [{ name: MAIN_UPLINK, fields }, ...difference.changed] };
+}
+
+type MainFiles = Pick<Uplink, "tls"> & Partial<Pick<Uplink, "username" | "password">>;
 
 export function changesOf(
   { added, removed, changed, fields }: SiteDifference,

@@ -53,6 +53,12 @@ export interface UplinkSparkplug {
   readonly historyBatch: number;
 }
 
+export interface SecretFiles {
+  readonly username?: string;
+  readonly password?: string;
+  readonly sasKey?: string;
+}
+
 export interface Uplink {
   readonly name: string;
   /** Addresses of one broker cluster, tried in turn; without credentials. */
@@ -63,16 +69,20 @@ export interface Uplink {
   readonly username: string | null;
   /** Secret. */
   readonly password: string | null;
-  /** Absolute paths of PEM files. */
+  /** Absolute paths of PEM files, read before each connection attempt. */
   readonly tls: {
     readonly caFile: string | null;
     readonly certFile: string | null;
     readonly keyFile: string | null;
+    /** Of their content when the configuration was read: a reload sees by it that they were renewed. */
+    readonly digest?: string;
   };
   /** http://[user:password@]host:port of an HTTP proxy in front of the broker. Secret. */
   readonly proxy: string | null;
   /** Protocols that are offered in the TLS handshake. */
   readonly alpn: readonly string[];
+  /** Where the secrets come from files, their absolute paths; they too are read before each attempt. */
+  readonly secretFiles?: SecretFiles;
   /** Secret: the key that signs SAS tokens (profile azure-iot). */
   readonly sasKey: string | null;
   readonly formats: readonly UplinkFormat[];

@@ -28,7 +28,7 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       buffer: ref("Buffer"),
       sensors: list(ref("SensorState")),
       delivered: { ...INTEGER, description: "Total of all links." },
-      clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
+      clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO, isConfirmed: YES_NO }),
       notifications: {
         ...list(
           object({ name: oneOf(["webhook", "email", "heartbeat"]), lastError: orNull(TEXT) }),

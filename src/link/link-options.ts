@@ -4,6 +4,12 @@ import { withPublicAuthorities } from "../lib/authorities.ts";
 import { clientPacketIds } from "./packet-ids.ts";
 import type { PublishPathName } from "./publish-path.ts";
 
+interface TlsTexts {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 export interface MqttLinkOptions {
   readonly name: "mqtt" | "sparkplug";
   /**
@@ -13,15 +19,15 @@ export interface MqttLinkOptions {
   readonly urls: readonly string[];
   readonly version: 4 | 5;
   readonly clientId: string;
-  readonly username?: string;
-  /** A function is called before each CONNECT, because tokens expire. */
+  /** Functions are called before each connection attempt: tokens expire, and files are renewed. */
+  readonly username?: string | (() => string);
   readonly password?: string | (() => string);
   /** PEM texts. Server certificates are verified in any case. */
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** http://[user:password@]host:port of an HTTP proxy that opens a tunnel to the broker. */
   readonly proxy?: string;
   /** Protocols offered in the TLS handshake of mqtts:. A web socket has its own. */
   readonly alpn?: readonly string[];
+  readonly tls?: TlsTexts | (() => TlsTexts);
   /** Called once before each CONNECT (see `LinkWishes`). */
   readonly will?: (isUnused: boolean) => Will | null;
   readonly subscriptions?: readonly Subscription[];
@@ -86,9 +92,8 @@ export function clientOptions(
   const isV5 = options.version === 5;
   // A URL writes IPv6 addresses in brackets, a socket expects them without.
   const host = isWebSocket ? url.hostname : url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const username = options.username ?? (decodeURIComponent(url.username) || undefined);
-  const own = typeof options.password === "function" ? options.password() : options.password;
-  const password = own ?? (decodeURIComponent(url.password) || undefined);
+  const username = now(options.username) ?? (decodeURIComponent(url.username) || undefined);
+  const password = now(options.password) ?? (decodeURIComponent(url.password) || undefined);
   const connect: IClientOptions = {
     protocol: scheme,
     host,
@@ -141,11 +146,16 @@ export function clientOptions(
   // mqtt.js would silently turn mqtt: into mqtts: if given a certificate, so TLS fields are set only with TLS schemes.
   if (scheme === "mqtts" || scheme === "wss") {
     connect.rejectUnauthorized = true;
-    if (options.tls?.ca !== undefined) connect.ca = withPublicAuthorities(options.tls.ca);
-    if (options.tls?.cert !== undefined) connect.cert = options.tls.cert;
-    if (options.tls?.key !== undefined) connect.key = options.tls.key;
+    const { ca, cert, key } = now(options.tls) ?? {};
+    if (ca !== undefined) connect.ca = withPublicAuthorities(ca);
+    if (cert !== undefined) connect.cert = cert;
+    if (key !== undefined) connect.key = key;
   }
   const { alpn = [] } = options;
   if (scheme === "mqtts" && alpn.length > 0) connect.ALPNProtocols = [...alpn];
   return connect;
+}
+
+function now<T extends string | TlsTexts>(given: T | (() => T) | undefined): T | undefined {
+  return typeof given === "function" ? given() : given;
 }

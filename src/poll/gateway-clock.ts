@@ -6,6 +6,14 @@ const DATE_GRAIN_MS = 500;
 const TOLERANCE_MS = 1_500;
 /** A larger change is a clock that was set or jumped. */
 const JUMP_MS = 5 * 60_000;
+/** A time that others confirm to within this may remove what is too old. */
+const CONFIRMED_WITHIN_MS = 86_400_000;
+
+/** A time that was known at one moment of the monotonic clock. */
+interface Anchor {
+  readonly gatewayMs: number;
+  readonly monotonic: number;
+}
 
 /**
  * The gateway's clock, continued by monotonic time between responses, so that a box without a clock chip, or whose own
@@ -13,7 +21,9 @@ const JUMP_MS = 5 * 60_000;
  */
 export class GatewayClock {
   readonly #clock: Clock;
-  #anchor: { readonly gatewayMs: number; readonly monotonic: number } | null = null;
+  #anchor: Anchor | null = null;
+  /** The newest record that confirmed our clock. */
+  #record: Anchor | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,6 +39,24 @@ export class GatewayClock {
   /** True once a response carried the time. */
   get isKnown(): boolean {
     return this.#anchor !== null;
+  }
+
+  /**
+   * Since the start, a `Date` of the gateway or a newly read record lay within a day of our clock, and our clock has not
+   * jumped since.
+   */
+  get isConfirmed(): boolean {
+    return [this.#anchor, this.#record].some((anchor) => {
+      if (anchor === null) return false;
+      const expectedMs = anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic);
+      return Math.abs(expectedMs - this.#clock.now()) < CONFIRMED_WITHIN_MS;
+    });
+  }
+
+  /** A record with this time was read and had not been known. */
+  observeRecord(timeMs: number): void {
+    if (Math.abs(timeMs - this.#clock.now()) < CONFIRMED_WITHIN_MS)
+      this.#record = { gatewayMs: timeMs, monotonic: this.#clock.monotonic() };
   }
 
   /** Gateway clock minus ours, ms; null before it is known. */

@@ -17,7 +17,11 @@ export function configurationDigest(
   site: Site,
   uplinks: readonly Uplink[],
 ): string {
-  const known: PublicUplink[] = uplinks.map(withoutSecrets);
+  // A renewed certificate is no other configuration.
+  const known: PublicUplink[] = uplinks.map(withoutSecrets).map((uplink) => {
+    const { digest: _digest, ...tls } = uplink.tls;
+    return { ...uplink, tls };
+  });
   return sha256(canonicalJson({ settings, site, uplinks: known })).slice(0, SHOWN_DIGITS);
 }
 

@@ -14,6 +14,7 @@ import {
   NO_CHANGES,
   type ReloadReport,
   uplinksDifference,
+  withRenewedMain,
 } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
@@ -64,6 +65,8 @@ type Checked<T> = { readonly value: T } | { readonly faults: readonly Configurat
 
 /** Adds, removes and renews uplinks. */
 export interface RunningUplinks {
+  /** Null without MQTT_URL. */
+  readonly main: Uplink | null;
   readonly current: readonly Uplink[];
   /** Opens, closes and renews the uplinks that differ, and no others; `main` stays as it is unless it is among them. */
   replace(uplinks: readonly Uplink[]): Promise<void>;
@@ -153,15 +156,20 @@ export class Reloader {
     // Topics and client ids, including those of `main`, contain the name that the first site file brings.
     const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);
     const difference = siteDifference(site.current, examined.site);
-    const changes = changesOf(difference, uplinksDifference(uplinks.current, next));
+    const main = examined.uplinks.find(({ name }) => name === MAIN_UPLINK) ?? null;
+    const others = uplinksDifference(uplinks.current, next);
+    const renewed = withRenewedMain(others, uplinks.main, main);
+    const isWhole = isFirst || renewed !== others;
+    const changes = changesOf(difference, renewed);
     if (!hasChanges(changes)) {
       logger.info({ by, configuration: this.#digest }, "reload: nothing has changed");
       return this.#report("unchanged", changes, [], examined.warnings);
     }
-    const before = { site: site.current, uplinks: othersOf(uplinks.current) };
+    const formerMain = isWhole && uplinks.main !== null ? [uplinks.main] : [];
+    const before = { site: site.current, uplinks: [...formerMain, ...othersOf(uplinks.current)] };
     try {
       site.replace(examined.site);
-      await uplinks.replace(isFirst ? examined.uplinks : next);
+      await uplinks.replace(isWhole ? examined.uplinks : next);
     } catch (error) {
       site.replace(before.site);
       await uplinks.replace(before.uplinks);

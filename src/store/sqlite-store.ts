@@ -117,7 +117,9 @@ class SqliteStore implements Store {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
       counts.dropped("damaged_samples", 1);
     });
-    const age = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
+    const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
+    const isClockConfirmed = options.isClockConfirmed ?? (() => true);
+    const age = { now: () => (isClockConfirmed() ? time.now() : null) };
     const outbox = new SqliteOutbox(
       {
         db,
@@ -139,7 +141,7 @@ class SqliteStore implements Store {
       streams,
       outbox,
       clock,
-      age,
+      age: time,
       logger,
       site: options.site ?? (() => ""),
       stored: (count) => {
@@ -227,6 +229,7 @@ class SqliteStore implements Store {
       {
         historyDays: options.historyDays,
         gatewayNow: options.gatewayNow,
+        isClockConfirmed,
         waveformDays: options.waveformDays,
         limits: this.#limits,
       },

@@ -22,6 +22,8 @@ export interface StoreOptions {
   readonly historyDays: number;
   /** The gateway's clock, ms; null until a response contained it. Readings age by it. */
   readonly gatewayNow?: () => number | null;
+  /** False while nobody has confirmed the clock: nothing is then removed by age. Absent: always true. */
+  readonly isClockConfirmed?: () => boolean;
   readonly waveformDays: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { brokerOptions } from "../../src/agent/assemble.ts";
+import { brokerOptions } from "../../src/agent/broker-options.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
 import { Delivery, type Send } from "../../src/notify/delivery.ts";

@@ -110,7 +110,7 @@ test("status – ages are computed from the gateway's clock, and names are shown
   const shown = (skewMs: number, lastReadingMs: number) =>
     statusText({
       ...status,
-      clock: { skewMs, isPlausible: true },
+      clock: { skewMs, isPlausible: true, isConfirmed: true },
       sensors: [{ ...sensor, name: "Pump 4", lastReadingMs }],
     });
   const hour = 3_600_000;

@@ -34,7 +34,7 @@ function statusOf(more: Partial<Status> = {}): Status {
     },
     sensors: [],
     delivered: 0,
-    clock: { skewMs: null, isPlausible: true },
+    clock: { skewMs: null, isPlausible: true, isConfirmed: true },
     configuration: "0123456789ab",
     pendingRestart: [],
     pendingReload: [],

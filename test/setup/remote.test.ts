@@ -61,6 +61,7 @@ function setUp(t: TestContext) {
   const configuration = createConfigurationFiles({ env, cwd: directory, flags }, loaded);
   const uplinks = {
     current: whole.uplinks.filter(({ name }) => name !== "main"),
+    main: whole.uplinks.find(({ name }) => name === "main") ?? null,
     replace(next: readonly Uplink[]) {
       this.current = [...next];
       return Promise.resolve();

@@ -173,7 +173,7 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
       { code: "10234", state: "online", lastReadingMs: NOW - 60_000, batteryV: 3.6, kinds: [] },
     ],
     delivered: 7,
-    clock: { skewMs: 250, isPlausible: true },
+    clock: { skewMs: 250, isPlausible: true, isConfirmed: true },
     configuration: "0123456789ab",
     pendingRestart: [],
     pendingReload: [],

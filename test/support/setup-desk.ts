@@ -66,6 +66,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
   );
   const uplinks = {
     current: whole.uplinks.filter(({ name }) => name !== "main"),
+    main: whole.uplinks.find(({ name }) => name === "main") ?? null,
     replace(next: readonly Uplink[]) {
       this.current = [...next];
       return Promise.resolve();

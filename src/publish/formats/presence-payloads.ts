@@ -122,6 +122,7 @@ export function statsPayload(site: string, status: AgentStatus): string {
     clock: {
       skewS: clock.skewMs === null ? null : secondsOf(clock.skewMs),
       isPlausible: clock.isPlausible,
+      isConfirmed: clock.isConfirmed,
     },
   });
 }

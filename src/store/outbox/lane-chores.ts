@@ -23,7 +23,7 @@ interface ChoreParts {
   readonly outbox: SqliteOutbox;
   readonly gaps: SqliteGapLog;
   readonly streams: Streams;
-  readonly age: GatewayTime;
+  readonly age: Pick<GatewayTime, "now">;
   readonly logger: Logger;
   /** Counts dropped readings: `put` inside the transaction, `dropped` after it. */
   readonly counts: {

@@ -12,7 +12,7 @@ interface LeasingParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly clock: Clock;
-  readonly age: GatewayTime;
+  readonly age: Pick<GatewayTime, "now">;
 }
 
 interface LeasingHooks {

@@ -34,7 +34,7 @@ interface OutboxParts {
   readonly streams: Streams;
   readonly queue: WriteQueue;
   readonly clock: Clock;
-  readonly age: GatewayTime;
+  readonly age: Pick<GatewayTime, "now">;
   readonly logger: Logger;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;

@@ -31,7 +31,7 @@ export interface RetentionParts extends EvictionParts {
   readonly commands: CommandLog;
   readonly progress: StoredProgress;
   readonly clock: Clock;
-  readonly age: GatewayTime;
+  readonly age: Pick<GatewayTime, "now">;
   readonly logger: Logger;
 }
 
@@ -41,6 +41,8 @@ export interface RetentionOptions {
   readonly limits: BufferLimits;
   /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow?: (() => number | null) | undefined;
+  /** Nothing is removed by age while it is false. */
+  readonly isClockConfirmed: () => boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -111,7 +113,7 @@ export class Retention {
     monitor.sample(this.#owedShare());
     this.#parts.outbox.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
-    if (clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
+    if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
       await this.#age();
     }

@@ -1,0 +1,125 @@
+/** What a session needs of the broker: addresses, limits, and credentials as their files hold them before each attempt. */
+import { readFileSync } from "node:fs";
+import { readSecretFile } from "../config/secret-file.ts";
+import { secretsOf } from "../config/secrets-of.ts";
+import { platformLimits } from "../core/platform-limits.ts";
+import { MAIN_UPLINK, type SecretFiles, type Uplink } from "../core/uplink.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
+import { SecretGate } from "../lib/secrets.ts";
+import type { MqttLinkOptions } from "../link/link-options.ts";
+import { azureUsername, SAS_LIFETIME_S, sasToken } from "../publish/formats/azure-sas.ts";
+
+const NO_SECRETS = {
+  gatewayHeaders: {},
+  gatewayProxy: null,
+  mqttProxy: null,
+  mqttUsername: null,
+  mqttPassword: null,
+  httpToken: null,
+  httpViewToken: null,
+  alarmWebhookUrl: null,
+  alarmWebhookHeaders: {},
+  alarmWebhookSecret: null,
+  heartbeatUrl: null,
+  alarmEmail: null,
+  setupEnabled: false,
+  httpCertFile: null,
+  httpKeyFile: null,
+} as const;
+
+/** Common to all sessions of an uplink; each has its own client id. */
+export function brokerOptions(
+  uplink: Uplink,
+  clientId: string,
+): Omit<MqttLinkOptions, "name" | "will" | "subscriptions"> & {
+  redact(text: string): string;
+} {
+  const { caFile, certFile, keyFile } = uplink.tls;
+  const limits = platformLimits(uplink.profile);
+  const login = new Login(uplink);
+  return {
+    urls: uplink.urls,
+    version: uplink.version,
+    clientId,
+    ...(uplink.name === MAIN_UPLINK ? {} : { uplink: uplink.name }),
+    redact: (text) => login.redact(text),
+    inflight: Math.min(uplink.inflight, limits.inflightMax),
+    publishesPerS: limits.publishesPerS,
+    requireSubscriber: uplink.requireSubscriber,
+    ...login.options(),
+    ...(uplink.proxy === null ? {} : { proxy: uplink.proxy }),
+    alpn: uplink.alpn,
+    tls: () => ({
+      ...(caFile === null ? {} : { ca: pem("MQTT_CA_FILE", caFile) }),
+      ...(certFile === null ? {} : { cert: pem("MQTT_CERT_FILE", certFile) }),
+      ...(keyFile === null ? {} : { key: pem("MQTT_KEY_FILE", keyFile) }),
+    }),
+  };
+}
+
+function pem(setting: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Error(`${setting}: ${path} ${fileTrouble(error)}`);
+  }
+}
+
+/** User name and password; at Azure IoT Hub both are derived from the device's name and key. */
+class Login {
+  readonly #uplink: Uplink;
+  /** A broker can echo no other secrets than its own: those last read, and the token last derived from the key. */
+  #gate: SecretGate;
+  #last: Partial<Pick<Uplink, keyof SecretFiles>> = {};
+
+  constructor(uplink: Uplink) {
+    this.#uplink = uplink;
+    this.#gate = new SecretGate(secretsOf(NO_SECRETS, [uplink]));
+  }
+
+  redact(text: string): string {
+    return this.#gate.redact(text);
+  }
+
+  options(): Pick<MqttLinkOptions, "username" | "password"> {
+    const { username, password, sasKey, profile, urls, clientId } = this.#uplink;
+    const isAzure = profile === "azure-iot";
+    const device = { hostName: new URL(urls[0] ?? "").hostname, deviceId: clientId };
+    const isNamed = username !== null || isAzure;
+    const hasPassword = password !== null || (isAzure && sasKey !== null);
+    return {
+      ...(isNamed && { username: () => this.#read("username") ?? azureUsername(device) }),
+      ...(hasPassword && {
+        password: () => {
+          const key = isAzure ? this.#read("sasKey") : null;
+          // Without a key the device shows a client certificate.
+          if (key === null) return this.#read("password") ?? "";
+          const until = Math.floor(Date.now() / 1000) + SAS_LIFETIME_S;
+          const token = sasToken(device, key, until);
+          this.#conceal({}, new URLSearchParams(token).get("sig") ?? "");
+          return token;
+        },
+      }),
+    };
+  }
+
+  /** As its file has it now. Throws where that cannot be used. */
+  #read(name: keyof SecretFiles): string | null {
+    const path = this.#uplink.secretFiles?.[name];
+    if (path === undefined) return this.#uplink[name];
+    const isMain = this.#uplink.name === MAIN_UPLINK;
+    const place = isMain ? `MQTT_${name.toUpperCase()}_FILE` : `"${name}File"`;
+    const secret = readSecretFile(place, path, "", ({ problem }) => {
+      throw new Error(`${place}: ${problem}`);
+    });
+    this.#conceal({ [name]: secret });
+    return secret;
+  }
+
+  #conceal(read: Partial<Pick<Uplink, keyof SecretFiles>>, derived = ""): void {
+    this.#last = { ...this.#last, ...read };
+    const started = secretsOf(NO_SECRETS, [this.#uplink]);
+    const now = secretsOf(NO_SECRETS, [{ ...this.#uplink, ...this.#last }]);
+    this.#gate = new SecretGate([...started, ...now, ...(derived === "" ? [] : [derived])]);
+  }
+}
