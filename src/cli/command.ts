@@ -36,6 +36,8 @@ export interface TextSink {
 
 export interface CommandContext {
   readonly flags: Flags;
+  /** Words before the flags, of a command that takes some. */
+  readonly operands?: readonly string[];
   readonly env: Environment;
   readonly cwd: string;
   readonly stdout: TextSink;
@@ -55,6 +57,8 @@ export interface Command {
   /** Further paragraphs of the help. */
   readonly details?: string;
   readonly flags: readonly FlagSpec[];
+  /** Words that may stand before the flags, for the help. */
+  readonly operands?: string;
   readonly examples: readonly string[];
   /** Loaded only when the command runs, so that `check` does not load a broker and `--help` loads nothing. */
   readonly load: () => Promise<{ readonly run: CommandHandler }>;

@@ -1,5 +1,5 @@
 import type { FleetBox } from "../collect/main.ts";
-import { loadCollectSettings } from "../config/collect-settings.ts";
+import { type CollectSettings, loadCollectSettings } from "../config/collect-settings.ts";
 import { faultLine } from "../config/fault.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
@@ -7,23 +7,74 @@ import { ConfigurationError } from "./configuration.ts";
 import { duration } from "./status.ts";
 import { table } from "./table.ts";
 
-/** Boxes at a glance: 0 all fine, 1 one needs attention, or neither broker nor database responds. */
-export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): Promise<number> {
+/**
+ * Boxes at a glance: 0 all fine, 1 one needs attention, or neither broker nor database responds. `retire`: 0 done, 1 the
+ * box is online or something failed, 2 no such box.
+ */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, operands = [], env, cwd, stderr } = context;
+  const [action, site, ...others] = operands;
+  const isRetiring = action === "retire" && site !== undefined && others.length === 0;
+  if (action !== undefined && !isRetiring)
+    throw new UsageError(
+      `${JSON.stringify(operands.join(" "))} is neither empty nor \`retire SITE\``,
+    );
+  if (flags.has("force") && !isRetiring)
+    throw new UsageError("--force belongs to `fleet retire SITE`");
   const { settings, faults, warnings } = loadCollectSettings({
     env,
     cwd,
     flag: (name) => flags.text(name === "to" ? "db" : name),
     databaseFlag: "db",
-    required: [],
+    required: isRetiring ? ["from", "to"] : [],
   });
   for (const warning of warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   if (settings === null) throw new ConfigurationError(faults);
+  return isRetiring ? retire(context, settings, site) : show(context, settings);
+}
+
+async function retire(
+  { flags, stdout, stderr }: CommandContext,
+  settings: CollectSettings,
+  site: string,
+): Promise<number> {
+  if (settings.from.some(isAmqp))
+    throw new UsageError("retained topics are cleared over mqtt(s)://; --from amqp cannot do that");
+  const { retireBox } = await loadCollectBundle();
+  try {
+    const isForced = flags.has("force");
+    const outcome = await retireBox({ ...settings, site, db: settings.to, isForced });
+    if (outcome.result === "retired") {
+      stdout.write(
+        `${site} is retired: ${outcome.topics} retained topics cleared; its readings are kept\n`,
+      );
+      return 0;
+    }
+    const isUnknown = outcome.result === "unknown";
+    stderr.write(
+      isUnknown
+        ? `error: no box ${JSON.stringify(site)} in the database or at the broker; \`gateside fleet\` lists them\n`
+        : `error: ${site} is online; stop it first, or use --force\n`,
+    );
+    return isUnknown ? 2 : 1;
+  } catch (error) {
+    stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+const isAmqp = (address: string) => address.startsWith("amqp");
+
+async function show(
+  { flags, stdout, stderr }: CommandContext,
+  settings: CollectSettings,
+): Promise<number> {
   // A flag takes precedence over the environment, and the database over the broker, because it also knows boxes that
   // have nothing retained.
   const isBroker = flags.has("from") && !flags.has("db");
   const db = settings.to === "" || isBroker ? null : settings.to;
   if (db === null && settings.from.length === 0) throw new UsageError("--from or --db is required");
-  if (db === null && settings.from.some((address) => address.startsWith("amqp")))
+  if (db === null && settings.from.some(isAmqp))
     throw new UsageError(
       "retained topics are read over mqtt(s)://; over AMQP there are none, so use --db",
     );

@@ -24,7 +24,7 @@ export function commandHelp(command: Command): string {
   });
   const details = command.details === undefined ? "" : `\n${command.details}\n`;
   const examples = command.examples.map((example) => `  ${example}\n`).join("");
-  return `Usage: gateside ${[command.name, ...words].join(" ")}
+  return `Usage: gateside ${[command.name, ...(command.operands === undefined ? [] : [command.operands]), ...words].join(" ")}
 
 ${capital(command.summary)}.
 ${details}

@@ -63,9 +63,12 @@ export async function runProgram(
     return 0;
   }
   try {
-    const flags = parseFlags(rest, command.flags);
+    const firstFlag = rest.findIndex((word) => word.startsWith("-"));
+    const count = command.operands === undefined ? 0 : firstFlag < 0 ? rest.length : firstFlag;
+    const operands = rest.slice(0, count);
+    const flags = parseFlags(rest.slice(count), command.flags);
     const { run } = await command.load();
-    return await run({ ...context, flags });
+    return await run({ ...context, flags, operands });
   } catch (error) {
     return report(error, command, stderr);
   }

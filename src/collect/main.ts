@@ -1,5 +1,6 @@
 /** The bundle dist/collect.js: what only the receiving end needs (PostgreSQL, AMQP) is loaded only by its commands. */
 export { collect } from "./collect.ts";
 export { type FleetBox, readFleet } from "./fleet/fleet.ts";
+export { retireBox } from "./fleet/retire.ts";
 export { type Measurement, MeasurementFile } from "./parquet/measurement-file.ts";
 export { readMeasurements, readSiteDays, type SiteDay } from "./parquet/read-database.ts";

@@ -27,4 +27,9 @@ export class RecentMap<K, V> {
     }
     this.#young.set(key, value);
   }
+
+  clear(): void {
+    this.#old.clear();
+    this.#young.clear();
+  }
 }

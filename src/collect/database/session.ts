@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import type { Logger } from "../../core/ports.ts";
 import { dropConnection, openConnection } from "./connection.ts";
+import { Descriptions } from "./descriptions.ts";
 import { Dictionary } from "./dictionary.ts";
 import { WRITER_LOCK } from "./horizon.ts";
 import { migrate } from "./migrate.ts";
@@ -8,7 +9,6 @@ import { Partitions } from "./partitions.ts";
 import { refuseTransactionPooling } from "./pooler.ts";
 import { Streams } from "./streams.ts";
 import { createStages } from "./write-readings.ts";
-import { Descriptions } from "./write-states.ts";
 
 /** The tables whose numbers are remembered. */
 const NUMBERED = "stream, unit_set, attribute_set";
@@ -59,13 +59,17 @@ export async function openSession(url: string, logger: Logger | null): Promise<S
     await migrate(client);
     await createStages(client);
     await client.query("RESET synchronous_commit");
+    const descriptions = new Descriptions();
+    // `fleet retire` has deleted rows of a box, which may publish again.
+    client.on("notification", () => descriptions.forget());
+    await client.query("LISTEN gateside_retired");
     return {
       client,
       backend,
       streams: new Streams(),
       units: new Dictionary("unit_set"),
       attributes: new Dictionary("attribute_set"),
-      descriptions: new Descriptions(),
+      descriptions,
       partitions: new Partitions(),
       ...(await stateOf(client)),
     };

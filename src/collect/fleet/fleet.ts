@@ -20,6 +20,6 @@ export async function readFleet(options: FleetOptions, nowMs: number): Promise<F
   return inOrder(
     db !== null
       ? await fleetFromDatabase(db)
-      : await fleetFromBroker(from.map(brokerAddress), tls, prefix, nowMs),
+      : await fleetFromBroker({ addresses: from.map(brokerAddress), tls }, prefix, nowMs),
   );
 }

@@ -1,16 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { type BrokerAddress, publicBroker } from "../broker-url.ts";
-import { MqttConnection } from "../mqtt/connection.ts";
-import type { BrokerTls } from "../options.ts";
 import { parseMessage } from "../parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../site-topics.ts";
-import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json, READING_AGE_MAX_MS } from "./box.ts";
-
-/** Retained messages arrive at once; after this long without any there are no more, ms. */
-const QUIET_MS = 1500;
-/** Total limit, for a broker that never falls silent, ms. */
-const READ_MS = 30_000;
+import { type Broker, withRetained } from "./retained.ts";
 
 interface Facts {
   state: Json | null;
@@ -22,76 +13,30 @@ interface Facts {
   readonly alarms: Map<string, string | null>;
 }
 
-/** Every box that has retained state at the broker. Tries the addresses in turn; rejects if none responds. */
-export async function fleetFromBroker(
-  addresses: readonly BrokerAddress[],
-  tls: BrokerTls,
+/** Every box that has retained state at the broker. Rejects if it does not respond, or cannot tell. */
+export function fleetFromBroker(
+  broker: Broker,
   prefix: string,
   nowMs: number,
 ): Promise<FleetBox[]> {
-  const failures: string[] = [];
-  for (const address of addresses) {
-    try {
-      return await read(address, tls, prefix, nowMs);
-    } catch (error) {
-      failures.push(`${publicBroker(address)}: ${unreachedText(error, "the broker")}`);
-    }
-  }
-  throw new Error(failures.join("; "));
-}
-
-async function read(
-  address: BrokerAddress,
-  tls: BrokerTls,
-  prefix: string,
-  nowMs: number,
-): Promise<FleetBox[]> {
-  const sites = new Map<string, Facts>();
-  let heardAt = performance.now();
-  let close: (reason: string) => void = () => {};
-  const closed = new Promise<string>((resolve) => {
-    close = resolve;
-  });
-  const connection = new MqttConnection({
-    address,
-    tls,
-    clientId: `gsf${randomBytes(8).toString("hex")}`,
-    isTransient: true,
-    onPublish: (packet) => {
-      heardAt = performance.now();
-      const payload = Buffer.isBuffer(packet.payload)
-        ? packet.payload
-        : Buffer.from(packet.payload);
-      learn(sites, prefix, packet.topic, payload);
-      if (packet.messageId !== undefined && packet.qos === 1)
-        connection.acknowledge(packet.messageId);
-      connection.flush();
+  let sites = new Map<string, Facts>();
+  const below = ["agent/state", "agent/stats", "+/state", "+/alarm/#"];
+  return withRetained(
+    broker,
+    below.map((topic) => `${prefix}/+/${topic}`),
+    () => {
+      sites = new Map();
+      return (topic, payload) => learn(sites, prefix, topic, payload);
     },
-    onClose: (reason) => close(reason),
-  });
-  const startedAt = performance.now();
-  try {
-    await connection.open();
-    await connection.subscribe([
-      `${prefix}/+/agent/state`,
-      `${prefix}/+/agent/stats`,
-      `${prefix}/+/+/state`,
-      `${prefix}/+/+/alarm/#`,
-    ]);
-  } catch (error) {
-    connection.end(true);
-    throw error;
-  }
-  // The time so far was needed for the connection.
-  heardAt = performance.now();
-  const check = setInterval(() => {
-    const now = performance.now();
-    if (now - heardAt > QUIET_MS || now - startedAt > READ_MS) connection.end(true);
-  }, 100);
-  const reason = await closed;
-  clearInterval(check);
-  if (reason !== "ended") throw new Error(reason);
-  return [...sites].map(([site, facts]) => fleetBox(asFacts(site, facts), nowMs));
+    ({ protocolVersion, hasRetained }) => {
+      // What boxes happen to publish meanwhile is not the fleet.
+      if (protocolVersion === 4 && !hasRetained)
+        throw new Error(
+          `no retained message below ${prefix}/: either no box has published there, or this broker gives none to topics with wildcards (RabbitMQ 3.10), and --db is needed`,
+        );
+      return [...sites].map(([site, facts]) => fleetBox(asFacts(site, facts), nowMs));
+    },
+  );
 }
 
 function learn(sites: Map<string, Facts>, prefix: string, topic: string, payload: Buffer): void {

@@ -9,6 +9,7 @@ import {
 } from "mqtt-packet";
 import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
 import type { BrokerTls } from "../options.ts";
+import { CLOSED, connectRefusal } from "./refusal.ts";
 
 /** Name, TCP, TLS and CONNACK together, ms. */
 const CONNECT_TIMEOUT_MS = 20_000;
@@ -26,6 +27,8 @@ export interface MqttSessionOptions {
   readonly clientId: string;
   /** True for a session that ends with its connection; otherwise it is kept. */
   readonly isTransient?: boolean;
+  /** 4 is MQTT 3.1.1, which has no shared subscriptions; 5 by default. */
+  readonly protocolVersion?: 4 | 5;
   onPublish(packet: IPublishPacket): void;
   onClose(reason: string): void;
 }
@@ -35,7 +38,7 @@ export interface Granted {
 }
 
 /**
- * An MQTT 5 connection that only receives. The caller decides when PUBACK is sent, because a message is acknowledged
+ * An MQTT connection that receives, and clears retained messages. The caller decides when PUBACK is sent, because a message is acknowledged
  * only after its commit. mqtt.js can do that only with one message at a time, so packets are read and written with
  * mqtt-packet here.
  */
@@ -51,18 +54,20 @@ export class MqttConnection {
   #acks: Buffer[] = [];
   readonly #pongs: (() => void)[] = [];
   #packetId = 0;
+  readonly #version: 4 | 5;
   readonly #acknowledged = new Map<number, (codes: readonly number[]) => void>();
   #connected: ((granted: Granted | Error) => void) | null = null;
 
   constructor(options: MqttSessionOptions) {
     this.#options = options;
+    this.#version = options.protocolVersion ?? 5;
     const { host, port, protocol } = options.address;
     this.#socket =
       protocol === "mqtts"
         ? connectTls({ host, port, servername: host, ...tlsOptions(options.tls) })
         : connectTcp({ host, port });
     this.#socket.setNoDelay(true);
-    const read = parser({ protocolVersion: 5 });
+    const read = parser({ protocolVersion: this.#version });
     read.on("packet", (packet: Packet) => this.#receive(packet));
     read.on("error", (error: Error) =>
       this.#close(`the broker sent something other than MQTT: ${error.message}`),
@@ -72,7 +77,7 @@ export class MqttConnection {
       read.parse(bytes);
     });
     this.#socket.on("error", (error) => this.#close(error.message || error.name));
-    this.#socket.on("close", () => this.#close("the broker closed the connection"));
+    this.#socket.on("close", () => this.#close(CLOSED));
   }
 
   /** Resolves with CONNACK; rejects if the broker refuses or does not respond. */
@@ -82,15 +87,19 @@ export class MqttConnection {
       const connect: IConnectPacket = {
         cmd: "connect",
         protocolId: "MQTT",
-        protocolVersion: 5,
+        protocolVersion: this.#version,
         clientId,
         clean: isTransient === true,
         keepalive: KEEPALIVE_S,
-        properties: {
-          receiveMaximum: RECEIVE_MAXIMUM,
-          maximumPacketSize: PACKET_BYTES_MAX,
-          ...(isTransient ? {} : { sessionExpiryInterval: SESSION_EXPIRY_S }),
-        },
+        ...(this.#version === 4
+          ? {}
+          : {
+              properties: {
+                receiveMaximum: RECEIVE_MAXIMUM,
+                maximumPacketSize: PACKET_BYTES_MAX,
+                ...(isTransient ? {} : { sessionExpiryInterval: SESSION_EXPIRY_S }),
+              },
+            }),
         ...(address.username === null ? {} : { username: address.username }),
         ...(address.password === null ? {} : { password: Buffer.from(address.password) }),
       };
@@ -127,7 +136,7 @@ export class MqttConnection {
             rh: 0,
           })),
         },
-        { protocolVersion: 5 },
+        { protocolVersion: this.#version },
       ),
     );
     const refused = codes.findIndex((code) => code !== 1);
@@ -139,9 +148,20 @@ export class MqttConnection {
     await this.#request((messageId) =>
       generate(
         { cmd: "unsubscribe", messageId, unsubscriptions: [...topics] },
-        { protocolVersion: 5 },
+        { protocolVersion: this.#version },
       ),
     );
+  }
+
+  /** An empty retained message. Rejects if the broker refuses it; one of MQTT 3.1.1 closes the connection, or cannot say. */
+  async clearRetained(topic: string): Promise<void> {
+    const [code = 0] = await this.#request((messageId) =>
+      generate(
+        { cmd: "publish", topic, payload: "", qos: 1, retain: true, dup: false, messageId },
+        { protocolVersion: this.#version },
+      ),
+    );
+    if (code >= 0x80) throw new Error(`the broker refuses ${topic} (reason code ${code})`);
   }
 
   /**
@@ -188,7 +208,10 @@ export class MqttConnection {
     this.flush();
     const properties = endSession ? { properties: { sessionExpiryInterval: 0 } } : {};
     this.#write(
-      generate({ cmd: "disconnect", reasonCode: 0, ...properties }, { protocolVersion: 5 }),
+      generate(
+        { cmd: "disconnect", reasonCode: 0, ...properties },
+        { protocolVersion: this.#version },
+      ),
     );
     this.#socket.end();
     this.#close("ended");
@@ -197,7 +220,7 @@ export class MqttConnection {
   #receive(packet: Packet): void {
     if (packet.cmd === "publish") this.#options.onPublish(packet);
     else if (packet.cmd === "connack") {
-      const code = packet.reasonCode ?? 0;
+      const code = packet.reasonCode ?? packet.returnCode ?? 0;
       if (code !== 0) return this.#close(connectRefusal(code));
       this.#isOpen = true;
       this.#pings = setInterval(() => this.#ping(), (KEEPALIVE_S * 1000) / 2);
@@ -207,6 +230,9 @@ export class MqttConnection {
       const codes = packet.cmd === "suback" ? packet.granted : [];
       const numbers = codes.map((code) => (typeof code === "number" ? code : 0x80));
       if (messageId !== undefined) this.#acknowledged.get(messageId)?.(numbers);
+    } else if (packet.cmd === "puback") {
+      const { messageId, reasonCode = 0 } = packet;
+      if (messageId !== undefined) this.#acknowledged.get(messageId)?.([reasonCode]);
     } else if (packet.cmd === "pingresp") {
       for (const resolve of this.#pongs.splice(0)) resolve();
     } else if (packet.cmd === "disconnect") {
@@ -219,7 +245,7 @@ export class MqttConnection {
     const messageId = this.#packetId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.#close("the broker did not acknowledge a subscription"),
+        () => this.#close("the broker did not acknowledge a request"),
         CONNECT_TIMEOUT_MS,
       );
       this.#acknowledged.set(messageId, (codes) => {
@@ -255,16 +281,4 @@ export class MqttConnection {
     for (const done of this.#acknowledged.values()) done([]);
     this.#options.onClose(reason);
   }
-}
-
-const REFUSALS: Readonly<Record<number, string>> = {
-  0x84: "the broker does not speak MQTT 5",
-  0x85: "the broker does not accept the client id",
-  0x86: "user name or password is wrong",
-  0x87: "not authorised",
-  0x8a: "banned",
-};
-
-function connectRefusal(code: number): string {
-  return `refused: ${REFUSALS[code] ?? `reason code ${code}`}`;
 }

@@ -1,0 +1,29 @@
+/** What every broker of a collector must have. */
+const NEEDS_MQTT_5 = "the broker does not support MQTT 5";
+export const CLOSED = "the broker closed the connection";
+
+/** True if the broker may support MQTT 3.1.1 instead; some close the connection without an answer to a newer one. */
+export function isVersionRefusal(error: unknown): boolean {
+  return (
+    error instanceof Error && [NEEDS_MQTT_5, CLOSED].some((text) => error.message.includes(text))
+  );
+}
+
+/** Numbers below 0x80 are those of MQTT 3.1.1, which a broker of that version answers with. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  1: NEEDS_MQTT_5,
+  2: "the broker does not accept the client id",
+  3: "the broker is unavailable",
+  4: "user name or password is wrong",
+  5: "not authorised",
+  0x84: NEEDS_MQTT_5,
+  0x85: "the broker does not accept the client id",
+  0x86: "user name or password is wrong",
+  0x87: "not authorised",
+  0x8a: "banned",
+};
+
+/** Of a CONNACK. */
+export function connectRefusal(code: number): string {
+  return `refused: ${REFUSALS[code] ?? `reason code ${code}`}`;
+}

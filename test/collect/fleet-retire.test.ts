@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import mqtt from "mqtt";
+import { Writer } from "../../src/collect/database/writer.ts";
+import type { FleetBox } from "../../src/collect/fleet/box.ts";
+import { entry, publishAll, readingPayload } from "../support/collecting.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
+import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { openRabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const time = new Date().toISOString();
+/** Retained topics below the site, and what is not retained. */
+const BOX: readonly (readonly [string, object])[] = [
+  ["agent/state", { state: "offline", time, reason: "stopped" }],
+  ["agent/stats", { v: 1, time, buffer: { depth: 0 } }],
+  ["101/state", { state: "online", lastReading: time }],
+  ["101/about", { v: 1, name: "Shaft", kinds: ["rpm"] }],
+  ["101/rpm", JSON.parse(readingPayload(1)) as object],
+  ["101/alarm/high/rpm", { severity: "alarm", state: "active" }],
+];
+const EVENT = {
+  ...{ v: 1, id: "e1", site: "plant-7", sensor: "101", kind: "rpm", value: "rpm", alarm: "high" },
+  ...{ severity: "alarm", state: "active", time },
+};
+
+const entriesOf = (site: string, messages = BOX) =>
+  messages.map(([topic, body]) =>
+    entry(`gateside/${site}/${topic}`, JSON.stringify("site" in body ? { ...body, site } : body)),
+  );
+
+async function retainAll(url: string, site: string, messages = BOX): Promise<void> {
+  await publishAll(
+    url,
+    messages.map(([topic, body]) => ({
+      topic: `gateside/${site}/${topic}`,
+      payload: JSON.stringify(body),
+      retain: true,
+    })),
+  );
+}
+
+/** Which of these exact topics the broker retains. */
+async function retainedOf(url: string, topics: readonly string[]): Promise<string[]> {
+  const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0 });
+  const marker = "gateside-test/marker";
+  await client.publishAsync(marker, "x", { qos: 1, retain: true });
+  const found: string[] = [];
+  const all = new Promise<void>((done) => {
+    client.on("message", (topic) => (topic === marker ? done() : found.push(topic)));
+  });
+  for (const topic of topics) await client.subscribeAsync(topic, { qos: 1 });
+  await client.subscribeAsync(marker, { qos: 1 });
+  await all;
+  await client.endAsync();
+  return found.sort();
+}
+
+const topicsOf = (site: string) => BOX.map(([topic]) => `gateside/${site}/${topic}`);
+
+const rowsOf = (postgres: Postgres, url: string) =>
+  postgres.query(
+    url,
+    `SELECT (SELECT json_agg(site ORDER BY site) FROM box) AS boxes, (SELECT json_agg(DISTINCT site) FROM sensor) AS sensors,
+       (SELECT count(*)::integer FROM measurement WHERE site = 'plant-7') AS measurements`,
+  );
+
+test("fleet retire – clears the broker and the list, keeps readings, and a box that publishes is listed again", {
+  skip: skipWithoutPostgres || skipWithoutMosquitto,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const broker = await startMosquitto();
+  t.after(() => broker.close());
+  const url = await postgres.createDatabase("retire");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  await writer.write([...entriesOf("plant-7"), ...entriesOf("plant-70")]);
+  await retainAll(broker.url, "plant-7");
+  await retainAll(broker.url, "plant-70");
+  const retire = (site: string, ...more: string[]) =>
+    runCommand(["fleet", "retire", site, "--from", broker.url, "--db", url, ...more]);
+
+  const unknown = await retire("plant-9");
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /no box "plant-9"/);
+
+  const online = [["agent/state", { state: "online", time: new Date().toISOString() }]] as const;
+  await writer.write(entriesOf("plant-7", online));
+  const refused = await retire("plant-7");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /plant-7 is online; .*--force/);
+  assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-7")), topicsOf("plant-7").sort());
+
+  const forced = await retire("plant-7", "--force");
+  assert.equal(forced.code, 0, forced.stderr);
+  assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-7")), []);
+  assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-70")), topicsOf("plant-70").sort());
+  const [left] = await rowsOf(postgres, url);
+  assert.deepEqual(left, { boxes: ["plant-70"], sensors: ["plant-70"], measurements: 2 });
+
+  // What it cleared reaches the collectors; the next reading comes from a box that is back.
+  await writer.write(BOX.map(([topic]) => entry(`gateside/plant-7/${topic}`, "")));
+  assert.deepEqual(await rowsOf(postgres, url), [left]);
+  await writer.write([entry("gateside/plant-7/101/rpm/history", readingPayload(6))]);
+  const [back] = await rowsOf(postgres, url);
+  assert.deepEqual(back, {
+    boxes: ["plant-7", "plant-70"],
+    sensors: ["plant-7", "plant-70"],
+    measurements: 4,
+  });
+});
+
+test("fleet – RabbitMQ 3.10 gives no retained messages to wildcards: it says that --db is needed, and retire clears exact names", {
+  skip: skipWithoutPostgres || skipWithoutRabbitmq,
+  timeout: deadlineMs(180_000),
+}, async (t) => {
+  const rabbitmq = await openRabbitmq();
+  t.after(() => rabbitmq.close());
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("retire_rabbitmq");
+  const writer = new Writer(url);
+  await writer.write([
+    ...entriesOf("plant-7"),
+    entry("gateside/plant-7/agent/event", JSON.stringify(EVENT)),
+  ]);
+  await writer.close();
+  await retainAll(rabbitmq.mqttUrl, "plant-7");
+  const fleet = await runCommand(["fleet", "--from", rabbitmq.mqttUrl]);
+  assert.equal(fleet.code, 1);
+  assert.match(fleet.stderr, /topics with wildcards \(RabbitMQ 3\.10\), and --db is needed/);
+  assert.equal((await retainedOf(rabbitmq.mqttUrl, topicsOf("plant-7"))).length, BOX.length);
+  const retired = await runCommand([
+    ...["fleet", "retire", "plant-7", "--from", rabbitmq.mqttUrl, "--db", url],
+  ]);
+  assert.equal(retired.code, 0, retired.stderr);
+  assert.deepEqual(await retainedOf(rabbitmq.mqttUrl, topicsOf("plant-7")), []);
+  const { stdout } = await runCommand(["fleet", "--db", url, "--json"]);
+  assert.deepEqual(JSON.parse(stdout) as FleetBox[], []);
+});
