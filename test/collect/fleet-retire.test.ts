@@ -21,8 +21,16 @@ const BOX: readonly (readonly [string, object])[] = [
   ["101/alarm/high/rpm", { severity: "alarm", state: "active" }],
 ];
 const EVENT = {
-  ...{ v: 1, id: "e1", site: "plant-7", sensor: "101", kind: "rpm", value: "rpm", alarm: "high" },
-  ...{ severity: "alarm", state: "active", time },
+  v: 1,
+  id: "e1",
+  site: "plant-7",
+  sensor: "101",
+  kind: "rpm",
+  value: "rpm",
+  alarm: "high",
+  severity: "alarm",
+  state: "active",
+  time,
 };
 
 const entriesOf = (site: string, messages = BOX) =>
@@ -133,9 +141,8 @@ test("fleet – RabbitMQ 3.10 gives no retained messages to wildcards: it says t
   assert.equal(fleet.code, 1);
   assert.match(fleet.stderr, /topics with wildcards \(RabbitMQ 3\.10\), and --db is needed/);
   assert.equal((await retainedOf(rabbitmq.mqttUrl, topicsOf("plant-7"))).length, BOX.length);
-  const retired = await runCommand([
-    ...["fleet", "retire", "plant-7", "--from", rabbitmq.mqttUrl, "--db", url],
-  ]);
+  const addresses = ["--from", rabbitmq.mqttUrl, "--db", url];
+  const retired = await runCommand(["fleet", "retire", "plant-7", ...addresses]);
   assert.equal(retired.code, 0, retired.stderr);
   assert.deepEqual(await retainedOf(rabbitmq.mqttUrl, topicsOf("plant-7")), []);
   const { stdout } = await runCommand(["fleet", "--db", url, "--json"]);
