@@ -17,7 +17,7 @@ interface RetireOptions {
 }
 
 /** `topics` are those that were cleared. */
-export type Retired =
+type Retired =
   | { readonly result: "unknown" | "online" }
   | { readonly result: "retired"; readonly topics: number };
 
