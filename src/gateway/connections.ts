@@ -2,6 +2,7 @@ import { buildConnector, Client, type Dispatcher } from "undici";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { withPublicAuthorities } from "../lib/authorities.ts";
 import { proxyAgent } from "../lib/proxy.ts";
+import { InterimHeads } from "./interim-heads.ts";
 import { ReceiveBuffers } from "./receive-buffers.ts";
 import { SocketFlow } from "./socket-flow.ts";
 
@@ -23,6 +24,7 @@ export class Connection {
   #client: Dispatcher | null = null;
   #received = new ReceiveBuffers();
   #flow = new SocketFlow(null);
+  #interim: InterimHeads | null = null;
   #served = 0;
 
   constructor(options: ConnectionOptions) {
@@ -58,6 +60,7 @@ export class Connection {
       keepAliveMs: KEEP_ALIVE_MS,
       onSocket: (socket) => {
         this.#flow = new SocketFlow(socket);
+        this.#interim = new InterimHeads(socket);
       },
     });
   }
@@ -90,6 +93,7 @@ export class Connection {
       received.socket = socket;
       this.#received = received;
       this.#flow = new SocketFlow(socket);
+      this.#interim = new InterimHeads(socket);
       callback(null, socket);
     });
   };
@@ -97,6 +101,7 @@ export class Connection {
   /** A request is sent; true if this connection has carried one before. */
   noteRequest(): boolean {
     this.#received.expectHead();
+    this.#interim?.expectHead();
     this.#served += 1;
     return this.#served > 1;
   }

@@ -139,6 +139,24 @@ for (const isTls of [false, true]) {
   const name = isTls ? "https" : "http";
   const skip = isTls && !hasOpenssl ? "openssl is not installed here" : false;
 
+  test(`100 Continue – unasked, once or twice, whole or in pieces, it makes no read fail, over ${name}`, {
+    skip,
+  }, async (t) => {
+    const made = await bench(t, isTls);
+    const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+    const before = Buffer.concat([interim, Buffer.from("HTTP/1.1 100 \r\nX: y\r\n\r\n")]);
+    const responses: readonly (readonly Uint8Array[])[] = [
+      [interim, OK],
+      [Buffer.concat([before, OK])],
+      singleBytes(Buffer.concat([before, OK])),
+      [OK],
+    ];
+    for (const pieces of [...responses, ...responses]) {
+      made.pieces = () => pieces;
+      assert.deepEqual(await readWhole(made.client), { time: Date.parse(DATE), text: BODY });
+    }
+  });
+
   test(`split heads – a response that arrives byte by byte is read completely, over ${name}`, {
     skip,
   }, async (t) => {
