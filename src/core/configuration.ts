@@ -85,8 +85,9 @@ export function withoutSecrets(uplink: Uplink): PublicUplink {
     secretFiles: _secretFiles,
     ...rest
   } = uplink;
-  // The query of a WebSocket address may sign it.
-  return { ...rest, urls: rest.urls.map(publicUrl) };
+  // The query of a WebSocket address may sign it; the address of a proxy may hold its password.
+  const proxy = rest.proxy === null ? null : publicUrl(rest.proxy);
+  return { ...rest, proxy, urls: rest.urls.map(publicUrl) };
 }
 
 export function uplinksDifference(
