@@ -76,7 +76,6 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     { waveforms: store.waveforms },
     { site: parts.site, version: VERSION, clearRemoved: settings.publishClearRemoved },
   );
-  const { topics } = profile;
   const shared: Shared = {
     uplink,
     parts,
@@ -94,7 +93,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       hooks: {
         onConnected: async () => {
           tokens?.begin();
-          inbound.documents?.connected(topics, (message) => link.publish(message));
+          inbound.documents?.connected(inbound.session);
           await presence.online();
         },
         onDisconnected: () => tokens?.end(),
@@ -196,6 +195,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       const waitedMs = stoppedAt === null ? 0 : clock.monotonic() - stoppedAt;
       await link.close(presence.offline(reason), waitedMs);
       connecting.abort();
+      inbound.documents?.close(inbound.session);
       tokens?.end();
       await connection;
     },
@@ -213,6 +213,8 @@ function inboundRequests(
   // On `main`, and on uplinks that enable commands.
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
   const documents = isTrusted && profile.takesCommands ? parts.documents : null;
+  const session = { uplink, topics, publish };
+  documents?.open(session);
   const takesCommands = dispatcher !== null && profile.takesCommands;
   const inboundParts = {
     gatewayNow: parts.gatewayNow,
@@ -225,13 +227,14 @@ function inboundRequests(
   };
   return {
     documents,
+    session,
     topics: [
       ...(documents === null ? [] : [topics.siteDocument]),
       ...(takesCommands ? [topics.saveSettings] : []),
       ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
     ],
     handle(message: InboundMessage): void {
-      if (documents?.handle(message, topics, publish)) return;
+      if (documents?.handle(message, session)) return;
       if (dispatcher === null || !takesCommands) return;
       if (alarms !== null && message.topic === topics.acknowledge) {
         void acknowledge({ ...inboundParts, alarms: alarms.desk }, message, publish);

@@ -1,47 +1,93 @@
+/** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
 import { replyTo } from "../command/reply.ts";
+import { publicUrl } from "../core/public-url.ts";
 import type { InboundMessage } from "../core/link.ts";
-import type { Message } from "../core/message.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Topics } from "../core/topics/topics.ts";
+import type { Uplink } from "../core/uplink.ts";
 import type { DocumentResult, RemoteConfiguration } from "../setup/remote.ts";
 import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";
 
-type Publish = (message: Message) => Promise<unknown>;
-type DocumentTopics = Pick<Topics, "siteDocument">;
+/** Newest responses that are kept for uplinks that were not connected. */
+const KEPT_MAX = 10;
 
-/** Signed configurations over one session: where they are received, and where responses are published. */
+/** One session that accepts documents. */
+export interface DocumentSession {
+  readonly uplink: Pick<Uplink, "name" | "urls">;
+  readonly topics: Pick<Topics, "siteDocument">;
+  publish(message: Message): Promise<PublishOutcome>;
+}
+
+interface Response {
+  readonly result: DocumentResult;
+  readonly reply: ReplyTo;
+  /** Names of the uplinks that have not received it yet. */
+  readonly uplinks: Set<string>;
+  /** Whether it also goes to the uplinks' own result topics. */
+  readonly isForAll: boolean;
+}
+
 export class SiteDocuments {
-  readonly #remote: RemoteConfiguration;
-  readonly #configuration: () => string;
+  readonly #remote: Pick<RemoteConfiguration, "take">;
   readonly #audit: (detail: string, outcome: string) => void;
   /** COMMAND_RESPONSE_PREFIX. */
   readonly #responsePrefix: string | null;
-  /** The result of a document whose trial a restart interrupted, until it can be published. */
-  #recovered: Accepted | null;
+  /** By uplink. */
+  readonly #sessions = new Map<string, DocumentSession>();
+  #kept: Response[] = [];
+  /** The result of a document whose trial a restart interrupted: for every session of the start. */
+  #recovered: Response | null = null;
 
   constructor(
-    remote: RemoteConfiguration,
+    remote: Pick<RemoteConfiguration, "take">,
     recovered: Accepted | null,
     configuration: () => string,
     audit: (detail: string, outcome: string) => void,
     responsePrefix: string | null,
   ) {
     this.#remote = remote;
-    this.#recovered = recovered;
-    this.#configuration = configuration;
     this.#audit = audit;
     this.#responsePrefix = responsePrefix;
+    if (recovered !== null) {
+      const { version, detail, outcome, reason, reply } = recovered;
+      const result: DocumentResult = {
+        ok: false,
+        outcome,
+        version,
+        reason,
+        detail,
+        configuration: configuration(),
+      };
+      this.#recovered = { result, reply, uplinks: new Set(), isForAll: true };
+      this.#kept.push(this.#recovered);
+    }
+  }
+
+  /** A session exists from now on, connected or not; one of the same uplink is replaced. */
+  open(session: DocumentSession): void {
+    const { name } = session.uplink;
+    this.#sessions.set(name, session);
+    this.#recovered?.uplinks.add(name);
+  }
+
+  close(session: DocumentSession): void {
+    const { name } = session.uplink;
+    if (this.#sessions.get(name) === session) this.#sessions.delete(name);
   }
 
   /** True if the message was one. */
-  handle(message: InboundMessage, topics: DocumentTopics, publish: Publish): boolean {
-    if (message.topic !== topics.siteDocument) return false;
+  handle(message: InboundMessage, session: DocumentSession): boolean {
+    if (message.topic !== session.topics.siteDocument) return false;
     const { responseTopic, correlationData } = message;
-    const reply: ReplyTo = {
+    const { name } = session.uplink;
+    const asked: ReplyTo = {
+      uplink: name,
+      broker: brokerOf(session),
       responseTopic: responseTopic ?? null,
       correlation:
         correlationData === undefined ? null : Buffer.from(correlationData).toString("base64"),
     };
-    void this.#remote.take(message.payload, reply, (result, to, isRepeated) => {
+    void this.#remote.take(message.payload, asked, (result, reply, isRepeated) => {
       const { version, reason, outcome } = result;
       // A flood of unsigned documents could fill the log as fast as a broker delivers.
       if (version !== null)
@@ -49,35 +95,47 @@ export class SiteDocuments {
           `version ${version}${reason === null ? "" : `: ${reason}`}`,
           isRepeated ? "replayed" : outcome,
         );
-      void publish(this.#messageOf(result, to, topics));
+      // What anybody can send without the key, or send again, concerns only whoever sent it.
+      const isForAll = version !== null && !isRepeated;
+      const uplinks = new Set(isForAll ? this.#sessions.keys() : [name]);
+      const response = { result, reply, uplinks, isForAll };
+      if (outcome !== "refused") this.#kept = [...this.#kept, response].slice(-KEPT_MAX);
+      for (const one of this.#sessions.values()) void this.#publish(response, one);
     });
     return true;
   }
 
-  /** For `onConnected`: the response that a restart delayed. */
-  connected(topics: DocumentTopics, publish: Publish): void {
-    const recovered = this.#recovered;
-    if (recovered === null) return;
+  /** For `onConnected`: responses that the former session could not take. */
+  connected(session: DocumentSession): void {
     this.#recovered = null;
-    const { version, detail, outcome, reason, reply } = recovered;
-    const result: DocumentResult = {
-      ok: false,
-      outcome,
-      version,
-      reason,
-      detail,
-      configuration: this.#configuration(),
-    };
-    void publish(this.#messageOf(result, reply, topics));
+    for (const response of this.#kept) void this.#publish(response, session);
   }
 
-  #messageOf(result: DocumentResult, reply: ReplyTo, { siteDocument }: DocumentTopics): Message {
+  async #publish(response: Response, session: DocumentSession): Promise<void> {
+    const { uplinks } = response;
+    const { name } = session.uplink;
+    if (!uplinks.delete(name)) return;
+    const messages = this.#messagesOf(response, session);
+    const outcomes = await Promise.all(messages.map((message) => session.publish(message)));
+    if (outcomes.some(({ result }) => result === "lost")) uplinks.add(name);
+  }
+
+  /** A response topic and its correlation belong to a client of the broker that the document came from. */
+  #messagesOf({ result, reply, isForAll }: Response, session: DocumentSession): Message[] {
+    const topic = session.topics.siteDocument;
+    const beside = replyTo({ topic }, result, this.#responsePrefix);
+    if (reply.uplink !== session.uplink.name || reply.broker !== brokerOf(session)) return [beside];
     const { responseTopic, correlation } = reply;
     const request = {
-      topic: siteDocument,
+      topic,
       ...(responseTopic === null ? {} : { responseTopic }),
       ...(correlation === null ? {} : { correlationData: Buffer.from(correlation, "base64") }),
     };
-    return replyTo(request, result, this.#responsePrefix);
+    const requested = replyTo(request, result, this.#responsePrefix);
+    return isForAll && requested.topic !== beside.topic ? [requested, beside] : [requested];
   }
+}
+
+function brokerOf({ uplink }: DocumentSession): string {
+  return uplink.urls.map(publicUrl).join(" ");
 }

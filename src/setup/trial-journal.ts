@@ -19,6 +19,10 @@ export interface ConfigurationPaths {
 
 /** Where the response to a document goes. */
 export interface ReplyTo {
+  /** Of the uplink that the document came through. */
+  readonly uplink: string;
+  /** Its addresses: another broker's clients get no response at a topic that was named here. */
+  readonly broker: string;
   readonly responseTopic: string | null;
   /** Base64. */
   readonly correlation: string | null;

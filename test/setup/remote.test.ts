@@ -23,7 +23,7 @@ const NOW_MS = Date.UTC(2026, 10, 23, 12);
 const TRIAL_MS = 10_000;
 /** Sensors that the gateway has records of. */
 const RECORDED = ["1", "2"];
-const REPLY = { responseTopic: null, correlation: null };
+const REPLY = { uplink: "main", broker: "mqtt://b", responseTopic: null, correlation: null };
 const siteOf = (...codes: string[]) => ({
   site: "plant-7",
   sensors: codes.map((code) => ({ code, type: 40, kinds: ["rpm"] })),

@@ -15,7 +15,7 @@ const TRIAL: Trial = {
   before: OLD,
   after: NEW,
   startedAtMs: 1,
-  reply: { responseTopic: null, correlation: null },
+  reply: { uplink: "main", broker: "mqtt://b", responseTopic: null, correlation: null },
 };
 
 class PowerCut extends Error {}
