@@ -1,8 +1,8 @@
 /** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
 import { replyTo } from "../command/reply.ts";
-import { publicUrl } from "../core/public-url.ts";
 import type { InboundMessage } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
+import { publicUrl } from "../core/public-url.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { DocumentResult, RemoteConfiguration } from "../setup/remote.ts";

@@ -12,6 +12,7 @@ export interface MeaningNotes {
 }
 
 const RATIOS = ["bpfo", "bpfi", "bsf", "ftf"] as const;
+const NAMES_SHOWN_MAX = 5;
 const GEOMETRY = ["balls", "ballMm", "pitchMm"] as const;
 
 export function checkMachines(
@@ -29,6 +30,7 @@ export function checkMachines(
     checkRunning(machine, place, sensors, notes);
     checkSpeed(machine, place, sensors, notes.warnings);
     const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
+    checkNames(machine, place, own, notes.warnings);
     checkBands(machine, place, own, notes.faults);
     for (const [j, bearing] of list(machine["bearings"]).entries()) {
       const written = dict(bearing);
@@ -60,6 +62,23 @@ function checkId(
     place,
     problem: `${id} is in no sensor's location, so this entry has no effect`,
     remedy: "add this machine to the location of its sensors",
+  });
+}
+
+/** Which name is shown would depend on the page. */
+function checkNames(
+  { name }: Dict,
+  place: string,
+  sensors: readonly Sensor[],
+  warnings: Fault[],
+): void {
+  const names = [name, ...sensors.map(({ location }) => location?.names?.machine)];
+  const distinct = [...new Set(names.filter((one) => typeof one === "string"))];
+  if (distinct.length < 2) return;
+  warnings.push({
+    place: `${place}.name`,
+    problem: `this machine has ${distinct.length} names: ${distinct.slice(0, NAMES_SHOWN_MAX).map(shown).join(", ")}`,
+    remedy: "write the same name here and in location.names.machine of its sensors",
   });
 }
 

@@ -52,6 +52,7 @@ export function roughSensor(value: unknown): Sensor | null {
   );
   const location = dict(written["location"]);
   const stateReads = list(written["stateReads"]).flatMap((read) => roughRead(dict(read)));
+  const machineName = dict(location?.["names"])?.["machine"];
   const [company, area, machine, point] = ["company", "area", "machine", "point"].map((level) =>
     Number(location?.[level]),
   );
@@ -73,6 +74,7 @@ export function roughSensor(value: unknown): Sensor | null {
             area: area ?? Number.NaN,
             machine: machine ?? Number.NaN,
             point: point ?? Number.NaN,
+            ...(typeof machineName === "string" ? { names: { machine: machineName } } : {}),
           },
         }),
   };

@@ -55,6 +55,28 @@ const file = (alarms: readonly Part[], machines: readonly Part[] = [MACHINE]) =>
 const load = (alarms: readonly Part[], machines?: readonly Part[]) =>
   loadSite(file(alarms, machines), "site.json");
 
+test("site file – two names of one machine are a warning, one name written twice is none", () => {
+  const named = (machine: string) =>
+    loadSite(
+      JSON.stringify({
+        site: "plant-7",
+        sensors: [
+          { ...SENSORS[0], location: { ...at(40).location, names: { machine } } },
+          ...SENSORS.slice(1),
+        ],
+        machines: [MACHINE],
+      }),
+      "site.json",
+    );
+  assert.deepEqual(named("Pump 4").warnings, []);
+  const { faults, warnings } = named("Feed pump");
+  assert.deepEqual(faults, []);
+  assert.match(
+    warnings.map(faultLine).join(),
+    /machines\[0\]\.name.*2 names: "Pump 4", "Feed pump"/,
+  );
+});
+
 test("site file – a contact that reports when a machine runs needs no limit", () => {
   const running = { sensor: "40010", kind: "dryContact", value: "input1" };
   assert.deepEqual(load([], [{ ...MACHINE, running }]).faults, []);
