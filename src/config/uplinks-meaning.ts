@@ -9,11 +9,12 @@ import { checkTlsFiles, isLoopback, parseBrokers, parseProxy } from "./checks.ts
 import type { Note } from "./fault.ts";
 import { type Fault, shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
+import { type Dict, dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
 import { checkSelect } from "./uplinks-select.ts";
 import { checkPrefixes, checkSessions, mainSessions, sessionsOf } from "./uplinks-sessions.ts";
-import { type Dict, dict, formatsOf, text } from "./written-parts.ts";
+import { formatsOf, text } from "./written-parts.ts";
 
 type Report = { readonly fault: Note; readonly warn: Note };
 

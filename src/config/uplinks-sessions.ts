@@ -2,8 +2,9 @@
 import { topicLevel } from "../core/topic-level.ts";
 import { clientIdsOf, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
 import { allOf, type Note, shown } from "./fault.ts";
+import { type Dict, dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
-import { type Dict, dict, formatsOf, text } from "./written-parts.ts";
+import { formatsOf, text } from "./written-parts.ts";
 
 interface Session {
   readonly place: string;
