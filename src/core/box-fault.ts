@@ -1,12 +1,11 @@
 /** Faults of the box itself, which nobody would notice from readings that do not come (plant section 23). */
 import { type AgentStatus, isUntried } from "./agent-status.ts";
-import type { Severity } from "./alarm/event.ts";
 
 export interface BoxFault {
   readonly value: "gateway" | "uplink" | "store" | "disk" | "clock" | "certificate";
   /** Of a fault of an uplink. */
   readonly uplink?: string;
-  readonly severity: Severity;
+  readonly severity: "warning" | "alarm";
   readonly text: string;
 }
 

@@ -1,4 +1,5 @@
 /** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
+import { ALARM_WORDS } from "../core/alarm/shown.ts";
 import type { AlarmWord, Api, ApiAlarm } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 
@@ -20,16 +21,26 @@ const NAME_KEY = "gateside.name";
 const NAME_MAX = 64;
 const NOTE_MAX = 500;
 
+type FormAlarm = Pick<ApiAlarm, "id" | "state" | "acknowledged" | "shelved">;
+
 export class AlarmWordsForm {
   readonly root: HTMLElement;
   readonly #api: Api;
-  readonly #alarm: ApiAlarm;
+  readonly #alarm: FormAlarm;
   readonly #onDone: () => void;
+  readonly #offered: readonly AlarmWord[];
 
-  constructor(api: Api, alarm: ApiAlarm, onDone: () => void) {
+  /** @param offered of the actions that are possible, those to offer */
+  constructor(
+    api: Api,
+    alarm: FormAlarm,
+    onDone: () => void,
+    offered: readonly AlarmWord[] = ALARM_WORDS,
+  ) {
     this.#api = api;
     this.#alarm = alarm;
     this.#onDone = onDone;
+    this.#offered = offered;
     this.root = h("div", { class: "alarm-words" });
     this.#showButtons();
   }
@@ -37,11 +48,12 @@ export class AlarmWordsForm {
   #words(): AlarmWord[] {
     const { state, acknowledged, shelved } = this.#alarm;
     const isShelved = shelved !== null && shelved !== undefined;
-    return [
+    const possible: AlarmWord[] = [
       ...(state === "active" && acknowledged === null ? ["acknowledge" as const] : []),
       isShelved ? "unshelve" : "shelve",
       "note",
     ];
+    return possible.filter((word) => this.#offered.includes(word));
   }
 
   #showButtons(focus?: AlarmWord): void {

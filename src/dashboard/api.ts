@@ -10,6 +10,7 @@ import type {
 } from "../core/alarm/shown.ts";
 import type { Gap } from "../core/delivery.ts";
 import type { Machine } from "../core/machine.ts";
+import type { CONDITIONS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Fault } from "../core/query/fault.ts";
 import type { Trend } from "../core/query/trend.ts";
@@ -37,6 +38,24 @@ export type {
   Trend,
   Value,
 };
+
+/** An entry of the list with the worst first. */
+export interface RankedMachine {
+  readonly id: number | null;
+  readonly sensor: string | null;
+  readonly name: string | null;
+  readonly area: string | null;
+  readonly sensors: readonly string[];
+  readonly condition: (typeof CONDITIONS)[number];
+  readonly order: number;
+  readonly reason: string;
+  readonly unknown: (typeof UNKNOWN_REASONS)[number] | null;
+  readonly since: string | null;
+  readonly sinceAtLeast: boolean;
+  readonly acknowledged: boolean;
+  readonly marks: readonly { readonly text: string }[];
+  readonly alarms: readonly { readonly id: string; readonly acknowledged: boolean }[];
+}
 
 export interface ApiReading {
   readonly seq: number;
@@ -271,6 +290,10 @@ export class Api {
     type Answer = { readonly site: { readonly machines?: readonly Machine[] } };
     return (await this.#get<Answer>("configuration", {})).site.machines ?? [];
   };
+
+  worstMachines = async (): Promise<readonly RankedMachine[]> =>
+    (await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" }))
+      .machines;
 
   findings = (machine: number): Promise<ApiMachineFindings> =>
     this.#get(`machines/${machine}/findings`, {});

@@ -5,21 +5,24 @@ import { flowPicture } from "./flow.ts";
 import type { Model } from "./model.ts";
 import type { Filter } from "./sensor-filter.ts";
 import { SensorsTable } from "./sensors-table.ts";
+import { WorstList } from "./worst-list.ts";
 
-/** The first page: is it running, is data delivered, which sensor is silent, how long can we stay offline. */
+/** The first page: which machine needs somebody, is it running, is data delivered, which sensor is silent, how long can we stay offline. */
 export function overview(parent: HTMLElement, api: Api, model: Model, filter: Filter): Cleanup {
+  const machines = new WorstList(api, model);
   const flow = flowPicture(model);
   const faults = faultsPanel(model, null);
   const table = new SensorsTable(api, model, filter);
   const gaps = gapsPanel(model, null);
   parent.replaceChildren(
     h("h1", { class: "sr", tabindex: -1 }, "Overview"),
+    machines.root,
     flow.root,
     faults.root,
     table.root,
     gaps.root,
   );
   return () => {
-    for (const stop of [flow.stop, faults.stop, table.stop, gaps.stop]) stop();
+    for (const stop of [machines.stop, flow.stop, faults.stop, table.stop, gaps.stop]) stop();
   };
 }

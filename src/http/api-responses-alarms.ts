@@ -1,5 +1,5 @@
 import { FINDINGS } from "../core/diagnosis/finding.ts";
-import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../core/machine-condition/condition.ts";
+import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
 import { KINDS } from "../core/sensor.ts";
 import {
   INTEGER,

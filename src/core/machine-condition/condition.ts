@@ -4,24 +4,10 @@
  */
 import type { Severity } from "../alarm/event.ts";
 import type { Stage } from "../diagnosis/finding.ts";
+import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 
-/** Worst first. */
-export const CONDITIONS = ["alarm", "warning", "watch", "unknown", "standing", "ok"] as const;
 type Condition = (typeof CONDITIONS)[number];
-
-/** Why a machine is `unknown`. */
-export const UNKNOWN_REASONS = [
-  "no_sensor",
-  "not_read",
-  "never_read",
-  "no_recent_reading",
-  "nothing_judged",
-  "no_recent_judgement",
-] as const;
 type UnknownReason = (typeof UNKNOWN_REASONS)[number];
-
-/** What is said of one sensor beside the state of its machine. */
-export const MARKS = ["never_read", "silent", "battery_low", "bad_quality", "shelved"] as const;
 
 interface Mark {
   readonly sensor: string;
@@ -221,5 +207,6 @@ const severityRank = ({ severity }: OpenAlarm) => (severity === "alarm" ? 2 : 1)
 const higher = (a: Stage | null, b: Stage | null) => ((b ?? 0) > (a ?? 0) ? b : a);
 
 function withRest(text: string, rest: number): string {
-  return rest === 0 ? text : `${text.replace(/\.$/, "")}, and ${rest} more.`;
+  // The text of an alarm may be several sentences.
+  return rest === 0 ? text : `${text} (and ${rest} more)`;
 }

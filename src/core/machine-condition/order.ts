@@ -1,5 +1,6 @@
 /** Worst first (plant section 20). */
-import { CONDITIONS, type MachineCondition } from "./condition.ts";
+import type { MachineCondition } from "./condition.ts";
+import { CONDITIONS } from "./words.ts";
 
 export interface Ranked
   extends Pick<MachineCondition, "condition" | "isAcknowledged" | "stage" | "zone" | "since"> {

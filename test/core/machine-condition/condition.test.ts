@@ -112,7 +112,7 @@ test("machine condition – the reason is that of the worst alarm, with the numb
       alarm({ severity: "alarm", isAcknowledged: true, text: "Outer-race damage.", stage: 3 }),
     ],
   });
-  assert.equal(found.reason, "Outer-race damage, and 2 more.");
+  assert.equal(found.reason, "Outer-race damage. (and 2 more)");
   assert.equal(found.since?.timeMs, NOW - DAY);
   assert.equal(found.stage, 3);
   // Nobody needs to look at the alarm again; the warning is not what makes the state.

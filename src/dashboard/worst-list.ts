@@ -1,0 +1,187 @@
+/** Machines, worst first, as the agent orders them. A live change never moves a row under hand or focus. */
+import { boxFaults } from "../core/box-fault.ts";
+import { AlarmWordsForm } from "./alarm-form.ts";
+import type { Api, RankedMachine } from "./api.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { age } from "./format.ts";
+import { badge, type Tone, timeNode } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { linkTo } from "./place-link.ts";
+
+/** From so many entries on, those that are ok are one line. */
+const FOLD_MIN = 20;
+/** Most changes show in the alarm counts of the status; this interval catches the rest. */
+const REFRESH_MS = 5_000;
+
+const WORDS: Readonly<Record<RankedMachine["condition"], readonly [Tone, string]>> = {
+  alarm: ["bad", "Alarm"],
+  warning: ["warn", "Warning"],
+  watch: ["warn", "Watch"],
+  unknown: ["off", "Unknown"],
+  standing: ["off", "Standing"],
+  ok: ["ok", "OK"],
+};
+
+export class WorstList {
+  readonly root: HTMLElement;
+  readonly stop: Cleanup;
+  readonly #api: Api;
+  readonly #model: Model;
+  readonly #list = h("ul", { class: "alarms" });
+  readonly #okList = h("ul", { class: "alarms" });
+  readonly #okCount = h("summary");
+  readonly #ok = h("details", { hidden: true }, this.#okCount, this.#okList);
+  readonly #box = h("p", { class: "fault-text", role: "status" });
+  readonly #note = h("p", { class: "hint", role: "status" }, "Reading the machines …");
+  readonly #rows = new Map<string, { readonly root: HTMLElement; shown: string }>();
+  #order = "";
+  #counts = "";
+  #turn = 0;
+
+  constructor(api: Api, model: Model) {
+    this.#api = api;
+    this.#model = model;
+    this.root = h(
+      "section",
+      { class: "panel machines", "aria-labelledby": "machines-title" },
+      this.#box,
+      h("h2", { id: "machines-title" }, "Machines"),
+      this.#note,
+      this.#list,
+      this.#ok,
+    );
+    const timer = setInterval(() => {
+      if (model.isLive && !document.hidden) void this.#load();
+    }, REFRESH_MS);
+    const unsubscribe = model.subscribe((change) => {
+      if (change === "status") this.#showBox();
+      const counts = JSON.stringify([model.status?.alarms, model.sensors.size]);
+      if ((change !== "status" && change !== "sensors") || counts === this.#counts) return;
+      this.#counts = counts;
+      void this.#load();
+    });
+    this.stop = () => {
+      clearInterval(timer);
+      unsubscribe();
+    };
+    this.#showBox();
+    void this.#load();
+  }
+
+  #showBox(): void {
+    const { status } = this.#model;
+    const faults = status === null ? [] : boxFaults(status);
+    setText(this.#box, faults.map(({ text }) => text).join(" "));
+  }
+
+  async #load(): Promise<void> {
+    const turn = ++this.#turn;
+    try {
+      const machines = await this.#api.worstMachines();
+      if (turn === this.#turn) this.#show(machines);
+    } catch (error) {
+      setText(this.#note, `The machines could not be read: ${(error as Error).message}`);
+    }
+  }
+
+  #show(machines: readonly RankedMachine[]): void {
+    setText(this.#note, machines.length === 0 ? "The site file names no machine." : "");
+    for (const machine of machines) this.#showRow(machine);
+    const isFolded = machines.length >= FOLD_MIN;
+    const isOpen = ({ condition }: RankedMachine) => !isFolded || condition !== "ok";
+    const open = machines.filter(isOpen).map(keyOf);
+    const folded = machines.filter((machine) => !isOpen(machine)).map(keyOf);
+    const order = JSON.stringify([open, folded]);
+    if (order === this.#order || this.#isHeld()) return;
+    this.#order = order;
+    for (const key of this.#rows.keys())
+      if (!machines.some((machine) => keyOf(machine) === key)) this.#rows.delete(key);
+    const rowsOf = (keys: readonly string[]) =>
+      keys.flatMap((key) => this.#rows.get(key)?.root ?? []);
+    replace(this.#list, ...rowsOf(open));
+    replace(this.#okList, ...rowsOf(folded));
+    this.#ok.hidden = folded.length === 0;
+    setText(this.#okCount, `${folded.length} machines are OK`);
+  }
+
+  /** Somebody points at a row, or works in one. A finger leaves no pointer behind, but what it touched has the focus. */
+  #isHeld(): boolean {
+    return [this.#list, this.#okList].some(
+      (list) =>
+        list.contains(document.activeElement) ||
+        (matchMedia("(hover: hover)").matches && list.matches(":hover")),
+    );
+  }
+
+  #showRow(machine: RankedMachine): void {
+    const key = keyOf(machine);
+    const row = this.#rows.get(key) ?? { root: h("li", { "data-machine": key }), shown: "" };
+    this.#rows.set(key, row);
+    const { order: _, ...content } = machine;
+    const { mayChange } = this.#api;
+    const day = Math.floor(this.#model.gatewayNowMs() / 3_600_000);
+    const shown = JSON.stringify([content, mayChange, day, this.#model.times.zone]);
+    // What somebody is filling in, or about to press, is not replaced.
+    if (shown === row.shown || row.root.contains(document.activeElement)) return;
+    row.shown = shown;
+    row.root.className = `alarm ${machine.condition === "alarm" ? "severe" : machine.condition}`;
+    replace(row.root, ...this.#content(machine));
+  }
+
+  #content(machine: RankedMachine): (Node | false)[] {
+    const { condition, reason, area, since, sinceAtLeast, acknowledged, marks, alarms } = machine;
+    const [tone, word] = WORDS[condition];
+    const facts: (Node | string)[][] = [];
+    if (since !== null) {
+      const ms = Date.parse(since);
+      const long = ` (${age(this.#model.gatewayNowMs() - ms)})`;
+      facts.push([sinceAtLeast ? "at least since " : "since ", timeNode(this.#model, ms), long]);
+    }
+    if (acknowledged) facts.push(["acknowledged"]);
+    facts.push(...marks.map(({ text }) => [text]));
+    const open = alarms.find((alarm) => !alarm.acknowledged);
+    const mend = mendLink(machine, this.#model.status?.setup === true);
+    return [
+      h(
+        "div",
+        { class: "alarm-head" },
+        badge(tone, word),
+        h("a", { href: linkOf(machine) }, nameOf(machine)),
+        area !== null && h("span", { class: "sub" }, area),
+      ),
+      condition !== "ok" && h("p", null, reason, mend !== null && " ", mend),
+      facts.length > 0 &&
+        h(
+          "p",
+          { class: "sub" },
+          ...facts.flatMap((fact, i) => (i === 0 ? fact : [" · ", ...fact])),
+        ),
+      open !== undefined &&
+        this.#api.mayChange &&
+        new AlarmWordsForm(
+          this.#api,
+          { ...open, state: "active", acknowledged: null },
+          () => void this.#load(),
+          ["acknowledge"],
+        ).root,
+    ];
+  }
+}
+
+const keyOf = ({ id, sensor }: RankedMachine) => (id === null ? `sensor ${sensor}` : String(id));
+
+const nameOf = ({ id, name, sensor }: RankedMachine) =>
+  name ?? (id === null ? `Sensor ${sensor}` : `Machine ${id}`);
+
+const linkOf = ({ id, sensor }: RankedMachine) =>
+  id === null ? linkTo("sensor", sensor ?? "") : linkTo("machine", String(id));
+
+/** Where an unknown machine is mended: the site file says what it lacks, a sensor's page why nothing comes. */
+function mendLink({ unknown, sensors }: RankedMachine, hasSetup: boolean): HTMLElement | null {
+  if (unknown === null) return null;
+  const isOfSite =
+    unknown === "no_sensor" || unknown === "not_read" || unknown === "nothing_judged";
+  if (isOfSite) return hasSetup ? h("a", { href: "#/setup" }, "Open the set-up page") : null;
+  const [first] = sensors;
+  return first === undefined ? null : h("a", { href: linkTo("sensor", first) }, "Show the sensor");
+}

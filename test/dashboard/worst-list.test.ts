@@ -1,0 +1,66 @@
+/** The start page's machines, worst first, over the built program. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
+
+test("dashboard – machines are listed worst first, the first whole on a phone, and acknowledged with a note in place", {
+  skip,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: { sensors: 3, speed: 20, historyDays: 0.02, cadenceS: { loop: 20 } },
+  });
+  const site = JSON.parse(readFileSync(plant.siteFile, "utf8"));
+  const alarms = [
+    { name: "too much", select: { kinds: ["loop"], values: ["channel1"] }, highHigh: -1000 },
+  ];
+  writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
+  const address = await plant.startAgent().address;
+  const browser = await openBrowser(t, { width: 360, height: 640 });
+  const { page } = browser;
+  await page.goto(`${address}/`);
+  const entries = page.locator("[data-machine]");
+  const first = entries.first();
+  await first.getByText("Alarm", { exact: true }).waitFor();
+  await first.getByText(/since .*\(/).waitFor();
+  const box = await first.boundingBox();
+  assert.ok(box !== null && box.y + box.height <= 640, JSON.stringify(box));
+  for (const width of [1280, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+    assert.ok(wide <= width, `${wide} px wide in a window of ${width}`);
+    assert.deepEqual(await browser.findings(), [], `${width} px`);
+  }
+
+  // While somebody works in a row, what comes meanwhile moves none.
+  const keys = () =>
+    page.evaluate(
+      "[...document.querySelectorAll('[data-machine]')].map(({ dataset }) => dataset.machine)",
+    );
+  await first.getByRole("button", { name: "Acknowledge …" }).click();
+  const before = await keys();
+  await page.route("**/api/v1/machines?sort=worst", async (route) => {
+    const answer = (await (await route.fetch()).json()) as { machines: object[] };
+    await route.fulfill({ json: { machines: answer.machines.reverse() } });
+  });
+  await page.waitForResponse(/sort=worst/);
+  assert.deepEqual(await keys(), before);
+  await page.unroute("**/api/v1/machines?sort=worst");
+  await page.keyboard.type("Anna");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("seen from the gate");
+  await page.keyboard.press("Enter");
+  await page.locator("[data-machine] form").waitFor({ state: "detached" });
+  const { acknowledged } = (await (await fetch(`${address}/api/v1/alarms`)).json()) as {
+    acknowledged: { acknowledged: { by: string; note: string } }[];
+  };
+  const [{ by, note } = { by: "", note: "" }] = acknowledged.map((one) => one.acknowledged);
+  assert.deepEqual([by, note], ["Anna", "seen from the gate"]);
+  assert.deepEqual(browser.complaints, []);
+});
