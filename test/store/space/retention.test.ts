@@ -83,37 +83,38 @@ test("retention – a pending reading stays however old it is; delivered ones ar
   assert.equal(store.state().readings, 2);
 });
 
-test("retention – under a clock years ahead that nobody confirmed, 540 readings and an uplink's backlog stay; once it is confirmed they go", async (t) => {
-  const directory = tempDirectory(t);
-  const clock = new ManualClock(START_MS);
-  const aged = { ...uplinkOf("cloud", ["json"]), maxAgeHours: 24 };
-  const uplinks = [...mainOf("json"), aged];
-  const shared = { clock, uplinks, gatewayNow: () => null };
-  const before = openStore(storeOptions(directory, shared));
-  for (let n = 0; n < 540; n++) await append(before, [readingOf("1", START_MS + n * MINUTE)]);
-  await deliver(before);
-  await before.close();
+for (const isPending of [false, true])
+  test(`retention – under a clock years ahead that nobody confirmed, 540 ${isPending ? "pending" : "delivered"} readings stay; once it is confirmed they go`, async (t) => {
+    const directory = tempDirectory(t);
+    const clock = new ManualClock(START_MS);
+    const aged = { ...uplinkOf("cloud", ["json"]), maxAgeHours: 24 };
+    const uplinks = isPending ? [...mainOf("json"), aged] : mainOf("json");
+    const shared = { clock, uplinks, gatewayNow: () => null };
+    const before = openStore(storeOptions(directory, shared));
+    for (let n = 0; n < 540; n++) await append(before, [readingOf("1", START_MS + n * MINUTE)]);
+    await deliver(before);
+    await before.close();
 
-  let isConfirmed = false;
-  clock.set(START_MS + 5 * 365 * DAY_MS);
-  const isClockConfirmed = () => isConfirmed;
-  const store = openStore(storeOptions(directory, { ...shared, isClockConfirmed }));
-  t.after(() => store.close());
-  for (let hour = 0; hour < 3; hour++) {
+    let isConfirmed = false;
+    clock.set(START_MS + 5 * 365 * DAY_MS);
+    const isClockConfirmed = () => isConfirmed;
+    const store = openStore(storeOptions(directory, { ...shared, isClockConfirmed }));
+    t.after(() => store.close());
+    for (let hour = 0; hour < 3; hour++) {
+      await store.retain();
+      await clock.advance(61 * MINUTE);
+    }
     await store.retain();
-    await clock.advance(61 * MINUTE);
-  }
-  await store.retain();
-  assert.equal(store.state().readings, 540);
-  assert.equal(store.state().lanes["cloud/json"]?.readings, 540);
-  isConfirmed = true;
-  for (let hour = 0; hour < 3; hour++) {
+    assert.equal(store.state().readings, 540);
+    assert.equal(store.state().lanes["cloud/json"]?.readings, isPending ? 540 : undefined);
+    isConfirmed = true;
+    for (let hour = 0; hour < 3; hour++) {
+      await store.retain();
+      await clock.advance(61 * MINUTE);
+    }
     await store.retain();
-    await clock.advance(61 * MINUTE);
-  }
-  await store.retain();
-  assert.equal(store.state().readings, 0);
-});
+    assert.equal(store.state().readings, 0);
+  });
 
 test("retention – what was removed is not stored again, also across restarts", async (t) => {
   const directory = tempDirectory(t);
