@@ -3,7 +3,13 @@ import { test } from "node:test";
 import mqtt from "mqtt";
 import { Writer } from "../../src/collect/database/writer.ts";
 import type { FleetBox } from "../../src/collect/fleet/box.ts";
-import { entry, publishAll, readingPayload } from "../support/collecting.ts";
+import {
+  entry,
+  publishAll,
+  readingPayload,
+  skipWithoutBuild,
+  startCollect,
+} from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -121,8 +127,8 @@ test("fleet retire – clears the broker and the list, keeps readings, and a box
   });
 });
 
-test("fleet – RabbitMQ 3.10 gives no retained messages to wildcards: it says that --db is needed, and retire clears exact names", {
-  skip: skipWithoutPostgres || skipWithoutRabbitmq,
+test("fleet – RabbitMQ 3.10 gives no retained messages to wildcards: it says that --db is needed, retire clears exact names, and a collector over MQTT says what it needs", {
+  skip: skipWithoutPostgres || skipWithoutRabbitmq || skipWithoutBuild,
   timeout: deadlineMs(180_000),
 }, async (t) => {
   const rabbitmq = await openRabbitmq();
@@ -147,4 +153,11 @@ test("fleet – RabbitMQ 3.10 gives no retained messages to wildcards: it says t
   assert.deepEqual(await retainedOf(rabbitmq.mqttUrl, topicsOf("plant-7")), []);
   const { stdout } = await runCommand(["fleet", "--db", url, "--json"]);
   assert.deepEqual(JSON.parse(stdout) as FleetBox[], []);
+  const collector = startCollect(rabbitmq.mqttUrl, url);
+  t.after(() => collector.end("SIGKILL"));
+  const { error } = await collector.logged("no connection to the broker");
+  assert.match(
+    String(error),
+    /does not support MQTT 5; over mqtt:\/\/ a collector needs MQTT 5 .*use amqp:/,
+  );
 });

@@ -9,7 +9,7 @@ import {
 } from "mqtt-packet";
 import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
 import type { BrokerTls } from "../options.ts";
-import { CLOSED, connectRefusal } from "./refusal.ts";
+import { CLOSED, CLOSED_UNANSWERED, connectRefusal, lackOf } from "./refusal.ts";
 
 /** Name, TCP, TLS and CONNACK together, ms. */
 const CONNECT_TIMEOUT_MS = 20_000;
@@ -35,6 +35,10 @@ export interface MqttSessionOptions {
 
 export interface Granted {
   readonly sessionPresent: boolean;
+  /** What a collector needs and the broker does not have; null if nothing. */
+  readonly lack: string | null;
+  /** How long the broker keeps the session, if it says so, s. */
+  readonly sessionExpiryS: number | null;
 }
 
 /**
@@ -77,7 +81,9 @@ export class MqttConnection {
       read.parse(bytes);
     });
     this.#socket.on("error", (error) => this.#close(error.message || error.name));
-    this.#socket.on("close", () => this.#close(CLOSED));
+    this.#socket.on("close", () =>
+      this.#close(this.#version === 5 && this.#connected !== null ? CLOSED_UNANSWERED : CLOSED),
+    );
   }
 
   /** Resolves with CONNACK; rejects if the broker refuses or does not respond. */
@@ -224,7 +230,11 @@ export class MqttConnection {
       if (code !== 0) return this.#close(connectRefusal(code));
       this.#isOpen = true;
       this.#pings = setInterval(() => this.#ping(), (KEEPALIVE_S * 1000) / 2);
-      this.#connected?.({ sessionPresent: packet.sessionPresent });
+      this.#connected?.({
+        sessionPresent: packet.sessionPresent,
+        lack: lackOf(packet.properties),
+        sessionExpiryS: packet.properties?.sessionExpiryInterval ?? null,
+      });
     } else if (packet.cmd === "suback" || packet.cmd === "unsuback") {
       const { messageId } = packet;
       const codes = packet.cmd === "suback" ? packet.granted : [];

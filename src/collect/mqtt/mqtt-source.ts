@@ -7,6 +7,7 @@ import { messageOf } from "../database/failure.ts";
 import { boundedPayload, type Source, type SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { MqttConnection } from "./connection.ts";
+import { collectorRefusal } from "./refusal.ts";
 import type { SessionSlots } from "./session-slots.ts";
 
 export interface MqttSourceParts {
@@ -18,6 +19,8 @@ export interface MqttSourceParts {
 
 /** Interval at which sessions are refreshed, and abandoned ones searched. */
 const SLOTS_MS = 3000;
+/** A collector may be away for a day. */
+const SESSION_EXPIRY_MIN_S = 86_400;
 /** A session being emptied has nothing more if nothing arrived for this long, ms. */
 const QUIET_MS = 3000;
 
@@ -79,18 +82,26 @@ export class MqttSource implements Source {
     let heartbeat: NodeJS.Timeout | undefined;
     const onAbort = () => connection.end(false);
     try {
-      const { sessionPresent } = await connection.open();
+      const { sessionPresent, lack, sessionExpiryS } = await connection.open();
+      if (lack !== null) throw new Error(lack);
       await connection.subscribe([this.#share]);
       this.#main = connection;
       onOpen();
       const broker = publicBroker(this.#sessions.address);
       logger.info({ broker, clientId, sessionPresent, topic: this.#share }, "connected");
+      if (sessionExpiryS !== null && sessionExpiryS < SESSION_EXPIRY_MIN_S)
+        logger.warn(
+          { broker, sessionExpiryS },
+          "the broker keeps sessions only this long: what boxes send while no collector is connected is lost after it",
+        );
       heartbeat = setInterval(() => void this.#refresh(slot, connection, signal), SLOTS_MS);
       signal.addEventListener("abort", onAbort, { once: true });
       if (signal.aborted) onAbort();
       if (!this.#hasSeenRetained) void this.#readRetained(signal);
       const reason = await closed;
       if (!signal.aborted) throw new Error(reason);
+    } catch (error) {
+      throw collectorRefusal(error);
     } finally {
       clearInterval(heartbeat);
       signal.removeEventListener("abort", onAbort);
