@@ -26,7 +26,8 @@ function faultOf(words: readonly string[]): string | null {
   // `gateside probe` in a sentence names the command alone.
   if (rest.length === 0 || rest.includes("--help")) return null;
   try {
-    parseFlags(rest, command.flags);
+    const firstFlag = rest.findIndex((word) => word.startsWith("--"));
+    parseFlags(command.operands === undefined ? rest : rest.slice(firstFlag), command.flags);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
