@@ -41,6 +41,8 @@ const FACTS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
 export function factReadings({ history }: Parts, sensor: Sensor): OpenReading[] {
   const readings: OpenReading[] = [];
   for (const kind of readingKinds(sensor)) {
+    // Bands are derived from a record that is asked for itself, and know nothing of the device.
+    if (kind === "bands") continue;
     const newest = history.latest(sensor.code, kind);
     if (newest === null) continue;
     const open = openReading(newest);
