@@ -1,31 +1,13 @@
 /** What a session needs of the broker: addresses, limits, and credentials as their files hold them before each attempt. */
 import { readFileSync } from "node:fs";
 import { readSecretFile } from "../config/secret-file.ts";
-import { secretsOf } from "../config/secrets-of.ts";
+import { NO_SECRETS, secretsOf } from "../config/secrets-of.ts";
 import { platformLimits } from "../core/platform-limits.ts";
 import { MAIN_UPLINK, type SecretFiles, type Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
 import { azureUsername, SAS_LIFETIME_S, sasToken } from "../publish/formats/azure-sas.ts";
-
-const NO_SECRETS = {
-  gatewayHeaders: {},
-  gatewayProxy: null,
-  mqttProxy: null,
-  mqttUsername: null,
-  mqttPassword: null,
-  httpToken: null,
-  httpViewToken: null,
-  alarmWebhookUrl: null,
-  alarmWebhookHeaders: {},
-  alarmWebhookSecret: null,
-  heartbeatUrl: null,
-  alarmEmail: null,
-  setupEnabled: false,
-  httpCertFile: null,
-  httpKeyFile: null,
-} as const;
 
 /** Common to all sessions of an uplink; each has its own client id. */
 export function brokerOptions(

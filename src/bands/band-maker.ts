@@ -200,7 +200,8 @@ export class BandMaker {
     const known = this.#candidates.get(normalCode(code)) ?? { waiting: [], unknown: [] };
     this.#candidates.set(normalCode(code), known);
     const { waiting, unknown } = known;
-    if ([...waiting, ...unknown].some((one) => one.id === id)) return;
+    const isKnown = (one: Candidate) => one.id === id;
+    if (waiting.some(isKnown) || unknown.some(isKnown)) return;
     const at = waiting.findLastIndex((one) => one.timeMs <= timeMs) + 1;
     waiting.splice(at, 0, { id, timeMs, sinceMs: this.#parts.clock.monotonic() });
     if (waiting.length > CANDIDATES_MAX) waiting.shift();

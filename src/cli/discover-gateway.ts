@@ -5,6 +5,7 @@
 
 import { readOnce } from "../agent/one-read.ts";
 import type { Survey } from "../analytics/survey.ts";
+import { NO_SECRETS } from "../config/secrets-of.ts";
 import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import { type Flags, UsageError } from "./command.ts";
@@ -149,22 +150,11 @@ function settingsOf({ url, service, wireWord }: KindSearch): GatewaySettings {
     gatewayUrl: url,
     gatewayService: service,
     wireWord,
-    gatewayHeaders: {},
     gatewayCaFile: null,
-    gatewayProxy: null,
     gatewayTimeoutMs: TIMEOUT_MS,
     gatewayConcurrency: 1,
     gatewayMaxBodyMb: BODY_MB_MAX,
     gatewayEmptyStatuses: [],
-    mqttProxy: null,
-    mqttUsername: null,
-    mqttPassword: null,
-    httpToken: null,
-    httpViewToken: null,
-    alarmWebhookUrl: null,
-    alarmWebhookHeaders: {},
-    alarmWebhookSecret: null,
-    heartbeatUrl: null,
-    alarmEmail: null,
+    ...NO_SECRETS,
   };
 }

@@ -15,6 +15,22 @@ type Secrets = Pick<
   | "heartbeatUrl"
   | "alarmEmail"
 >;
+/** Settings that hold none. */
+export const NO_SECRETS: Secrets = {
+  gatewayHeaders: {},
+  gatewayProxy: null,
+  mqttProxy: null,
+  mqttUsername: null,
+  mqttPassword: null,
+  httpToken: null,
+  httpViewToken: null,
+  alarmWebhookUrl: null,
+  alarmWebhookHeaders: {},
+  alarmWebhookSecret: null,
+  heartbeatUrl: null,
+  alarmEmail: null,
+};
+
 /** The secrets of an uplink. */
 export interface UplinkSecrets {
   readonly username: string | null;

@@ -10,9 +10,9 @@ export interface BoxFault {
 }
 
 /** Less room than this for an outage, h. */
-const HOURS_LEFT_MIN = 24;
+export const HOURS_LEFT_MIN = 24;
 /** Beyond this the gateway's clock and ours cannot both be right (services section 5 "Clock"). */
-const SKEW_MAX_MS = 5 * 60_000;
+export const SKEW_MAX_MS = 5 * 60_000;
 
 type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock">;
 

@@ -5,20 +5,21 @@ import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
-import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import { earlierPoints, primeNewest, primeSignals, type StoredHistory } from "./priming.ts";
+import {
+  createWait,
+  primeNewest,
+  primeSignals,
+  type SignalOptions,
+  type StoredHistory,
+} from "./priming.ts";
 
-export interface EngineParts {
+export interface EngineParts extends SignalOptions {
   readonly site: SiteSource;
   readonly store: AlarmStore;
   readonly history: StoredHistory;
-  readonly clock: Pick<Clock, "monotonic">;
-  /** Of the gateway's days. */
-  readonly zone: string;
-  readonly pendingDays: NonNullable<WaitOptions["pendingDays"]>;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, "alarmsActive" | "findingsActive">;
 }
@@ -35,15 +36,8 @@ export class AlarmEngines {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { clock, history, pendingDays, site, store, zone } = parts;
-    const startedAt = clock.monotonic();
-    const wait = new Wait(site.current, {
-      rows: store.waiting,
-      earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
-      zone,
-      runningMs: () => clock.monotonic() - startedAt,
-      pendingDays,
-    });
+    const { history, site, store } = parts;
+    const wait = createWait(site.current, history, parts, store.waiting);
     this.alarms = new AlarmEngine(site.current, {
       wait,
       onEvents: (events) => this.#announce(events),

@@ -4,6 +4,9 @@ import type { FollowedReading } from "../../core/alarm/follow-up.ts";
 import type { FindingEngine } from "../../core/diagnosis/engine.ts";
 import { numberOf, type SignalPoint } from "../../core/machine-state/signal.ts";
 import type { Earlier } from "../../core/machine-state/signal-log.ts";
+import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
+import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
+import type { Clock } from "../../core/ports.ts";
 import { isFlagged, type Value } from "../../core/reading.ts";
 import { type Kind, readingKinds, type Site } from "../../core/sensor.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
@@ -19,10 +22,31 @@ export interface StoredHistory {
   }): Iterable<StoredReading>;
 }
 
+export interface SignalOptions extends Required<Pick<WaitOptions, "zone" | "pendingDays">> {
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
 /** Readings of a signal that a new process loads: enough to learn their interval. */
 const PRIMED_READINGS = 16;
 /** How far back readings of a signal are searched, ms: enough to know an interval of hours. */
 const EARLIER_MS = 2 * 86_400_000;
+
+/** The wait over stored readings. @param rows where what waits is kept; without them, in memory */
+export function createWait(
+  site: Site,
+  history: StoredHistory,
+  { clock, zone, pendingDays }: SignalOptions,
+  rows?: WaitRows,
+): Wait {
+  const startedAt = clock.monotonic();
+  return new Wait(site, {
+    ...(rows === undefined ? {} : { rows }),
+    earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
+    zone,
+    runningMs: () => clock.monotonic() - startedAt,
+    pendingDays,
+  });
+}
 
 export function primeNewest(
   history: StoredHistory,
@@ -53,7 +77,7 @@ export function primeSignals(history: StoredHistory, { wait }: Pick<AlarmEngine,
 }
 
 /** The newest stored points of a signal at or before a time, ms, in order of time; at most `count`. */
-export function earlierPoints(
+function earlierPoints(
   history: StoredHistory,
   { sensor, kind, value }: Parameters<Earlier>[0],
   timeMs: number,

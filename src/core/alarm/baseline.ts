@@ -7,6 +7,7 @@
  * - For vibration the limit is at least 1.2 times the median: less tells nobody anything.
  * - It is never above zone B/C of the machine class. A level in zone C or D is reported, not used.
  */
+import { medianDeviation, median as medianOf } from "../outlook/robust.ts";
 import type { BaselineTest } from "./compile.ts";
 import type { BaselineStatus } from "./shown.ts";
 import type { Bounds } from "./watch-state.ts";
@@ -135,13 +136,5 @@ function sigmaOf({ median, mad }: Level): number {
 }
 
 export function levelOf(samples: readonly number[]): Level {
-  const median = medianOf(samples);
-  return { median, mad: medianOf(samples.map((value) => Math.abs(value - median))) };
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+  return { median: medianOf(samples), mad: medianDeviation(samples) };
 }

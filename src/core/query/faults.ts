@@ -1,15 +1,12 @@
 /** Current faults in plain words with the remedy: what the dashboard and `status` show. */
 import { type AgentStatus, isUntried, type LinkStatus, type SensorState } from "../agent-status.ts";
+import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../box-fault.ts";
 import type { FailureClass } from "../failure.ts";
 import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 import { MAIN_UPLINK } from "../uplink.ts";
 import { configurationFaults } from "./configuration-faults.ts";
 import type { Fault } from "./fault.ts";
-
-/** Beyond this the gateway's clock is reported as wrong (services section 5 "Clock"). */
-const SKEW_MAX_MS = 5 * 60_000;
-const HOURS_LEFT_MIN = 24;
 
 const GATEWAY_REMEDY: Readonly<Record<FailureClass, string>> = {
   transient:
