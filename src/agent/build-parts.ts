@@ -36,6 +36,8 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     isAlive: () => watchdog.health().every(({ isWell }) => isWell),
   });
   report.include({ notifications: () => notifications.states() });
+  const engines = side.alarms?.engines;
+  if (engines) report.include({ activeAlarms: () => engines.active });
   const loadWatch = new LoadWatch({ ...base, sensors: () => site.current.sensors.length });
   const audit = createAudit({ store, clock, logger });
   const dispatcher = new Dispatcher(

@@ -1,6 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type {
   AgentStatus,
+  ActiveAlarms,
   BufferState,
   LinkStatus,
   ModbusState,
@@ -49,6 +50,7 @@ interface StatusSections {
   readonly http: () => AgentStatus["http"];
   readonly modbus: () => ModbusState;
   readonly notifications: () => readonly NotificationState[];
+  readonly activeAlarms: () => ActiveAlarms;
 }
 
 const UNCONFIGURED: ConfigurationState = {
@@ -105,7 +107,7 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
-    const { uplinks, configuration, http, modbus, notifications } = this.#sections;
+    const { uplinks, configuration, http, modbus, notifications, activeAlarms } = this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
@@ -134,6 +136,7 @@ export class StatusReport {
       },
       modbus: modbus?.() ?? null,
       notifications: notifications?.() ?? [],
+      activeAlarms: activeAlarms?.() ?? null,
       http: http?.() ?? { address: null, lastError: null },
       ...(configuration?.() ?? UNCONFIGURED),
     };

@@ -5,6 +5,7 @@ import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CollectMetrics } from "./metrics.ts";
+import type { RejectReason } from "./parse/item.ts";
 import { type ParseOptions, parseMessage, rejected } from "./parse/parse-message.ts";
 
 export interface CollectorParts {
@@ -82,8 +83,7 @@ export class Collector {
           const [only] = entries;
           if (entries.length > 1 || only === undefined || only.item.type === "rejected")
             throw error;
-          const item = rejected("internal_error", messageOf(error).slice(0, 300));
-          return this.#write([{ delivery: only.delivery, item }], signal);
+          return this.#write([setAside(only, "internal_error", error)], signal);
         }
         metrics.databaseUp.set(0);
         metrics.databaseFailures.inc({ code: sqlState(error) ?? "connection" });
@@ -127,8 +127,9 @@ export class Collector {
     const isRefused = ({ item }: Entry) => refused.has(item);
     const suspects = entries.filter(isRefused);
     if (suspects.length === 1) {
-      const item = rejected("refused_by_database", messageOf(error).slice(0, 300));
-      const others = entries.map((entry) => (isRefused(entry) ? { ...entry, item } : entry));
+      const others = entries.map((entry) =>
+        isRefused(entry) ? setAside(entry, "refused_by_database", error) : entry,
+      );
       return this.#write(others, signal);
     }
     const isApart = suspects.length > 1 && suspects.length < entries.length;
@@ -152,4 +153,9 @@ export class Collector {
     metrics.events.inc(written.events);
     for (const { item } of written.rejections) metrics.rejected.inc({ reason: item.reason });
   }
+}
+
+function setAside({ delivery, item }: Entry, reason: RejectReason, error: unknown): Entry {
+  const site = "site" in item ? (item.site ?? null) : null;
+  return { delivery, item: { ...rejected(reason, messageOf(error).slice(0, 300)), site } };
 }

@@ -150,8 +150,16 @@ export interface AgentStatus extends ConfigurationState {
   /** Days that ended the process while they were being read. */
   readonly daysSetAside?: readonly DaySetAside[];
   readonly http: HttpState;
+  /** Active alarms and findings that are not shelved, by severity; null with ALARMS_ENABLED=false. */
+  readonly activeAlarms?: ActiveAlarms | null;
   /** Those that are configured. */
   readonly notifications?: readonly NotificationState[];
+}
+
+/** How many, acknowledged ones included. */
+export interface ActiveAlarms {
+  readonly warning: number;
+  readonly alarm: number;
 }
 
 /** The agent's own HTTP server. */

@@ -35,6 +35,10 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         ),
         description: "Destinations of messages to people, each with why the last one failed.",
       },
+      activeAlarms: {
+        ...orNull(object({ warning: INTEGER, alarm: INTEGER })),
+        description: "Active and not shelved, acknowledged ones included. Null if alarms are off.",
+      },
       daysSetAside: list(
         object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
       ),

@@ -362,12 +362,24 @@ test("writer – rejected messages are kept truncated and in limited number, wha
     entry("gateside/plant-7/x\0y", Buffer.from([0, 255, 1])),
     entry(READING_TOPIC, Buffer.alloc(100_000, 65)),
   ];
+  await writer.write([entry("gateside/quiet/x", Buffer.from("{"))]);
   for (let i = 0; i < 60; i++) await writer.write(Array.from({ length: 200 }, () => broken).flat());
-  const [row] = await postgres.query<{ count: number; largest: number }>(
+  const rows = await postgres.query<{ site: string; count: number; largest: number }>(
     url,
-    "SELECT count(*)::integer AS count, max(length(payload)) AS largest FROM rejected",
+    "SELECT site, count(*)::integer AS count, max(length(payload)) AS largest FROM rejected GROUP BY site ORDER BY site",
   );
-  assert.deepEqual(row, { count: 10_000, largest: 4096 });
+  assert.deepEqual(rows, [
+    { site: "plant-7", count: 1000, largest: 4096 },
+    { site: "quiet", count: 1, largest: 1 },
+  ]);
+  await postgres.query(
+    url,
+    "INSERT INTO rejected (received, topic, reason, bytes, payload, site) SELECT now(), '', 'x', 0, '', 's' || n FROM generate_series(1, 60000) n",
+  );
+  await writer.write([entry("gateside/quiet/x", Buffer.from("{"))]);
+  assert.deepEqual(await postgres.query(url, "SELECT count(*)::integer AS count FROM rejected"), [
+    { count: 50_000 },
+  ]);
 });
 
 test("writer – the role gateside_writer suffices, and gateside_reader sees the views", {

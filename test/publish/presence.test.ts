@@ -66,6 +66,7 @@ function status(clock: ManualClock): AgentStatus {
     },
     sensors: [sensorState(), sensorState({ state: "silent" })],
     delivered: 42,
+    activeAlarms: { warning: 2, alarm: 1 },
     clock: { skewMs: 2000, isPlausible: true, isConfirmed: true },
     configuration: "0123456789ab",
     pendingRestart: [],
@@ -189,6 +190,7 @@ test("presence – statistics are published with each session and every minute, 
   const [broker] = (stats?.["brokers"] ?? []) as Record<string, unknown>[];
   assert.deepEqual([broker?.["delivered"], broker?.["failures"]], [9, { not_authorized: 3 }]);
   assert.deepEqual(stats?.["clock"], { skewS: 2, isPlausible: true, isConfirmed: true });
+  assert.deepEqual(stats?.["alarms"], { warning: 2, alarm: 1 });
   assert.deepEqual(stats?.["sensors"], { online: 1, silent: 1, unknown: 0 });
   for (let i = 0; i < 11; i++) await clock.advance(5000);
   assert.equal(link.payloads(topic).length, 1, "not within the minute");

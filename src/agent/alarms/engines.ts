@@ -5,6 +5,7 @@ import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
+import type { ActiveAlarms } from "../../core/agent-status.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -32,6 +33,7 @@ export class AlarmEngines {
   readonly #parts: EngineParts;
   readonly #follower: DiagnosisFollower;
   readonly #listeners = new Set<EventListener>();
+  #active: ActiveAlarms = { warning: 0, alarm: 0 };
   #hasFailed = false;
 
   constructor(parts: EngineParts) {
@@ -49,6 +51,11 @@ export class AlarmEngines {
         this.#hasFailed = true;
       },
     });
+  }
+
+  /** Active ones that are not shelved. */
+  get active(): ActiveAlarms {
+    return this.#active;
   }
 
   get signals() {
@@ -108,13 +115,16 @@ export class AlarmEngines {
       ({ state: { raised, shelved } }) => raised !== null && shelved === null,
     );
     const { alarmsActive, findingsActive } = this.#parts.metrics;
+    const counts = { warning: 0, alarm: 0 };
     for (const severity of ["warning", "alarm"] as const) {
       const rank = severity === "alarm" ? 2 : 1;
       const own = shown.filter(({ state }) => state.watch.active?.rank === rank);
+      counts[severity] = own.length;
       const acknowledged = own.filter(({ state }) => state.acknowledged !== null).length;
       alarmsActive.set({ severity, acknowledged: "true" }, acknowledged);
       alarmsActive.set({ severity, acknowledged: "false" }, own.length - acknowledged);
     }
+    this.#active = counts;
     const stages = this.findings.stages();
     for (const stage of [1, 2, 3] as const) {
       findingsActive.set({ stage: `${stage}` }, stages.filter((one) => one === stage).length);

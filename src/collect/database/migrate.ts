@@ -5,6 +5,7 @@ import { NAMES } from "./migrations/002-names.ts";
 import { HORIZON } from "./migrations/003-horizon.ts";
 import { HOURS } from "./migrations/004-hours.ts";
 import { FLEET } from "./migrations/005-fleet.ts";
+import { REJECTED } from "./migrations/006-rejected.ts";
 
 interface Step {
   readonly number: number;
@@ -19,6 +20,7 @@ const STEPS: readonly Step[] = [
   { number: 3, name: "horizon", sql: HORIZON },
   { number: 4, name: "hours", sql: HOURS },
   { number: 5, name: "fleet", sql: FLEET },
+  { number: 6, name: "rejected", sql: REJECTED },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -6,8 +6,9 @@ import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts"
 import { writing } from "./failure.ts";
 import { compare } from "./order.ts";
 
-/** Limit in total: the newest stay. 10,000 × 4 kB are at most 40 MB. */
-const REJECTED_MAX = 10_000;
+/** The newest stay: so many of each site, lest one of them displace all others, and in total, at most 200 MB. */
+const REJECTED_SITE_MAX = 1000;
+const REJECTED_MAX = 50_000;
 const TOPIC_LENGTH_MAX = 1000;
 
 const instant = (value: unknown): Date | null => {
@@ -173,23 +174,37 @@ export async function writeRejected(
   client: ClientBase,
   rejections: readonly Rejection[],
 ): Promise<void> {
-  const kept = rejections;
-  if (kept.length === 0) return;
-  await client.query(
-    `INSERT INTO rejected (received, topic, reason, detail, bytes, payload)
-     SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[])`,
-    [
-      kept.map(({ delivery }) => new Date(delivery.receivedMs)),
-      kept.map(({ delivery }) => storable(delivery.topic.slice(0, TOPIC_LENGTH_MAX))),
-      kept.map(({ item }) => item.reason),
-      kept.map(({ item }) => storable(item.detail)),
-      kept.map(({ delivery }) => delivery.bytes),
-      kept.map(({ delivery }) => delivery.payload.subarray(0, KEPT_BYTES)),
-    ],
+  if (rejections.length === 0) return;
+  const sites = rejections.map(({ item }) =>
+    storable((item.site ?? "").slice(0, TOPIC_LENGTH_MAX)),
   );
   await client.query(
-    // Numbers have gaps where a transaction failed, so rows are counted.
-    `DELETE FROM rejected WHERE number <= (SELECT number FROM rejected ORDER BY number DESC OFFSET ${REJECTED_MAX} LIMIT 1)`,
+    `INSERT INTO rejected (received, topic, reason, detail, bytes, payload, site)
+     SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::text[])`,
+    [
+      rejections.map(({ delivery }) => new Date(delivery.receivedMs)),
+      rejections.map(({ delivery }) => storable(delivery.topic.slice(0, TOPIC_LENGTH_MAX))),
+      rejections.map(({ item }) => item.reason),
+      rejections.map(({ item }) => storable(item.detail)),
+      rejections.map(({ delivery }) => delivery.bytes),
+      rejections.map(({ delivery }) => delivery.payload.subarray(0, KEPT_BYTES)),
+      sites,
+    ],
+  );
+  // Numbers have gaps where a transaction failed, so rows are counted. What another collector deletes at the same time
+  // is left to it.
+  await client.query(
+    `DELETE FROM rejected WHERE number IN (
+       SELECT r.number FROM unnest($1::text[]) AS own(site)
+       CROSS JOIN LATERAL (SELECT x.number FROM rejected x WHERE x.site = own.site ORDER BY x.number DESC OFFSET ${REJECTED_SITE_MAX} LIMIT 1) first_out
+       JOIN rejected r ON r.site = own.site AND r.number <= first_out.number
+       FOR UPDATE OF r SKIP LOCKED)`,
+    [[...new Set(sites)]],
+  );
+  await client.query(
+    `DELETE FROM rejected WHERE number IN (
+       SELECT number FROM rejected WHERE number <= (SELECT number FROM rejected ORDER BY number DESC OFFSET ${REJECTED_MAX} LIMIT 1)
+       FOR UPDATE SKIP LOCKED)`,
   );
 }
 

@@ -169,8 +169,9 @@ async function transaction(session: Session, entries: readonly Entry[]): Promise
       return;
     }
     const delivery = sorted.deliveries[at];
-    const item = rejected("too_many_streams", `site ${row.item.site} has too many sensors`);
-    if (delivery) rejections.push({ delivery, item });
+    const { site } = row.item;
+    const item = rejected("too_many_streams", `site ${site} has too many sensors`);
+    if (delivery) rejections.push({ delivery, item: { ...item, site } });
   });
 
   if (await begin(session)) {
@@ -259,5 +260,6 @@ function sortOut(entries: readonly Entry[], horizonMs: number) {
 function tooOld(item: Item, horizonMs: number): Rejection["item"] | null {
   if (!("timeMs" in item) || item.timeMs >= horizonMs) return null;
   const [time, horizon] = [item.timeMs, horizonMs].map((ms) => new Date(ms).toISOString());
-  return rejected("time_out_of_range", `${time} is before ${horizon}, since when data is kept`);
+  const detail = `${time} is before ${horizon}, since when data is kept`;
+  return { ...rejected("time_out_of_range", detail), site: item.site };
 }

@@ -125,7 +125,10 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
   if (silentSensors.length > 0)
     needsHands.push(`${silentSensors.length} silent sensor${silentSensors.length > 1 ? "s" : ""}`);
   const pending = state?.["pendingRestart"];
+  // The box's own count also has the alarms that were raised before the database existed.
+  const counted = json(stats?.["alarms"]);
   const count = (severity: string) =>
+    number(counted?.[severity]) ??
     facts.alarms.filter((entry) => entry.severity === severity).length;
   return {
     site,

@@ -113,4 +113,6 @@ export interface RejectedItem {
   readonly reason: RejectReason;
   /** What exactly is wrong, in a few words. */
   readonly detail: string;
+  /** Who sent it, as far as its topic tells. */
+  readonly site?: string | null;
 }

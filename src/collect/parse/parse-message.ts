@@ -23,6 +23,12 @@ const PLAIN_BYTES_MAX = 1024;
  * is stored is checked here, so that no check fails inside the transaction.
  */
 export function parseMessage(delivery: Delivery, options: ParseOptions): Item {
+  const item = parseOrReject(delivery, options);
+  if (item.type !== "rejected") return item;
+  return { ...item, site: options.topics.split(delivery.topic, delivery.dots)?.site ?? null };
+}
+
+function parseOrReject(delivery: Delivery, options: ParseOptions): Item {
   try {
     return parse(delivery, options);
   } catch (error) {

@@ -119,6 +119,7 @@ export function statsPayload(site: string, status: AgentStatus): string {
       silent: status.sensors.filter((sensor) => sensor.state === "silent").length,
       unknown: status.sensors.filter((sensor) => sensor.state === "unknown").length,
     },
+    ...(status.activeAlarms ? { alarms: status.activeAlarms } : {}),
     clock: {
       skewS: clock.skewMs === null ? null : secondsOf(clock.skewMs),
       isPlausible: clock.isPlausible,

@@ -45,6 +45,11 @@ test("alarms – are published once each, retained while active, acknowledged, a
   };
   const active = (await lists())["active"] ?? [];
   assert.equal(active.filter(({ alarm }) => alarm === "turns").length, turning.length);
+  const counted = async (): Promise<number> => {
+    const response = await fetch(`${address}/api/v1/status`);
+    return ((await response.json()) as { activeAlarms: { warning: number } }).activeAlarms.warning;
+  };
+  assert.ok((await counted()) >= turning.length);
   const act = (id: string, word: string, body: object) =>
     fetch(`${address}/api/v1/alarms/${id}/${word}`, {
       method: "POST",
