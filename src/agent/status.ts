@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type {
-  AgentStatus,
   ActiveAlarms,
+  AgentStatus,
   BufferState,
   LinkStatus,
   ModbusState,

@@ -1,11 +1,12 @@
 /** The engines of alarms and findings over the store: they load their states from it, and follow what is stored. */
+
+import type { ActiveAlarms } from "../../core/agent-status.ts";
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
-import type { ActiveAlarms } from "../../core/agent-status.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Metrics } from "../../lib/metrics.ts";
