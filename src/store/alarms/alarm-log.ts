@@ -5,6 +5,7 @@ import type { AlarmAction } from "../../core/alarm/shown.ts";
 import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { Value } from "../../core/reading.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { PendingRow } from "../outbox/outbox-rows.ts";
@@ -141,34 +142,30 @@ export class AlarmLog implements AlarmStore {
   }
 
   apply(what: string, make: () => FollowUp | null, isUrgent: boolean): Promise<boolean> {
-    const { outbox, queue, stored } = this.#parts;
-    let rows: PendingRow[] = [];
-    let isMade = false;
-    return new Promise((resolve, reject) => {
-      const write = () => {
-        const up = make();
-        isMade = up !== null;
-        rows = up === null ? [] : this.#write(up);
-      };
-      queue.enqueue(
-        {
-          what,
-          rows: 1,
-          *run() {
-            write();
-            yield;
-          },
-          committed: () => {
-            outbox.rows.inserted(rows);
-            stored(rows.length);
-            this.follower?.committed();
-            resolve(isMade);
-          },
-          failed: reject,
+    const run = (tx: Tx) => this.#apply(tx, make());
+    return this.#parts.queue.enqueue(
+      {
+        what,
+        rows: 1,
+        *run(tx) {
+          const isMade = run(tx);
+          yield;
+          return isMade;
         },
-        isUrgent ? 0 : TICK_WINDOW_MS,
-      );
+      },
+      isUrgent ? 0 : TICK_WINDOW_MS,
+    );
+  }
+
+  #apply(tx: Tx, up: FollowUp | null): boolean {
+    const { outbox, stored } = this.#parts;
+    const rows = up === null ? [] : this.#write(up);
+    tx.onCommit(() => {
+      outbox.rows.inserted(rows);
+      stored(rows.length);
+      this.follower?.committed();
     });
+    return up !== null;
   }
 
   audit(action: AlarmAction): void {

@@ -3,16 +3,22 @@
  * a hundred acknowledgements. A job is in its transaction completely or not at all. A long job pauses between slices so
  * that the event loop stays free; its transaction stays open meanwhile, and the reading connection does not see it.
  *
+ * Disk first, memory after: a job changes memory only through its Tx (core/tx.ts). Jobs that are written together share
+ * it. If one of them fails, all are rolled back, memory first is as before, and each is tried alone with a Tx of its own.
+ * What comes after a commit belongs into `onCommit`: the next transaction may begin before awaiting code runs again.
+ *
  * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
  * sensor every second would wear a card ten times as much as the same readings in rounds.
  */
 import assert from "node:assert/strict";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Clock, Logger } from "../../core/ports.ts";
+import { type Tx, UnitOfWork } from "../../core/tx.ts";
 import type { Database } from "./database.ts";
 import { StoreFailure } from "./store-failure.ts";
+import { followDisk, transact } from "./transact.ts";
 
-export interface WriteJob {
+export interface WriteJob<T = void> {
   readonly what: string;
   /** Approximate number of rows it writes: many at once do not wait. */
   readonly rows: number;
@@ -22,12 +28,14 @@ export interface WriteJob {
   readonly canWait?: boolean;
   /** Time of the oldest reading it contains, ms; null if it contains none. */
   readonly oldestMs?: number | null;
-  /** Writes; each `yield` is a possible pause. */
-  run(): Generator<void, void, void>;
-  /** After the commit: updates memory from disk. */
-  committed(): void;
-  /** Nothing was written. */
-  failed(failure: StoreFailure): void;
+  /** Writes; each `yield` is a possible pause. Runs again, from the beginning, after a transaction that failed. */
+  run(tx: Tx): Generator<void, T, void>;
+}
+
+interface QueuedJob {
+  readonly job: WriteJob<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (failure: StoreFailure) => void;
 }
 
 interface WriteStatistics {
@@ -80,7 +88,7 @@ const FRAME_HEAD_BYTES = 24;
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
   #hooks: WriteQueueHooks | null = null;
-  #jobs: WriteJob[] = [];
+  #jobs: QueuedJob[] = [];
   #rows = 0;
   #active: Generator<void, void, void> | null = null;
   #pump: Promise<void> | null = null;
@@ -112,11 +120,21 @@ export class WriteQueue {
     return this.#failure;
   }
 
-  /** Queues a job; it is written at the latest `windowMs` from now, one that can wait at the latest after `paceMs`. */
-  enqueue(job: WriteJob, windowMs: number): void {
+  /**
+   * Queues a job; it is written at the latest `windowMs` from now, one that can wait at the latest after `paceMs`.
+   * Resolves with its result once that is on disk; rejects with a StoreFailure if nothing was written.
+   */
+  enqueue<T>(job: WriteJob<T>, windowMs: number): Promise<T> {
     if (this.#isClosed)
-      return job.failed(new StoreFailure("closed", `${job.what}: store is closed`));
-    this.#jobs.push(job);
+      return Promise.reject(new StoreFailure("closed", `${job.what}: store is closed`));
+    const written = new Promise<T>((resolve, reject) => {
+      this.#jobs.push({ job, resolve: resolve as QueuedJob["resolve"], reject });
+    });
+    this.#schedule(job, windowMs);
+    return written;
+  }
+
+  #schedule(job: WriteJob<unknown>, windowMs: number): void {
     this.#rows += job.rows;
     if (this.#rows >= ROWS_MAX || windowMs <= 0) return void this.flush();
     const dueAt = this.#parts.clock.monotonic() + windowMs;
@@ -176,7 +194,7 @@ export class WriteQueue {
   }
 
   /** Writes at once, in a transaction of its own. Throws StoreFailure. */
-  direct<T>(what: string, write: () => T): T {
+  direct<T>(what: string, write: (tx: Tx) => T): T {
     if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
     this.#finishActive();
     try {
@@ -192,10 +210,9 @@ export class WriteQueue {
     }
   }
 
-  #direct<T>(write: () => T): T {
-    const { db } = this.#parts;
+  #direct<T>(write: (tx: Tx) => T): T {
     this.#revive();
-    const result = db.writer.transaction(write).immediate();
+    const result = transact(this.#parts.db, write);
     this.#count();
     this.#failure = null;
     return result;
@@ -244,19 +261,20 @@ export class WriteQueue {
     }
   }
 
-  *#writeGroup(group: readonly WriteJob[]): Generator<void, void, void> {
+  *#writeGroup(group: readonly QueuedJob[]): Generator<void, void, void> {
     try {
       const failure = yield* this.#tryGroup(group);
       if (failure === null) return;
       const room = { isOut: failure.code !== "full" && group.length === 1 };
       let known: StoreFailure | null = failure.code === "full" ? failure : null;
       // One by one: a job that cannot be written must not fail its neighbours.
-      for (const job of group) {
+      for (const queued of group) {
         // If there is no space for the readings of one, there is none for the next; a settlement needs none.
-        const isHopeless = room.isOut && (group.length === 1 || typeof job.oldestMs === "number");
-        const own = isHopeless ? failure : yield* this.#tryAlone(job, known, room);
+        const isHopeless =
+          room.isOut && (group.length === 1 || typeof queued.job.oldestMs === "number");
+        const own = isHopeless ? failure : yield* this.#tryAlone(queued, known, room);
         known = null;
-        if (own !== null) job.failed(own);
+        if (own !== null) queued.reject(own);
       }
     } finally {
       this.#active = null;
@@ -265,44 +283,44 @@ export class WriteQueue {
 
   /** `known` is its earlier failure; null if it should be tried first. */
   *#tryAlone(
-    job: WriteJob,
+    queued: QueuedJob,
     known: StoreFailure | null,
     room: { isOut: boolean },
   ): Generator<void, StoreFailure | null, void> {
-    let failure = known ?? (yield* this.#tryGroup([job]));
+    let failure = known ?? (yield* this.#tryGroup([queued]));
     for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
-      const hasRoom = yield* this.#connected.makeRoom(job.oldestMs ?? null, () => this.#isHurried);
+      const hasRoom = yield* this.#connected.makeRoom(
+        queued.job.oldestMs ?? null,
+        () => this.#isHurried,
+      );
       room.isOut = !hasRoom;
       if (!hasRoom) break;
-      failure = yield* this.#tryGroup([job]);
+      failure = yield* this.#tryGroup([queued]);
     }
     return failure;
   }
 
-  *#tryGroup(group: readonly WriteJob[]): Generator<void, StoreFailure | null, void> {
+  *#tryGroup(group: readonly QueuedJob[]): Generator<void, StoreFailure | null, void> {
     const { db, statistics } = this.#parts;
     const startedAt = performance.now();
+    const tx = new UnitOfWork();
+    const results: unknown[] = [];
     try {
       this.#revive();
       db.writer.exec("BEGIN IMMEDIATE");
-      for (const job of group) yield* job.run();
+      for (const { job } of group) results.push(yield* job.run(tx));
       const commitAt = performance.now();
       db.writer.exec("COMMIT");
       statistics.commitSeconds((performance.now() - commitAt) / 1000);
     } catch (error) {
-      const what = group.length === 1 ? (group[0]?.what ?? "") : `${group.length} writes`;
+      const what = group.length === 1 ? (group[0]?.job.what ?? "") : `${group.length} writes`;
       this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
-      return this.#fail(error, what);
+      return this.#fail(error, what, tx);
     }
     this.#failure = null;
     this.#count();
-    for (const job of group) {
-      try {
-        job.committed();
-      } catch (error) {
-        endProcess(error);
-      }
-    }
+    const isFollowed = followDisk(() => tx.committed());
+    if (isFollowed) for (const [index, { resolve }] of group.entries()) resolve(results[index]);
     return null;
   }
 
@@ -311,12 +329,19 @@ export class WriteQueue {
     if (!this.#isClosed && !this.#parts.db.isOpen) this.#connected.reopen(null);
   }
 
-  #fail(error: unknown, what: string): StoreFailure {
+  /** `tx` is what the failed transaction changed in memory, if that still has to be taken back. */
+  #fail(error: unknown, what: string, tx?: UnitOfWork): StoreFailure {
     const { db, logger } = this.#parts;
     const failure = StoreFailure.from(error, what);
     if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
+    } catch (again) {
+      logger.debug({ err: again }, "transaction could not be rolled back");
+    }
+    // Before anything is read from disk, and with no connection, too.
+    if (tx !== undefined) followDisk(() => tx.rolledBack());
+    try {
       if (db.isOpen && needsNewConnection(failure, db)) this.#connected.reopen(failure);
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
@@ -354,11 +379,4 @@ export class WriteQueue {
 function needsNewConnection({ code, sqliteCode }: StoreFailure, db: Database): boolean {
   if (code === "readonly") return db.mayBeWritten;
   return code === "corrupt" || (sqliteCode?.startsWith("SQLITE_IOERR") ?? false);
-}
-
-/** What memory shows is no longer what is on disk, and whoever waits must not continue with it: the process ends. */
-function endProcess(error: unknown): void {
-  process.nextTick(() => {
-    throw error;
-  });
 }

@@ -8,6 +8,7 @@ import type { Lane } from "../../core/delivery.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
 import type { Logger } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
@@ -96,38 +97,25 @@ export class LaneChores {
   }
 
   /** One hour of readings stored before the lane was added. False if nothing is left. */
-  async #fillHour(lane: LaneQueue): Promise<boolean> {
-    const { outbox } = this.#parts;
-    const rows: PendingRow[] = [];
-    let isOver = true;
-    await this.#write("queue stored readings for an uplink", SLICE_ROWS, () =>
-      this.#file(lane, rows, (over) => {
-        isOver = over;
-      }),
-    );
-    outbox.rows.inserted(rows);
-    return !isOver;
+  #fillHour(lane: LaneQueue): Promise<boolean> {
+    return this.#write("queue stored readings for an uplink", (tx) => this.#file(tx, lane));
   }
 
-  *#file(
-    lane: LaneQueue,
-    rows: PendingRow[],
-    done: (isOver: boolean) => void,
-  ): Generator<void, void, void> {
+  *#file(tx: Tx, lane: LaneQueue): Generator<void, boolean, void> {
     const { db, outbox } = this.#parts;
-    rows.length = 0;
     const state = db.write<Filling>(`${FILLING_SQL} AND lane = ?`).get(lane.number);
-    const next =
-      state &&
-      db.write<{ hour: number }>(HOUR_BEFORE_SQL).get(state.fillHour ?? Number.MAX_SAFE_INTEGER);
-    done(next === undefined);
-    if (state === undefined) return;
+    if (state === undefined) return false;
+    const next = db
+      .write<{ hour: number }>(HOUR_BEFORE_SQL)
+      .get(state.fillHour ?? Number.MAX_SAFE_INTEGER);
     if (next === undefined) {
       db.write("UPDATE lanes SET fill_seq = NULL, fill_hour = NULL WHERE lane = ?").run(
         lane.number,
       );
-      return;
+      return false;
     }
+    const rows: PendingRow[] = [];
+    tx.onCommit(() => outbox.rows.inserted(rows));
     for (const stored of db.write<Stored>(STORED_SQL).all(next.hour, state.fillSeq)) {
       const row = this.#asRow(stored, next.hour);
       outbox.rows.insertInto(lane, row);
@@ -135,6 +123,7 @@ export class LaneChores {
       yield;
     }
     db.write("UPDATE lanes SET fill_hour = ? WHERE lane = ?").run(next.hour, lane.number);
+    return true;
   }
 
   #asRow(stored: Stored, hour: number): PendingRow {
@@ -157,19 +146,15 @@ export class LaneChores {
   /** Drops the pending readings of a lane that is no longer configured, then its marks, then its number. */
   async #leave(lane: Leaving, isStopping: () => boolean): Promise<void> {
     const { db, gaps } = this.#parts;
-    for (;;) {
-      if (isStopping()) return;
-      let given = 0;
-      let isOver = false;
-      await this.#write("drop the pending readings of an uplink", SLICE_ROWS, () => {
+    while (!isStopping()) {
+      const isOver = await this.#writeAtOnce("drop the pending readings of an uplink", (tx) => {
         const rows = db.write<Place>(ROWS_SQL).all(lane.lane, SLICE_ROWS);
-        given = this.#giveUp(lane, rows, lane.leaving, (place) => this.#delete(lane.lane, place));
-        isOver = rows.length < SLICE_ROWS;
-        if (!isOver) return;
+        this.#giveUp(tx, lane, rows, lane.leaving, (place) => this.#delete(lane.lane, place));
+        if (rows.length === SLICE_ROWS) return false;
         db.write("DELETE FROM live_marks WHERE lane = ?").run(lane.lane);
         db.write("DELETE FROM lanes WHERE lane = ?").run(lane.lane);
+        return true;
       });
-      if (given > 0) this.#parts.counts.dropped(countName(lane.format, lane.leaving), given);
       if (!isOver) continue;
       gaps.endEpisode();
       return;
@@ -194,31 +179,25 @@ export class LaneChores {
           .all(lane.number, hourOf(oldestMs), oldestMs, SLICE_ROWS)
           .filter(({ seq }) => !lane.isLeased(seq));
       if (this.#parts.queue.read("find old backlog", due).length === 0) return;
-      let rows: Place[] = [];
-      let given = 0;
-      await this.#write("drop old backlog", SLICE_ROWS, () => {
-        rows = due();
-        given = this.#giveUp(owner, rows, "too_old", (place) =>
-          outbox.rows.drop(place, (one) => one === lane),
-        );
-      });
-      for (const place of rows) outbox.rows.dropped(place, [lane]);
-      if (given > 0) this.#parts.counts.dropped(countName(lane.lane, "too_old"), given);
+      await this.#writeAtOnce("drop old backlog", (tx) =>
+        this.#giveUp(tx, owner, due(), "too_old", (place) => {
+          const lanes = outbox.rows.drop(place, (one) => one === lane);
+          tx.onCommit(() => outbox.rows.dropped(place, lanes));
+        }),
+      );
     }
   }
 
-  /**
-   * Inside a transaction. Returns how many count: one that is pending in another lane of the same uplink is not lost to
-   * it.
-   */
+  /** Only what is not pending in another lane of the same uplink is lost to it. */
   #giveUp(
+    tx: Tx,
     { lane, uplink, format }: Omit<Leaving, "leaving">,
     rows: readonly Place[],
     reason: string,
     remove: (place: Place) => void,
-  ): number {
+  ): void {
     const { db, gaps, counts } = this.#parts;
-    let given = 0;
+    let lost = 0;
     for (const place of rows) {
       remove(place);
       const { hour, stream, timeMs, seq } = place;
@@ -227,37 +206,23 @@ export class LaneChores {
         db.write(ELSEWHERE_SQL).get(uplink, lane, hour, stream, timeMs, seq) !== undefined;
       if (isElsewhere) continue;
       if (!isWaveform(format)) gaps.add(stream, timeMs, reason, uplink);
-      given += 1;
+      lost += 1;
     }
-    if (given > 0) counts.put(countName(format, reason), given);
-    return given;
+    if (lost === 0) return;
+    counts.put(countName(format, reason), lost);
+    tx.onCommit(() => counts.dropped(countName(format, reason), lost));
   }
 
-  #write(
-    what: string,
-    rows: number,
-    work: () => Generator<void, void, void> | void,
-  ): Promise<void> {
-    const { queue, gaps } = this.#parts;
-    return new Promise((resolve, reject) => {
-      queue.enqueue(
-        {
-          what,
-          rows,
-          *run() {
-            const slices = work();
-            if (slices) yield* slices;
-            yield;
-          },
-          committed: resolve,
-          failed(failure) {
-            gaps.endEpisode();
-            reject(failure);
-          },
-        },
-        0,
-      );
+  #writeAtOnce<T>(what: string, work: (tx: Tx) => T): Promise<T> {
+    return this.#write(what, function* (tx) {
+      const result = work(tx);
+      yield;
+      return result;
     });
+  }
+
+  #write<T>(what: string, run: (tx: Tx) => Generator<void, T, void>): Promise<T> {
+    return this.#parts.queue.enqueue({ what, rows: SLICE_ROWS, run }, 0);
   }
 }
 

@@ -337,8 +337,8 @@ export class SqliteOutbox {
 
   #openSettlement(): Settlement {
     if (this.#settlement !== null) return this.#settlement;
-    const settlement = new Settlement(this.#parts, {
-      isBlocked: (isBlocked) => {
+    const hooks = {
+      isBlocked: (isBlocked: boolean) => {
         this.#isBlocked = isBlocked;
         if (!isBlocked) for (const lane of this.#lanes.all) lane.wake();
       },
@@ -346,9 +346,9 @@ export class SqliteOutbox {
       started: () => {
         if (this.#settlement === settlement) this.#settlement = null;
       },
-    });
+    };
+    const settlement = new Settlement(this.#parts, hooks, this.#parts.settleWindowMs);
     this.#settlement = settlement;
-    this.#parts.queue.enqueue(settlement, this.#parts.settleWindowMs);
     return settlement;
   }
 

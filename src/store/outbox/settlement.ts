@@ -1,7 +1,8 @@
 import type { Clock, Logger } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import type { Database } from "../database/database.ts";
-import type { StoreFailure } from "../database/store-failure.ts";
+import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteJob, WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Slot } from "./lane-queue.ts";
 import { MARK_SQL } from "./outbox-rows.ts";
@@ -33,33 +34,21 @@ const RETRY_MAX_MS = 30_000;
 /**
  * Outcomes of several publishers that are deleted from the outbox in one transaction, together with their live marks.
  */
-export class Settlement implements WriteJob {
-  readonly what = "settle deliveries";
-  /** Until then a kill repeats them, like those whose acknowledgement is still on its way. */
-  readonly canWait = true;
+export class Settlement {
+  /** Once they are on disk. Rejects if they stay pending there. */
   readonly done: Promise<void>;
   readonly #parts: SettlementParts;
   readonly #hooks: SettlementHooks;
   readonly #slots = new Map<LaneQueue, Slot[]>();
-  readonly #retry = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
-  #deleted: { lane: LaneQueue; stream: number; rows: number }[] = [];
-  #resolve: () => void = () => {};
-  #reject: (failure: StoreFailure) => void = () => {};
   size = 0;
 
-  constructor(parts: SettlementParts, hooks: SettlementHooks) {
+  /** @param windowMs how long it may wait for others to share its commit */
+  constructor(parts: SettlementParts, hooks: SettlementHooks, windowMs: number) {
     this.#parts = parts;
     this.#hooks = hooks;
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    this.done = this.#write(windowMs);
     // A caller that does not wait must not end the process with it.
     this.done.catch(() => {});
-  }
-
-  get rows(): number {
-    return 1;
   }
 
   add(lane: LaneQueue, slot: Slot): void {
@@ -71,21 +60,54 @@ export class Settlement implements WriteJob {
     lane.rowsVersion += 1;
   }
 
-  *run(): Generator<void, void, void> {
+  /** Tries until they are written, or until that will never work. */
+  async #write(windowMs: number): Promise<void> {
+    const { clock, logger, queue } = this.#parts;
+    const { closing, isBlocked } = this.#hooks;
+    const retry = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
+    const job: WriteJob = {
+      what: "settle deliveries",
+      rows: 1,
+      // Until then a kill repeats them, like those whose acknowledgement is still on its way.
+      canWait: true,
+      run: (tx) => this.#run(tx),
+    };
+    for (let waitMs = windowMs; ; waitMs = 0) {
+      try {
+        return await queue.enqueue(job, waitMs);
+      } catch (error) {
+        const failure = StoreFailure.from(error, job.what);
+        if (!failure.isRetryable || closing.aborted) {
+          // What was sent stays pending on disk and is sent again after the restart: at least once.
+          this.#release();
+          throw failure;
+        }
+        if (retry.failures === 0)
+          logger.error({ err: failure }, "acknowledgements cannot be stored; publishing pauses");
+        isBlocked(true);
+        await clock.sleep(retry.next(), closing);
+      }
+    }
+  }
+
+  *#run(tx: Tx): Generator<void, void, void> {
     this.#hooks.started();
-    this.#deleted = [];
     for (const [lane, slots] of this.#slots) {
       for (const run of runsOf(slots)) {
-        this.#delete(lane, run);
+        this.#delete(tx, lane, run);
         yield;
       }
       for (const [stream, timeMs] of marksOf(slots)) {
         this.#parts.db.write(MARK_SQL).run(lane.number, stream, timeMs);
       }
     }
+    tx.onCommit(() => {
+      this.#release();
+      this.#hooks.isBlocked(false);
+    });
   }
 
-  #delete(lane: LaneQueue, run: readonly Slot[]): void {
+  #delete(tx: Tx, lane: LaneQueue, run: readonly Slot[]): void {
     const first = run[0];
     const last = run.at(-1);
     if (first === undefined || last === undefined) return;
@@ -108,17 +130,10 @@ export class Settlement implements WriteJob {
               to.seq,
               first.page.seqMax,
             );
-    this.#deleted.push({ lane, stream, rows: changes });
-  }
-
-  committed(): void {
-    for (const { lane, stream, rows } of this.#deleted) {
-      lane.stream(stream).pending = Math.max(0, lane.stream(stream).pending - rows);
+    tx.onCommit(() => {
+      lane.stream(stream).pending = Math.max(0, lane.stream(stream).pending - changes);
       lane.rowsVersion += 1;
-    }
-    this.#release();
-    this.#hooks.isBlocked(false);
-    this.#resolve();
+    });
   }
 
   #release(): void {
@@ -127,21 +142,6 @@ export class Settlement implements WriteJob {
       lane.settled = Math.max(0, lane.settled - slots.length);
       lane.rowsVersion += 1;
     }
-  }
-
-  failed(failure: StoreFailure): void {
-    const { clock, logger, queue } = this.#parts;
-    if (!failure.isRetryable || this.#hooks.closing.aborted) {
-      // What was sent stays pending on disk and is sent again after the restart: at least once.
-      this.#release();
-      this.#reject(failure);
-      return;
-    }
-    if (this.#retry.failures === 0) {
-      logger.error({ err: failure }, "acknowledgements cannot be stored; publishing pauses");
-    }
-    this.#hooks.isBlocked(true);
-    void clock.sleep(this.#retry.next(), this.#hooks.closing).then(() => queue.enqueue(this, 0));
   }
 }
 

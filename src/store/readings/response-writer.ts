@@ -2,6 +2,7 @@ import { setImmediate as immediate } from "node:timers/promises";
 import type { AppendResult, DayKey, DayProgress } from "../../core/day.ts";
 import type { ResponseWriter } from "../../core/ports.ts";
 import type { Reading } from "../../core/reading.ts";
+import type { Tx } from "../../core/tx.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteJob } from "../database/write-queue.ts";
@@ -37,13 +38,6 @@ export interface ResponseContext {
   readonly stored: (count: number, newestHour: number | null, newestMs: number | null) => void;
 }
 
-/** What a job wrote, and what it did not accept. */
-interface Written {
-  readonly rows: PendingRow[];
-  readonly events: PendingRow[];
-  readonly shed: PendingReading[];
-}
-
 /** Above this many samples each channel is packed in a separate turn. */
 const LARGE_SAMPLES = 98_304;
 /** Packed samples held in memory before they are written ahead of their response, bytes. */
@@ -60,8 +54,6 @@ export class SqliteResponseWriter implements ResponseWriter {
   readonly #readings: PendingReading[] = [];
   readonly #ids = new Set<string>();
   readonly #staged: StagedSamples;
-  /** Written by the running transaction. */
-  readonly #unitSets = new Set<number>();
   #bytes = 0;
   #duplicates = 0;
   #isOver = false;
@@ -181,43 +173,16 @@ export class SqliteResponseWriter implements ResponseWriter {
   }
 
   #enqueue(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
-    const { key, stream } = this.#context;
-    const { growth } = this.#parts;
-    const rows: PendingRow[] = [];
-    const events: PendingRow[] = [];
-    const shed: PendingReading[] = [];
-    return new Promise((resolve, reject) => {
-      const job: WriteJob = {
-        what: `store readings of sensor ${stream.sensor} ${stream.kind}`,
-        rows: readings.length + 1,
-        // The first read of a day is one of many: a first start, or a day that is over.
-        canWait: this.#context.hadProgress,
-        oldestMs: oldestOf(readings),
-        run: () => this.#write(readings, progress, { rows, events, shed }),
-        committed: () => {
-          if (shed.length > 0) this.#parts.full.reportShed(shed.length);
-          this.#parts.outbox.rows.inserted([...rows, ...events]);
-          this.#parts.alarms.follower?.committed();
-          for (const reading of readings) {
-            if (!reading.isFuture) growth.note(stream.stream, reading.timeMs, storedBytes(reading));
-          }
-          const newestMs = newestOf(rows);
-          if (progress !== null) {
-            this.#parts.progress.committed(stream.stream, key.day, progress);
-            growth.begin(stream.stream, newestMs);
-          }
-          const newestHour = rows.reduce<number | null>(
-            (hour, row) => Math.max(hour ?? row.hour, row.hour),
-            null,
-          );
-          this.#context.stored(rows.length + events.length, newestHour, newestMs);
-          // What was not accepted counts like what is stored and dropped later.
-          resolve(rows.length + shed.length);
-        },
-        failed: reject,
-      };
-      this.#parts.queue.enqueue(job, this.#options.commitWindowMs);
-    });
+    const { stream } = this.#context;
+    const job: WriteJob<number> = {
+      what: `store readings of sensor ${stream.sensor} ${stream.kind}`,
+      rows: readings.length + 1,
+      // The first read of a day is one of many: a first start, or a day that is over.
+      canWait: this.#context.hadProgress,
+      oldestMs: oldestOf(readings),
+      run: (tx) => this.#write(tx, readings, progress),
+    };
+    return this.#parts.queue.enqueue(job, this.#options.commitWindowMs);
   }
 
   #storedProgress(): DayProgress | null {
@@ -225,18 +190,17 @@ export class SqliteResponseWriter implements ResponseWriter {
     return this.#parts.progress.stored(stream.stream, key.day);
   }
 
+  /** Returns how many of them were new. */
   *#write(
+    tx: Tx,
     readings: readonly PendingReading[],
     progress: DayProgress | null,
-    { rows, events, shed }: Written,
-  ): Generator<void, void, void> {
+  ): Generator<void, number, void> {
     const { alarms, full, identities, streams } = this.#parts;
     const { key, stream } = this.#context;
-    rows.length = 0;
-    events.length = 0;
-    shed.length = 0;
-    this.#unitSets.clear();
+    const rows: PendingRow[] = [];
     const fresh: PendingReading[] = [];
+    let shedCount = 0;
     const tooOld = full.shed();
     streams.write(stream);
     for (const reading of readings) {
@@ -244,24 +208,60 @@ export class SqliteResponseWriter implements ResponseWriter {
       if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
         this.#dropSamples(reading);
       } else if (tooOld !== null && this.#isShed(reading, tooOld)) {
-        shed.push(reading);
+        shedCount += 1;
       } else {
-        rows.push(this.#insert(reading, tooOld));
+        rows.push(this.#insert(tx, reading, tooOld));
         fresh.push(reading);
       }
       yield;
     }
-    if (shed.length > 0) full.putShed(shed.length);
+    if (shedCount > 0) full.putShed(shedCount);
     const { readAtMs } = this.#context;
     const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
-    events.push(...alarms.follow(stream, fresh, read));
-    if (progress === null) return;
+    const events = alarms.follow(stream, fresh, read);
+    tx.onCommit(() => {
+      if (shedCount > 0) full.reportShed(shedCount);
+      this.#stored(readings, rows, events, progress);
+    });
+    if (progress !== null) this.#writeProgress(progress);
+    // What was not accepted counts like what is stored and dropped later.
+    return rows.length + shedCount;
+  }
+
+  #writeProgress(progress: DayProgress): void {
+    const { key, stream } = this.#context;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
       // The response may skip what was stored of its day, and that is lost.
       this.#parts.progress.lost(stream.stream, key.day);
       throw new StoreFailure("io", `progress of ${key.day} was lost while it was read`);
     }
     this.#parts.progress.write(stream.stream, key.day, progress);
+  }
+
+  /** They are on disk. */
+  #stored(
+    readings: readonly PendingReading[],
+    rows: readonly PendingRow[],
+    events: readonly PendingRow[],
+    progress: DayProgress | null,
+  ): void {
+    const { alarms, growth, outbox } = this.#parts;
+    const { key, stream } = this.#context;
+    outbox.rows.inserted([...rows, ...events]);
+    alarms.follower?.committed();
+    for (const reading of readings) {
+      if (!reading.isFuture) growth.note(stream.stream, reading.timeMs, storedBytes(reading));
+    }
+    const newestMs = newestOf(rows);
+    if (progress !== null) {
+      this.#parts.progress.committed(stream.stream, key.day, progress);
+      growth.begin(stream.stream, newestMs);
+    }
+    const newestHour = rows.reduce<number | null>(
+      (hour, row) => Math.max(hour ?? row.hour, row.hour),
+      null,
+    );
+    this.#context.stored(rows.length + events.length, newestHour, newestMs);
   }
 
   /**
@@ -296,14 +296,13 @@ export class SqliteResponseWriter implements ResponseWriter {
     };
   }
 
-  #insert(reading: PendingReading, tooOld: Shed | null): PendingRow {
+  #insert(tx: Tx, reading: PendingReading, tooOld: Shed | null): PendingRow {
     const { clock, db, identities, outbox, streams, waveforms } = this.#parts;
     const { stream } = this.#context.stream;
     const unitSet = streams.internUnits(reading.units);
-    if (!this.#unitSets.has(unitSet)) {
-      streams.writeUnits(unitSet);
-      this.#unitSets.add(unitSet);
-    }
+    const written = tx.draft(this, () => new Set<number>());
+    if (!written.has(unitSet)) streams.writeUnits(unitSet);
+    written.add(unitSet);
     const refs = reading.waveforms.map((waveform) => {
       if (waveform.samples !== null) waveforms.insert(stream, reading, waveform);
       else if (waveform.fileId !== null) waveforms.unstage(waveform.fileId);

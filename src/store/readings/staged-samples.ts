@@ -56,7 +56,7 @@ export class StagedSamples {
     const { queue, waveforms } = this.#parts;
     const staged = this.#fileIds.splice(0);
     if (staged.length === 0) return;
-    queue.enqueue(
+    const removing = queue.enqueue(
       {
         what: "remove samples of an unfinished response",
         rows: staged.length,
@@ -66,10 +66,9 @@ export class StagedSamples {
             yield;
           }
         },
-        committed() {},
-        failed() {},
       },
       1000,
     );
+    removing.catch(() => {});
   }
 }

@@ -6,6 +6,7 @@
 
 import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { CommandLog } from "../command-log.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
@@ -136,11 +137,7 @@ export class Retention {
       const count = queue.read("count commands", () => commands.count);
       const excess = Math.min(count - this.#options.limits.commandsMax, SLICE_ROWS);
       if (excess <= 0) return;
-      let removed = 0;
-      await this.#write(() => {
-        removed = commands.trim(excess, clock.now() - DAY_MS);
-        return null;
-      });
+      const removed = await this.#write(() => commands.trim(excess, clock.now() - DAY_MS));
       if (removed === 0) return;
     }
   }
@@ -156,16 +153,8 @@ export class Retention {
     await this.#each((walk) => this.#eviction.readings(walk, historyUntil, SLICE_ROWS));
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
-    await this.#write(() => {
-      progress.deleteBefore(dayBefore);
-      return null;
-    });
-    while (identities.bytes > limits.forgottenBytes) {
-      await this.#write(() => {
-        identities.shrink();
-        return null;
-      });
-    }
+    await this.#write(() => progress.deleteBefore(dayBefore));
+    while (identities.bytes > limits.forgottenBytes) await this.#write(() => identities.shrink());
   }
 
   async #each(slice: (walk: Walk) => Slice): Promise<void> {
@@ -177,41 +166,31 @@ export class Retention {
   /**
    * One slice. The walk advances when it is committed: one that is rolled back and retried starts at the same position.
    */
-  #step(walk: Walk, slice: (walk: Walk) => Slice): Promise<Slice | null> {
-    return this.#write(() => {
+  #step(walk: Walk, slice: (walk: Walk) => Slice): Promise<void> {
+    return this.#write((tx) => {
       const at = { ...walk };
-      const { committed, ...done } = slice(at);
-      return {
-        ...done,
-        committed() {
-          Object.assign(walk, at);
-          committed();
-        },
-      };
+      const { committed } = slice(at);
+      tx.onCommit(() => {
+        Object.assign(walk, at);
+        committed();
+      });
     });
   }
 
   /** In a transaction that may be shared with other writes. */
-  #write(work: () => Slice | null): Promise<Slice | null> {
-    return new Promise((resolve, reject) => {
-      let slice: Slice | null = null;
-      this.#parts.queue.enqueue(
-        {
-          what: "retention",
-          rows: SLICE_ROWS,
-          *run() {
-            slice = work();
-            yield;
-          },
-          committed: () => {
-            slice?.committed();
-            resolve(slice);
-          },
-          failed: reject,
+  #write<T>(work: (tx: Tx) => T): Promise<T> {
+    return this.#parts.queue.enqueue(
+      {
+        what: "retention",
+        rows: SLICE_ROWS,
+        *run(tx) {
+          const result = work(tx);
+          yield;
+          return result;
         },
-        0,
-      );
-    });
+      },
+      0,
+    );
   }
 
   /** Frees space down to the low-water mark. */
@@ -221,19 +200,17 @@ export class Retention {
     const allowed = monitor.pagesAllowed(all);
     db.capPages(allowed);
     if (!this.#isAbove(HIGH_WATER, "delivered")) {
-      if (full.relieved()) {
-        await this.#write(() => {
-          full.forgetFloor();
-          return null;
-        });
-      }
+      if (full.relieved()) await this.#write(() => full.forgetFloor());
       return;
     }
     const run = startRun();
     while (this.#stopping?.aborted !== true) {
       const phase = phaseOf(run);
       if (phase === undefined || !this.#isAbove(LOW_WATER, phase)) return;
-      await this.#write(() => full.free(run, SLICE_ROWS));
+      await this.#write((tx) => {
+        const slice = full.free(run, SLICE_ROWS);
+        if (slice !== null) tx.onCommit(slice.committed);
+      });
     }
   }
 
@@ -259,10 +236,7 @@ export class Retention {
       // Some stay for new readings: without them the next pass would have to drop pending ones.
       const pages = Math.min(pagesOf(VACUUM_BYTES), free - Math.ceil(all * FREE_SHARE_KEPT));
       if (pages < pagesOf(VACUUM_BYTES_MIN) || (!isMuch && !isNeeded)) return;
-      await this.#write(() => {
-        db.writer.exec(`PRAGMA incremental_vacuum(${pages})`);
-        return null;
-      });
+      await this.#write(() => db.writer.exec(`PRAGMA incremental_vacuum(${pages})`));
       if (monitor.pages().all >= all) return;
       // The file is truncated only at a checkpoint.
       if (isNeeded) db.writer.pragma("wal_checkpoint(TRUNCATE)");

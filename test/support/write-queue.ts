@@ -1,0 +1,39 @@
+import type { TestContext } from "node:test";
+import type { Clock } from "../../src/core/ports.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { WriteQueue, type WriteQueueHooks } from "../../src/store/database/write-queue.ts";
+import { tempDirectory } from "./temp-database.ts";
+
+interface QueueOptions {
+  readonly clock?: Clock;
+  readonly paceMs?: number;
+  readonly hooks?: Partial<WriteQueueHooks>;
+}
+
+/** A write queue over a database of its own. By default no space can be freed. */
+export function openQueue(t: TestContext, { clock, paceMs, hooks }: QueueOptions = {}) {
+  const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 2 << 20 });
+  db.open();
+  t.after(() => db.close());
+  const statistics = { commits: 0, bytesWritten: 0, commitSeconds() {} };
+  const queue = new WriteQueue({
+    db,
+    clock: clock ?? systemClock,
+    logger: silentLogger,
+    statistics,
+    paceMs: paceMs ?? 0,
+  });
+  queue.connect({
+    *makeRoom() {
+      yield;
+      return false;
+    },
+    undone() {},
+    committed() {},
+    reopen() {},
+    ...hooks,
+  });
+  return { db, queue, statistics };
+}
