@@ -26,7 +26,7 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
 
   const add = (n: number) => gaps.add(stream.stream, START_MS + n, "disk_full", "main");
   queue.direct("give up three", () => [0, 1, 2].forEach(add));
-  let settling: Promise<void> | null = null;
+  const settling: Promise<void>[] = [];
   await queue.enqueue(
     {
       what: "give up five more",
@@ -36,13 +36,13 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
         // Here the publisher comes in between.
         const [{ gapId, count } = { gapId: -1, count: 0 }] = counts();
         assert.equal(count, 3);
-        settling = turn().then(() => own.settleGaps([gapId]));
+        settling.push(turn().then(() => own.settleGaps([gapId])));
         yield;
       },
     },
     0,
   );
-  await settling;
+  await Promise.all(settling);
   assert.deepEqual(lost, [3, 5]);
   const rest = counts();
   assert.deepEqual(
