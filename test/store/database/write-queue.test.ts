@@ -21,9 +21,7 @@ function open(t: TestContext) {
       what,
       rows,
       canWait,
-      *run(tx) {
-        tx.onCommit(() => written.push(what));
-      },
+      run: soon((tx) => tx.onCommit(() => written.push(what))),
     };
     void queue.enqueue(job, WINDOW_MS);
   };
