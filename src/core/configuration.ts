@@ -3,6 +3,7 @@
  * 16).
  */
 
+import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
 import type { Site } from "./sensor.ts";
 import type { SiteDifference } from "./site-difference.ts";
@@ -45,6 +46,8 @@ export interface ConfigurationChanges {
   };
   /** Other members of the site file, such as `alarms`. */
   readonly site: readonly string[];
+  /** What follows for alarms, baselines and trends, a line each. */
+  readonly consequences: readonly string[];
   readonly uplinks: UplinksDifference;
 }
 
@@ -132,7 +135,7 @@ export function withRenewedMain(
 type MainFiles = Pick<Uplink, "tls"> & Partial<Pick<Uplink, "username" | "password">>;
 
 export function changesOf(
-  { added, removed, changed, fields }: SiteDifference,
+  { added, removed, changed, fields, after }: SiteDifference,
   uplinks: UplinksDifference,
 ): ConfigurationChanges {
   return {
@@ -142,14 +145,24 @@ export function changesOf(
       changed: changed.map(({ after, fields: own }) => ({ code: after.code, fields: own })),
     },
     site: fields,
+    consequences: after === null ? [] : consequencesOf(changed, after),
     uplinks,
   };
 }
 
-export const NO_CHANGES: ConfigurationChanges = changesOf(
-  { added: [], removed: [], changed: [], fields: [] },
-  { added: [], removed: [], changed: [] },
-);
+export const SAME_SITE: SiteDifference = {
+  added: [],
+  removed: [],
+  changed: [],
+  fields: [],
+  after: null,
+};
+
+export const NO_CHANGES: ConfigurationChanges = changesOf(SAME_SITE, {
+  added: [],
+  removed: [],
+  changed: [],
+});
 
 export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): boolean {
   const lists: readonly (readonly unknown[])[] = [
@@ -164,13 +177,19 @@ export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): bo
   return lists.some((list) => list.length > 0);
 }
 
-/** The meaning of a difference, a line each, for people. */
-export function changeLines({ sensors, site, uplinks }: ConfigurationChanges): string[] {
+/** The meaning of a difference, a line each, for people. An agent of an earlier version sends no consequences. */
+export function changeLines({
+  sensors,
+  site,
+  consequences = [],
+  uplinks,
+}: ConfigurationChanges): string[] {
   return [
     ...sensors.added.map((code) => `sensor ${code} is added; it is read as on a first start`),
     ...sensors.removed.map((code) => `sensor ${code} is removed; its stored readings are kept`),
     ...sensors.changed.map(({ code, fields }) => `sensor ${code} changes: ${fields.join(", ")}`),
     ...site.map((field) => `${field} changes`),
+    ...consequences,
     ...uplinks.added.map((name) => `uplink ${name} is added`),
     ...uplinks.removed.map(
       (name) => `uplink ${name} is removed; its undelivered readings are dropped`,

@@ -14,6 +14,8 @@ export interface SiteDifference {
   readonly changed: readonly SensorChange[];
   /** Other differences in the file, as paths such as `machines`. */
   readonly fields: readonly string[];
+  /** The new site file. */
+  readonly after: Site | null;
 }
 
 /** Sensors are matched by their code as written: the code is a level of their topics. */
@@ -32,6 +34,7 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
     removed: before.sensors.filter(({ code }) => !stays.has(code)),
     changed,
     fields: changedFields({ ...before, sensors: null }, { ...after, sensors: null }),
+    after,
   };
 }
 

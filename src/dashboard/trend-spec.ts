@@ -2,7 +2,7 @@
 import type { Trend } from "./api.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { contactSpans } from "./contact-spans.ts";
-import { number, type ZoneTimes } from "./format.ts";
+import { number, unitSign, type ZoneTimes } from "./format.ts";
 import { alignTrend, type TrendColumn } from "./trend-data.ts";
 import type { TrendGroup } from "./trend-groups.ts";
 
@@ -49,7 +49,7 @@ export function trendSpec(
     series,
     range: [trend.fromMs / 1000, trend.toMs / 1000],
     ...(lanes !== undefined && { lanes }),
-    summary: trendSummary(group, trend),
+    summary: trendSummary(group, trend, times),
     readout: (index) =>
       `${times.full((x[index] ?? 0) * 1000)}   ${series
         .map((one) => readoutOf(one, group, index))
@@ -94,13 +94,25 @@ function readoutOf(
   return `${label} ${number(mean)}\u00a0${unit}${spread}`;
 }
 
-function trendSummary(group: TrendGroup, trend: Trend): string {
+/** Values in another unit cannot be drawn on the same scale. */
+function formerWords(
+  { unit, timesMs, min, max }: Trend["series"][string],
+  toMs: number,
+  times: ZoneTimes,
+): string {
+  const sign = unit === null ? "" : `\u00a0${unitSign(unit)}`;
+  const until = times.full(timesMs.at(-1) ?? toMs);
+  return `until ${until} in another unit and not drawn, ${number(Math.min(...min))} to ${number(Math.max(...max))}${sign}`;
+}
+
+function trendSummary(group: TrendGroup, trend: Trend, times: ZoneTimes): string {
   const parts = group.values.map(({ name, label }) => {
     const series = trend.series[name];
     if (series === undefined) return "";
     if (group.isContact) return contactWords(label, series, trend);
     const [low, high] = [Math.min(...series.min), Math.max(...series.max)];
-    return `${label}: ${number(low)} to ${number(high)} ${group.unit}`;
+    const formerly = (series.formerly ?? []).map((one) => formerWords(one, trend.toMs, times));
+    return [`${label}: ${number(low)} to ${number(high)} ${group.unit}`, ...formerly].join("; ");
   });
   const shown = parts.filter((part) => part !== "").join(", ");
   const from = trend.readings === 1 ? "1 reading" : `${trend.readings} readings`;

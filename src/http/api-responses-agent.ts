@@ -87,6 +87,7 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         changed: list(object({ code: TEXT, fields: list(TEXT) })),
       }),
       site: list(TEXT),
+      consequences: list(TEXT),
       uplinks: object({
         added: list(TEXT),
         removed: list(TEXT),

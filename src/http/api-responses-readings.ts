@@ -96,14 +96,18 @@ export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
   }),
   Doubt: object({ quality: oneOf(["uncertain", "bad"]), reason: oneOf(REASONS) }),
   WaveformRef: object({ fileId: INTEGER, channel: INTEGER, axis: oneOf(["H", "V", "A"]) }),
-  TrendSeries: object({
-    unit: orNull(TEXT),
-    timesMs: list(MS),
-    min: list(NUMBER),
-    max: list(NUMBER),
-    mean: list(NUMBER),
-    doubtful: list(INTEGER),
-  }),
+  TrendSeries: object(
+    {
+      unit: orNull(TEXT),
+      timesMs: list(MS),
+      min: list(NUMBER),
+      max: list(NUMBER),
+      mean: list(NUMBER),
+      doubtful: list(INTEGER),
+      formerly: list(ref("TrendSeries")),
+    },
+    ["formerly"],
+  ),
   Trend: object({
     sensor: TEXT,
     kind: oneOf(KINDS),

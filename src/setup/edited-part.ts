@@ -5,6 +5,7 @@ import {
   type ConfigurationFault,
   changeLines,
   changesOf,
+  SAME_SITE,
   uplinksDifference,
 } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
@@ -126,11 +127,10 @@ export function uplinksPart({
       const { uplinks, faults, warnings } = configuration.examine({ uplinks: one }, pending);
       const others = (uplinks ?? []).filter(({ name }) => name !== MAIN_UPLINK);
       const difference = uplinksDifference(running(), others);
-      const site = { added: [], removed: [], changed: [], fields: [] };
       return {
         faults: safe(faults, one),
         warnings: safe(warnings, one),
-        changes: uplinks === null ? [] : changeLines(changesOf(site, difference)),
+        changes: uplinks === null ? [] : changeLines(changesOf(SAME_SITE, difference)),
       };
     },
     safe: (faults, one) => safe(faults, one ?? null),

@@ -1,5 +1,6 @@
 /** Compiles the site file's rules and the built-in ones into watches: one per (rule, sensor, value). */
 import { hasZone } from "../convert/accel.ts";
+import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../sensor.ts";
 import { VELOCITY_LIMITS, type ZoneLimits } from "../signal/severity.ts";
 import {
@@ -75,6 +76,8 @@ export interface CompiledSensor {
   readonly sensor: Sensor;
   readonly watches: ReadonlyMap<Kind, readonly Watch[]>;
   readonly byKey: ReadonlyMap<string, Watch>;
+  /** JSON of its `Scales`. */
+  readonly scales: string;
 }
 
 /** What is watched, by normalised sensor code. */
@@ -92,7 +95,8 @@ export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
         watches.set(kind, own);
         for (const watch of own) if (!byKey.has(watch.key)) byKey.set(watch.key, watch);
       }
-      return [normalCode(sensor.code), { sensor, watches, byKey }];
+      const scales = JSON.stringify(scalesOf(sensor));
+      return [normalCode(sensor.code), { sensor, watches, byKey, scales }];
     }),
   );
 }

@@ -17,6 +17,8 @@ export interface FollowedReading {
   readonly tones?: readonly ChannelTones[] | null;
   /** Of readings that were derived from another record. */
   readonly record?: RecordFacts | undefined;
+  /** Of readings that waited: JSON of the `Scales` by which they were measured. */
+  readonly scales?: string;
 }
 
 export type MachineState = "running" | "standing";

@@ -3,12 +3,14 @@
  * them.
  */
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import { changedScales, type Scales, scaleKey } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
 import { type AlarmContext, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowedReading, FollowUp, LearningSample, MachineState } from "./follow-up.ts";
 import { ReadingStep } from "./reading-step.ts";
+import { isRescaled, rescale } from "./rescale.ts";
 
 export class ReadingPass {
   readonly #context: AlarmContext;
@@ -32,6 +34,10 @@ export class ReadingPass {
       this.#context.states.edit(code).newest.set(kind, { timeMs, id });
       return this.#followUp();
     }
+    const [first] = inOrder;
+    // Before the first reading by another scale is judged: `reconcile` may come after it.
+    if (first !== undefined && isRescaled(this.#context, compiled))
+      this.#events.push(...rescale(this.#context, compiled, first.timeMs));
     for (const reading of inOrder) this.#take(compiled, kind, reading);
     return this.#context.wait.isSignal(code, kind) ? this.takeDue() : this.#followUp();
   }
@@ -81,14 +87,23 @@ export class ReadingPass {
     const names = waiting.flatMap(({ value, test }) =>
       test.type === "limits" || test.zone === null ? [value] : [value, test.zone],
     );
-    const text = () => waitingText(partOf(reading, names));
+    const { scales } = compiled;
+    const text = () => waitingText({ ...partOf(reading, names), scales });
     if (wait.admit(of, reading.timeMs, text)) this.#judge(compiled, kind, reading, isLate);
   }
 
   /** Evaluates what depends on the machine's state, as it is known now. */
   #judge(compiled: CompiledSensor, kind: Kind, reading: FollowedReading, isLate: boolean): void {
     const machine = this.#context.wait.stateAt(compiled.sensor.code, reading.timeMs);
-    const watches = (compiled.watches.get(kind) ?? []).filter(dependsOnState);
+    const { scales = compiled.scales } = reading;
+    // What waited while its channel was given another scale has numbers that can no longer be compared.
+    const changed =
+      scales === compiled.scales
+        ? null
+        : changedScales(JSON.parse(scales) as Scales, JSON.parse(compiled.scales) as Scales);
+    const watches = (compiled.watches.get(kind) ?? []).filter(
+      (watch) => dependsOnState(watch) && changed?.has(scaleKey(kind, watch.value)) !== true,
+    );
     this.#step(compiled, kind, reading, watches, machine, (step) => step.takeWaited(isLate));
   }
 

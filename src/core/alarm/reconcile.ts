@@ -1,6 +1,6 @@
 /**
- * The effect of another site file: alarms that it no longer defines, and those of sensors that it disables, end. Baselines
- * that it no longer defines are forgotten.
+ * The effect of another site file: alarms that it no longer defines, those of sensors that it disables, and those of
+ * channels that it scales differently, end. Baselines that it no longer defines are forgotten.
  */
 import { possibleFindings } from "../diagnosis/possible.ts";
 import { isRead, readingKinds, type Site } from "../sensor.ts";
@@ -10,15 +10,21 @@ import type { AlarmEvent } from "./event.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
+import { isRescaled, rescale } from "./rescale.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { disabledSentence, removedSentence } from "./sentence.ts";
 import { SILENT } from "./time-changes.ts";
 
-export function reconcile({ sensors, site, states }: AlarmContext, nowMs: number): FollowUp {
+export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
+  const { sensors, site, states } = context;
   const events: AlarmEvent[] = [];
   const codes: string[] = [];
   for (const code of states.codes()) {
     const compiled = sensors.get(code);
+    if (compiled !== undefined && isRescaled(context, compiled)) {
+      codes.push(code);
+      events.push(...rescale(context, compiled, nowMs));
+    }
     const before = states.of(code);
     for (const [key, alarm] of before.live) {
       if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;

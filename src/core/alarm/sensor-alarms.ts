@@ -1,4 +1,5 @@
 /** The remembered alarm state of one sensor, and its text on disk. Its size depends on the sensor, not on its history. */
+import type { Scales } from "../scaling.ts";
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { Acknowledgement, Shelf } from "./event.ts";
@@ -80,6 +81,8 @@ export interface SensorAlarms {
   readonly baselines: Map<string, BaselineState>;
   /** Number of the next learning sample. */
   nextSample: number;
+  /** JSON of the scales by which it was measured; null while nothing is known of them, as up to 0.2. */
+  scales: string | null;
   /** Something that is saved may have changed since this copy was made. */
   isChanged: boolean;
 }
@@ -92,6 +95,7 @@ export function emptySensor(): SensorAlarms {
     pastMs: new Map(),
     baselines: new Map(),
     nextSample: 0,
+    scales: null,
     isChanged: false,
   };
 }
@@ -104,6 +108,7 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
     pastMs: new Map(from.pastMs),
     baselines: new Map(from.baselines),
     nextSample: from.nextSample,
+    scales: from.scales,
     isChanged: false,
   };
 }
@@ -113,6 +118,7 @@ interface SavedSensor {
   readonly past: [string, AlarmState][];
   readonly pastMs: [string, number][];
   readonly baselines: [string, BaselineState][];
+  readonly scales?: Scales;
 }
 
 /** What must be on disk; null if that is nothing. Times of the newest readings alone are no reason to write. */
@@ -122,14 +128,17 @@ export function saveSensor(sensor: SensorAlarms): string | null {
     // What is being learned is rebuilt from the samples.
     return state.from === 0 ? [] : [[key, { ...UNLEARNED, from: state.from }]];
   });
-  const { live, past, pastMs } = sensor;
-  const size = live.size + past.size + pastMs.size + baselines.length;
+  const { live, past, pastMs, scales } = sensor;
+  const hasScales = scales !== null && scales !== "{}";
+  const isLearning = hasScales && sensor.nextSample > 0;
+  const size = live.size + past.size + pastMs.size + baselines.length + Number(isLearning);
   if (size === 0) return null;
   const saved: SavedSensor = {
     live: [...live],
     past: [...past],
     pastMs: [...pastMs],
     baselines,
+    ...(hasScales ? { scales: JSON.parse(scales) } : {}),
   };
   return JSON.stringify(saved);
 }
@@ -145,6 +154,7 @@ export function loadSensor(text: string): SensorAlarms {
   for (const [key, state] of saved.past) sensor.past.set(key, withSince(state));
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);
   for (const [key, state] of saved.baselines) sensor.baselines.set(key, state);
+  if (saved.scales !== undefined) sensor.scales = JSON.stringify(saved.scales);
   return sensor;
 }
 

@@ -169,6 +169,10 @@ export function removedSentence(alarm: string, value: string, code: string): str
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} is no longer configured.`;
 }
 
+export function rescaledSentence(alarm: string, value: string, code: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because unit, range or clamp of the channel was changed.`;
+}
+
 export function disabledSentence(alarm: string, value: string, code: string): string {
   return `Cleared: alarm ${alarm} on ${value} has ended, because sensor ${code} is disabled.`;
 }

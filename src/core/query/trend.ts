@@ -10,6 +10,8 @@ export interface TrendSeries {
   readonly mean: number[];
   /** Readings of the bucket whose value was not good. */
   readonly doubtful: number[];
+  /** The same value in other units, before its unit was changed; oldest first. */
+  readonly formerly?: readonly TrendSeries[];
 }
 export interface TrendResult {
   readonly fromMs: number;
@@ -29,6 +31,11 @@ const SERIES_MAX = 64;
 
 const GOOD: Readonly<Record<string, unknown>> = {};
 
+interface Entry {
+  readonly series: TrendSeries;
+  open: Bucket | null;
+}
+
 interface Bucket {
   index: number;
   timeMs: number;
@@ -45,8 +52,14 @@ export class TrendBuckets {
   readonly #toMs: number;
   readonly #bucketMs: number;
   readonly #wanted: ReadonlySet<string> | null;
-  readonly #series = new Map<string, { series: TrendSeries; open: Bucket | null }>();
+  /** By value, a series for each unit in which it came. */
+  readonly #series = new Map<string, Entry[]>();
+  #count = 0;
   #readings = 0;
+  #units: { readonly text: string; readonly units: Readonly<Record<string, string>> } = {
+    text: "{}",
+    units: {},
+  };
 
   constructor(fromMs: number, toMs: number, buckets: number, names: readonly string[] | null) {
     this.#fromMs = fromMs;
@@ -87,29 +100,47 @@ export class TrendBuckets {
   }
 
   result(): TrendResult {
-    for (const entry of this.#series.values()) this.#close(entry);
-    const shown = [...this.#series].filter(([, { series }]) => series.timesMs.length > 0);
+    const shown: [string, TrendSeries][] = [];
+    for (const [name, entries] of this.#series) {
+      for (const entry of entries) this.#close(entry);
+      // The newest unit is that of the value; ascending times make it the one that ends last.
+      const filled = entries
+        .map(({ series }) => series)
+        .filter(({ timesMs }) => timesMs.length > 0)
+        .sort((a, b) => (a.timesMs.at(-1) ?? 0) - (b.timesMs.at(-1) ?? 0));
+      const newest = filled.pop();
+      if (newest === undefined) continue;
+      shown.push([name, filled.length === 0 ? newest : { ...newest, formerly: filled }]);
+    }
     return {
       fromMs: this.#fromMs,
       toMs: this.#toMs,
       bucketMs: this.#bucketMs,
       readings: this.#readings,
-      series: Object.fromEntries(shown.map(([name, { series }]) => [name, series])),
+      series: Object.fromEntries(shown),
     };
   }
 
-  #entry(name: string, reading: StoredReading) {
-    const found = this.#series.get(name);
+  #entry(name: string, { units }: StoredReading): Entry | null {
+    const unit = this.#unit(units, name);
+    const entries = this.#series.get(name) ?? [];
+    const found = entries.find(({ series }) => series.unit === unit);
     if (found !== undefined) return found;
-    if (this.#series.size >= SERIES_MAX) return null;
-    const unit = (JSON.parse(reading.units) as Record<string, string>)[name] ?? null;
+    if (this.#count >= SERIES_MAX) return null;
+    this.#count += 1;
     const series: TrendSeries = { unit, timesMs: [], min: [], max: [], mean: [], doubtful: [] };
-    const entry = { series, open: null as Bucket | null };
-    this.#series.set(name, entry);
+    const entry = { series, open: null };
+    this.#series.set(name, [...entries, entry]);
     return entry;
   }
 
-  #close(entry: { series: TrendSeries; open: Bucket | null }): void {
+  /** Few texts of units differ, so the last one is nearly always this one. */
+  #unit(text: string, name: string): string | null {
+    if (this.#units.text !== text) this.#units = { text, units: JSON.parse(text) };
+    return this.#units.units[name] ?? null;
+  }
+
+  #close(entry: Entry): void {
     const { series, open } = entry;
     entry.open = null;
     // A bucket with only bad values is a gap in the line, never a zero.

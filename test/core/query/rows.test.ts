@@ -124,3 +124,26 @@ test("trend – keeps the lowest and highest value of every bucket; bad values a
     doubtful: [1, 0],
   });
 });
+
+test("trend – a value whose unit was changed is one series per unit, never one line through both", () => {
+  const history = new MemoryHistory();
+  const trend = new TrendBuckets(T0, T0 + 1000, 2, null);
+  const add = (at: number, value: number, unit: string) =>
+    trend.add(
+      history.add({
+        sensor: "1",
+        kind: "loop",
+        timeMs: T0 + at,
+        values: { channel1: value },
+        units: { channel1: unit },
+      }),
+    );
+  add(10, 5, "bar");
+  add(20, 7, "bar");
+  add(30, 600, "kPa");
+  add(900, 500, "kPa");
+  const { channel1 } = trend.result().series;
+  assert.deepEqual([channel1?.unit, channel1?.max], ["kPa", [600, 500]]);
+  const [bar, ...more] = channel1?.formerly ?? [];
+  assert.deepEqual([bar?.unit, bar?.min, bar?.max, more], ["bar", [5], [7], []]);
+});

@@ -1,0 +1,54 @@
+/**
+ * The effect of a corrected unit, range or clamp (plant section 23): what was learned from the channel's earlier values is
+ * forgotten, and alarms on them end.
+ */
+import { changedScales, type Scales, scaleKey } from "../scaling.ts";
+import { normalCode } from "../sensor.ts";
+import { UNLEARNED } from "./baseline.ts";
+import type { CompiledSensor } from "./compile.ts";
+import type { AlarmContext } from "./context.ts";
+import type { AlarmEvent } from "./event.ts";
+import { eventOfState } from "./found-alarm.ts";
+import { type AlarmState, isNothing } from "./sensor-alarms.ts";
+import { rescaledSentence } from "./sentence.ts";
+import { NORMAL } from "./watch-state.ts";
+
+/** Whether `rescale` has anything to do. */
+export function isRescaled({ states }: AlarmContext, { sensor, scales }: CompiledSensor): boolean {
+  return states.of(normalCode(sensor.code)).scales !== scales;
+}
+
+/** Stages what the scales in effect change; returns the alarms that end. */
+export function rescale(
+  { states }: AlarmContext,
+  { sensor, scales, byKey }: CompiledSensor,
+  nowMs: number,
+): AlarmEvent[] {
+  const state = states.edit(normalCode(sensor.code));
+  const before = JSON.parse(state.scales ?? "{}") as Scales;
+  const changed = changedScales(before, JSON.parse(scales) as Scales);
+  state.scales = scales;
+  state.isChanged = true;
+  const isOf = ({ kind, value }: Pick<AlarmState, "kind" | "value">) =>
+    changed.has(scaleKey(kind, value));
+  const events: AlarmEvent[] = [];
+  for (const [key, alarm] of state.live) {
+    if (!isOf(alarm)) continue;
+    const over = { raised: null, since: null, reason: null, acknowledged: null, note: null };
+    const normal = { ...alarm, ...over, watch: NORMAL };
+    if (isNothing(normal)) state.live.delete(key);
+    else state.live.set(key, normal);
+    if (alarm.raised === null) continue;
+    const reason = "configuration_changed";
+    const text = rescaledSentence(alarm.alarm, alarm.value, sensor.code);
+    const told = { ...alarm, reason };
+    events.push(eventOfState(sensor.code, told, reason, nowMs, { state: "cleared", text }));
+  }
+  for (const [key, alarm] of state.past) if (isOf(alarm)) state.past.delete(key);
+  for (const key of state.baselines.keys()) {
+    const watch = byKey.get(key.slice(0, key.lastIndexOf("@")));
+    if (watch !== undefined && isOf(watch))
+      state.baselines.set(key, { ...UNLEARNED, from: state.nextSample });
+  }
+  return events;
+}

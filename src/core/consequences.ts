@@ -1,0 +1,45 @@
+/** What a new site file means for memory, alarms and trends, beyond what it says: told before it is applied (plant section 23). */
+import { compileAlarms } from "./alarm/compile.ts";
+import { changedScales, scaleKey, scalesOf } from "./scaling.ts";
+import type { Sensor, Site } from "./sensor.ts";
+
+/** A line each, for people. */
+export function consequencesOf(
+  changed: readonly { readonly before: Sensor; readonly after: Sensor }[],
+  site: Site,
+): string[] {
+  return changed.flatMap(({ before, after }) => rescaledLines(before, after, site));
+}
+
+function rescaledLines(before: Sensor, after: Sensor, site: Site): string[] {
+  const [old, now] = [scalesOf(before), scalesOf(after)];
+  return [...changedScales(old, now)].flatMap((key) => {
+    const channel = key.slice(key.indexOf("/") + 1);
+    const what = `sensor ${after.code}, ${channel}: ${old[key]?.[1]} becomes ${now[key]?.[1]}`;
+    const isOtherUnit = old[key]?.[0] !== now[key]?.[0];
+    const trends = isOtherUnit
+      ? "trends begin another series"
+      : "trends show earlier values as they were";
+    const line = `${what}; baselines begin anew, alarms on its values end (configuration_changed), and ${trends}`;
+    const rules = rulesOn(after, key, site);
+    if (rules.length === 0) return [line];
+    return [
+      line,
+      `sensor ${after.code}, ${channel}: rules keep their numbers: ${rules.join("; ")}`,
+    ];
+  });
+}
+
+/** Rules with fixed limits for the values of a channel, with their numbers. */
+function rulesOn(sensor: Sensor, key: string, site: Site): string[] {
+  const [compiled] = compileAlarms({ ...site, sensors: [sensor] }).values();
+  const found = new Map<string, string>();
+  for (const { alarm, kind, value, unit, test } of compiled?.byKey.values() ?? []) {
+    if (test.type !== "limits" || scaleKey(kind, value) !== key) continue;
+    const { limits, hysteresis } = test;
+    const numbers = Object.entries({ ...limits, ...(hysteresis > 0 ? { hysteresis } : {}) });
+    const text = numbers.map(([name, number]) => `${name} ${number}`).join(", ");
+    found.set(`${alarm}/${value}`, `${alarm} on ${value}: ${text}${unit ? ` (${unit})` : ""}`);
+  }
+  return [...found.values()];
+}

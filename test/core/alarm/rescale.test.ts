@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
+import { changeLines, changesOf } from "../../../src/core/configuration.ts";
+import type { Site } from "../../../src/core/sensor.ts";
+import { siteDifference } from "../../../src/core/site-difference.ts";
+import {
+  Disk,
+  engineOf,
+  feed,
+  LOOP,
+  MINUTE,
+  PRESSURE,
+  pressures,
+  siteWith,
+  T0,
+} from "./support.ts";
+
+const CHANGE: AlarmRule = {
+  name: "pressure-change",
+  select: { sensors: ["30007"], values: ["channel1"] },
+  baseline: { readings: 20, deviations: 4 },
+};
+const BAR = siteWith([PRESSURE, CHANGE]);
+/** The same site, with channel1 of the loop corrected. */
+const corrected = (channel: object): Site => ({
+  ...BAR,
+  sensors: BAR.sensors.map((sensor) =>
+    sensor.code === LOOP.code ? { ...LOOP, channels: { channel1: channel } } : sensor,
+  ),
+});
+const KPA = corrected({ name: "Suction pressure", unit: "kPa", low: 0, high: 1000 });
+const learning = Array.from({ length: 20 }, (_, i) => 5 + (i % 3) * 0.02);
+const KEY = "pressure-change/channel1@any";
+
+test("unit corrected – the baseline begins anew, and alarms with learned and fixed limits end with that reason", () => {
+  const disk = new Disk();
+  const engine = engineOf(BAR);
+  feed(engine, pressures([...learning, 9.5, 9.5, 9.5]), disk);
+  assert.deepEqual(
+    engine.active("30007").map(({ alarm }) => alarm),
+    ["pressure", "pressure-change"],
+  );
+  engine.setSite(KPA);
+  const up = engine.reconcile(T0 + 60 * MINUTE);
+  disk.write(up);
+  engine.committed();
+  assert.deepEqual(
+    up.events.map(({ alarm, state, reason }) => [alarm, state, reason]),
+    [
+      ["pressure", "cleared", "configuration_changed"],
+      ["pressure-change", "cleared", "configuration_changed"],
+    ],
+  );
+  assert.deepEqual(engine.active("30007"), []);
+  assert.equal(engine.baselines("30007").get(KEY)?.first, null);
+  // The same numbers as before the correction raise nothing: the normal state is 500 kPa now.
+  const after = feed(engine, pressures([500, 501, 502], T0 + 61 * MINUTE), disk);
+  assert.deepEqual(
+    after.map(({ alarm, state }) => [alarm, state]),
+    [["pressure", "active"]],
+    "the rule keeps its number",
+  );
+  assert.equal(engine.baselines("30007").get(KEY)?.count, 3);
+});
+
+test("unit corrected – while the agent was stopped, also while a baseline was being learned", () => {
+  const disk = new Disk();
+  feed(engineOf(BAR), pressures(learning.slice(0, 12)), disk);
+  const again = new AlarmEngine(KPA);
+  again.load(disk.saved());
+  disk.write(again.reconcile(T0 + 60 * MINUTE));
+  again.committed();
+  feed(again, pressures([5], T0 + 61 * MINUTE), disk);
+  assert.equal(again.baselines("30007").get(KEY)?.count, 1);
+  // And a restart afterwards does not bring the earlier samples back.
+  const third = new AlarmEngine(KPA);
+  third.load(disk.saved());
+  assert.equal(third.baselines("30007").get(KEY)?.count, 1);
+});
+
+test("unit corrected – the first reading in the new unit is judged by nothing that came before it", () => {
+  const engine = engineOf(BAR);
+  feed(engine, pressures([...learning, 5]));
+  engine.setSite(KPA);
+  const events = feed(
+    engine,
+    pressures(
+      [5, 5, 5].map((bar) => bar * 100),
+      T0 + 30 * MINUTE,
+    ),
+  );
+  assert.deepEqual(
+    events.filter(({ alarm }) => alarm === "pressure-change"),
+    [],
+  );
+});
+
+test("unit corrected – a new name, a rule or another channel changes neither baselines nor alarms", () => {
+  const engine = engineOf(BAR);
+  feed(engine, pressures([...learning, 9.5, 9.5, 9.5]));
+  const renamed = corrected({ name: "Intake", unit: "bar", low: 0, high: 10 });
+  const [sensor] = renamed.sensors.filter(({ code }) => code === LOOP.code);
+  engine.setSite({
+    ...renamed,
+    sensors: [
+      {
+        ...LOOP,
+        channels: { ...sensor?.channels, channel2: { unit: "degC", low: 0, high: 100 } },
+      },
+    ],
+  });
+  assert.deepEqual(engine.reconcile(T0 + 60 * MINUTE).events, []);
+  engine.committed();
+  assert.equal(engine.active("30007").length, 2);
+});
+
+test("unit corrected – the difference says so before: what ends, and the numbers that rules keep", () => {
+  const none = { added: [], removed: [], changed: [] };
+  const lines = changeLines(changesOf(siteDifference(BAR, KPA), none));
+  assert.deepEqual(lines.slice(1), [
+    "sensor 30007, channel1: 0 to 10 bar becomes 0 to 1000 kPa; baselines begin anew, alarms on its values end (configuration_changed), and trends begin another series",
+    "sensor 30007, channel1: rules keep their numbers: pressure on channel1: highHigh 9, high 8, low 2, lowLow 1, hysteresis 0.3 (kPa)",
+  ]);
+  const clamp = (rating: 50 | 100): Site => ({
+    site: "plant-7",
+    sensors: [
+      { code: "20871", type: 9, kinds: ["currentV2"], channels: { current1: { clamp: rating } } },
+    ],
+  });
+  const [, line] = changeLines(changesOf(siteDifference(clamp(50), clamp(100)), none));
+  assert.match(line ?? "", /a clamp of 50 A becomes a clamp of 100 A; .* as they were$/);
+});
