@@ -46,8 +46,8 @@ export interface ConfigurationChanges {
   };
   /** Other members of the site file, such as `alarms`. */
   readonly site: readonly string[];
-  /** What follows for alarms, baselines and trends, a line each. */
-  readonly consequences: readonly string[];
+  /** What follows for alarms, baselines and trends, a line each; agents up to 0.2 do not say. */
+  readonly consequences?: readonly string[];
   readonly uplinks: UplinksDifference;
 }
 
@@ -177,7 +177,7 @@ export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): bo
   return lists.some((list) => list.length > 0);
 }
 
-/** The meaning of a difference, a line each, for people. An agent of an earlier version sends no consequences. */
+/** The meaning of a difference, a line each, for people. */
 export function changeLines({
   sensors,
   site,

@@ -165,7 +165,7 @@ export class Reloader {
       logger.info({ by, configuration: this.#digest }, "reload: nothing has changed");
       return this.#report("unchanged", changes, [], examined.warnings);
     }
-    const ahead = changes.consequences.slice(0, LINES_MAX);
+    const ahead = changes.consequences?.slice(0, LINES_MAX) ?? [];
     if (ahead.length > 0) logger.warn({ by, consequences: ahead }, "reload: about to be applied");
     const formerMain = isWhole && uplinks.main !== null ? [uplinks.main] : [];
     const before = { site: site.current, uplinks: [...formerMain, ...othersOf(uplinks.current)] };
