@@ -1,7 +1,7 @@
 import type { StoredReading } from "../stored-reading.ts";
 
 /** One value over time, downsampled: the lowest and highest of every bucket that has any, so that no spike is lost. */
-export interface TrendSeries {
+interface TrendSeries {
   readonly unit: string | null;
   /** Middle of each bucket, or the reading's own time if a bucket contains one, ms. */
   readonly timesMs: number[];
