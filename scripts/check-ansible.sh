@@ -219,6 +219,13 @@ changed_is "$newer; Restart gateside"
 started_is 1
 claim "after a failed run, the next one restarts for what that one left"
 
+edit "$work/vars.json" 'delete it.gateside_credentials.HTTP_TOKEN'
+plays removed box-1
+changed_is "Credentials that left the inventory; Restart gateside"
+started_is 1
+[ ! -e "$root/etc/credstore/gateside.http.token" ] && [ -e "$root/etc/credstore/gateside.mqtt.password" ] || die "the credentials of the box are not those of the inventory"
+claim "a credential that leaves the inventory leaves the box, with one restart"
+
 edit "$work/vars.json" 'it.gateside_settings.LOG_LEVEL = "loud"'
 before=$(configured)
 refused bad-setting all
@@ -240,9 +247,6 @@ started_is 1
 [ "$(inside dpkg-query -W -f '${Version}' gateside)" = 99.0.0-1 ] || die "not upgraded"
 claim "a newer version in the repository is installed with one restart, box after box"
 
-# reprepro keeps one version of a package: the newer one is withdrawn first.
-reprepro --silent --basedir "$work/repository" remove stable gateside
-publish "$deb"
 edit "$work/vars.json" "it.gateside_version = '$version'"
 plays pinned box-1
 changed_is Package
@@ -250,7 +254,7 @@ started_is 1
 [ "$(inside dpkg-query -W -f '${Version}' gateside)" = "$version" ] || die "not the version asked for"
 plays pinned-again box-1
 changed_is ""
-claim "with the newer version withdrawn, gateside_version takes a box back to the older one"
+claim "gateside_version takes a box back to the version before, which the suite previous still has"
 
 edit "$work/vars.json" "it.gateside_settings.GATEWAY_URL = 'http://127.0.0.1:$closed_port'; it.gateside_health_s = 10"
 refused unhealthy all

@@ -9,11 +9,17 @@ import { SETTING_NAMES, SETTINGS } from "../../src/config/settings-table.ts";
 
 const EXPOSURE_MAX = 1.1;
 const UNITS = ["gateside.service", "gateside@.service"] as const;
+/** The agent's units, and the collector's. */
+const PATHS: Readonly<Record<string, string>> = {
+  "gateside.service": "systemd/gateside.service",
+  "gateside@.service": "systemd/gateside@.service",
+  "gateside-collect@.service": "deploy/systemd/gateside-collect@.service",
+};
 
 const skip =
   spawnSync("systemd-analyze", ["--version"]).status === 0 ? false : "systemd-analyze is missing";
 
-const unitText = (unit: string) => readFileSync(join("systemd", unit), "utf8");
+const unitText = (unit: string) => readFileSync(PATHS[unit] ?? "", "utf8");
 
 /** A copy that systemd-analyze takes for installed: a template needs an instance, and the program a path that exists. */
 function installed(t: TestContext, unit: string): string {
@@ -27,7 +33,7 @@ function installed(t: TestContext, unit: string): string {
   return path;
 }
 
-for (const unit of UNITS) {
+for (const unit of Object.keys(PATHS)) {
   test(`${unit} – its exposure is at most ${EXPOSURE_MAX}`, { skip }, (t) => {
     const path = installed(t, unit);
     const threshold = String(Math.round(EXPOSURE_MAX * 10));
@@ -51,6 +57,20 @@ for (const unit of UNITS) {
     assert.equal(status, 0);
   });
 
+  test(`${unit} – starts on machines that lack one of the library directories`, () => {
+    const [, paths] = /^ExecPaths=(.*)$/m.exec(unitText(unit)) ?? [];
+    assert.ok(paths);
+    for (const path of paths.split(" ")) if (path !== "/usr/lib") assert.match(path, /^-/);
+  });
+
+  test(`${unit} – restarts whatever the exit code, with no limit`, () => {
+    assert.match(unitText(unit), /^Restart=always$/m);
+    assert.match(unitText(unit), /^StartLimitIntervalSec=0$/m);
+    assert.doesNotMatch(unitText(unit), /^RestartPreventExitStatus/m);
+  });
+}
+
+for (const unit of UNITS) {
   test(`${unit} – passes on every secret except the two addresses, and each may be missing`, () => {
     // What is secret in these is given apart: MQTT_PASSWORD, GATEWAY_HEADERS.
     const addresses: readonly string[] = ["GATEWAY_URL", "MQTT_URL"];
@@ -69,18 +89,6 @@ for (const unit of UNITS) {
     for (const id of wanted) {
       assert.ok(shell.includes(`=${id}`), `gateside.sh passes ${id} by`);
     }
-  });
-
-  test(`${unit} – starts on machines that lack one of the library directories`, () => {
-    const [, paths] = /^ExecPaths=(.*)$/m.exec(unitText(unit)) ?? [];
-    assert.ok(paths);
-    for (const path of paths.split(" ")) if (path !== "/usr/lib") assert.match(path, /^-/);
-  });
-
-  test(`${unit} – restarts whatever the exit code, with no limit`, () => {
-    assert.match(unitText(unit), /^Restart=always$/m);
-    assert.match(unitText(unit), /^StartLimitIntervalSec=0$/m);
-    assert.doesNotMatch(unitText(unit), /^RestartPreventExitStatus/m);
   });
 }
 
