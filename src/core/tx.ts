@@ -55,3 +55,21 @@ export class UnitOfWork implements Tx {
     if (this.#isOver) throw new Error("the transaction is over");
   }
 }
+
+/** A map whose changes hold at once and are taken back if their transaction is rolled back. */
+export class TxMap<K, V> extends Map<K, V> {
+  /** @param value undefined removes the entry */
+  change(tx: Tx, key: K, value: V | undefined): void {
+    const before = this.get(key);
+    this.#put(key, value);
+    tx.onRollback(() => {
+      // Unless something outside the transaction has changed it since.
+      if (this.get(key) === value) this.#put(key, before);
+    });
+  }
+
+  #put(key: K, value: V | undefined): void {
+    if (value === undefined) this.delete(key);
+    else this.set(key, value);
+  }
+}

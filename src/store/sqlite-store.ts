@@ -110,12 +110,12 @@ class SqliteStore implements Store {
     const progress = new StoredProgress(db);
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta, newest);
-    const counts = new DroppedCounts({ meta: this.meta, queue }, options.onDropped);
+    const counts = new DroppedCounts(this.meta, options.onDropped);
     const stored = this.#stored;
     this.#counts = counts;
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
-      counts.dropped("damaged_samples", 1);
+      counts.note("damaged_samples", 1);
     });
     const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
     const isClockConfirmed = options.isClockConfirmed ?? (() => true);
@@ -129,7 +129,7 @@ class SqliteStore implements Store {
         age,
         logger,
         settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
-        onLost: () => counts.dropped("damaged", 1),
+        onLost: () => counts.note("damaged", 1),
       },
       options.uplinks,
     );
@@ -236,8 +236,6 @@ class SqliteStore implements Store {
     );
     queue.connect({
       makeRoom: (oldestMs, isHurried) => this.#full.makeRoom(oldestMs, isHurried),
-      undone: () => this.#undone(),
-      committed: () => this.#full.committed(),
       reopen: (seen) => this.#reopen(seen),
     });
   }
@@ -307,11 +305,6 @@ class SqliteStore implements Store {
     this.#monitor.alarm = alarm;
     this.#monitor.start();
     for (const listener of this.#recovered) listener();
-  }
-
-  #undone(): void {
-    this.alarms.follower?.undone();
-    this.#full.undone();
   }
 
   outboxOf(uplink: string): Outbox {

@@ -30,8 +30,6 @@ export function openQueue(t: TestContext, { clock, paceMs, hooks }: QueueOptions
       yield;
       return false;
     },
-    undone() {},
-    committed() {},
     reopen() {},
     ...hooks,
   });

@@ -8,7 +8,6 @@ import type { Value } from "../../core/reading.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { PendingRow } from "../outbox/outbox-rows.ts";
 import type { PendingReading } from "../readings/pending-response.ts";
 import { EventRows, type EventRowsParts } from "./event-rows.ts";
 import { WaitTable } from "./wait-table.ts";
@@ -16,8 +15,6 @@ import { WaitTable } from "./wait-table.ts";
 export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
   readonly logger: Logger;
-  /** Rows that were stored with the readings of a response. */
-  readonly stored: (count: number) => void;
 }
 
 /** Actions kept in the audit log; the oldest are deleted. */
@@ -87,16 +84,17 @@ export class AlarmLog implements AlarmStore {
   }
 
   /**
-   * Inside the transaction that stored these readings; returns the rows of the events they caused.
-   * @param read the read of a day that they complete
+   * Inside the transaction that stored these readings. @param read the read of a day that they complete
    */
   follow(
+    tx: Tx,
     stream: Stream,
     readings: readonly PendingReading[],
     read: DayReadAt | null,
-  ): PendingRow[] {
+  ): void {
     const { follower } = this;
-    if (follower === null || (readings.length === 0 && read === null)) return [];
+    if (follower === null || (readings.length === 0 && read === null)) return;
+    tx.draft(this, () => tx.onRollback(() => follower.undone()));
     const { sensor, kind } = stream;
     // One bad value is followed from then on: the good ones after it count, also in the same response.
     const hasValues =
@@ -121,12 +119,12 @@ export class AlarmLog implements AlarmStore {
       // Readings matter more than their alarms: they are stored all the same.
       if (!this.#hasFailed) this.#parts.logger.error({ err, sensor, kind }, "alarms failed");
       this.#hasFailed = true;
-      return [];
+      return;
     }
-    return this.#write(up);
+    this.#write(tx, up);
   }
 
-  #write({ events, states, samples, forgotten }: FollowUp): PendingRow[] {
+  #write(tx: Tx, { events, states, samples, forgotten }: FollowUp): void {
     const { db } = this.#parts;
     for (const { sensor, text } of states) {
       if (text === null) db.write("DELETE FROM alarm_states WHERE sensor = ?").run(sensor);
@@ -138,34 +136,30 @@ export class AlarmLog implements AlarmStore {
     for (const sensor of forgotten) {
       db.write("DELETE FROM alarm_samples WHERE sensor = ?").run(sensor);
     }
-    return events.map((event) => this.#events.insert(event));
+    for (const event of events) this.#events.insert(tx, event);
+    // After their rows.
+    tx.onCommit(() => this.follower?.committed());
   }
 
   apply(what: string, make: () => FollowUp | null, isUrgent: boolean): Promise<boolean> {
-    const run = (tx: Tx) => this.#apply(tx, make());
+    const apply = (tx: Tx) => {
+      tx.draft(this, () => tx.onRollback(() => this.follower?.undone()));
+      const up = make();
+      if (up !== null) this.#write(tx, up);
+      return up !== null;
+    };
     return this.#parts.queue.enqueue(
       {
         what,
         rows: 1,
         *run(tx) {
-          const isMade = run(tx);
+          const isMade = apply(tx);
           yield;
           return isMade;
         },
       },
       isUrgent ? 0 : TICK_WINDOW_MS,
     );
-  }
-
-  #apply(tx: Tx, up: FollowUp | null): boolean {
-    const { outbox, stored } = this.#parts;
-    const rows = up === null ? [] : this.#write(up);
-    tx.onCommit(() => {
-      outbox.rows.inserted(rows);
-      stored(rows.length);
-      this.follower?.committed();
-    });
-    return up !== null;
   }
 
   audit(action: AlarmAction): void {

@@ -1,6 +1,7 @@
 import { type AlarmEvent, EVENT_KIND, eventPayload, eventText } from "../../core/alarm/event.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
@@ -15,6 +16,8 @@ export interface EventRowsParts {
   readonly age: GatewayTime;
   /** Name of the site, for the payload. */
   readonly site: () => string;
+  /** Rows that are on disk. */
+  readonly stored: (count: number) => void;
 }
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
@@ -39,9 +42,8 @@ export class EventRows {
     this.#lastMs = Number(row?.[0] ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Inside a transaction; the rows must be passed to `outbox.rows.inserted` after it. */
-  insert(event: AlarmEvent): PendingRow {
-    const { age, clock, db, outbox, site, streams } = this.#parts;
+  insert(tx: Tx, event: AlarmEvent): void {
+    const { age, clock, db, outbox, site, stored, streams } = this.#parts;
     const stream = streams.intern(event.sensor, EVENT_STREAM_KIND);
     streams.write(stream);
     const unitSet = streams.internUnits("{}");
@@ -60,9 +62,8 @@ export class EventRows {
       seq: Number(lastInsertRowid),
       isFuture: true,
       owed: { stream, values: "{}", recordingReason: undefined },
-      lanes: [],
     };
-    outbox.rows.insert(row);
-    return row;
+    outbox.rows.insert(tx, row);
+    tx.onCommit(() => stored(1));
   }
 }

@@ -63,10 +63,6 @@ export interface WriteQueueHooks {
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
   ): Generator<void, boolean, void>;
-  /** A transaction was rolled back: what its jobs noted in memory is invalid. */
-  undone(): void;
-  /** A transaction is on disk. */
-  committed(): void;
   /**
    * Opens new connections, setting a damaged file aside, and reads memory from disk again. Gets the failure that made
    * it necessary.
@@ -346,7 +342,6 @@ export class WriteQueue {
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
-    this.#connected.undone();
     this.#failure = failure;
     return failure;
   }
@@ -354,7 +349,6 @@ export class WriteQueue {
   /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
   #count(): void {
     const { db, statistics } = this.#parts;
-    this.#connected.committed();
     statistics.commits += 1;
     const [state] = db.writer.pragma("wal_checkpoint(NOOP)") as {
       log: number;

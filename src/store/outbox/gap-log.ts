@@ -1,5 +1,6 @@
 import type { Gap, OutboxUplink } from "../../core/delivery.ts";
 import type { GapLog, Logger } from "../../core/ports.ts";
+import { type Tx, TxMap } from "../../core/tx.ts";
 import { MAIN_UPLINK } from "../../core/uplink.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
@@ -30,14 +31,12 @@ export class SqliteGapLog implements GapLog {
   /** The uplink that needs no name because it is the only one. */
   #only: string | null = MAIN_UPLINK;
   /** The gap that still grows, by uplink, stream and reason. Once handed out it no longer changes. */
-  readonly #growing = new Map<string, number>();
+  readonly #growing = new TxMap<string, number>();
   /**
    * Counts as they were handed out, by gap. A transaction that pauses meanwhile may raise one unseen: the part that was
    * not published stays.
    */
   readonly #handedOut = new Map<number, number>();
-  /** Given up in the running transaction. */
-  #staged: { readonly uplink: string; readonly reason: string; count: number }[] = [];
 
   constructor(parts: GapLogParts) {
     this.#parts = parts;
@@ -132,9 +131,9 @@ export class SqliteGapLog implements GapLog {
   }
 
   /** Adds one given-up reading, inside the transaction that drops it. Adjacent ones share a record. */
-  add(stream: number, timeMs: number, reason: string, uplink: string): void {
+  add(tx: Tx, stream: number, timeMs: number, reason: string, uplink: string): void {
     const { db } = this.#parts;
-    this.#stage(uplink, reason);
+    this.#count(tx, uplink, reason);
     const key = `${uplink}/${stream}/${reason}`;
     const growing = this.#growing.get(key);
     if (growing !== undefined) {
@@ -150,27 +149,20 @@ export class SqliteGapLog implements GapLog {
         "INSERT INTO gaps (stream, from_ms, to_ms, count, reason, uplink) VALUES (?, ?, ?, 1, ?, ?)",
       )
       .run(stream, timeMs, timeMs, reason, uplink);
-    this.#growing.set(key, Number(lastInsertRowid));
+    this.#growing.change(tx, key, Number(lastInsertRowid));
   }
 
-  #stage(uplink: string, reason: string): void {
-    const known = this.#staged.find((one) => one.uplink === uplink && one.reason === reason);
-    if (known === undefined) this.#staged.push({ uplink, reason, count: 1 });
+  #count(tx: Tx, uplink: string, reason: string): void {
+    const lost = tx.draft(this, () => {
+      const made: { readonly uplink: string; readonly reason: string; count: number }[] = [];
+      tx.onCommit(() => {
+        for (const one of made) this.#parts.onLost?.(one.uplink, one.reason, one.count);
+      });
+      return made;
+    });
+    const known = lost.find((one) => one.uplink === uplink && one.reason === reason);
+    if (known === undefined) lost.push({ uplink, reason, count: 1 });
     else known.count += 1;
-  }
-
-  /** The transaction is committed. */
-  committed(): void {
-    if (this.#staged.length === 0) return;
-    for (const { uplink, reason, count } of this.#staged)
-      this.#parts.onLost?.(uplink, reason, count);
-    this.#staged = [];
-  }
-
-  /** The transaction was rolled back. */
-  undone(): void {
-    this.#staged = [];
-    this.endEpisode();
   }
 
   /** The next given-up reading starts a new record. */

@@ -26,11 +26,8 @@ interface ChoreParts {
   readonly streams: Streams;
   readonly age: Pick<GatewayTime, "now">;
   readonly logger: Logger;
-  /** Counts dropped readings: `put` inside the transaction, `dropped` after it. */
-  readonly counts: {
-    put(reason: string, count: number): void;
-    dropped(reason: string, count: number): void;
-  };
+  /** Counts dropped readings. */
+  readonly counts: { add(tx: Tx, reason: string, count: number): void };
 }
 
 /** Rows dropped in one transaction. */
@@ -114,12 +111,8 @@ export class LaneChores {
       );
       return false;
     }
-    const rows: PendingRow[] = [];
-    tx.onCommit(() => outbox.rows.inserted(rows));
     for (const stored of db.write<Stored>(STORED_SQL).all(next.hour, state.fillSeq)) {
-      const row = this.#asRow(stored, next.hour);
-      outbox.rows.insertInto(lane, row);
-      if (row.lanes.length > 0) rows.push(row);
+      outbox.rows.insertInto(tx, lane, this.#asRow(stored, next.hour));
       yield;
     }
     db.write("UPDATE lanes SET fill_hour = ? WHERE lane = ?").run(next.hour, lane.number);
@@ -139,7 +132,6 @@ export class LaneChores {
         values,
         recordingReason: waveforms === null ? undefined : recordingReasonOf(attributes),
       },
-      lanes: [],
     };
   }
 
@@ -180,10 +172,9 @@ export class LaneChores {
           .filter(({ seq }) => !lane.isLeased(seq));
       if (this.#parts.queue.read("find old backlog", due).length === 0) return;
       await this.#writeAtOnce("drop old backlog", (tx) =>
-        this.#giveUp(tx, owner, due(), "too_old", (place) => {
-          const lanes = outbox.rows.drop(place, (one) => one === lane);
-          tx.onCommit(() => outbox.rows.dropped(place, lanes));
-        }),
+        this.#giveUp(tx, owner, due(), "too_old", (place) =>
+          outbox.rows.drop(tx, place, (one) => one === lane),
+        ),
       );
     }
   }
@@ -194,7 +185,7 @@ export class LaneChores {
     { lane, uplink, format }: Omit<Leaving, "leaving">,
     rows: readonly Place[],
     reason: string,
-    remove: (place: Place) => void,
+    remove: (place: Place) => unknown,
   ): void {
     const { db, gaps, counts } = this.#parts;
     let lost = 0;
@@ -205,12 +196,10 @@ export class LaneChores {
         !isWaveform(format) &&
         db.write(ELSEWHERE_SQL).get(uplink, lane, hour, stream, timeMs, seq) !== undefined;
       if (isElsewhere) continue;
-      if (!isWaveform(format)) gaps.add(stream, timeMs, reason, uplink);
+      if (!isWaveform(format)) gaps.add(tx, stream, timeMs, reason, uplink);
       lost += 1;
     }
-    if (lost === 0) return;
-    counts.put(countName(format, reason), lost);
-    tx.onCommit(() => counts.dropped(countName(format, reason), lost));
+    if (lost > 0) counts.add(tx, countName(format, reason), lost);
   }
 
   #writeAtOnce<T>(what: string, work: (tx: Tx) => T): Promise<T> {

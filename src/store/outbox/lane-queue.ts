@@ -1,5 +1,6 @@
 import type { Lane, OutboxEntry } from "../../core/delivery.ts";
 import { laneName } from "../../core/lane-plan.ts";
+import type { Tx } from "../../core/tx.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
 
@@ -66,8 +67,6 @@ export class StreamQueue {
   isExhausted = false;
   /** Newest pending row that may go live; null if none. */
   candidate: Place | null = null;
-  /** The candidate as the running transaction will leave it (live-only lanes). */
-  staged: Place | null = null;
   /** Newest time published live, ms. */
   mark = Number.NEGATIVE_INFINITY;
   /** Too many oversize messages to remember each: the whole backlog waits for `unpark`. */
@@ -114,7 +113,7 @@ export class LaneQueue {
    * By seq: rows that the running transaction drops. Until its commit the reading connection still sees them, and
    * what is counted as lost must not be sent.
    */
-  readonly #withdrawn = new Map<number, Place>();
+  readonly #withdrawn = new Set<number>();
   /** Advances the round-robin. */
   turn = 0;
   /** Changes with each event that may make something leasable. */
@@ -208,22 +207,15 @@ export class LaneQueue {
     return this.#leased.has(seq) || this.#withdrawn.has(seq);
   }
 
-  /** Inside the transaction that deletes the row. */
-  withdraw(place: Place): void {
-    this.#withdrawn.set(place.seq, place);
-  }
-
-  /** That transaction is committed. */
-  endWithdrawal(seq: number): void {
-    this.#withdrawn.delete(seq);
-  }
-
-  /** That transaction was rolled back: its rows may be leased, and a read may have passed them. */
-  undoWithdrawals(): void {
-    if (this.#withdrawn.size === 0) return;
-    for (const place of this.#withdrawn.values()) this.stream(place.stream).rewind(place);
-    this.#withdrawn.clear();
-    this.wake();
+  /** Inside the transaction that deletes the row. If that is rolled back, a read may have passed the row. */
+  withdraw(tx: Tx, place: Place): void {
+    this.#withdrawn.add(place.seq);
+    tx.onCommit(() => this.#withdrawn.delete(place.seq));
+    tx.onRollback(() => {
+      this.#withdrawn.delete(place.seq);
+      this.stream(place.stream).rewind(place);
+      this.wake();
+    });
   }
 
   lease(slot: Slot): void {

@@ -8,7 +8,6 @@ export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
     for (const stream of lane.order) {
       stream.pending = 0;
       stream.candidate = null;
-      stream.staged = null;
       stream.isParked = false;
     }
     lane.rowsVersion += 1;

@@ -1,7 +1,8 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
-import type { LaneQueue, Place } from "./lane-queue.ts";
+import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
 import type { OwedReading } from "./lane-uplink.ts";
 
 /** A row about to be written with its reading. */
@@ -9,8 +10,14 @@ export interface PendingRow extends Place {
   readonly isFuture: boolean;
   /** Of the reading, for selections. */
   readonly owed: OwedReading;
-  /** Lanes that it was written to. */
-  readonly lanes: LaneQueue[];
+}
+
+/** What one transaction has inserted. */
+interface Inserted {
+  seqMax: number;
+  readonly rows: { readonly lane: LaneQueue; readonly row: PendingRow }[];
+  /** The newest row of streams in live-only lanes: it replaced the one before it. */
+  readonly newest: Map<StreamQueue, PendingRow>;
 }
 
 const INSERT_SQL =
@@ -29,7 +36,7 @@ export type IsMeant = (lane: LaneQueue) => boolean;
 export const carriesSamples: IsMeant = (lane) => isWaveform(lane.lane);
 const everyLane: IsMeant = () => true;
 
-/** The rows of the lanes, as changed by writers of readings and by retention: on disk first, then in memory. */
+/** The rows of the lanes, as changed by writers of readings and by retention. */
 export class OutboxRows {
   readonly #db: Database;
   readonly #lanes: () => readonly LaneQueue[];
@@ -42,40 +49,54 @@ export class OutboxRows {
   }
 
   /** Writes a reading's rows, inside the transaction that writes the reading; none for excluded uplinks. */
-  insert(row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
-    row.lanes.length = 0;
+  insert(tx: Tx, row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
+    const inserted = this.#inserted(tx);
+    inserted.seqMax = Math.max(inserted.seqMax, row.seq);
     for (const lane of this.#lanes())
-      if (leftOut === null || !leftOut.has(lane.uplink.name)) this.insertInto(lane, row);
+      if (leftOut === null || !leftOut.has(lane.uplink.name)) this.insertInto(tx, lane, row);
+  }
+
+  #inserted(tx: Tx): Inserted {
+    return tx.draft(this, () => {
+      const made: Inserted = { seqMax: 0, rows: [], newest: new Map() };
+      tx.onCommit(() => this.#remember(made));
+      return made;
+    });
   }
 
   /** Uplinks for which a reading that is not stored yet would be pending. */
-  wanting({ owed, stream, timeMs }: Omit<PendingRow, "seq">): ReadonlySet<string> {
+  wanting(tx: Tx, { owed, stream, timeMs }: Omit<PendingRow, "seq">): ReadonlySet<string> {
     const uplinks = new Set<string>();
     for (const lane of this.#lanes()) {
       if (!lane.uplink.owes(lane.lane, owed)) continue;
-      const { mark, staged, candidate } = lane.stream(stream);
-      const newestMs = Math.max(mark, (staged ?? candidate)?.timeMs ?? -Infinity);
+      const queue = lane.stream(stream);
+      const newestMs = Math.max(queue.mark, this.#newest(tx, queue)?.timeMs ?? -Infinity);
       if (!lane.isLiveOnly || timeMs > newestMs) uplinks.add(lane.uplink.name);
     }
     return uplinks;
   }
 
+  /** As the running transaction leaves it. */
+  #newest(tx: Tx, stream: StreamQueue): Place | null {
+    return this.#inserted(tx).newest.get(stream) ?? stream.candidate;
+  }
+
   /** The row of one lane, if that should carry the reading. */
-  insertInto(lane: LaneQueue, row: PendingRow): void {
+  insertInto(tx: Tx, lane: LaneQueue, row: PendingRow): void {
     if (!lane.uplink.owes(lane.lane, row.owed)) return;
     // Events are not readings: none replaces another.
     const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
-    if (isNewestOnly && !this.#supersede(lane, row)) return;
+    if (isNewestOnly && !this.#supersede(tx, lane, row)) return;
     const { changes } = this.#db
       .write(INSERT_SQL)
       .run(lane.number, row.hour, row.stream, row.timeMs, row.seq, row.isFuture ? 1 : 0);
-    if (changes > 0) row.lanes.push(lane);
+    if (changes > 0) this.#inserted(tx).rows.push({ lane, row });
   }
 
   /** A live-only lane keeps one row of a stream: the newest. False if this is not the newest. */
-  #supersede(lane: LaneQueue, row: PendingRow): boolean {
+  #supersede(tx: Tx, lane: LaneQueue, row: PendingRow): boolean {
     const stream = lane.stream(row.stream);
-    const rival = stream.staged ?? stream.candidate;
+    const rival = this.#newest(tx, stream);
     const isNewest = row.timeMs > stream.mark && row.timeMs > (rival?.timeMs ?? -Infinity);
     if (row.isFuture || !isNewest) return false;
     if (rival !== null) {
@@ -83,49 +104,24 @@ export class OutboxRows {
         .write(DELETE_SQL)
         .run(lane.number, rival.hour, rival.stream, rival.timeMs, rival.seq);
     }
-    stream.staged = row;
+    this.#inserted(tx).newest.set(stream, row);
     return true;
   }
 
-  /** The transaction that held these rows is committed. */
-  inserted(rows: readonly PendingRow[]): void {
+  /** They are on disk. */
+  #remember({ newest, rows, seqMax }: Inserted): void {
+    this.seqMax = Math.max(this.seqMax, seqMax);
     const touched = new Set<LaneQueue>();
-    for (const row of rows) {
-      this.seqMax = Math.max(this.seqMax, row.seq);
-      for (const lane of row.lanes) {
-        this.#remember(lane, row);
-        touched.add(lane);
-      }
+    for (const { lane, row } of rows) {
+      const stream = lane.stream(row.stream);
+      const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
+      if (!isNewestOnly) addRow(stream, row);
+      else if (newest.get(stream) === row) replaceRow(stream, row);
+      touched.add(lane);
     }
     for (const lane of touched) {
       lane.rowsVersion += 1;
       lane.wake();
-    }
-  }
-
-  #remember(lane: LaneQueue, row: PendingRow): void {
-    const stream = lane.stream(row.stream);
-    if (lane.isLiveOnly && !isEvent(row.owed.stream)) {
-      if (stream.staged?.seq !== row.seq) return;
-      if (stream.candidate === null || stream.pending === 0) stream.pending += 1;
-      stream.candidate = row;
-      stream.staged = null;
-      return;
-    }
-    stream.pending += 1;
-    if (!row.isFuture && stream.isNewer(row.timeMs)) {
-      const former = stream.candidate;
-      stream.candidate = row;
-      stream.isExhausted = false;
-      if (former !== null) stream.rewind(former);
-    } else stream.rewind(row);
-  }
-
-  /** The transaction was rolled back. */
-  undone(): void {
-    for (const lane of this.#lanes()) {
-      for (const stream of lane.order) stream.staged = null;
-      lane.undoWithdrawals();
     }
   }
 
@@ -150,35 +146,45 @@ export class OutboxRows {
    * Deletes the pending rows of a reading that is dropped, inside a transaction; returns their lanes. Nothing leases
    * the rows from now on.
    */
-  drop(place: Place, isMeant: IsMeant = everyLane): LaneQueue[] {
-    const dropped: LaneQueue[] = [];
-    for (const lane of this.#lanes()) {
-      if (!isMeant(lane)) continue;
-      const { changes } = this.#db
-        .write(DELETE_SQL)
-        .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
-      if (changes === 0) continue;
-      dropped.push(lane);
-      lane.withdraw(place);
-      // It may be in flight, or have arrived unproven: nothing older may go live after it.
-      if (lane.streams.get(place.stream)?.candidate?.seq === place.seq) {
-        this.#db.write(MARK_SQL).run(lane.number, place.stream, place.timeMs);
-      }
-    }
-    return dropped;
+  drop(tx: Tx, place: Place, isMeant: IsMeant = everyLane): readonly LaneQueue[] {
+    return this.#lanes().filter((lane) => isMeant(lane) && this.#dropFrom(tx, lane, place));
   }
 
-  /** Updates memory after a committed `drop`. */
-  dropped(place: Place, lanes: readonly LaneQueue[]): void {
-    for (const lane of lanes) {
+  #dropFrom(tx: Tx, lane: LaneQueue, place: Place): boolean {
+    const { changes } = this.#db
+      .write(DELETE_SQL)
+      .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
+    if (changes === 0) return false;
+    lane.withdraw(tx, place);
+    // It may be in flight, or have arrived unproven: nothing older may go live after it.
+    if (lane.streams.get(place.stream)?.candidate?.seq === place.seq) {
+      this.#db.write(MARK_SQL).run(lane.number, place.stream, place.timeMs);
+    }
+    tx.onCommit(() => {
       const stream = lane.stream(place.stream);
       stream.pending = Math.max(0, stream.pending - 1);
       lane.parked.delete(place.seq);
-      lane.endWithdrawal(place.seq);
       lane.rowsVersion += 1;
-      if (stream.candidate?.seq !== place.seq) continue;
+      if (stream.candidate?.seq !== place.seq) return;
       stream.candidate = null;
       stream.mark = Math.max(stream.mark, place.timeMs);
-    }
+    });
+    return true;
   }
+}
+
+function addRow(stream: StreamQueue, row: PendingRow): void {
+  stream.pending += 1;
+  if (!row.isFuture && stream.isNewer(row.timeMs)) {
+    const former = stream.candidate;
+    stream.candidate = row;
+    stream.isExhausted = false;
+    if (former !== null) stream.rewind(former);
+  } else stream.rewind(row);
+}
+
+/** In a live-only lane. */
+function replaceRow(stream: StreamQueue, row: PendingRow): void {
+  if (stream.candidate === null || stream.pending === 0) stream.pending += 1;
+  stream.candidate = row;
 }

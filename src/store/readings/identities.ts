@@ -1,3 +1,4 @@
+import { type Tx, TxMap } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import type { NewestTimes } from "./newest-times.ts";
@@ -35,13 +36,9 @@ export class Identities {
   readonly #newest = new Map<number, number>();
   readonly #times: NewestTimes;
   /** By stream: older readings were stored once, or arrived too late to be distinguished from those, ms. */
-  readonly #horizons = new Map<number, number>();
+  readonly #horizons = new TxMap<number, number>();
   /** Size of the memory of removed readings, bytes. */
   bytes = 0;
-  /** As it was before the running transaction. */
-  #committedBytes = 0;
-  /** A horizon was raised by the running transaction. */
-  #hasRaised = false;
 
   constructor(db: Database, meta: Meta, times: NewestTimes) {
     this.#db = db;
@@ -53,8 +50,6 @@ export class Identities {
     this.#newest.clear();
     const [row] = this.#db.read(BYTES_SQL).all(-HORIZON_HOUR, HORIZON_HOUR);
     this.bytes = Number(row?.[0] ?? 0);
-    this.#committedBytes = this.bytes;
-    this.#hasRaised = false;
     const [newest] = this.#db
       .read("SELECT hour FROM forgotten WHERE hour < ? ORDER BY hour DESC LIMIT 1")
       .all(HORIZON_HOUR);
@@ -111,7 +106,7 @@ export class Identities {
   }
 
   /** Inside the transaction that removes the reading. */
-  forget(stream: number, timeMs: number, hash: number): void {
+  forget(tx: Tx, stream: number, timeMs: number, hash: number): void {
     const hour = hourOf(timeMs);
     this.#newestForgottenHour = Math.max(this.#newestForgottenHour, hour);
     const identity = bytesOf(timeMs, hash);
@@ -126,20 +121,27 @@ export class Identities {
         PACKED,
         identity,
       );
-      this.bytes += ROW_BYTES + identity.length;
+      this.#grow(tx, ROW_BYTES + identity.length);
       return;
     }
     db.write(
       "UPDATE forgotten SET hash = ? WHERE hour = ? AND stream = ? AND time_ms = ? AND hash = ?",
     ).run(plus(open, identity), hour, stream, PACKED, open);
-    this.bytes += identity.length;
+    this.#grow(tx, identity.length);
+  }
+
+  #grow(tx: Tx, bytes: number): void {
+    this.bytes += bytes;
+    tx.onRollback(() => {
+      this.bytes -= bytes;
+    });
   }
 
   /**
    * Drops the oldest hour of this memory, inside a transaction. Of the streams that had readings in it, nothing older
    * is accepted any more: it could not be distinguished from delivered readings.
    */
-  shrink(): void {
+  shrink(tx: Tx): void {
     const db = this.#db;
     const oldest = db
       .write<{ hour: number }>("SELECT hour FROM forgotten ORDER BY hour LIMIT 1")
@@ -149,27 +151,15 @@ export class Identities {
     for (const { stream } of db
       .write<{ stream: number }>("SELECT DISTINCT stream FROM forgotten WHERE hour = ?")
       .all(oldest.hour))
-      this.#raise(stream, horizonMs);
+      this.#raise(tx, stream, horizonMs);
     const { bytes = 0 } =
       db.write<{ bytes: number }>(BYTES_SQL).get(oldest.hour, oldest.hour + 1) ?? {};
     db.write("DELETE FROM forgotten WHERE hour = ?").run(oldest.hour);
-    this.bytes -= bytes;
+    this.#grow(tx, -bytes);
     if (horizonMs > this.horizonMs) this.#meta.put(HORIZON, String(horizonMs));
   }
 
-  /** A transaction is on disk. */
-  committed(): void {
-    this.#committedBytes = this.bytes;
-    this.#hasRaised = false;
-  }
-
-  /** A transaction was rolled back. */
-  undone(): void {
-    if (this.#hasRaised && this.#db.isOpen) this.load();
-    this.bytes = this.#committedBytes;
-  }
-
-  #raise(stream: number, horizonMs: number): void {
+  #raise(tx: Tx, stream: number, horizonMs: number): void {
     if ((this.#horizons.get(stream) ?? Number.NEGATIVE_INFINITY) > horizonMs) return;
     const db = this.#db;
     db.write("DELETE FROM forgotten WHERE hour = ? AND stream = ?").run(HORIZON_HOUR, stream);
@@ -178,8 +168,7 @@ export class Identities {
       stream,
       horizonMs,
     );
-    this.#horizons.set(stream, horizonMs);
-    this.#hasRaised = true;
+    this.#horizons.change(tx, stream, horizonMs);
   }
 
   /** Readings before this time may have been forgotten permanently; -Infinity while all are remembered. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { AlarmLog } from "../alarms/alarm-log.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
@@ -20,9 +21,8 @@ interface FullBuffer {
   readonly isWaitingForDelivery: boolean;
   /** What is currently not accepted; null while everything is. */
   shed(): Shed | null;
-  /** Counts them: `putShed` inside the transaction, `reportShed` after it. */
-  putShed(count: number): void;
-  reportShed(count: number): void;
+  /** Counts them, inside the transaction in which they arrive. */
+  addShed(tx: Tx, count: number): void;
 }
 
 /** The parts involved in storing readings. */

@@ -207,7 +207,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       // Another response may have contained it between `isKnown` and now.
       if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
         this.#dropSamples(reading);
-      } else if (tooOld !== null && this.#isShed(reading, tooOld)) {
+      } else if (tooOld !== null && this.#isShed(tx, reading, tooOld)) {
         shedCount += 1;
       } else {
         rows.push(this.#insert(tx, reading, tooOld));
@@ -215,69 +215,60 @@ export class SqliteResponseWriter implements ResponseWriter {
       }
       yield;
     }
-    if (shedCount > 0) full.putShed(shedCount);
+    if (shedCount > 0) full.addShed(tx, shedCount);
     const { readAtMs } = this.#context;
     const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
-    const events = alarms.follow(stream, fresh, read);
-    tx.onCommit(() => {
-      if (shedCount > 0) full.reportShed(shedCount);
-      this.#stored(readings, rows, events, progress);
-    });
-    if (progress !== null) this.#writeProgress(progress);
+    alarms.follow(tx, stream, fresh, read);
+    tx.onCommit(() => this.#stored(readings, rows, progress !== null));
+    if (progress !== null) this.#writeProgress(tx, progress);
     // What was not accepted counts like what is stored and dropped later.
     return rows.length + shedCount;
   }
 
-  #writeProgress(progress: DayProgress): void {
+  #writeProgress(tx: Tx, progress: DayProgress): void {
     const { key, stream } = this.#context;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
       // The response may skip what was stored of its day, and that is lost.
       this.#parts.progress.lost(stream.stream, key.day);
       throw new StoreFailure("io", `progress of ${key.day} was lost while it was read`);
     }
-    this.#parts.progress.write(stream.stream, key.day, progress);
+    this.#parts.progress.write(tx, stream.stream, key.day, progress);
   }
 
   /** They are on disk. */
   #stored(
     readings: readonly PendingReading[],
     rows: readonly PendingRow[],
-    events: readonly PendingRow[],
-    progress: DayProgress | null,
+    isComplete: boolean,
   ): void {
-    const { alarms, growth, outbox } = this.#parts;
-    const { key, stream } = this.#context;
-    outbox.rows.inserted([...rows, ...events]);
-    alarms.follower?.committed();
+    const { growth } = this.#parts;
+    const { stream } = this.#context;
     for (const reading of readings) {
       if (!reading.isFuture) growth.note(stream.stream, reading.timeMs, storedBytes(reading));
     }
     const newestMs = newestOf(rows);
-    if (progress !== null) {
-      this.#parts.progress.committed(stream.stream, key.day, progress);
-      growth.begin(stream.stream, newestMs);
-    }
+    if (isComplete) growth.begin(stream.stream, newestMs);
     const newestHour = rows.reduce<number | null>(
       (hour, row) => Math.max(hour ?? row.hour, row.hour),
       null,
     );
-    this.#context.stored(rows.length + events.length, newestHour, newestMs);
+    this.#context.stored(rows.length, newestHour, newestMs);
   }
 
   /**
    * True for a reading that is older than what a full buffer just gave up, and is pending for nobody else: it is not
    * stored but reported as a gap, and its identity is kept so that it is not read again.
    */
-  #isShed(reading: PendingReading, { floorMs, uplinks }: Shed): boolean {
+  #isShed(tx: Tx, reading: PendingReading, { floorMs, uplinks }: Shed): boolean {
     if (reading.timeMs > floorMs || reading.isFuture) return false;
     const { full, gaps, identities, outbox } = this.#parts;
     const { stream } = this.#context.stream;
-    const wanting = outbox.rows.wanting(this.#rowOf(reading));
+    const wanting = outbox.rows.wanting(tx, this.#rowOf(reading));
     for (const uplink of wanting)
-      if (uplinks.has(uplink)) gaps.add(stream, reading.timeMs, full.reason, uplink);
+      if (uplinks.has(uplink)) gaps.add(tx, stream, reading.timeMs, full.reason, uplink);
     if (wanting.size === 0 || [...wanting].some((uplink) => !uplinks.has(uplink))) return false;
     this.#dropSamples(reading);
-    identities.forget(stream, reading.timeMs, reading.hash);
+    identities.forget(tx, stream, reading.timeMs, reading.hash);
     return true;
   }
 
@@ -292,7 +283,6 @@ export class SqliteResponseWriter implements ResponseWriter {
         values: reading.values,
         recordingReason: reading.waveforms.length === 0 ? undefined : reading.recordingReason,
       },
-      lanes: [],
     };
   }
 
@@ -327,7 +317,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     identities.inserted(stream, reading.timeMs);
     const row: PendingRow = { ...this.#rowOf(reading), seq: Number(lastInsertRowid) };
     const isOld = tooOld !== null && !reading.isFuture && reading.timeMs <= tooOld.floorMs;
-    outbox.rows.insert(row, isOld ? tooOld.uplinks : null);
+    outbox.rows.insert(tx, row, isOld ? tooOld.uplinks : null);
     return row;
   }
 

@@ -1,4 +1,5 @@
 import type { DayProgress } from "../../core/day.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 
 const SELECT_SQL = "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?";
@@ -28,7 +29,7 @@ export class StoredProgress {
     if (kept !== undefined) return kept;
     const stored = this.stored(stream, day);
     // Inside a transaction, the row may be rolled back.
-    if (stored !== null && !this.#db.writer.inTransaction) this.committed(stream, day, stored);
+    if (stored !== null && !this.#db.writer.inTransaction) this.#keep(stream, day, stored);
     return stored;
   }
 
@@ -37,12 +38,13 @@ export class StoredProgress {
     return this.#db.write<DayProgress>(SELECT_SQL).get(day, stream) ?? null;
   }
 
-  /** Inside the transaction that writes the readings; `committed` follows it. */
-  write(stream: number, day: string, { checkpoint, records }: DayProgress): void {
-    this.#db.write(UPSERT_SQL).run(day, stream, checkpoint, records);
+  /** Inside the transaction that writes the readings. */
+  write(tx: Tx, stream: number, day: string, progress: DayProgress): void {
+    this.#db.write(UPSERT_SQL).run(day, stream, progress.checkpoint, progress.records);
+    tx.onCommit(() => this.#keep(stream, day, progress));
   }
 
-  committed(stream: number, day: string, progress: DayProgress): void {
+  #keep(stream: number, day: string, progress: DayProgress): void {
     const key = `${stream} ${day}`;
     this.#kept.delete(key);
     this.#kept.set(key, progress);
@@ -59,9 +61,9 @@ export class StoredProgress {
   }
 
   /** Removes all days before this one, inside a transaction. */
-  deleteBefore(day: string): void {
+  deleteBefore(tx: Tx, day: string): void {
     this.#db.write(DELETE_SQL).run(day);
-    this.#kept.clear();
+    tx.onCommit(() => this.#kept.clear());
   }
 
   /** The database was replaced. */

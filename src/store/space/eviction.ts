@@ -1,7 +1,8 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
-import type { LaneQueue, Place } from "../outbox/lane-queue.ts";
+import type { Place } from "../outbox/lane-queue.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
 import { carriesSamples } from "../outbox/outbox-rows.ts";
 import type { Identities } from "../readings/identities.ts";
@@ -39,7 +40,7 @@ export const startWalk = (pass = 0): Walk => ({
 /** Uplinks that may lose a reading; null for all of them. */
 export type Tier = ReadonlySet<string> | null;
 
-/** The result of one slice; `committed` updates memory once its transaction is. */
+/** The result of one slice. */
 export interface Slice {
   /** Readings or waveforms removed. */
   removed: number;
@@ -47,15 +48,9 @@ export interface Slice {
   givenUp: number;
   /** Newest time of a reading that was dropped, ms; null if there is none. */
   newestMs: number | null;
-  committed(): void;
 }
 
-const emptySlice = (committed: () => void): Slice => ({
-  removed: 0,
-  givenUp: 0,
-  newestMs: null,
-  committed,
-});
+export const emptySlice = (): Slice => ({ removed: 0, givenUp: 0, newestMs: null });
 
 interface Candidate extends Place {
   readonly id: Buffer;
@@ -89,14 +84,12 @@ export class Eviction {
   }
 
   /** Delivered readings before `untilMs`. Examines `rowsMax` readings. */
-  readings(walk: Walk, untilMs: number, rowsMax: number): Slice {
-    const { outbox, readings } = this.#parts;
-    const slice = emptySlice(() => {
-      readings.count -= slice.removed;
-    });
+  readings(tx: Tx, walk: Walk, untilMs: number, rowsMax: number): Slice {
+    const { outbox } = this.#parts;
+    const slice = emptySlice();
     for (const reading of this.#next(walk, untilMs, rowsMax)) {
       if (outbox.rows.isOwed(reading)) continue;
-      this.#remove(reading);
+      this.#remove(tx, reading);
       slice.removed += 1;
     }
     return slice;
@@ -107,13 +100,9 @@ export class Eviction {
    * that it may cost a reading, and is exhausted before the next; null costs everybody. A walk over all of them starts
    * at the oldest whatever was removed before: older ones may have been added since.
    */
-  oldest(walk: Walk, rowsMax: number, reason: string, tiers: readonly Tier[]): Slice {
-    const { outbox, readings } = this.#parts;
-    const after: (() => void)[] = [];
-    const slice = emptySlice(() => {
-      readings.count -= slice.removed;
-      for (const step of after) step();
-    });
+  oldest(tx: Tx, walk: Walk, rowsMax: number, reason: string, tiers: readonly Tier[]): Slice {
+    const { outbox } = this.#parts;
+    const slice = emptySlice();
     const passes = GIVEN_UP_SQL.flatMap((sql) => tiers.map((tier) => ({ sql, tier })));
     if (tiers.includes(null)) Object.assign(walk, startWalk());
     for (let examined = 0; slice.removed < rowsMax && examined < EXAMINED_ROWS_MAX; ) {
@@ -128,9 +117,8 @@ export class Eviction {
       for (const reading of found) {
         // What is counted as lost must not arrive after all.
         if (outbox.rows.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
-        const lanes = this.#giveUp(reading, reason, slice);
-        if (lanes.length > 0) after.push(() => outbox.rows.dropped(reading, lanes));
-        this.#remove(reading);
+        this.#giveUp(tx, reading, reason, slice);
+        this.#remove(tx, reading);
         slice.removed += 1;
       }
       if (pass.tier !== null) examined += found.length;
@@ -143,27 +131,28 @@ export class Eviction {
     return tier !== null && rows.isOwed(reading, ({ uplink }) => !tier.has(uplink.name));
   }
 
-  /** Those whose row it was; none if it was pending for nobody. */
-  #giveUp(reading: Candidate, reason: string, slice: Slice): LaneQueue[] {
+  #giveUp(tx: Tx, reading: Candidate, reason: string, slice: Slice): void {
     const { gaps, outbox } = this.#parts;
-    const lanes = outbox.rows.drop(reading);
-    if (lanes.length === 0) return lanes;
+    const lanes = outbox.rows.drop(tx, reading);
+    if (lanes.length === 0) return;
     for (const uplink of new Set(lanes.map((lane) => lane.uplink.name)))
-      gaps.add(reading.stream, reading.timeMs, reason, uplink);
+      gaps.add(tx, reading.stream, reading.timeMs, reason, uplink);
     slice.givenUp += 1;
     // A record of a clock that ran ahead says nothing about the age of the others.
     if (reading.isFuture === 0)
       slice.newestMs = Math.max(slice.newestMs ?? reading.timeMs, reading.timeMs);
-    return lanes;
   }
 
-  #remove(reading: Candidate): void {
-    const { db, identities, waveforms } = this.#parts;
+  #remove(tx: Tx, reading: Candidate): void {
+    const { db, identities, readings, waveforms } = this.#parts;
     for (const { fileId } of reading.waveforms === null ? [] : parseRefs(reading.waveforms)) {
       waveforms.delete(fileId);
     }
     db.write("DELETE FROM readings WHERE seq = ?").run(reading.seq);
-    identities.forget(reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
+    tx.onCommit(() => {
+      readings.count -= 1;
+    });
+    identities.forget(tx, reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
   }
 
   #next(walk: Walk, untilMs: number, rowsMax: number, sql = ROWS_SQL): Candidate[] {
@@ -171,12 +160,9 @@ export class Eviction {
   }
 
   /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
-  waveforms(walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
+  waveforms(tx: Tx, walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
     const { outbox, waveforms } = this.#parts;
-    const after: (() => void)[] = [];
-    const slice = emptySlice(() => {
-      for (const step of after) step();
-    });
+    const slice = emptySlice();
     const rows = this.#walk<Place>(walk, untilMs, rowsMax, WAVEFORM_HOUR_SQL, WAVEFORM_ROWS_SQL);
     for (const { seq: fileId, ...place } of rows) {
       // The rows of one time: a reading's axes share its outbox row.
@@ -185,11 +171,7 @@ export class Eviction {
       if (readings.some((at) => outbox.rows.isUnderWay(at, carriesSamples))) continue;
       const owed = readings.filter((at) => outbox.rows.isOwed(at, carriesSamples));
       if (owed.length > 0 && !mayGiveUp) continue;
-      for (const at of owed) {
-        const lanes = outbox.rows.drop(at, carriesSamples);
-        slice.givenUp += lanes.length;
-        after.push(() => outbox.rows.dropped(at, lanes));
-      }
+      for (const at of owed) slice.givenUp += outbox.rows.drop(tx, at, carriesSamples).length;
       waveforms.delete(fileId);
       slice.removed += 1;
     }

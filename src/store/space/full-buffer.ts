@@ -1,10 +1,11 @@
 import type { Clock, Logger } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import { Eviction, type EvictionParts, type Slice, type Walk } from "./eviction.ts";
+import { Eviction, type EvictionParts, emptySlice, type Slice, type Walk } from "./eviction.ts";
 import { RoomMaker } from "./room-maker.ts";
-import { type FreedSlice, moveOn, type Phase, phaseOf, type Run } from "./run.ts";
+import { moveOn, type Phase, phaseOf, type Run } from "./run.ts";
 import { type Shed, Shedding } from "./shedding.ts";
 
 export interface FullBufferParts extends EvictionParts {
@@ -45,7 +46,7 @@ export class FullBuffer {
     this.#parts = parts;
     this.#eviction = new Eviction(parts);
     this.#shedding = new Shedding(parts);
-    this.#room = new RoomMaker({ ...parts, shedding: this.#shedding, full: this });
+    this.#room = new RoomMaker(this, this.#shedding, parts);
   }
 
   /** At start. */
@@ -78,58 +79,49 @@ export class FullBuffer {
     return Math.max(0, ...owed.map(({ pending }) => pending));
   }
 
-  /** At a check that found space: true if the floor was removed, which `forgetFloor` writes. */
+  /** At a check that found space. Returns whether the floor may go, too: `endShedding` does that. */
   relieved(): boolean {
     if (this.#episode !== null) this.#parts.gaps.endEpisode();
     this.#episode = null;
-    return this.#shedding.settle();
+    return this.#shedding.isOver;
   }
 
-  /** Inside a transaction after `relieved`. */
-  forgetFloor(): void {
-    this.#shedding.forget();
+  /** Inside a transaction: everything is accepted again, unless the buffer has filled meanwhile. */
+  endShedding(tx: Tx): void {
+    this.#shedding.end(tx);
   }
 
-  /** Frees one slice, inside the caller's transaction. Null once nothing is left. The run moves on with its commit. */
-  free(run: Run, rowsMax: number): FreedSlice | null {
+  /** Frees one slice; false once nothing is left. The run moves on with the commit. */
+  free(tx: Tx, run: Run, rowsMax: number): boolean {
     const phase = phaseOf(run);
-    if (phase === undefined) return null;
+    if (phase === undefined) return false;
     const walk = { ...run.walk };
-    const { committed, ...slice } = this.#freeOf(phase, walk, rowsMax);
-    return {
-      ...slice,
-      phase,
-      committed: () => {
-        moveOn(run, walk);
-        committed();
-        this.#report(phase, slice.givenUp);
-      },
-    };
+    const { givenUp } = this.#freeOf(tx, phase, walk, rowsMax);
+    if (givenUp > 0) this.#count(tx, phase, givenUp);
+    tx.onCommit(() => moveOn(run, walk));
+    return true;
   }
 
-  #freeOf(phase: Phase, walk: Walk, rowsMax: number): Slice {
+  #freeOf(tx: Tx, phase: Phase, walk: Walk, rowsMax: number): Slice {
     switch (phase) {
       case "delivered":
-        return this.#freeDelivered(walk, rowsMax);
+        return this.#freeDelivered(tx, walk, rowsMax);
       case "waveforms": {
         const forever = Number.MAX_SAFE_INTEGER;
-        const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
-        if (slice.givenUp > 0) {
-          this.#parts.counts.put(`waveform_${this.reason}`, slice.givenUp);
-          // Their readings may now be pending for nobody.
-          this.#shedding.searchAgain();
-        }
+        const slice = this.#eviction.waveforms(tx, walk, forever, WAVEFORM_SLICE_ROWS, true);
+        // Their readings may now be pending for nobody.
+        if (slice.givenUp > 0) this.#shedding.searchAgain();
         return slice;
       }
       case "pending":
-        return this.#freePending(walk, rowsMax);
+        return this.#freePending(tx, walk, rowsMax);
     }
   }
 
-  #freeDelivered(walk: Walk, rowsMax: number): Slice {
+  #freeDelivered(tx: Tx, walk: Walk, rowsMax: number): Slice {
     if (this.#shedding.isExhausted) walk.isOver = true;
-    if (walk.isOver) return { removed: 0, givenUp: 0, newestMs: null, committed() {} };
-    const slice = this.#eviction.readings(walk, Number.MAX_SAFE_INTEGER, rowsMax);
+    if (walk.isOver) return emptySlice();
+    const slice = this.#eviction.readings(tx, walk, Number.MAX_SAFE_INTEGER, rowsMax);
     if (walk.isOver && slice.removed === 0) {
       this.#shedding.searched();
       this.#exhaustedAt = this.#parts.clock.monotonic();
@@ -138,8 +130,8 @@ export class FullBuffer {
   }
 
   /** Where an uplink delivers, only the others lose, first what the one with the largest backlog alone waits for. */
-  #freePending(walk: Walk, rowsMax: number): Slice {
-    const { counts, outbox, readings } = this.#parts;
+  #freePending(tx: Tx, walk: Walk, rowsMax: number): Slice {
+    const { outbox, readings } = this.#parts;
     const others = outbox.notDelivering();
     const tiers =
       outbox.delivering().size === 0
@@ -147,31 +139,26 @@ export class FullBuffer {
         : others.map((_, index) => new Set(others.slice(0, index + 1)));
     // At most a hundredth: deleting beyond the mark would lose readings for nothing.
     const most = Math.min(rowsMax, Math.max(PENDING_ROWS_MIN, Math.ceil(readings.count / 100)));
-    const { committed, ...slice } = this.#eviction.oldest(walk, most, this.reason, tiers);
-    if (slice.givenUp > 0) counts.put(this.reason, slice.givenUp);
-    if (slice.newestMs !== null) this.#shedding.stage(slice.newestMs);
-    return {
-      ...slice,
-      committed: () => {
-        committed();
-        this.#shedding.committed();
-      },
-    };
+    const slice = this.#eviction.oldest(tx, walk, most, this.reason, tiers);
+    if (slice.newestMs !== null) this.#shedding.raise(tx, slice.newestMs);
+    return slice;
   }
 
-  /** What was given up, after its commit; logged once until there is space again. */
-  #report(phase: Phase, givenUp: number): void {
-    if (givenUp === 0) return;
+  /** What is given up, inside its transaction; logged after it, once until there is space again. */
+  #count(tx: Tx, phase: Phase, givenUp: number): void {
+    const { counts, limitBytes, logger } = this.#parts;
     const reason = this.reason;
-    this.#parts.counts.dropped(phase === "waveforms" ? `waveform_${reason}` : reason, givenUp);
-    if (this.#episode === phase) return;
-    this.#episode = phase;
-    this.#parts.logger.error(
-      { reason, what: phase, limitBytes: this.#parts.limitBytes },
-      phase === "pending"
-        ? "the buffer is full: the oldest undelivered readings are dropped"
-        : "the buffer is full: undelivered waveforms are dropped",
-    );
+    counts.add(tx, phase === "waveforms" ? `waveform_${reason}` : reason, givenUp);
+    tx.onCommit(() => {
+      if (this.#episode === phase) return;
+      this.#episode = phase;
+      logger.error(
+        { reason, what: phase, limitBytes },
+        phase === "pending"
+          ? "the buffer is full: the oldest undelivered readings are dropped"
+          : "the buffer is full: undelivered waveforms are dropped",
+      );
+    });
   }
 
   /** After SQLITE_FULL: true if the failed write may be retried. See RoomMaker. */
@@ -200,28 +187,8 @@ export class FullBuffer {
   }
 
   /** Inside the transaction in which they arrive and are not accepted. */
-  putShed(count: number): void {
-    this.#parts.counts.put(this.reason, count);
+  addShed(tx: Tx, count: number): void {
+    this.#count(tx, "pending", count);
     this.#shedding.keep();
-  }
-
-  /** After its commit. */
-  reportShed(count: number): void {
-    this.#report("pending", count);
-  }
-
-  /** A transaction is on disk. */
-  committed(): void {
-    this.#parts.gaps.committed();
-    this.#parts.identities.committed();
-  }
-
-  /** A transaction was rolled back. */
-  undone(): void {
-    this.#parts.outbox.rows.undone();
-    this.#parts.gaps.undone();
-    this.#parts.identities.undone();
-    this.#shedding.undone();
-    this.#parts.counts.undone();
   }
 }

@@ -147,17 +147,19 @@ export class Retention {
     const { historyDays, limits, waveformDays } = this.#options;
     const nowMs = this.#time.now();
     const historyUntil = nowMs - historyDays * DAY_MS;
-    await this.#each((walk) =>
-      this.#eviction.waveforms(walk, nowMs - waveformDays * DAY_MS, WAVEFORM_SLICE_ROWS, false),
+    const waveformsUntil = nowMs - waveformDays * DAY_MS;
+    await this.#each((tx, walk) =>
+      this.#eviction.waveforms(tx, walk, waveformsUntil, WAVEFORM_SLICE_ROWS, false),
     );
-    await this.#each((walk) => this.#eviction.readings(walk, historyUntil, SLICE_ROWS));
+    await this.#each((tx, walk) => this.#eviction.readings(tx, walk, historyUntil, SLICE_ROWS));
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
-    await this.#write(() => progress.deleteBefore(dayBefore));
-    while (identities.bytes > limits.forgottenBytes) await this.#write(() => identities.shrink());
+    await this.#write((tx) => progress.deleteBefore(tx, dayBefore));
+    while (identities.bytes > limits.forgottenBytes)
+      await this.#write((tx) => identities.shrink(tx));
   }
 
-  async #each(slice: (walk: Walk) => Slice): Promise<void> {
+  async #each(slice: (tx: Tx, walk: Walk) => Slice): Promise<void> {
     const walk = startWalk();
     // Weeks of samples that became due at once take minutes: stopping the agent does not wait for them.
     while (!walk.isOver && this.#stopping?.aborted !== true) await this.#step(walk, slice);
@@ -166,14 +168,11 @@ export class Retention {
   /**
    * One slice. The walk advances when it is committed: one that is rolled back and retried starts at the same position.
    */
-  #step(walk: Walk, slice: (walk: Walk) => Slice): Promise<void> {
+  #step(walk: Walk, slice: (tx: Tx, walk: Walk) => Slice): Promise<void> {
     return this.#write((tx) => {
       const at = { ...walk };
-      const { committed } = slice(at);
-      tx.onCommit(() => {
-        Object.assign(walk, at);
-        committed();
-      });
+      slice(tx, at);
+      tx.onCommit(() => Object.assign(walk, at));
     });
   }
 
@@ -200,17 +199,14 @@ export class Retention {
     const allowed = monitor.pagesAllowed(all);
     db.capPages(allowed);
     if (!this.#isAbove(HIGH_WATER, "delivered")) {
-      if (full.relieved()) await this.#write(() => full.forgetFloor());
+      if (full.relieved()) await this.#write((tx) => full.endShedding(tx));
       return;
     }
     const run = startRun();
     while (this.#stopping?.aborted !== true) {
       const phase = phaseOf(run);
       if (phase === undefined || !this.#isAbove(LOW_WATER, phase)) return;
-      await this.#write((tx) => {
-        const slice = full.free(run, SLICE_ROWS);
-        if (slice !== null) tx.onCommit(slice.committed);
-      });
+      await this.#write((tx) => full.free(tx, run, SLICE_ROWS));
     }
   }
 

@@ -1,20 +1,20 @@
 import type { Logger } from "../../core/ports.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
+import { transact } from "../database/transact.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
-import { type FreedSlice, phaseOf, type Run, startRun } from "./run.ts";
+import { phaseOf, type Run, startRun } from "./run.ts";
 import type { Shedding } from "./shedding.ts";
 
 interface RoomMakerParts {
   readonly db: Database;
   readonly monitor: BufferMonitor;
-  readonly shedding: Shedding;
   readonly logger: Logger;
-  readonly full: {
-    /** The step that frees a slice, inside a transaction; null once nothing is left. */
-    free(run: Run, rowsMax: number): FreedSlice | null;
-    committed(): void;
-    undone(): void;
-  };
+}
+
+/** Frees one slice; false once nothing is left. */
+interface FreesSpace {
+  free(tx: Tx, run: Run, rowsMax: number): boolean;
 }
 
 /** Share of the file's pages that one call frees. */
@@ -26,11 +26,15 @@ const HURRY_MS = 100;
 
 /** Frees space after SQLITE_FULL, a slice at a time, so that the event loop runs between them. */
 export class RoomMaker {
+  readonly #full: FreesSpace;
+  readonly #shedding: Shedding;
   readonly #parts: RoomMakerParts;
   /** That of an interrupted call. */
   #run: Run | null = null;
 
-  constructor(parts: RoomMakerParts) {
+  constructor(full: FreesSpace, shedding: Shedding, parts: RoomMakerParts) {
+    this.#full = full;
+    this.#shedding = shedding;
     this.#parts = parts;
   }
 
@@ -39,12 +43,11 @@ export class RoomMaker {
    * of its oldest reading, null if it contains none.
    */
   *make(oldestIncomingMs: number | null, isHurried: () => boolean): Generator<void, boolean, void> {
-    const { full, logger, monitor } = this.#parts;
+    const { logger, monitor } = this.#parts;
     const hadBallast = monitor.dropBallast();
     try {
       return (yield* this.#free(oldestIncomingMs, isHurried)) || hadBallast;
     } catch (error) {
-      full.undone();
       logger.debug({ err: error }, "could not free space");
       return hadBallast;
     }
@@ -54,7 +57,8 @@ export class RoomMaker {
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
   ): Generator<void, boolean, void> {
-    const { db, full, monitor, shedding } = this.#parts;
+    const { db, monitor } = this.#parts;
+    const shedding = this.#shedding;
     // The -wal restarts from its beginning, whatever space the disk has.
     db.writer.pragma("wal_checkpoint(TRUNCATE)");
     const before = monitor.pages();
@@ -71,10 +75,7 @@ export class RoomMaker {
       if (phaseOf(run) === "pending" && freed === 0 && shedding.refuse(oldestIncomingMs))
         return true;
       const startedAt = performance.now();
-      const slice = db.writer.transaction(() => full.free(run, SLICE_ROWS)).immediate();
-      if (slice === null) return freed > 0;
-      slice.committed();
-      full.committed();
+      if (!transact(db, (tx) => this.#full.free(tx, run, SLICE_ROWS))) return freed > 0;
       freed = monitor.pages().free - before.free;
       workedMs += performance.now() - startedAt;
       if (isHurried() && workedMs >= HURRY_MS) {

@@ -1,4 +1,4 @@
-import { type Slice, startWalk, type Walk } from "./eviction.ts";
+import { startWalk, type Walk } from "./eviction.ts";
 
 /** What is freed, in this order. */
 const PHASES = ["delivered", "waveforms", "pending"] as const;
@@ -18,9 +18,4 @@ export const phaseOf = ({ phase }: Run): Phase | undefined => PHASES[phase];
 /** The run moves on to what follows this slice: once that is committed. */
 export function moveOn(run: Run, walk: Walk): void {
   Object.assign(run, walk.isOver ? { phase: run.phase + 1, walk: startWalk() } : { walk });
-}
-
-/** What one step freed. */
-export interface FreedSlice extends Slice {
-  readonly phase: Phase;
 }

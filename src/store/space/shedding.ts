@@ -1,4 +1,5 @@
 import { isWaveform } from "../../core/lane-plan.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
 import type { LaneQueue } from "../outbox/lane-queue.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
@@ -34,8 +35,6 @@ const HOLDER_SHARE = 0.25;
 export class Shedding {
   readonly #parts: SheddingParts;
   #floorMs = Number.NEGATIVE_INFINITY;
-  /** The floor as the running transaction will leave it. */
-  #stagedMs = Number.NEGATIVE_INFINITY;
   /** Upper bound of delivered readings when a search through all found no more of them to remove; -1 before any. */
   #searchedMax = -1;
   /** False if a reading may no longer be pending for anybody since that search although the bound has not moved. */
@@ -49,7 +48,6 @@ export class Shedding {
   load(): void {
     const text = this.#parts.meta.get(FLOOR);
     this.#floorMs = text === null || text === "" ? Number.NEGATIVE_INFINITY : Number(text);
-    this.#stagedMs = this.#floorMs;
   }
 
   /** Upper bound of the readings that are pending for nobody any more. */
@@ -77,35 +75,34 @@ export class Shedding {
   /**
    * Inside the transaction that drops a reading of this time: what the same transaction adds counts as older, too.
    */
-  stage(timeMs: number): void {
-    if (timeMs <= this.#stagedMs) return;
-    this.#stagedMs = timeMs;
+  raise(tx: Tx, timeMs: number): void {
+    if (timeMs <= this.#floorMs) return;
+    this.#change(tx, timeMs);
     this.keep();
   }
 
   /** Inside a transaction: the floor survives the process. */
   keep(): void {
-    this.#parts.meta.put(FLOOR, String(this.#stagedMs));
+    this.#parts.meta.put(FLOOR, String(this.#floorMs));
   }
 
-  /** That transaction is committed. */
-  committed(): void {
-    this.#floorMs = this.#stagedMs;
-  }
-
-  /** A transaction was rolled back. */
-  undone(): void {
-    this.#stagedMs = this.#floorMs;
+  #change(tx: Tx, floorMs: number): void {
+    const before = this.#floorMs;
+    this.#floorMs = floorMs;
+    // One transaction runs at a time, and nothing else changes the floor meanwhile.
+    tx.onRollback(() => {
+      this.#floorMs = before;
+    });
   }
 
   /** Null while everything is accepted. */
   current(): Shed | null {
-    return this.#stagedMs === Number.NEGATIVE_INFINITY ? null : this.#upTo(this.#stagedMs);
+    return this.#floorMs === Number.NEGATIVE_INFINITY ? null : this.#upTo(this.#floorMs);
   }
 
   /**
-   * True if something older than everything pending wants to be stored: that is dropped first, and the write is
-   * retried.
+   * Between two attempts to write: true if something older than everything pending wants to be stored. That is dropped
+   * first, and the write is retried.
    */
   refuse(oldestIncomingMs: number | null): boolean {
     const oldestMs = this.#oldestOwed();
@@ -114,23 +111,19 @@ export class Shedding {
     if (oldestMs - 1 <= this.#floorMs || this.#upTo(oldestMs - 1) === null) return false;
     // `keep` follows with what is not accepted; until then everything in the store is above it.
     this.#floorMs = oldestMs - 1;
-    this.#stagedMs = this.#floorMs;
     return true;
   }
 
-  /**
-   * At a check that found the buffer below its high-water mark: true if the floor was removed, which `forget` writes.
-   */
-  settle(): boolean {
+  /** At a check that found the buffer below its high-water mark: whether everything may be accepted again. */
+  get isOver(): boolean {
     if (this.#floorMs === Number.NEGATIVE_INFINITY) return false;
-    if (this.#isFull && this.current() !== null) return false;
-    this.#floorMs = Number.NEGATIVE_INFINITY;
-    this.#stagedMs = this.#floorMs;
-    return true;
+    return !this.#isFull || this.current() === null;
   }
 
-  /** Inside a transaction after `settle`. */
-  forget(): void {
+  /** Inside a transaction; if it is still over by then. */
+  end(tx: Tx): void {
+    if (!this.isOver) return;
+    this.#change(tx, Number.NEGATIVE_INFINITY);
     this.#parts.meta.put(FLOOR, "");
   }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Streams } from "../../../src/store/database/streams.ts";
 import { SqliteGapLog } from "../../../src/store/outbox/gap-log.ts";
@@ -8,8 +9,7 @@ import { START_MS } from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
 test("gap log – additions to a gap while it is being sent are sent afterwards, and counted once", async (t) => {
-  const hooks = { undone: () => gaps.undone(), committed: () => gaps.committed() };
-  const { db, queue } = openQueue(t, { hooks });
+  const { db, queue } = openQueue(t);
   const lost: number[] = [];
   const streams = new Streams(db);
   const gaps = new SqliteGapLog({
@@ -24,15 +24,15 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
   const own = gaps.of("main");
   const counts = () => own.pendingGaps(9).map(({ gapId, count }) => ({ gapId, count }));
 
-  const add = (n: number) => gaps.add(stream.stream, START_MS + n, "disk_full", "main");
-  queue.direct("give up three", () => [0, 1, 2].forEach(add));
+  const add = (tx: Tx, n: number) => gaps.add(tx, stream.stream, START_MS + n, "disk_full", "main");
+  queue.direct("give up three", (tx) => [0, 1, 2].forEach((n) => add(tx, n)));
   const settling: Promise<void>[] = [];
   await queue.enqueue(
     {
       what: "give up five more",
       rows: 5,
-      *run() {
-        for (let n = 3; n < 8; n++) add(n);
+      *run(tx) {
+        for (let n = 3; n < 8; n++) add(tx, n);
         // Here the publisher comes in between.
         const [{ gapId, count } = { gapId: -1, count: 0 }] = counts();
         assert.equal(count, 3);

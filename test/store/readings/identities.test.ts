@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
+import type { Tx } from "../../../src/core/tx.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { Meta } from "../../../src/store/database/meta.ts";
+import { transact } from "../../../src/store/database/transact.ts";
 import { Identities } from "../../../src/store/readings/identities.ts";
 import { NewestTimes } from "../../../src/store/readings/newest-times.ts";
 import { hashOf } from "../../../src/store/readings/stored-reading.ts";
@@ -49,9 +51,9 @@ test("identities – a buffer of 8 MB remembers 130,000 removed readings, also a
         see(stream, START_MS + n * MINUTE_MS, idOf(stream, n));
     }
   };
-  db.writer.transaction(() =>
-    each((stream, timeMs, id) => identities.forget(stream, timeMs, hashOf(id))),
-  )();
+  transact(db, (tx) =>
+    each((stream, timeMs, id) => identities.forget(tx, stream, timeMs, hashOf(id))),
+  );
   const { forgottenBytes } = shareBuffer(8 << 20);
   assert.ok(identities.bytes <= forgottenBytes, `${identities.bytes} of ${forgottenBytes} bytes`);
   const again = openIdentities(db);
@@ -67,7 +69,7 @@ test("identities – a buffer of 8 MB remembers 130,000 removed readings, also a
   assert.equal(mistaken, 0);
 
   // Its oldest hour goes: of these sensors nothing that old is taken any more.
-  db.writer.transaction(() => again.shrink())();
+  transact(db, (tx) => again.shrink(tx));
   const late = idOf(900, 1);
   const restarted = openIdentities(db);
   assert.equal(restarted.bytes, again.bytes);
@@ -102,24 +104,23 @@ test("identities – what a rolled-back transaction forgot does not count, and r
   db.open();
   t.after(() => db.close());
   const identities = openIdentities(db);
-  const forget = (from: number) => {
+  const forget = (tx: Tx, from: number) => {
     for (let n = from; n < from + 100; n++)
-      identities.forget(1, START_MS + n * MINUTE_MS, hashOf(idOf(1, n)));
+      identities.forget(tx, 1, START_MS + n * MINUTE_MS, hashOf(idOf(1, n)));
   };
-  db.writer.transaction(() => forget(0)).immediate();
-  identities.committed();
+  transact(db, (tx) => forget(tx, 0));
   const { bytes } = identities;
-  const undo = (write: () => void) => {
-    const failing = db.writer.transaction(() => {
-      write();
+  const undo = (write: (tx: Tx) => void) => {
+    const failing = (tx: Tx) => {
+      write(tx);
+      assert.notEqual(identities.bytes, bytes);
       throw new Error("no space");
-    });
-    assert.throws(() => failing.immediate(), /no space/);
-    identities.undone();
+    };
+    assert.throws(() => transact(db, failing), /no space/);
   };
-  undo(() => forget(100));
+  undo((tx) => forget(tx, 100));
   assert.equal(identities.bytes, bytes);
-  undo(() => identities.shrink());
+  undo((tx) => identities.shrink(tx));
   assert.equal(identities.bytes, bytes);
   const unknown = idOf(1, 999);
   assert.equal(identities.has(1, START_MS + 1, unknown, hashOf(unknown)), false);
