@@ -84,7 +84,10 @@ async function openModbusStates(): Promise<ModbusStates> {
   return new loaded.ModbusStates();
 }
 
-/** A sensor's state with the kind `node` among its kinds; whether the sensor sends is still decided by its records. */
+/**
+ * A sensor's state with the kind `node` among its kinds. Whether the sensor sends is decided by its records; if it has
+ * none because only its state is read, by its state reads.
+ */
 export function withNodeState(state: SensorState, node: NodeCondition | null): SensorState {
   if (node === null) return state;
   const { lastReadingMs, lastReadAtMs, lastError, isStale } = node;
@@ -96,5 +99,7 @@ export function withNodeState(state: SensorState, node: NodeCondition | null): S
     lastError,
     isSilent: lastReadingMs !== null && isStale,
   };
-  return { ...state, kinds: [...state.kinds, kind] };
+  const kinds = [...state.kinds, kind];
+  if (state.kinds.length > 0 || lastReadingMs === null) return { ...state, kinds };
+  return { ...state, kinds, lastReadingMs, state: isStale ? "silent" : "online" };
 }

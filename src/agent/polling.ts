@@ -90,6 +90,7 @@ export function createPoller(parts: PollingParts): Poller {
       gatewayClock,
       logger,
       readDay,
+      memory: store.meta,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
       isHeldBack: () => store.readings.isWaitingForDelivery(),
       recentTimes: (sensor, kind) => store.readings.recentTimes(sensor, kind, RECENT_TIMES),

@@ -10,7 +10,7 @@ import { GapWatch } from "./gap-watch.ts";
 import { LiveHub } from "./live-hub.ts";
 import { openSignals } from "./machine-signals.ts";
 import { NewestReadings } from "./newest-readings.ts";
-import { createNodeStates } from "./node-states.ts";
+import { createNodeStates, withNodeState } from "./node-states.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import type { AgentResources } from "./resources.ts";
@@ -87,7 +87,15 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           logger,
           gatewayNow: () => gatewayClock.now(),
           isGatewayTimeKnown: () => gatewayClock.isKnown,
-          sensors: () => poller.settledStates(),
+          // Of the others, only records decide.
+          sensors: () =>
+            poller
+              .settledStates()
+              .map((state) =>
+                state.kinds.length > 0
+                  ? state
+                  : withNodeState(state, nodeStates.condition(state.code)),
+              ),
           isGatewayUp: () => gateway.state.isUp,
         });
   store.onRecovered(() => {

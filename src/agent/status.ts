@@ -10,7 +10,7 @@ import type {
 } from "../core/agent-status.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
 import type { Clock } from "../core/ports.ts";
-import type { Site } from "../core/sensor.ts";
+import { readsGateway, type Site } from "../core/sensor.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -120,7 +120,7 @@ export class StatusReport {
       startedAtMs: nowMs - Math.round(clock.monotonic() - this.#parts.startedAt),
       nowMs,
       timezone: settings.gatewayTimezone,
-      gateway: { ...gateway.state, skewMs },
+      gateway: { ...gateway.state, skewMs, isNeeded: readsGateway(site.current) },
       links: uplinks?.links(buffer) ?? [],
       buffer,
       get sensors() {

@@ -14,8 +14,10 @@ import type { Finding } from "./finding.ts";
 import { type GatewayAccess, openGateway, openServiceStates } from "./gateway-access.ts";
 import { duration } from "./status.ts";
 
-/** Number of timeouts allowed; the remaining reads of that source are not tried then. */
+/** Number of timeouts allowed before any response; the remaining reads of that source are not tried then. */
 const SILENCES_MAX = 3;
+/** Sensors named in the line about those that were not tried. */
+const SKIPPED_MAX = 20;
 /** Limit of a value's text in a line. */
 const SHOWN_MAX = 40;
 
@@ -29,8 +31,10 @@ const EXCEPTION_REMEDIES: Readonly<Record<number, string>> = {
 
 interface Source {
   silences: number;
-  /** Reads that were not tried because their source failed first. */
-  skipped: number;
+  /** Once it has responded to a read, each of the others is tried: only some of its nodes are dead. */
+  hasResponded: boolean;
+  /** Sensors that were not tried because their source failed first. */
+  skipped: string[];
   isAway: boolean;
 }
 
@@ -52,7 +56,7 @@ export async function checkNodeStates(
     let source = sources.get(name);
     if (source === undefined) {
       const isAway = isGatewayLost && !name.startsWith("tcp:");
-      sources.set(name, (source = { silences: 0, skipped: 0, isAway }));
+      sources.set(name, (source = { silences: 0, hasResponded: false, skipped: [], isAway }));
     }
     return source;
   };
@@ -62,7 +66,7 @@ export async function checkNodeStates(
         const name = read.via === "modbus" ? read.url : read.operation;
         const source = sourceOf(name);
         if (source.isAway) {
-          source.skipped += 1;
+          source.skipped.push(sensor.code);
           continue;
         }
         const what = `${sensor.code} node`;
@@ -71,6 +75,7 @@ export async function checkNodeStates(
             read.via === "modbus"
               ? await tryRegisters(modbus, read, signal)
               : await tryService(gateway, configuration, { sensor, read }, signal);
+          source.hasResponded = true;
           found({ what, ...tried });
         } catch (error) {
           if (signal.aborted) return;
@@ -80,8 +85,9 @@ export async function checkNodeStates(
       }
     }
     for (const [name, { skipped }] of sources) {
-      const detail = `${skipped} more of ${name} not tried: fix the gateway or the device first, as described above`;
-      if (skipped > 0) found({ what: "state reads", state: "skipped", detail });
+      const more = skipped.length > SKIPPED_MAX ? `, and ${skipped.length - SKIPPED_MAX} more` : "";
+      const detail = `${name} not tried for ${skipped.slice(0, SKIPPED_MAX).join(", ")}${more}: fix the gateway or the device first, as described above`;
+      if (skipped.length > 0) found({ what: "state reads", state: "skipped", detail });
     }
   } finally {
     modbus.close();
@@ -91,10 +97,16 @@ export async function checkNodeStates(
 
 /** Whether the remaining reads of the source are still worth trying. */
 function note(source: Source, error: unknown): void {
-  if (error instanceof ModbusFailure) source.isAway = error.isDeviceAway;
-  if (!(error instanceof CallFailure)) return;
-  if (error.failureClass === "transient") source.silences += 1;
-  source.isAway = error.isGatewayFault || source.silences >= SILENCES_MAX;
+  if (error instanceof ModbusFailure) {
+    if (error.isSilent) source.silences += 1;
+    else if (!error.isDeviceAway) source.hasResponded = true;
+    source.isAway = error.isDeviceAway;
+  } else if (error instanceof CallFailure) {
+    if (error.failureClass === "transient") source.silences += 1;
+    else source.hasResponded = true;
+    source.isAway = error.isGatewayFault;
+  }
+  if (!source.hasResponded && source.silences >= SILENCES_MAX) source.isAway = true;
 }
 
 async function tryService(

@@ -1,5 +1,6 @@
 import {
   type AgentStatus,
+  isGatewayWell,
   isUntried,
   type LinkState,
   type LinkStatus,
@@ -35,7 +36,7 @@ export async function run(context: CommandContext): Promise<number> {
 
 export function isWell(status: AgentStatus): boolean {
   return (
-    status.gateway.isUp &&
+    isGatewayWell(status.gateway) &&
     status.links.every((link) => link.isConnected && link.hostOnline !== false && !link.refused) &&
     status.buffer.isWritable &&
     status.buffer.alarm === null &&

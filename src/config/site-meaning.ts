@@ -181,8 +181,16 @@ function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): voi
 
 function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
   checkStateReads(sensor, place, faults);
-  const named: unknown = sensor["kinds"];
+  const named: unknown = sensor["kinds"] ?? [];
   if (!Array.isArray(named)) return;
+  if (named.length === 0 && list(sensor["stateReads"]).length === 0) {
+    faults.push({
+      place: `${place}.kinds`,
+      problem: "names no kind of reading, and there are no stateReads: nothing would be read",
+      remedy: `add "kinds", such as ["rpm"], or "stateReads"`,
+    });
+    return;
+  }
   const kinds = POLLED_KINDS.filter((kind) => named.includes(kind));
   // A misspelt kind is a schema fault; what its channels would be is then unknown.
   const isComplete = named.every((name) => POLLED_KINDS.some((kind) => kind === name));

@@ -84,16 +84,17 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
 
 type WrittenSite = {
   readonly site: string;
-  readonly sensors: readonly (Omit<Sensor, "channels"> & Partial<Pick<Sensor, "channels">>)[];
+  readonly sensors: readonly (Omit<Sensor, "kinds" | "channels"> &
+    Partial<Pick<Sensor, "kinds" | "channels">>)[];
 } & Pick<Site, "machines" | "alarms" | "zoneReadings">;
 
 function asSite(written: WrittenSite): Site {
   return {
     site: written.site,
-    sensors: written.sensors.map((sensor) => {
+    sensors: written.sensors.map((one) => {
+      const sensor: Sensor = { ...one, kinds: one.kinds ?? [], channels: one.channels ?? {} };
       const bands = sensorBands(sensor, written.machines ?? []);
-      const channels = sensor.channels ?? {};
-      return bands === null ? { ...sensor, channels } : { ...sensor, channels, bands };
+      return bands === null ? sensor : { ...sensor, bands };
     }),
     ...(written.machines === undefined ? {} : { machines: written.machines }),
     ...(written.alarms === undefined ? {} : { alarms: written.alarms }),

@@ -63,6 +63,13 @@ export interface GatewayState {
   readonly lastErrorClass: FailureClass | null;
   /** Gateway's clock minus ours, ms; null if it sends no Date. */
   readonly skewMs: number | null;
+  /** False if the site file reads nothing through it, as on a site with Modbus registers only. */
+  readonly isNeeded?: boolean;
+}
+
+/** Up, or not needed. */
+export function isGatewayWell({ isUp, isNeeded }: Pick<GatewayState, "isUp" | "isNeeded">) {
+  return isUp || isNeeded === false;
 }
 
 /** A gateway that was never contacted, as on a box without sensors, is neither up nor down. */

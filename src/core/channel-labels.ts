@@ -53,3 +53,8 @@ export function channelOfValue(kind: Kind, value: string): string | null {
   const match = /^(?:accumulated_)?((?:channel|current|input)[1-4])(?:_|$)/.exec(value);
   return match?.[1] === undefined || kind === "rpm" ? null : match[1];
 }
+
+/** True for what any record of the kind may carry, such as a battery: the site file lists no such value. */
+export function isUnlistedValue(kind: Kind, value: string): boolean {
+  return kind !== "node" && kind !== "bands" && channelOfValue(kind, value) === null;
+}

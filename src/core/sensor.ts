@@ -170,6 +170,15 @@ export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
   return sensor.enabled !== false;
 }
 
+/** Whether anything of the site is read through the gateway; registers are read from devices of their own. */
+export function readsGateway({ sensors }: Pick<Site, "sensors">): boolean {
+  const isThroughIt = (read: StateRead) => read.via !== "modbus";
+  const reads = sensors.filter(isRead);
+  // A site without sensors yet will have some.
+  if (reads.length === 0) return true;
+  return reads.some(({ kinds, stateReads }) => kinds.length > 0 || stateReads?.some(isThroughIt));
+}
+
 /** The kinds of readings of a sensor: the polled ones, `node` if it has state reads, `bands` if its machine asks for them. */
 export function readingKinds(sensor: Pick<Sensor, "kinds" | "stateReads" | "bands">): Kind[] {
   const kinds: Kind[] = [...sensor.kinds];

@@ -101,6 +101,10 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
   ConfigurationFault: object({ place: TEXT, problem: TEXT, remedy: TEXT }),
   Gateway: object({
     isUp: YES_NO,
+    isNeeded: {
+      ...YES_NO,
+      description: "False if the site file reads nothing through it (registers only).",
+    },
     url: TEXT,
     lastAnswerAtMs: orNull(MS),
     lastError: orNull(TEXT),

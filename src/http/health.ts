@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { AgentStatus } from "../core/agent-status.ts";
+import { type AgentStatus, isGatewayWell } from "../core/agent-status.ts";
 import { linkTitle } from "../core/link-title.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -30,8 +30,8 @@ function readiness(status: AgentStatus): {
   ]);
   return {
     gateway: {
-      ok: gateway.isUp,
-      detail: gateway.isUp ? "answering" : (gateway.lastError ?? "no response yet"),
+      ok: isGatewayWell(gateway),
+      detail: gatewayText(gateway),
     },
     broker: { ...sessions(links, links), uplinks: Object.fromEntries(uplinks) },
     buffer: {
@@ -39,6 +39,11 @@ function readiness(status: AgentStatus): {
       detail: buffer.alarm ?? (buffer.isWritable ? "writable" : "not writable"),
     },
   };
+}
+
+function gatewayText({ isUp, isNeeded, lastError }: AgentStatus["gateway"]): string {
+  if (isUp) return "answering";
+  return isNeeded === false ? "nothing is read through it" : (lastError ?? "no response yet");
 }
 
 /** Whether all of these sessions are up and nothing is refused there, and what is wrong with each of the others. */

@@ -31,11 +31,19 @@ export class ModbusFailure extends Error {
   readonly isDeviceAway: boolean;
   /** The number of the device's exception; null if it returned none. */
   readonly exception: number | null;
+  /** It accepts connections and did not respond: behind a Modbus gateway, only this unit may be dead. */
+  readonly isSilent: boolean;
 
-  constructor(message: string, isDeviceAway: boolean, exception: number | null = null) {
+  constructor(
+    message: string,
+    isDeviceAway: boolean,
+    exception: number | null = null,
+    isSilent = false,
+  ) {
     super(message);
     this.isDeviceAway = isDeviceAway;
     this.exception = exception;
+    this.isSilent = isSilent;
   }
 }
 
@@ -66,7 +74,8 @@ export class ModbusStates {
       return await this.#words(read, signal);
     } catch (error) {
       // Devices close idle connections, which shows only on the next use: that says nothing about the device.
-      const isStale = isReused && error instanceof ModbusFailure && error.isDeviceAway;
+      const isStale =
+        isReused && error instanceof ModbusFailure && (error.isDeviceAway || error.isSilent);
       if (!isStale || signal.aborted) throw error;
       return await this.#words(read, signal);
     }
@@ -99,7 +108,8 @@ export class ModbusStates {
       return words;
     } catch (error) {
       const failure = failureOf(error, url);
-      if (failure.isDeviceAway) this.#drop(url);
+      // A late response must not be taken for that of the next request.
+      if (failure.isDeviceAway || failure.isSilent) this.#drop(url);
       throw failure;
     } finally {
       signal.removeEventListener("abort", abort);
@@ -200,14 +210,19 @@ function failureOf(error: unknown, url: string): ModbusFailure {
       code,
     );
   }
-  return new ModbusFailure(`${url}: ${messageOf(error)}`, true);
+  const message = messageOf(error);
+  if (message === TIMED_OUT)
+    return new ModbusFailure(`${url}: it did not respond in time`, false, null, true);
+  return new ModbusFailure(`${url}: ${message}`, true);
 }
+
+/** How the library says that no response came. */
+const TIMED_OUT = "Timed out";
 
 /** The library rejects with plain objects, too: its time-out is one. */
 function messageOf(error: unknown): string {
   if (typeof error !== "object" || error === null || !("message" in error)) return String(error);
-  const message = String(error.message);
-  return message === "Timed out" ? "it did not respond in time" : message;
+  return String(error.message);
 }
 
 function exceptionOf(error: unknown): number | null {

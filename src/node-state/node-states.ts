@@ -98,11 +98,12 @@ export class NodeStates {
     const lastReadingMs = this.#parts.newestTimeMs(code);
     const readAt = jobs.flatMap(({ lastReadAtMs }) => lastReadAtMs ?? []);
     const errors = jobs.flatMap(({ lastError }) => lastError ?? []);
-    const isStale = jobs.some(({ lastGoodAtMs, patienceMs }) =>
-      lastGoodAtMs === null
-        ? lastReadingMs === null || now - lastReadingMs > STALE_STORED_MS
-        : now - lastGoodAtMs > STALE_INTERVALS * patienceMs,
-    );
+    const isStale = jobs.some(({ lastGoodAtMs, patienceMs, lastError, createdAtMs }) => {
+      const longestMs = STALE_INTERVALS * patienceMs;
+      if (lastGoodAtMs !== null) return now - lastGoodAtMs > longestMs;
+      if (lastReadingMs === null || now - lastReadingMs > STALE_STORED_MS) return true;
+      return lastError !== null && this.#parts.clock.monotonic() - createdAtMs > longestMs;
+    });
     return {
       lastReadingMs,
       lastReadAtMs: readAt.length === 0 ? null : Math.max(...readAt),

@@ -67,7 +67,7 @@ export class ServiceStates {
     }
     return {
       samples: inOrder(samples),
-      records: records.length,
+      records: records.length + rejected,
       gatewayTimeMs: response.gatewayTimeMs,
     };
   }

@@ -27,6 +27,8 @@ export interface StateJob {
   /** Its last state; null before that. */
   current: StateContent | null;
   /** Monotonic, ms. */
+  readonly createdAtMs: number;
+  /** Monotonic, ms. */
   dueAtMs: number;
   isRunning: boolean;
   /** Day of the last good read, in the gateway's zone. */
@@ -80,6 +82,7 @@ export function createJob(
     backoff: new Backoff(RETRY_MIN_MS, patienceMs, random),
     series: null,
     current: null,
+    createdAtMs: dueAtMs,
     dueAtMs,
     isRunning: false,
     lastDay: null,

@@ -60,14 +60,15 @@ export class Cadence {
   /**
    * What the store remembers from before this process.
    * @param recent its newest records
+   * @param wasSilent it was silent by all that the earlier process had learned, and has no newer record
    */
-  seed(newestMs: number | null, { timesMs, cameSingly }: RecentTimes): void {
+  seed(newestMs: number | null, { timesMs, cameSingly }: RecentTimes, wasSilent = false): void {
     if (this.#newestMs !== null) return;
     this.#newestMs = newestMs;
     this.#oldestMs = timesMs[0] ?? newestMs;
     this.#steps = stepsOf(timesMs);
     this.#periodMs = medianOf(this.#steps, this.#steps.length);
-    this.#isRemembered = this.#periodMs !== null && !cameSingly;
+    this.#isRemembered = this.#periodMs !== null && !cameSingly && !wasSilent;
   }
 
   /**

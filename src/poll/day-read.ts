@@ -18,6 +18,14 @@ export interface ReadRequest {
   readonly received?: (weight: number) => void;
 }
 
+export interface Rejected {
+  readonly count: number;
+  /** True if there was a usable record before them in the same read. */
+  readonly isAfterUsable: boolean;
+  /** Of the last one. */
+  readonly reason: string;
+}
+
 export type DayRead =
   | {
       readonly ok: true;
@@ -29,6 +37,8 @@ export type DayRead =
       readonly newTimesMs: readonly number[];
       /** UTC offset of the newest new record, minutes. */
       readonly offsetMinutes: number | null;
+      /** New records of this read that cannot be used, after the last one that can. */
+      readonly rejected?: Rejected;
     }
   | {
       readonly ok: false;

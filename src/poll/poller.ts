@@ -14,7 +14,8 @@ import { GatewayPause } from "./gateway-pause.ts";
 import { takeWaiting, waitsForNewer } from "./newest-first.ts";
 import { JITTER, taskDue } from "./next-read.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
-import { isCatchingUp, sensorStates, stateNotRead } from "./sensor-states.ts";
+import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
+import { SilenceMemory } from "./silence-memory.ts";
 import { Streams } from "./streams.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
 import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
@@ -52,6 +53,8 @@ export interface PollParts {
   readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
   /** True for a day that was read before, also by an earlier process: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
+  /** Survives the process. */
+  readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
   /** True while the buffer is full of what is being delivered: reading pauses. */
   readonly isHeldBack?: () => boolean;
   /** How long a day is set aside because it ended the process, ms; 0 = it may be read. */
@@ -76,6 +79,9 @@ export class Poller {
   /** Counts events that make earlier reads invalid. */
   #epoch = 0;
   #hasAnswered = false;
+  readonly #silence: SilenceMemory;
+  /** Monotonic, ms. */
+  #silenceDueAt = 0;
   #wake: () => void = () => {};
   /** When the earliest sleep of the loop ends, monotonic ms. */
   #wakesAt = Number.POSITIVE_INFINITY;
@@ -85,6 +91,7 @@ export class Poller {
     this.#options = options;
     this.#random = options.random ?? Math.random;
     this.#pause = new GatewayPause(this.#random);
+    this.#silence = new SilenceMemory(parts.memory);
     this.#site = site;
     this.#streams = new Streams(options.intervalMs);
     this.#streams.take(site.current.sensors);
@@ -107,19 +114,27 @@ export class Poller {
     while (!signal.aborted) {
       this.#plan.update(this.#parts.gatewayClock.now());
       this.#startReads(signal);
+      this.#checkSilence();
       await this.#untilDue(signal);
     }
     endWatch();
     await Promise.all(this.#running);
   }
 
+  #checkSilence(): void {
+    const now = this.#parts.clock.monotonic();
+    if (now < this.#silenceDueAt) return;
+    this.#silenceDueAt = now + LOOK_MS;
+    this.#silence.check(this.sensorStates());
+  }
+
   /** What the store knows about a stream. */
   #remember(stream: Stream): void {
     const { cadence, sensor, kind } = stream;
-    cadence.seed(
-      this.#parts.newestTimeMs(sensor.code, kind),
-      this.#parts.recentTimes(sensor.code, kind),
-    );
+    stream.wasSilentSinceMs = this.#silence.sinceMs(sensor.code, kind);
+    const newestMs = this.#parts.newestTimeMs(sensor.code, kind);
+    const isSilent = stream.wasSilentSinceMs !== null && stream.wasSilentSinceMs === newestMs;
+    cadence.seed(newestMs, this.#parts.recentTimes(sensor.code, kind), isSilent);
     stream.startedAt = this.#parts.clock.monotonic();
     stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
   }
@@ -217,11 +232,12 @@ export class Poller {
 
   /** State of every configured sensor; the battery comes from the store. */
   sensorStates(): SensorState[] {
-    const { all, notRead } = this.#streams;
+    const { all, notPolled } = this.#streams;
     const { clock, gatewayClock } = this.#parts;
     const commitMs = this.#options.commitIntervalMs ?? 0;
     const states = sensorStates(all, gatewayClock.now(), clock.monotonic(), commitMs);
-    return [...states, ...notRead.map((sensor) => stateNotRead(sensor, this.#parts.newestTimeMs))];
+    const others = notPolled.map((sensor) => stateNotPolled(sensor, this.#parts.newestTimeMs));
+    return [...states, ...others];
   }
 
   /** States of the sensors that are known well enough to say whether they are silent. */

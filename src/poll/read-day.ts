@@ -5,14 +5,14 @@ import { CallFailure } from "../core/failure.ts";
 import { findReject, readingId, readingTime } from "../core/identity.ts";
 import type { Clock, Logger, ReadingLog, RecordSource } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { RawRecord } from "../core/record.ts";
+import type { RawRecord, RejectReason } from "../core/record.ts";
 import type { PolledKind } from "../core/sensor.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import { type ReadingContext, readingSteps, toReading } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openGate, type SecretGate } from "../lib/secrets.ts";
-import type { DayRead, ReadDay, ReadRequest } from "./day-read.ts";
+import type { DayRead, ReadDay, ReadRequest, Rejected } from "./day-read.ts";
 import { LARGE_RECORD_BYTES, LARGE_RECORD_SAMPLES, LargeRecords } from "./large-records.ts";
 import { RejectLog } from "./reject-log.ts";
 import { ResponseBatch } from "./response-batch.ts";
@@ -99,6 +99,8 @@ class OneRead {
   #sliceStartedAt = 0;
   /** The gateway's time when it began its response, ms. */
   #answeredAtMs = 0;
+  /** Null while it has found no record. */
+  #rejected: Rejected | null = null;
   /** When the response had arrived and only its commit was awaited: that time is not the gateway's. */
   receivedAt: number | null = null;
 
@@ -275,19 +277,27 @@ class OneRead {
 
   #done(batch: ResponseBatch, stored: number, known: number): Outcome {
     this.#parts.onRead?.(this.#key, this.#answeredAtMs);
+    const rejected = this.#rejectedOf(stored + known);
     return {
       ok: true,
       stored,
       known,
       newTimesMs: batch.timesMs,
       offsetMinutes: batch.newest?.offsetMinutes ?? null,
+      ...(rejected === null ? {} : { rejected }),
     };
+  }
+
+  /** A day that is read completely shows its rejected records again each time: they count once, and only if it has no others. */
+  #rejectedOf(records: number): Rejected | null {
+    const { count = 0, reason = "" } = this.#rejected ?? {};
+    if (this.#scanned.of(this.#key) === null) return this.#rejected;
+    return { count: records > count ? 0 : count, isAfterUsable: true, reason };
   }
 
   #take(item: DayItem, batch: ResponseBatch, gatewayNowMs: number): void | Promise<void> {
     const { metrics } = this.#parts;
-    if ("reject" in item)
-      return this.#rejects.add(this.#key, item.reject.reason, item.reject.detail);
+    if ("reject" in item) return this.#reject(item.reject.reason, item.reject.detail);
     const { record } = item;
     for (const fault of record.faults) metrics.fieldFaults.inc({ reason: fault.reason });
     const { sensor } = this.#request;
@@ -295,8 +305,9 @@ class OneRead {
     const reject = findReject(record, sensor.code);
     if (reject !== null || time === null) {
       const reason = reject?.reason ?? "no_time";
-      return this.#rejects.add(this.#key, reason, reject?.detail ?? "no plausible time");
+      return this.#reject(reason, reject?.detail ?? "no plausible time");
     }
+    this.#rejected = { count: 0, isAfterUsable: true, reason: "" };
     const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
     batch.hashes.push(item.bytesHash);
     if (batch.writer.isKnown(time.time.ms, id) || batch.holds(id)) return;
@@ -310,6 +321,12 @@ class OneRead {
     };
     if (record.channels.length > 0) return this.#takeSamples(record, batch, context);
     return batch.add(this.#clean(toReading(record, sensor, context)));
+  }
+
+  #reject(reason: RejectReason, detail: string): void {
+    const { count, isAfterUsable } = this.#rejected ?? { count: 0, isAfterUsable: false };
+    const said = this.#rejects.add(this.#key, reason, detail);
+    this.#rejected = { count: count + 1, isAfterUsable, reason: said };
   }
 
   async #takeSamples(

@@ -1,13 +1,13 @@
 import type { DayKey } from "../core/day.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { DayPlan } from "./day-plan.ts";
-import type { DayRead } from "./day-read.ts";
+import type { DayRead, Rejected } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
 import type { GatewayClock } from "./gateway-clock.ts";
 import type { GatewayPause } from "./gateway-pause.ts";
 import { triesOf } from "./newest-first.ts";
 import { slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
-import { PRIORITY, type Task, type TaskQueue } from "./task.ts";
+import { PRIORITY, type Stream, type Task, type TaskQueue } from "./task.ts";
 
 interface ReadOutcomesParts {
   readonly queue: TaskQueue;
@@ -41,6 +41,7 @@ export class ReadOutcomes {
     task.backoff.reset();
     task.cuts = 0;
     task.tries = 0;
+    noteRejected(stream, read.rejected);
     task.hasRecords = read.stored + read.known > 0;
     if (task.hasRecords) stream.hasRecords = true;
     stream.slowdown = slowdownAfter(stream, read.durationMs);
@@ -111,6 +112,12 @@ export class ReadOutcomes {
   settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
     for (const job of task.jobs.splice(0)) job.settle(stored, known, failure);
   }
+}
+
+function noteRejected(stream: Stream, rejected: Rejected | undefined): void {
+  if (rejected === undefined) return;
+  const { count, isAfterUsable, reason } = rejected;
+  stream.rejected = { count: count + (isAfterUsable ? 0 : stream.rejected.count), reason };
 }
 
 export function keyOf(task: Task): DayKey {

@@ -24,18 +24,20 @@ export class RejectLog {
     this.#gate = gate;
   }
 
-  add(key: DayKey, reason: RejectReason, given: string): void {
+  /** Returns the reason in words. */
+  add(key: DayKey, reason: RejectReason, given: string): string {
     this.#metrics.rejected.inc({ reason });
     const detail = this.#gate.redact(given).slice(0, DETAIL_MAX);
     const subject = `${key.sensor} ${key.kind} ${reason}`;
     if (this.#logged.has(subject)) {
       this.#logger.debug({ ...key, reason, detail }, "record rejected");
-      return;
+      return `${reason}: ${detail}`;
     }
     this.#logged.add(subject);
     this.#logger.warn(
       { ...key, reason, detail },
       "record rejected; further ones of this sensor, kind and reason are only counted",
     );
+    return `${reason}: ${detail}`;
   }
 }

@@ -3,6 +3,7 @@ import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import { PRIORITY, type Stream } from "./task.ts";
 
+const REJECTED_MIN = 3;
 /** A gateway that does not respond must not delay the report of silent sensors for longer. */
 const CATCH_UP_MAX_MS = SILENT_AFTER_INTERVALS * UNKNOWN_CADENCE_MS;
 
@@ -48,10 +49,16 @@ export function sensorStates(
   return [...bySensor].map(([sensor, own]) =>
     stateOf(sensor, own, (stream) => {
       // Before the first read, what came meanwhile is missing: a short stop must not show every sensor as silent.
-      const startMs = isCatchingUp(stream, monotonicMs) ? UNKNOWN_CADENCE_MS : 0;
+      const isPatient = isCatchingUp(stream, monotonicMs) && !wasSilent(stream);
+      const startMs = isPatient ? UNKNOWN_CADENCE_MS : 0;
       return isFreshAt(stream, gatewayNowMs, Math.max(startMs, commitIntervalMs));
     }),
   );
+}
+
+/** True if it was silent when the last process ended, and nothing newer is known. */
+export function wasSilent({ wasSilentSinceMs, cadence }: Stream): boolean {
+  return wasSilentSinceMs !== null && wasSilentSinceMs === cadence.newestMs;
 }
 
 function stateOf(
@@ -73,7 +80,7 @@ function stateOf(
       lastReadingMs: newestMs,
       cadenceS: periodMs === null ? null : periodMs / 1000,
       lastReadAtMs: stream.lastReadAtMs,
-      lastError: stream.lastError,
+      lastError: stream.lastError ?? rejectedText(stream),
       hasRecords: stream.hasRecords,
       isSilent,
     };
@@ -82,14 +89,21 @@ function stateOf(
   return { code: sensor.code, state, lastReadingMs, batteryV: null, kinds };
 }
 
+/** One broken record among good ones is no state of the sensor; several in a row are, or having no other. */
+function rejectedText({ rejected: { count, reason }, cadence }: Stream): string | null {
+  if (count === 0 || (count < REJECTED_MIN && cadence.newestMs !== null)) return null;
+  const records = count === 1 ? "the only new record was" : `the last ${count} records were`;
+  return `${records} rejected: ${reason}`;
+}
+
 function isFreshAt(stream: Stream, nowMs: number, leastMs: number): boolean {
   const { newestMs } = stream.cadence;
   const silentMs = SILENT_AFTER_INTERVALS * expectedMs(stream, leastMs);
   return newestMs !== null && nowMs - newestMs <= silentMs;
 }
 
-/** Whether a disabled sensor sends is unknown; its newest stored reading is still its last. */
-export function stateNotRead(
+/** Whether a sensor that is not polled sends is unknown; its newest stored reading is still its last. */
+export function stateNotPolled(
   { code, kinds }: Sensor,
   newestTimeMs: (sensor: string, kind: PolledKind) => number | null,
 ): SensorState {

@@ -15,8 +15,8 @@ export class Streams {
   #all: Stream[] = [];
   #set: ReadonlySet<Stream> = new Set();
   #byName: ReadonlyMap<string, Stream> = new Map();
-  /** Sensors that are disabled in the site file. */
-  notRead: readonly Sensor[] = [];
+  /** Sensors without a stream: disabled in the site file, or only read for their state. */
+  notPolled: readonly Sensor[] = [];
 
   /** @param intervalMs POLL_INTERVAL_S, for sensors without an interval of their own */
   constructor(intervalMs: number) {
@@ -40,7 +40,7 @@ export class Streams {
     const known = new Map(this.#all.map((stream) => [nameOf(stream.sensor, stream.kind), stream]));
     const added: Stream[] = [];
     const retyped: Stream[] = [];
-    this.notRead = sensors.filter((sensor) => !isRead(sensor));
+    this.notPolled = sensors.filter((sensor) => !isRead(sensor) || sensor.kinds.length === 0);
     this.#all = sensors.filter(isRead).flatMap((sensor) =>
       sensor.kinds.map((kind) => {
         const name = nameOf(sensor, kind);
@@ -72,10 +72,12 @@ export class Streams {
       closedDays: new Set(),
       waiting: new Set(),
       slowdown: 1,
+      wasSilentSinceMs: null,
       startedAt: 0,
       lastReadAtMs: null,
       lastDurationMs: 0,
       lastError: null,
+      rejected: { count: 0, reason: "" },
       hasRecords: false,
       foundAt: null,
       epoch: 0,

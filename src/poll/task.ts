@@ -18,12 +18,16 @@ export interface Stream {
   readonly waiting: Set<Task>;
   /** Grows while responses take longer than half the interval (services section 8, fault 25). */
   slowdown: number;
+  /** Newest record, ms, with which it was silent when the last process ended; null if it was not. */
+  wasSilentSinceMs: number | null;
   /** When this process began to read it, monotonic ms. */
   startedAt: number;
   /** Our clock, ms. */
   lastReadAtMs: number | null;
   lastDurationMs: number;
   lastError: string | null;
+  /** Records that could not be used since the last one that could, and why. */
+  rejected: { readonly count: number; readonly reason: string };
   /** True once a read found records since it is read in this way. */
   hasRecords: boolean;
   /** When the newest read began that found records of today or the day before, monotonic ms. */

@@ -26,14 +26,17 @@ export interface DescriptionsParts {
 }
 
 export interface DescriptionsOptions {
-  /** Readings of a removed sensor are cleared with its state. */
+  /** Readings of a removed sensor, and of a removed kind, are cleared with its state; without it, only removed values. */
   readonly clearReadings: boolean;
   /** The sensors of this uplink. */
   readonly isSelected: (sensor: Sensor) => boolean;
 }
 
+/** What releases before 0.3 have recorded lacks `values`. */
+type KnownTopics = Omit<RetainedTopics, "values"> & Partial<Pick<RetainedTopics, "values">>;
+
 /** By sensor code: what may be retained about it. */
-type Standing = Readonly<Record<string, RetainedTopics & { readonly kinds: readonly Kind[] }>>;
+type Standing = Readonly<Record<string, KnownTopics & { readonly kinds: readonly Kind[] }>>;
 
 /** Stands for the agent itself among the codes of sensors, none of which is empty. */
 const AGENT = "";
@@ -108,7 +111,12 @@ export class Descriptions {
   #standingOf(sensors: readonly Sensor[]): Standing {
     const { profile } = this.#parts;
     const retained = profile.describeAgent().filter(({ retain }) => retain);
-    const agent = { state: [], descriptions: retained.map(({ topic }) => topic), readings: [] };
+    const agent = {
+      state: [],
+      descriptions: retained.map(({ topic }) => topic),
+      readings: [],
+      values: [],
+    };
     return Object.fromEntries([
       [AGENT, { ...agent, kinds: [] }],
       ...sensors.map((sensor) => {
@@ -179,7 +187,8 @@ export class Descriptions {
         if (!(await this.#send(own.length > 0 ? own : words))) return false;
         if (!(await this.#send(profile.farewell(code)))) return false;
       }
-      const old = allTopics(topics).filter((topic) => !kept.has(topic));
+      const values = isGone && !this.#options.clearReadings ? [] : (topics.values ?? []);
+      const old = allTopics({ ...topics, values }).filter((topic) => !kept.has(topic));
       if (!(await this.#send(old.map(cleared), ({ topic }) => this.#published.delete(topic))))
         return false;
     }
@@ -207,10 +216,11 @@ export class Descriptions {
   }
 }
 
-const allTopics = ({ state, descriptions, readings }: RetainedTopics): string[] => [
+const allTopics = ({ state, descriptions, readings, values = [] }: KnownTopics): string[] => [
   ...state,
   ...descriptions,
   ...readings,
+  ...values,
 ];
 
 /** An empty retained payload: the broker deletes its retained message. */
@@ -231,6 +241,7 @@ function merged(before: Standing, now: Standing): Standing {
           state: union(old?.state, next?.state),
           descriptions: union(old?.descriptions, next?.descriptions),
           readings: union(old?.readings, next?.readings),
+          values: union(old?.values, next?.values),
           kinds: next?.kinds ?? old?.kinds ?? [],
         },
       ];

@@ -152,3 +152,40 @@ test("a node's state is read from operations and registers once a reload adds th
   assert.equal(new Set(ids).size, new Set(ids.slice(0, before)).size);
   assert.deepEqual([...new Set(rpmIds())], [rpmId], "state reads change no other reading");
 });
+
+test("a site whose sensors only have registers: online by what they return, silent alarms included, and ready without its gateway", {
+  skip,
+  timeout: deadlineMs(90_000),
+}, async (t) => {
+  const { url } = await startRegisters(t, new Map([[10, 357]]));
+  const node = (code: string, address: number) => ({
+    code,
+    type: 40,
+    stateReads: [{ via: "modbus", url, registers: [{ address, type: "uint16", value: "x" }] }],
+  });
+  const site = await startFakeSite(t, {
+    answer: () => ({ status: 500, body: "" }),
+    sensors: [node("100", 10), node("101", 99)],
+  });
+  const agent = site.startAgent();
+  const state = await until("the state of the node", () =>
+    site.messages.messages
+      .filter(({ topic }) => topic === "gateside/plant-7/100/state")
+      .map(payloadOf)
+      .find((payload) => payload["state"] === "online"),
+  );
+  assert.notEqual(state["lastReading"], null);
+  const address = await agent.address;
+  const ready = await until("ready", async () => {
+    const response = await fetch(`${address}/readyz`);
+    return response.status === 200 ? await response.json() : undefined;
+  });
+  assert.match(JSON.stringify(ready), /nothing is read through it/);
+  const { sensors } = (await (await fetch(`${address}/api/v1/status`)).json()) as {
+    sensors: { code: string; state: string; kinds: { lastError: string | null }[] }[];
+  };
+  const dead = sensors.find(({ code }) => code === "101");
+  assert.equal(dead?.state, "unknown");
+  assert.match(dead?.kinds[0]?.lastError ?? "", /exception 2/);
+  assert.deepEqual(site.gateway.calls, []);
+});

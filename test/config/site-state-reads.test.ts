@@ -60,6 +60,22 @@ test("state reads of both kinds are accepted, and an alarm may use their values"
   assert.deepEqual(loadSite(JSON.stringify(site), "site.json").faults, []);
 });
 
+test("site file – a sensor may have state reads only; one that has neither them nor kinds would not be read at all", () => {
+  for (const kinds of [{}, { kinds: [] }]) {
+    const given = (more: object) =>
+      loadSite(
+        JSON.stringify({ site: "plant-7", sensors: [{ code: "1", type: 3, ...kinds, ...more }] }),
+        "site.json",
+      );
+    const { site, faults } = given({ stateReads: [MODBUS] });
+    assert.deepEqual(faults, []);
+    assert.deepEqual(site?.sensors[0]?.kinds, []);
+    const [fault] = given({}).faults;
+    assert.equal(fault?.place, "site.json: sensors[0].kinds");
+    assert.match(fault?.problem ?? "", /nothing would be read/);
+  }
+});
+
 test("a value name in fields that is not a valid topic level is rejected", () => {
   const { faults } = load({ operation: "getState", fields: { "a/b": { from: "B" } } });
   assert.match(faults[0]?.place ?? "", /stateReads\[0\]\.fields/);

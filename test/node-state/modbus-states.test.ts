@@ -105,7 +105,7 @@ test("modbus states – an incomplete response, one with a wrong length, one of 
     const { url } = await device(t, answer);
     await assert.rejects(
       client(t).read(readOf(url, 10), NEVER),
-      (error) => error instanceof ModbusFailure && error.isDeviceAway,
+      (error) => error instanceof ModbusFailure && (error.isDeviceAway || error.isSilent),
       answer.toString(),
     );
   }
@@ -143,6 +143,20 @@ test("modbus states – a device that accepts the connection and never responds 
   await assert.rejects(client(t).read(readOf(url, 1), NEVER), (error: unknown) => {
     assert.ok(error instanceof ModbusFailure);
     assert.equal(error.message, `${url}: it did not respond in time`);
-    return error.isDeviceAway;
+    return error.isSilent && !error.isDeviceAway;
   });
+});
+
+test("modbus states – a dead unit behind a gateway does not make the others unreachable", async (t) => {
+  const { url } = await device(t, (request, socket) => {
+    if (request.readUInt8(6) !== 2) socket.write(answerTo(request, 7));
+  });
+  const states = client(t);
+  const ofUnit = (unit: number) => ({ ...readOf(url, 10), unit });
+  await states.read(ofUnit(1), NEVER);
+  await assert.rejects(
+    states.read(ofUnit(2), NEVER),
+    (error) => error instanceof ModbusFailure && !error.isDeviceAway,
+  );
+  assert.deepEqual((await states.read(ofUnit(3), NEVER)).values, { v10: 7 });
 });

@@ -104,6 +104,8 @@ function start(
       Promise.resolve({
         read: ({ url, registers }) => {
           asked.push(url);
+          if (away.has(`${url} ${registers[0]?.value}`))
+            return Promise.reject(new ModbusFailure(`${url}: silent`, false, null, true));
           if (away.has(url)) return Promise.reject(new ModbusFailure(`${url}: nobody`, true));
           return Promise.resolve(sample({ [registers[0]?.value ?? ""]: 1 }));
         },
@@ -171,6 +173,30 @@ test("state reads – a device that is away delays only its own reads, is tried 
   await during(2 * HOUR_MS);
   assert.equal(states.condition("100")?.lastError, null);
   assert.ok(lines.some(({ message }) => message === "state reads of this node work again"));
+});
+
+test("state reads – each of several dead nodes behind one Modbus gateway says so, and its other nodes are read on time", async (t) => {
+  const at = (value: string) => device(502, value);
+  const { states, away, during, site } = start(t, [], 60_000);
+  const nodes = ["a", "b", "c", "d"];
+  const sensors = nodes.map((name, i) => ({
+    code: String(100 + i),
+    type: 3,
+    kinds: ["accel" as const],
+    channels: {},
+    stateReads: [at(name)],
+  }));
+  for (const name of ["b", "c"]) away.add(`tcp://10.0.0.1:502 ${name}`);
+  site.replace({ site: "plant-7", sensors });
+  await during(60_000);
+  assert.deepEqual(
+    sensors.map(({ code }) => states.condition(code)?.lastError !== null),
+    [false, true, true, false],
+  );
+  await during(6 * HOUR_MS);
+  const healthy = 6 * 60 * 2;
+  const { length } = await during(6 * HOUR_MS);
+  assert.ok(length >= healthy, `${length} reads, of which the healthy nodes need ${healthy}`);
 });
 
 test("state reads – an operation that the gateway does not have is retried after at least five minutes, the others as usual", async (t) => {

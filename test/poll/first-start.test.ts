@@ -27,6 +27,7 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
   };
   const poller = new Poller(
     {
+      memory: { get: () => null, set: () => {} },
       readDay: (request) => {
         reads += 1;
         // The clock moves on over the whole start, as it does at a gateway with two places.

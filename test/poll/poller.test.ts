@@ -43,6 +43,7 @@ function setUp(
   const gatewayClock = new GatewayClock(clock);
   const poller = new Poller(
     {
+      memory: { get: () => null, set: () => {} },
       clock,
       gatewayClock,
       logger: silentLogger,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { DayReader } from "../../src/core/decode/day-reader.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
@@ -7,7 +7,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
-import { createReadDay } from "../../src/poll/read-day.ts";
+import { createReadDay, type ReadDayParts } from "../../src/poll/read-day.ts";
 import { START_MS, tempStore } from "../support/temp-database.ts";
 
 const PIECE_BYTES = 65_536;
@@ -23,20 +23,20 @@ function dayOf(records: number, version = 12): Buffer {
   );
 }
 
-test("read day – a large day is marked while it is parsed, and not while its known part is only recognised", async (t) => {
+/** A read over a store of its own; `body` is what the gateway returns next. */
+async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
   const hashing = await loadByteHashing();
   const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
-  let body = dayOf(10_000);
-  let marks = 0;
+  const gateway: { body: Buffer } = { body: Buffer.alloc(0) };
   const readDay = createReadDay({
     source: {
       read: () =>
         Promise.resolve({
           gatewayTimeMs: START_MS + 12 * 3_600_000,
           body: (async function* () {
-            for (let at = 0; at < body.length; at += PIECE_BYTES) {
+            for (let at = 0; at < gateway.body.length; at += PIECE_BYTES) {
               await Promise.resolve();
-              yield body.subarray(at, at + PIECE_BYTES);
+              yield gateway.body.subarray(at, at + PIECE_BYTES);
             }
           })(),
         }),
@@ -47,17 +47,12 @@ test("read day – a large day is marked while it is parsed, and not while its k
     metrics: createMetrics(),
     plans: new DftPlans(),
     emptyStatuses: new Set(),
-    marks: {
-      begin: () => {
-        marks += 1;
-        return () => {};
-      },
-      waitMs: () => 0,
-    },
+    ...(marks === undefined ? {} : { marks }),
     createReader: (kind, checkpoint, isKnownBytes) =>
       new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
   });
-  const read = async () => {
+  const read = async (body: Buffer) => {
+    gateway.body = body;
     const result = await readDay(
       {
         sensor: { code: "1", type: 40, kinds: ["rpm"], channels: {} },
@@ -69,8 +64,22 @@ test("read day – a large day is marked while it is parsed, and not while its k
       new AbortController().signal,
     );
     assert.ok(result.ok);
-    return result.stored;
+    return result;
   };
+  return read;
+}
+
+test("read day – a large day is marked while it is parsed, and not while its known part is only recognised", async (t) => {
+  let body = dayOf(10_000);
+  let marks = 0;
+  const readBody = await createReader(t, {
+    begin: () => {
+      marks += 1;
+      return () => {};
+    },
+    waitMs: () => 0,
+  });
+  const read = async () => (await readBody(body)).stored;
   assert.ok(body.length > 1.2e6);
   assert.equal(await read(), 10_000);
   assert.equal(marks, 1);
@@ -81,4 +90,26 @@ test("read day – a large day is marked while it is parsed, and not while its k
   body = dayOf(10_001, 13);
   assert.equal(await read(), 10_001);
   assert.equal(marks, 2, "a day that was rewritten is parsed from its start");
+});
+
+test("read day – how many records could not be used since the last good one, once each, whether the day is read on or completely", async (t) => {
+  const read = await createReader(t);
+  const record = (n: number, code: string) =>
+    `{"RPM":1480,"sensor_code":"${code}","time_data":"\\/Date(${START_MS + n * 1000}+0000)\\/"}`;
+  const day = (...codes: string[]) =>
+    Buffer.from(
+      `[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[${codes.map((code, n) => record(n, code)).join(",")}]}]`,
+    );
+  const rejected = async (...codes: string[]) => {
+    const { rejected: one } = await read(day(...codes));
+    return one === undefined ? null : [one.count, one.isAfterUsable];
+  };
+  assert.deepEqual(await rejected("7", "7"), [2, false]);
+  assert.equal(await rejected("7", "7"), null, "nothing new");
+  assert.deepEqual(await rejected("7", "7", "7"), [1, false]);
+  assert.deepEqual(await rejected("7", "7", "7", "1", "7"), [1, true]);
+  // What was read before has changed, again and again: from now on the day is read completely.
+  for (const code of ["8", "9", "8", "9", "8"]) await rejected(code, "7", "1");
+  assert.deepEqual(await rejected("9", "7", "1"), [0, true]);
+  for (const code of ["8", "9"]) assert.deepEqual(await rejected(code, "7"), [2, true]);
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
+import type { DayRead } from "../../src/poll/day-read.ts";
 import { GOOD_READ, startPoller } from "../support/poller.ts";
 
 const MINUTE = 60_000;
@@ -20,7 +21,12 @@ const FAILED = {
 const before = (...ago: number[]) => ago.map((ms) => NOON - ms);
 
 /** A poller after a restart. Its gateway is down until `connect` is called, and then has nothing new. */
-function restarted(t: TestContext, storedMs: readonly number[], cameSingly = false) {
+function restarted(
+  t: TestContext,
+  storedMs: readonly number[],
+  cameSingly = false,
+  memory: { text: string | null } = { text: null },
+) {
   let isReachable = false;
   const connect = () => {
     isReachable = true;
@@ -32,6 +38,7 @@ function restarted(t: TestContext, storedMs: readonly number[], cameSingly = fal
     concurrency: 1,
     storedMs,
     cameSingly,
+    memory,
     readDay: async () => (isReachable ? { ...GOOD_READ, known: storedMs.length } : FAILED),
   });
   return { ...poller, connect };
@@ -111,6 +118,63 @@ test("silence – a sensor that was silent before a restart is silent once its d
     // Several at once may be due only after the interval of the deliveries, which is not stored.
     assert.equal(poller.sensorStates()[0]?.state, cameSingly ? "silent" : "online");
   }
+});
+
+test("silence – a sensor that was silent stays silent over restarts, also if its records came in one batch, until it sends", async (t) => {
+  const memory = { text: null };
+  const times = before(13 * MINUTE, 12 * MINUTE, 11 * MINUTE, 10 * MINUTE);
+  let newTimesMs = times;
+  const first = startPoller(t, {
+    site,
+    backfillDays: 0,
+    intervalMs: MINUTE,
+    concurrency: 1,
+    memory,
+    readDay: async () => ({ ...GOOD_READ, newTimesMs: newTimesMs.splice(0) }),
+  });
+  await first.clock.advance(MINUTE);
+  assert.equal(first.poller.sensorStates()[0]?.state, "silent");
+  const stored = before(13 * MINUTE, 12 * MINUTE, 11 * MINUTE, 10 * MINUTE);
+  newTimesMs = [];
+  for (const connects of [false, true]) {
+    const next = restarted(t, stored, false, memory);
+    if (connects) next.connect();
+    for (let i = 0; i < 3; i++) {
+      assert.equal(next.poller.sensorStates()[0]?.state, "silent");
+      await next.clock.advance(MINUTE);
+    }
+  }
+  // A record that came while nobody looked: nothing says that it is silent now.
+  const next = restarted(t, [...stored, NOON - 9 * MINUTE], false, memory);
+  await next.clock.advance(MINUTE);
+  assert.equal(next.poller.sensorStates()[0]?.state, "online");
+});
+
+test("silence – a sensor whose records are all rejected says so, and one broken record among good ones is no fault", async (t) => {
+  const REASON = { isAfterUsable: false, reason: "wrong_sensor: 7" };
+  let read: Partial<DayRead & { ok: true }> = { rejected: { ...REASON, count: 1 } };
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 0,
+    intervalMs: MINUTE,
+    concurrency: 1,
+    readDay: async ({ day }) => (day === "2026-11-20" ? { ...GOOD_READ, ...read } : GOOD_READ),
+  });
+  const error = () => poller.sensorStates()[0]?.kinds[0]?.lastError;
+  await clock.advance(1_000);
+  assert.equal(error(), "the only new record was rejected: wrong_sensor: 7");
+  read = {};
+  await clock.advance(2 * MINUTE);
+  assert.equal(error(), "the only new record was rejected: wrong_sensor: 7", "nothing new came");
+  read = {
+    newTimesMs: [NOON + MINUTE],
+    rejected: { count: 1, isAfterUsable: true, reason: "no_time" },
+  };
+  await clock.advance(2 * MINUTE);
+  assert.equal(error(), null);
+  read = { rejected: { ...REASON, count: 2 } };
+  await clock.advance(2 * MINUTE);
+  assert.match(String(error()), /^the last \d+ records were rejected: wrong_sensor: 7$/);
 });
 
 test("silence – a sensor that falls silent after a restart is reported after three intervals, as before it", async (t) => {

@@ -186,6 +186,38 @@ test("descriptions – a sensor removed from the site file is marked removed, th
   assert.deepEqual([...broker.retained.keys()], [`${ROOT}/50021/about`, `${ROOT}/30007/loop`]);
 });
 
+test("descriptions – a value or kind that the site file no longer names leaves the plain topics; its retained readings only where that is set", async () => {
+  for (const clearReadings of [false, true]) {
+    const broker = new FakeBroker();
+    const memory = { text: null };
+    const two: Sensor = {
+      ...loop,
+      kinds: ["loop", "rpm"],
+      channels: { ...loop.channels, channel2: { unit: "bar", low: 0, high: 10 } },
+    };
+    const first = start(broker, memory, { sensors: [two], clearReadings });
+    await first.descriptions.sync();
+    const of = (topic: string) => `${ROOT}/30007/${topic}`;
+    const topics = ["loop", "loop/channel1", "loop/channel2", "rpm", "rpm/rpm"];
+    for (const topic of topics) broker.retained.set(of(topic), "x");
+    // It was changed while the agent was stopped.
+    const second = start(broker, memory, { sensors: [loop], clearReadings });
+    await second.descriptions.sync();
+    const left = ["loop", "loop/channel1", ...(clearReadings ? [] : ["rpm"])];
+    assert.deepEqual(
+      topics.filter((topic) => broker.retained.has(of(topic))),
+      left,
+    );
+    await second.descriptions.sync();
+    second.replace([]);
+    await second.descriptions.sync();
+    assert.deepEqual(
+      topics.filter((topic) => broker.retained.has(of(topic))),
+      clearReadings ? [] : left,
+    );
+  }
+});
+
 test("descriptions – a sensor removed while the agent was stopped or offline is cleared too", async () => {
   const broker = new FakeBroker();
   const memory = { text: null };

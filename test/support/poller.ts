@@ -33,6 +33,8 @@ interface PollerScript {
   /** An hour unless given. */
   readonly intervalMs?: number;
   readonly concurrency: number;
+  /** What the poller keeps for the next process. */
+  readonly memory?: { text: string | null };
   /** Whether the buffer is full of what is being delivered; false unless given. */
   readonly isHeldBack?: () => boolean;
 }
@@ -49,6 +51,12 @@ export function startPoller(
       clock,
       gatewayClock: new GatewayClock(clock),
       logger: silentLogger,
+      memory: {
+        get: () => script.memory?.text ?? null,
+        set: (_, text) => {
+          if (script.memory) script.memory.text = text;
+        },
+      },
       newestTimeMs: () => script.storedMs?.at(-1) ?? null,
       recentTimes: () => ({
         timesMs: script.storedMs ?? [],

@@ -1,6 +1,6 @@
 /** Changes caused by the passing of time: sensors that fall silent or report again, and shelves that end. */
 import type { SensorState } from "../agent-status.ts";
-import { normalCode, type Sensor } from "../sensor.ts";
+import { normalCode, readingKinds, type Sensor } from "../sensor.ts";
 import type { AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
@@ -97,7 +97,7 @@ function applySilence(
 ): AlarmEvent | null {
   const code = normalCode(sensor.code);
   const known = states.of(code);
-  const kind = sensor.kinds[0];
+  const [kind] = readingKinds(sensor);
   const news = silenceChange(known, seen);
   if (kind === undefined || news === null) return null;
   const { change, lastReadingMs, readingId } = news;

@@ -89,6 +89,6 @@ export function createAzureIotProfile(
     sensorState: (state) =>
       each(gateside.sensorState(state), { type: "sensorState", sensor: state.code }),
     describe: (sensor) => each(gateside.describe(sensor), { type: "about", sensor: sensor.code }),
-    retainedTopics: () => ({ state: [], descriptions: [], readings: [] }),
+    retainedTopics: () => ({ state: [], descriptions: [], readings: [], values: [] }),
   };
 }

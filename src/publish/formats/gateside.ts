@@ -68,12 +68,12 @@ export function createGatesideProfile(parts: ProfileParts, options: ProfileOptio
     retainedTopics: (sensor) => ({
       state: retain ? [topics.sensorState(sensor.code)] : [],
       descriptions: retain ? [topics.about(sensor.code)] : [],
-      readings: (retain ? kindsOf(sensor) : []).flatMap((kind) => [
-        ...(formats.includes("json") ? [topics.reading(sensor.code, kind)] : []),
-        ...(formats.includes("plain")
-          ? kindValues(sensor, kind).map(({ name }) => topics.value(sensor.code, kind, name))
-          : []),
-      ]),
+      readings: (retain && formats.includes("json") ? kindsOf(sensor) : []).map((kind) =>
+        topics.reading(sensor.code, kind),
+      ),
+      values: (retain && formats.includes("plain") ? kindsOf(sensor) : []).flatMap((kind) =>
+        kindValues(sensor, kind).map(({ name }) => topics.value(sensor.code, kind, name)),
+      ),
     }),
     marker: retain ? topics.agentState : null,
     subscriptions: [],

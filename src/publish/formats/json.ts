@@ -1,6 +1,6 @@
 import { channelLabels } from "../../core/channel-labels.ts";
 import type { Message } from "../../core/message.ts";
-import type { Kind } from "../../core/sensor.ts";
+import { type Kind, readingKinds } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
@@ -11,7 +11,7 @@ export interface JsonEncoderOptions extends Naming {
   readonly withRaw: boolean;
   /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
-  /** Readings of removed sensors are not retained. */
+  /** Readings of removed sensors and kinds are not retained. */
   readonly clearRemoved?: boolean;
   /** The values that the uplink selects; by default all. */
   readonly isWanted?: ValueFilter | null;
@@ -53,7 +53,8 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
       liveTopic: topics.reading(code, kind),
       historyTopic: topics.history(code, kind),
       head: `","site":${JSON.stringify(options.site)},"sensor":${JSON.stringify(code)},"kind":"${kind}"${name},"time":"`,
-      isRetained: retain && (sensor !== undefined || !clearRemoved),
+      isRetained:
+        retain && (!clearRemoved || (sensor !== undefined && readingKinds(sensor).includes(kind))),
       tail: labels === null ? location : `${location},"channels":${JSON.stringify(labels)}`,
     };
     frames.set(key, frame);

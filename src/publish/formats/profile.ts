@@ -77,4 +77,6 @@ export interface RetainedTopics {
   readonly state: readonly string[];
   readonly descriptions: readonly string[];
   readonly readings: readonly string[];
+  /** Topics of single values (format `plain`). */
+  readonly values: readonly string[];
 }

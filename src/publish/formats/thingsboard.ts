@@ -98,7 +98,7 @@ export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOp
     ],
     describeAgent: () => [],
     farewell: (code) => [json(DISCONNECT, { device: code })],
-    retainedTopics: () => ({ state: [], descriptions: [], readings: [] }),
+    retainedTopics: () => ({ state: [], descriptions: [], readings: [], values: [] }),
     marker: null,
     subscriptions: [],
     wantsDescriptions: () => false,

@@ -4,6 +4,7 @@
  * without the property does not mean "good again" to every host.
  */
 
+import { isUnlistedValue } from "../../core/channel-labels.ts";
 import type { Doubt } from "../../core/quality.ts";
 import { SCADA_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
@@ -21,6 +22,8 @@ export interface MetricShape {
   readonly source: { readonly kind: Kind; readonly value: string } | null;
   /** Further properties its birth declares, e.g. the axis of a waveform. */
   readonly properties?: readonly Property[];
+  /** The site file no longer names it; it is announced only because readings of it are still pending. */
+  readonly isFormer?: boolean;
 }
 
 /** A stored reading with its JSON members read. */
@@ -78,10 +81,15 @@ export class Device {
   /** Alarms that hosts have received, by metric name. */
   readonly #severities = new Map<string, AlarmStand>();
 
+  /** Those that the site file declares. */
+  readonly #kinds: readonly Kind[];
+
+  /** @param shapes as the site file declares them; none for a sensor that it no longer names */
   constructor(code: string, shapes: readonly MetricShape[]) {
     this.id = deviceId(code);
     this.code = code;
     for (const shape of shapes) this.#shapes.set(shape.name, shape);
+    this.#kinds = this.kinds;
   }
 
   /** Kinds that its metrics come from. */
@@ -108,6 +116,12 @@ export class Device {
     }
   }
 
+  /** False for a sensor that the site file no longer names: nobody expects data of it. */
+  #isFormer(kind: Kind, value: string): boolean {
+    const hasKind = this.#kinds.includes(kind);
+    return this.#kinds.length > 0 && !(hasKind && isUnlistedValue(kind, value));
+  }
+
   /** Adds metrics that no birth announced (the site file changed since the reading); true if a new birth is needed. */
   learn(reading: ParsedReading): boolean {
     let hasNew = false;
@@ -120,6 +134,7 @@ export class Device {
         type: typeOf(content),
         unit: typeof unit === "string" ? unit : null,
         source: { kind: reading.kind, value },
+        isFormer: this.#isFormer(reading.kind, value),
       });
       hasNew = true;
     }
@@ -152,8 +167,11 @@ export class Device {
       const isOurs = otherUnit(shape, reading, source.value) === null;
       const content = isOurs ? scalar(shape.type, reading?.values[source.value]) : null;
       const doubt = (isOurs ? reading?.quality[source.value] : null) ?? null;
-      const quality = content === null ? BAD : isStale ? STALE : sparkplugQuality(doubt);
-      const reason = doubt?.reason ?? (content === null ? "missing" : null);
+      const isPast = isStale || shape.isFormer === true;
+      const quality = content === null ? BAD : isPast ? STALE : sparkplugQuality(doubt);
+      const reason = shape.isFormer
+        ? "removed"
+        : (doubt?.reason ?? (content === null ? "missing" : null));
       this.#noteSent(shape.name, quality, reason);
       return {
         name: shape.name,
@@ -180,7 +198,7 @@ export class Device {
       const reason = doubt?.reason ?? (content === null ? "missing" : null);
       // Pending since before the site file changed: history in its own unit, which must not become the current value.
       const unit = otherUnit(shape, reading, value);
-      const isPast = isHistorical || unit !== null;
+      const isPast = isHistorical || unit !== null || shape.isFormer === true;
       return [
         {
           name: shape.name,

@@ -5,7 +5,7 @@
 
 import type { Clock, Outbox } from "../../core/ports.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
-import { type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
+import { ALARM_PREFIX, type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
 import type { Device } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
@@ -212,7 +212,7 @@ export class SessionRunner {
     this.#look();
     for (const device of book.takeRenewed()) {
       if (!session.isDeviceBorn(device.id)) continue;
-      if ((await sender.birth(device)) === "lost") return;
+      if (!(await this.#withdraw(device)) || (await sender.birth(device)) === "lost") return;
     }
     const born = session.bornDevices.flatMap((id) => book.byId(id) ?? []);
     for (const device of born) {
@@ -227,6 +227,19 @@ export class SessionRunner {
     const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
     // If it is held back, the NBIRTH contains the same.
     if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
+  }
+
+  /**
+   * A death before the birth that lacks a metric: hosts keep the last value of a metric, and its quality, when it is only missing.
+   * The end of an alarm is a value of its own. False if the session is over or births come first.
+   */
+  async #withdraw(device: Device): Promise<boolean> {
+    const { session, sender, clock } = this.#parts;
+    const isGone = (name: string) =>
+      !name.startsWith(ALARM_PREFIX) && device.shape(name) === undefined;
+    if (![...session.bornMetrics(device.id)].some(isGone)) return true;
+    const result = await sender.data(() => session.ddeath(clock.now(), device.id));
+    return result === "sent" || result === "oversize";
   }
 
   #look(): void {

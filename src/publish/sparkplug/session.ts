@@ -40,6 +40,10 @@ export class NodeSession {
   get bornDevices(): string[] {
     return [...this.#devices.keys()];
   }
+  /** The metrics of the device's last birth; empty if it is not born. */
+  bornMetrics(device: string): ReadonlySet<string> {
+    return this.#devices.get(device) ?? new Set();
+  }
   /** True if the device's last birth carried this metric. */
   isMetricBorn(device: string, name: string): boolean {
     return this.#devices.get(device)?.has(name) ?? false;

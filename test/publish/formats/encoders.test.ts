@@ -109,6 +109,22 @@ test("plain – bare values as text; a bad one clears its topic; history is not 
   assert.deepEqual(encode({ reading, live: false }), []);
 });
 
+test("plain – late readings of a value that the site file no longer names are sent, but not retained again", () => {
+  const pump: Sensor = {
+    code: "20871",
+    type: 9,
+    kinds: ["currentV2"],
+    channels: { current1: { clamp: 100 } },
+  };
+  const site = fixedSite({ site: "plant-7", sensors: [pump] });
+  const encode = createPlainEncoder({ prefix: "a", site: "plant-7", source: site });
+  const values = '{"current1_avg":1,"current2_avg":2,"battery":3.6}';
+  const retained = (kind: "currentV2" | "rpm") =>
+    encode({ reading: { ...reading, kind, values }, live: true }).map(({ retain }) => retain);
+  assert.deepEqual(retained("currentV2"), [true, false, true]);
+  assert.deepEqual(retained("rpm"), [false, false, false]);
+});
+
 const waveform: StoredWaveform = {
   fileId: 3,
   sensor: "10234",

@@ -8,6 +8,45 @@ import { MOTOR, PUMP, TestSite } from "./site.ts";
 const FAN = { code: "50001", type: 4, kinds: ["rpm" as const], channels: {} };
 const siteOf = (...sensors: (typeof PUMP)[]) => ({ site: "s", sensors });
 
+test("sparkplug – a value that the site file no longer names does not stay good: death, then a birth without it; late readings of it are history", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const channel = { unit: "bar", low: 0, high: 10 };
+  const both = { ...PUMP, channels: { channel1: channel, channel2: channel } };
+  const source = new ReplaceableSite(siteOf(both));
+  site.run(site.node({ site: source }));
+  await site.until(() => site.of("DBIRTH").length === 1);
+  const names = () =>
+    site
+      .of("DBIRTH")
+      .at(-1)
+      ?.payload.metrics.map(({ name }) => name) ?? [];
+  assert.ok(names().includes("loop/channel2"));
+  source.replace(siteOf({ ...both, channels: { channel1: channel } }));
+  await site.until(() => site.of("DBIRTH").length === 2);
+  assert.ok(!names().includes("loop/channel2"));
+  assert.deepEqual(
+    site.of("DDEATH").map(({ device }) => device),
+    [PUMP.code],
+  );
+  site.append(
+    site.reading(
+      { channel1: 1, channel2: 2, battery: 3.6 },
+      { units: '{"channel1":"bar","channel2":"bar","battery":"V"}' },
+    ),
+  );
+  await site.until(() => site.of("DDATA").length > 0);
+  const birth = site.of("DBIRTH").at(-1)?.payload.metrics;
+  const former = birth?.find(({ name }) => name === "loop/channel2");
+  assert.match(JSON.stringify(former), /removed/);
+  const data = site.of("DDATA")[0]?.payload.metrics ?? [];
+  assert.deepEqual(
+    data.map(({ isHistorical }) => isHistorical === true),
+    [false, true, false],
+  );
+});
+
 test("sparkplug – a changed site file renews only the births of the devices concerned", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
