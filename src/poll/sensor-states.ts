@@ -57,7 +57,7 @@ export function sensorStates(
 }
 
 /** True if it was silent when the last process ended, and nothing newer is known. */
-export function wasSilent({ wasSilentSinceMs, cadence }: Stream): boolean {
+function wasSilent({ wasSilentSinceMs, cadence }: Stream): boolean {
   return wasSilentSinceMs !== null && wasSilentSinceMs === cadence.newestMs;
 }
 
