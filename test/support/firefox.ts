@@ -46,7 +46,8 @@ export async function openFirefox(t: TestContext, program = FIREFOX): Promise<Fi
   const child = spawn(program ?? "firefox", args, {
     stdio: "ignore",
     detached: true,
-    env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: "1" },
+    // It never starts with libfaketime: its allocator reads the clock, for which that library allocates.
+    env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: "1", LD_PRELOAD: "" },
   });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   t.after(async () => {

@@ -13,8 +13,9 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client, type QueryResultRow } from "pg";
+import { buildShim } from "./build-shim.ts";
 import { deadlineMs } from "./deadline.ts";
-import { programEnvironment } from "./fake-time.ts";
+import { preloading, programEnvironment } from "./fake-time.ts";
 import { freePort } from "./mosquitto.ts";
 
 const ROOT = "/usr/lib/postgresql";
@@ -69,28 +70,24 @@ const isRoot = process.getuid?.() === 0;
 /** A fresh cluster as initdb makes it, made once and copied by every test: initdb takes more CPU than most of them. */
 const TEMPLATE = resolve(".cache", `postgres-${VERSION}-${process.getuid?.() ?? 0}`);
 
+/** LD_PRELOAD of a program whose directory is `home`: where the time is faked, with what makes PostgreSQL's timeouts work nevertheless. */
+function preloadIn(home: string): string {
+  const waits = join(home, "plain-waits.so");
+  return existsSync(waits) ? preloading(waits) : (process.env["LD_PRELOAD"] ?? "");
+}
+
 function run(program: string, args: readonly string[], home: string, input = ""): string {
   const words = [join(ROOT, VERSION ?? "", "bin", program), ...args];
-  const environment = programEnvironment();
-  // The library that fakes the time does not survive the change of user.
-  const preload = `LD_PRELOAD=${environment["LD_PRELOAD"] ?? ""}`;
-  const [first = "", ...rest] = isRoot
-    ? [
-        "setpriv",
-        `--reuid=${NOBODY}`,
-        `--regid=${NOBODY}`,
-        "--clear-groups",
-        "env",
-        preload,
-        ...words,
-      ]
-    : words;
+  // Not inherited: it does not survive the change of user.
+  const preloaded = ["env", `LD_PRELOAD=${preloadIn(home)}`, ...words];
+  const asNobody = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+  const [first = "", ...rest] = isRoot ? [...asNobody, ...preloaded] : preloaded;
   const { status, stderr, stdout } = spawnSync(first, rest, {
     cwd: home,
     encoding: "utf8",
     input,
     maxBuffer: 256 << 20,
-    env: { ...environment, ...(isRoot ? { LD_PRELOAD: "" } : {}), HOME: home, LC_ALL: "C.UTF-8" },
+    env: { ...programEnvironment(), LD_PRELOAD: "", HOME: home, LC_ALL: "C.UTF-8" },
   });
   if (status !== 0) throw new Error(`${program} failed: ${stderr}${stdout}`);
   return stdout;
@@ -126,6 +123,7 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<Postg
   const directory = mkdtempSync(join(options.below ?? tmpdir(), "gateside-postgres-"));
   const data = join(directory, "data");
   if (isRoot) chownSync(directory, NOBODY, NOBODY);
+  if (process.env["LD_PRELOAD"] !== undefined) buildShim(directory, "plain-waits");
   if (options.standbyOf === undefined) createCluster(data, directory);
   else {
     const from = ["-h", "127.0.0.1", "-p", String(options.standbyOf.port), "-U", "postgres"];
