@@ -1,6 +1,7 @@
 /** A gateway in a separate process whose day contains a good record, a hostile one and another good one; prints its port. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { morningDay } from "../../test/support/morning.ts";
 import { HOSTILE_RECORDS } from "./hostile-records.ts";
 
 const record = HOSTILE_RECORDS[Number(process.argv[2])];
@@ -13,7 +14,6 @@ const good = (minutes: number) =>
 const day = Buffer.from(
   `[{"Key":{"StatusNumber":0,"Description":"OK"},"Value":[${good(3)},{"time_data":"/Date(${now - 120_000})/",${record.members()}},${good(1)}]}]`,
 );
-const today = new Date(now).toISOString().slice(0, 10);
 
 const server = createServer((request, response) => {
   let body = "";
@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
   });
   request.on("end", () => {
     response.setHeader("Content-Type", "application/json");
-    const isToday = body.includes(today);
+    const isToday = body.includes(morningDay());
     response.end(isToday ? day : '[{"Key":{"StatusNumber":0,"Description":"OK"},"Value":[]}]');
   });
 });

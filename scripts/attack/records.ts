@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { MORNING_ZONE } from "../../test/support/morning.ts";
 import { HOSTILE_RECORDS, type HostileRecord } from "./hostile-records.ts";
 import type { Row } from "./row.ts";
 import { memoryHighMb, startVictim, waitFor } from "./victim.ts";
@@ -33,7 +34,7 @@ async function attack(record: HostileRecord, index: number, answers: number): Pr
     },
     {
       GATEWAY_URL: `http://127.0.0.1:${port.toString().trim()}`,
-      GATEWAY_TIMEZONE: "UTC",
+      GATEWAY_TIMEZONE: MORNING_ZONE,
       GATEWAY_CONCURRENCY: "8",
       POLL_INTERVAL_S: "3600",
     },

@@ -12,6 +12,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { MORNING_ZONE, morningDay } from "../support/morning.ts";
 import { runCommand } from "../support/run-command.ts";
 import { mainOf } from "../support/temp-database.ts";
@@ -19,7 +20,8 @@ import { waitUntil } from "../support/wait-until.ts";
 
 /** A port that nothing listens on: the discard service's. */
 const NOBODY = "127.0.0.1:9";
-const DAY = "2026-11-20";
+/** In the simulator's history, whatever day it is. */
+const DAY = morningDay(-2);
 
 interface Bench {
   readonly cwd: string;
@@ -265,7 +267,7 @@ test("export – waveforms as CSV, WAV and NumPy files, with an index that lists
 });
 
 test("backfill – repeated days do not wait for one commit each", {
-  timeout: 45_000,
+  timeout: deadlineMs(45_000),
 }, async (t) => {
   const b = await bench(t);
   const env = { ...b.env, COMMIT_INTERVAL_S: "60" };

@@ -1,8 +1,9 @@
 /** Contract sections 3 to 6: what a subscriber receives from unusual but legal responses of a gateway with another word. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { envelope, utcDay, wireTime } from "../support/fake-gateway.ts";
+import { envelope, wireTime } from "../support/fake-gateway.ts";
 import { payloadOf, startFakeSite } from "../support/fake-site.ts";
+import { MORNING_ZONE, morningDay } from "../support/morning.ts";
 import { type SeenMessage, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild } from "../support/plant.ts";
 
@@ -26,9 +27,8 @@ const LOOP: readonly (readonly [number, number | null, string | null])[] = [
 test("readings – a vendor's word, commas, quotes, gaps and damage are handled as the contract says", {
   skip,
 }, async (t) => {
-  // Far enough from midnight that every record is of one day.
-  const noon = Date.parse(`${utcDay(Date.now())}T00:00:00Z`);
-  const now = Math.max(Date.now() - 1_000, noon + 600_000);
+  const now = Date.now() - 1_000;
+  const today = morningDay();
   const at = (s: number, offset = "-0600") => wireTime(now - s * 1000, offset);
   const wave = Array.from({ length: 320 }, (_, n) => Math.round(1000 * Math.sin(n / 3)));
   const days: Record<string, readonly unknown[]> = {
@@ -99,7 +99,7 @@ test("readings – a vendor's word, commas, quotes, gaps and damage are handled 
     answer: ({ operation, body }) => ({
       // A type that lies and a mark at the front are read over.
       headers: { "content-type": "text/html" },
-      body: `\uFEFF ${envelope(body["date"] === utcDay(now) ? (days[operation] ?? []) : [])}`,
+      body: `\uFEFF ${envelope(body["date"] === today ? (days[operation] ?? []) : [])}`,
     }),
     site: "pl/ant+7",
     sensors: [
@@ -123,6 +123,7 @@ test("readings – a vendor's word, commas, quotes, gaps and damage are handled 
       { code: "41", type: 1, kinds: ["rpm"] },
     ],
     env: {
+      GATEWAY_TIMEZONE: MORNING_ZONE,
       WIRE_WORD: "acme",
       GATEWAY_SERVICE: "x/AcmeService.svc",
       GATEWAY_HEADERS: "X-Key: s3cret",
@@ -151,7 +152,7 @@ test("readings – a vendor's word, commas, quotes, gaps and damage are handled 
   await t.test("requests carry the word, the path and the headers", () => {
     const call = site.gateway.calls.find(({ operation }) => operation === "getRPMData");
     assert.equal(call?.path, "/x/AcmeService.svc/getRPMData");
-    assert.deepEqual(call?.body, { acmeType: 1, acmeCode: "41", date: utcDay(now) });
+    assert.deepEqual(call?.body, { acmeType: 1, acmeCode: "41", date: today });
     assert.equal(call?.headers["x-key"], "s3cret");
     assert.ok(!JSON.stringify(agent.log).includes("s3cret"));
     assert.ok(!site.messages.messages.some(({ text }) => text.includes("s3cret")));

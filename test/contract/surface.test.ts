@@ -6,19 +6,20 @@ import { request } from "node:http";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { seriesLine } from "../support/agent-answers.ts";
-import { envelope, type GatewayReply, utcDay, wireTime } from "../support/fake-gateway.ts";
+import { envelope, type GatewayReply, wireTime } from "../support/fake-gateway.ts";
 import { payloadOf, startFakeSite } from "../support/fake-site.ts";
+import { MORNING_MIDNIGHT_MS, MORNING_ZONE, morningDay } from "../support/morning.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild } from "../support/plant.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto;
-const midnight = () => Date.parse(`${utcDay(Date.now())}T00:00:00Z`);
+const TODAY = morningDay();
 
 test("responses – every form of envelope is read, and a refusal loses nothing that is there", {
   skip,
 }, async (t) => {
-  const start = midnight();
+  const start = MORNING_MIDNIGHT_MS;
   const record = (code: string) => ({
     RPM: Number(code),
     sensor_code: code,
@@ -49,10 +50,10 @@ test("responses – every form of envelope is read, and a refusal loses nothing 
       const code = String(body["sensorCode"]);
       const form = forms[code];
       if (form === undefined) return envelope([]);
-      return form(body["date"] === utcDay(start) ? [record(code)] : []);
+      return form(body["date"] === TODAY ? [record(code)] : []);
     },
     sensors: Object.keys(forms).map((code) => ({ code, type: 1, kinds: ["rpm"] })),
-    env: { GATEWAY_EMPTY_STATUSES: "7, 404" },
+    env: { GATEWAY_TIMEZONE: MORNING_ZONE, GATEWAY_EMPTY_STATUSES: "7, 404" },
   });
   const agent = site.startAgent();
   const readings = () => site.messages.messages.filter(({ topic }) => topic.endsWith("/rpm"));
@@ -96,7 +97,7 @@ test("http – the paths of the contract, their token, their host and the query 
   skip,
 }, async (t) => {
   const token = "a-token-of-20-letters";
-  const start = midnight();
+  const start = MORNING_MIDNIGHT_MS;
   const wave = Array.from({ length: 512 }, (_, n) => Math.round(1000 * Math.sin(n / 3)));
   const record = (minute: number) => ({
     acme_code: "10234",
@@ -111,9 +112,7 @@ test("http – the paths of the contract, their token, their host and the query 
   const site = await startFakeSite(t, {
     answer: ({ body }) =>
       envelope(
-        body["acmeCode"] === "10234" && body["date"] === utcDay(start)
-          ? [record(0), record(1)]
-          : [],
+        body["acmeCode"] === "10234" && body["date"] === TODAY ? [record(0), record(1)] : [],
       ),
     sensors: [
       {
@@ -126,7 +125,7 @@ test("http – the paths of the contract, their token, their host and the query 
       },
       { code: "40001", type: 40, kinds: ["rpm"] },
     ],
-    env: { WIRE_WORD: "acme" },
+    env: { GATEWAY_TIMEZONE: MORNING_ZONE, WIRE_WORD: "acme" },
   });
   writeFileSync(join(site.directory, "token"), `${token}\n`);
   const agent = site.startAgent({ HTTP_TOKEN_FILE: "token" });
@@ -213,15 +212,9 @@ test("http – the paths of the contract, their token, their host and the query 
   for (const [body, number] of numbers) {
     assert.equal((await ask("GetAllHistoryMeasures", body)).number, number);
   }
-  const table = await ask("GetAllHistoryMeasures", { ...history, EndDate: utcDay(start) });
+  const table = await ask("GetAllHistoryMeasures", { ...history, EndDate: TODAY });
   assert.equal(table.Value[0].data.length, 6);
-  assert.deepEqual(table.Value[0].data[0].slice(0, 5), [
-    40,
-    1,
-    1,
-    `${utcDay(start)} 00:00:00`,
-    "G",
-  ]);
+  assert.deepEqual(table.Value[0].data[0].slice(0, 5), [40, 1, 1, `${TODAY} 00:00:00`, "G"]);
   assert.deepEqual(
     [
       (await ask("GetThermalImage", { Token })).status,

@@ -1,8 +1,9 @@
 /** Contract section 6: what moves forward, what is history, and which readings are the same. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { envelope, utcDay, wireTime } from "../support/fake-gateway.ts";
+import { envelope, wireTime } from "../support/fake-gateway.ts";
 import { payloadOf, startFakeSite } from "../support/fake-site.ts";
+import { MORNING_ZONE, morningDay } from "../support/morning.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild } from "../support/plant.ts";
 
@@ -14,8 +15,8 @@ const PLAIN = `${LIVE}/rpm`;
 test("topics – only live moves forward, the rest is history, and the same record is the same reading", {
   skip,
 }, async (t) => {
-  const midnight = Date.parse(`${utcDay(Date.now())}T00:00:00Z`);
-  const start = Math.max(Date.now() - 600_000, midnight);
+  const start = Date.now() - 600_000;
+  const today = morningDay();
   const record = (s: number, rpm: number | null, battery = 3.5) => ({
     RPM: rpm,
     battery,
@@ -24,9 +25,9 @@ test("topics – only live moves forward, the rest is history, and the same reco
   });
   let records: readonly object[] = [record(0, 1), record(10, 2)];
   const site = await startFakeSite(t, {
-    answer: ({ body }) => envelope(body["date"] === utcDay(start) ? records : []),
+    answer: ({ body }) => envelope(body["date"] === today ? records : []),
     sensors: [{ code: "41", type: 1, kinds: ["rpm"] }],
-    env: { PUBLISH_FORMATS: "json,plain" },
+    env: { GATEWAY_TIMEZONE: MORNING_ZONE, PUBLISH_FORMATS: "json,plain" },
   });
   const { messages } = site;
   const rpmOf = (topic: string) =>

@@ -362,12 +362,13 @@ test("gateway client – a reader that stops early frees its slot", async (t) =>
 
 test("gateway client – a slow reader pauses the socket, not the call", async (t) => {
   const url = await serve(t, (_request, response) => response.end(" ".repeat(8_000_000)));
-  const client = clientFor(t, url, { deadlines: { gapMs: 40 } });
+  const gapMs = deadlineMs(15);
+  const client = clientFor(t, url, { deadlines: { gapMs } });
   const answer = await client.read(REQUEST, new AbortController().signal);
   let bytes = 0;
   for await (const piece of answer.body) {
     // The pause is the subject: three times the deadline for a gap.
-    if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 120));
+    if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 3 * gapMs));
     bytes += piece.length;
   }
   assert.equal(bytes, 8_000_000);

@@ -12,6 +12,7 @@ import { connect } from "node:tls";
 import { requestAddress } from "../../src/cli/agent-request.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { selfSignedCertificate } from "../../src/lib/self-signed.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
@@ -83,7 +84,7 @@ test("tls – the port accepts only TLS, the socket stays plain, and cookies are
   assert.match(address, /^https:\/\/127\.0\.0\.1:\d+$/);
   assert.equal(await shown(address), fingerprint(pair));
   await assert.rejects(shown(address, "TLSv1.1"));
-  const question = { headers: {}, content: null, signal: AbortSignal.timeout(5000) };
+  const question = { headers: {}, content: null, signal: AbortSignal.timeout(deadlineMs(5000)) };
   await assert.rejects(
     requestAddress(`${address.replace("https", "http")}/healthz`, { ...question, certFile: null }),
   );

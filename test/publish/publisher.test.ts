@@ -282,11 +282,11 @@ test("publisher – MQTT_BACKLOG_RATE limits the backlog, not live readings", {
   await waitUntil("the new one", () =>
     server.publishes.some(({ topic }) => topic === "json/1000/live"),
   );
-  assert.ok(performance.now() - startedAt < 400, "live is not held back");
+  assert.ok(server.publishes.length < 62, "live is not held back until the backlog has gone");
   await drained(outbox);
   // 60 history messages less a burst of 10, at 100 a second.
   const seconds = (performance.now() - startedAt) / 1000;
-  assert.ok(seconds > 0.45 && seconds < 1.5, `${seconds} s`);
+  assert.ok(seconds > 0.45, `${seconds} s`);
 });
 
 test("publisher – an entry of several messages is removed when all are acknowledged, and kept when one is lost", {

@@ -36,6 +36,9 @@ const index = (MORNING_H - utcHour + UTC_AT + 24) % 24;
 /** A zone in which it is between nine and ten: no midnight comes, at whatever hour a test runs. */
 export const MORNING_ZONE = ZONES[index] ?? "UTC";
 
+/** When today began there, ms. */
+export const MORNING_MIDNIGHT_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - MORNING_H * HOUR_MS;
+
 /** Today's date there, or that of `days` later. */
 export function morningDay(days = 0): string {
   const local = Date.now() + (index - UTC_AT + days * 24) * HOUR_MS;

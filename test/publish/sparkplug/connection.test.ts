@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
+import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { decode, valueOf } from "./peer.ts";
@@ -227,11 +228,13 @@ test("sparkplug – after a broken session births are sent at once, and data aft
   const { site, tap } = await tapped(t);
   site.run(site.node({ reconnectGraceMs: 400, link: { url: tap.url } }));
   await site.until((m) => m.length === 3);
+  // Not from the arrival of the births, which a busy machine delays.
+  const cutAt = Date.now();
   tap.cut();
   site.append(site.reading({ channel1: 1 }));
   await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
-  const birthAt = site.of("NBIRTH")[1]?.at ?? 0;
-  assert.ok((site.of("DDATA")[0]?.at ?? 0) - birthAt >= 350);
+  assert.equal(site.of("NBIRTH").length, 2);
+  assert.ok((site.of("DDATA")[0]?.at ?? 0) - cutAt >= 400);
 });
 
 test("sparkplug – a stop with a frozen broker stays within its time limit and settles nothing", {
@@ -246,7 +249,7 @@ test("sparkplug – a stop with a frozen broker stays within its time limit and 
   await written(tap, 4);
   const startedAt = performance.now();
   await stop();
-  assert.ok(performance.now() - startedAt < 5000);
+  assert.ok(performance.now() - startedAt < deadlineMs(5000));
   assert.equal(site.outbox.settled.length, 0);
   assert.equal(site.outbox.depth("sparkplug").readings, 1);
   site.broker.thaw();

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +46,8 @@ test("damage – a copy that the disk has no space for is not complete: it begin
   await damaged(directory);
   const release = fillDisk(mount, 512 << 10);
   const logger = new RecordingLogger();
-  let nowMs = Date.now();
+  // The file system's clock, which shows the real time also where that of programs is faked.
+  let nowMs = Math.floor(statSync(directory).mtimeMs);
   const clock: Clock = { ...systemClock, now: () => nowMs };
   const options = storeOptions(directory, { bufferMaxMb: BUFFER_MAX_MB, logger, clock });
 
