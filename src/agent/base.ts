@@ -36,6 +36,8 @@ export interface AgentBase {
   readonly names: WireNames;
   readonly plans: DftPlans;
   readonly hashing: ByteHashing;
+  /** Of systemd's copies of credentials; null outside of a unit with credentials. */
+  readonly credentialsDirectory: string | null;
 }
 
 export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBase {
@@ -58,6 +60,7 @@ export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBa
     names: createWireNames({ word: settings.wireWord, service: settings.gatewayService }),
     plans: new DftPlans(),
     hashing,
+    credentialsDirectory: options.credentialsDirectory ?? null,
   };
 }
 

@@ -1,5 +1,6 @@
 /** What a session needs of the broker: addresses, limits, and credentials as their files hold them before each attempt. */
 import { readFileSync } from "node:fs";
+import { proxyAddress } from "../config/checks.ts";
 import { readSecretFile } from "../config/secret-file.ts";
 import { NO_SECRETS, secretsOf } from "../config/secrets-of.ts";
 import { platformLimits } from "../core/platform-limits.ts";
@@ -8,11 +9,16 @@ import { fileTrouble } from "../lib/file-trouble.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
 import { azureUsername, SAS_LIFETIME_S, sasToken } from "../publish/formats/azure-sas.ts";
+import { restartFiles } from "./certificates.ts";
 
-/** Common to all sessions of an uplink; each has its own client id. */
+/**
+ * Common to all sessions of an uplink; each has its own client id.
+ * @param credentialsDirectory of systemd's copies; null outside of a unit with credentials
+ */
 export function brokerOptions(
   uplink: Uplink,
   clientId: string,
+  credentialsDirectory: string | null,
 ): Omit<MqttLinkOptions, "name" | "will" | "subscriptions"> & {
   redact(text: string): string;
 } {
@@ -25,11 +31,11 @@ export function brokerOptions(
     clientId,
     ...(uplink.name === MAIN_UPLINK ? {} : { uplink: uplink.name }),
     redact: (text) => login.redact(text),
+    restartFiles: restartFiles(uplink, credentialsDirectory),
     inflight: Math.min(uplink.inflight, limits.inflightMax),
     publishesPerS: limits.publishesPerS,
     requireSubscriber: uplink.requireSubscriber,
     ...login.options(),
-    ...(uplink.proxy === null ? {} : { proxy: uplink.proxy }),
     alpn: uplink.alpn,
     tls: () => ({
       ...(caFile === null ? {} : { ca: pem("MQTT_CA_FILE", caFile) }),
@@ -63,13 +69,14 @@ class Login {
     return this.#gate.redact(text);
   }
 
-  options(): Pick<MqttLinkOptions, "username" | "password"> {
-    const { username, password, sasKey, profile, urls, clientId } = this.#uplink;
+  options(): Pick<MqttLinkOptions, "username" | "password" | "proxy"> {
+    const { username, password, sasKey, proxy, profile, urls, clientId } = this.#uplink;
     const isAzure = profile === "azure-iot";
     const device = { hostName: new URL(urls[0] ?? "").hostname, deviceId: clientId };
     const isNamed = username !== null || isAzure;
     const hasPassword = password !== null || (isAzure && sasKey !== null);
     return {
+      ...(proxy !== null && { proxy: () => this.#proxy(proxy) }),
       ...(isNamed && { username: () => this.#read("username") ?? azureUsername(device) }),
       ...(hasPassword && {
         password: () => {
@@ -90,12 +97,23 @@ class Login {
     const path = this.#uplink.secretFiles?.[name];
     if (path === undefined) return this.#uplink[name];
     const isMain = this.#uplink.name === MAIN_UPLINK;
-    const place = isMain ? `MQTT_${name.toUpperCase()}_FILE` : `"${name}File"`;
+    const member = name === "proxy" ? "proxyAuthFile" : `${name}File`;
+    const place = isMain ? `MQTT_${name.toUpperCase()}_FILE` : `"${member}"`;
     const secret = readSecretFile(place, path, "", ({ problem }) => {
       throw new Error(`${place}: ${problem}`);
     });
     this.#conceal({ [name]: secret });
     return secret;
+  }
+
+  /** Its address, with the credentials that its file has now. */
+  #proxy(started: string): string {
+    const read = this.#uplink.secretFiles?.proxy === undefined ? null : this.#read("proxy");
+    if (read === null) return started;
+    const address = this.#uplink.name === MAIN_UPLINK ? read : proxyAddress(started, read);
+    if (!URL.canParse(address)) throw new Error("MQTT_PROXY_FILE: is not a complete address");
+    this.#conceal({ proxy: address });
+    return address;
   }
 
   #conceal(read: Partial<Pick<Uplink, keyof SecretFiles>>, derived = ""): void {

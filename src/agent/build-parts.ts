@@ -8,6 +8,7 @@ import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
+import { Certificates } from "./certificates.ts";
 import { createConfiguration } from "./configuration.ts";
 import { createHttpSide } from "./http-side.ts";
 import { Listening } from "./listening.ts";
@@ -71,10 +72,13 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     },
     configured,
   );
+  const certificates = new Certificates({ ...base, now: () => clock.now() });
+  report.include({ certificates: (links) => certificates.of(uplinks.current, links) });
   const configuration = createConfiguration(
     {
       ...base,
       audit,
+      certificates,
       status: report.current,
       reading: side.reading,
       statesOf: (counted) => createServiceStates({ ...base, source: gateway, metrics: counted }),

@@ -16,6 +16,7 @@ import type { TrialParts } from "../setup/trial.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
+import type { Certificates } from "./certificates.ts";
 import type { ReadingParts } from "./polling.ts";
 import { Setup } from "./setup.ts";
 import { SiteDocuments } from "./site-documents.ts";
@@ -42,6 +43,7 @@ interface ConfigurationWiring {
   /** Reads states of nodes, counted by these metrics. */
   readonly statesOf: (metrics: Metrics) => ServiceStates;
   readonly uplinks: Uplinks;
+  readonly certificates: Certificates;
   /** The poller's. */
   readonly reads: TrialParts["reads"];
 }
@@ -72,6 +74,7 @@ export function createConfiguration(
       uplinks: uplinks.others,
       digest: (current, others) =>
         configurationDigest(options.settingsShown ?? {}, current, others),
+      restartFiles: () => wiring.certificates.restartFiles(uplinks.current),
       logger,
     },
     files.texts(),

@@ -56,6 +56,7 @@ export interface DestinationParts {
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: Alarms | null;
   readonly audit: Audit;
+  readonly credentialsDirectory: string | null;
 }
 /** While no address responds, the waits grow to this many times the spread. */
 const AWAY_FACTOR = 3;

@@ -83,7 +83,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     profile,
     isChosen: chosenSensors(uplink, parts.site),
   };
-  const session = brokerOptions(uplink, clientIdsOf(uplink).mqtt ?? uplink.clientId);
+  const clientId = clientIdsOf(uplink).mqtt ?? uplink.clientId;
+  const session = brokerOptions(uplink, clientId, parts.credentialsDirectory);
   const inbound = inboundRequests(shared, session.redact, (message) => link.publish(message));
   const link: MqttLink = new MqttLink(
     {

@@ -199,7 +199,7 @@ export class Setup implements SetupDesk {
     if (this.#isTrying) return { busy: "another connection is being tried; try again in a moment" };
     this.#isTrying = true;
     try {
-      const options = trialOptions(checked.value, "-test");
+      const options = trialOptions(checked.value, "-test", this.#parts.credentialsDirectory);
       // Each address has a time limit of its own; together they stay within that of the client's connection.
       const tried = await Promise.all(
         options.urls.map((address) => tryAddress(options, address, this.#stopping.signal)),

@@ -33,7 +33,11 @@ export function sparkplugDestination(
         new MqttLink(
           { clock, logger, metrics, hooks },
           {
-            ...brokerOptions(uplink, clientIdsOf(uplink).sparkplug ?? uplink.clientId),
+            ...brokerOptions(
+              uplink,
+              clientIdsOf(uplink).sparkplug ?? uplink.clientId,
+              parts.credentialsDirectory,
+            ),
             ...reconnectDelays(parts),
             name: "sparkplug",
             will,

@@ -8,6 +8,7 @@ import type {
   NotificationState,
   SensorState,
 } from "../core/agent-status.ts";
+import type { CertificateState } from "../core/certificate.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
 import type { Clock } from "../core/ports.ts";
 import { readsGateway, type Site } from "../core/sensor.ts";
@@ -51,6 +52,7 @@ interface StatusSections {
   readonly modbus: () => ModbusState;
   readonly notifications: () => readonly NotificationState[];
   readonly activeAlarms: () => ActiveAlarms;
+  readonly certificates: (links: readonly LinkStatus[]) => readonly CertificateState[];
 }
 
 const UNCONFIGURED: ConfigurationState = {
@@ -58,6 +60,7 @@ const UNCONFIGURED: ConfigurationState = {
   pendingRestart: [],
   pendingReload: [],
   configurationFaults: [],
+  renewedByRestart: [],
 };
 
 /** The state of the agent now, for /api/v1/status, MQTT, Modbus and the command line. */
@@ -107,13 +110,15 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
-    const { uplinks, configuration, http, modbus, notifications, activeAlarms } = this.#sections;
+    const { uplinks, configuration, http, modbus, notifications, activeAlarms, certificates } =
+      this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
     const skew = this.#parts.gatewayClock.skewMs;
     const skewMs = skew === null ? null : Math.round(skew);
     const buffer = store.state();
+    const links = uplinks?.links(buffer) ?? [];
     return {
       site: site.current.site,
       version: VERSION,
@@ -121,7 +126,7 @@ export class StatusReport {
       nowMs,
       timezone: settings.gatewayTimezone,
       gateway: { ...gateway.state, skewMs, isNeeded: readsGateway(site.current) },
-      links: uplinks?.links(buffer) ?? [],
+      links,
       buffer,
       get sensors() {
         sensors ??= readSensors();
@@ -137,6 +142,7 @@ export class StatusReport {
       modbus: modbus?.() ?? null,
       notifications: notifications?.() ?? [],
       activeAlarms: activeAlarms?.() ?? null,
+      certificates: certificates?.(links) ?? [],
       http: http?.() ?? { address: null, lastError: null },
       ...(configuration?.() ?? UNCONFIGURED),
     };

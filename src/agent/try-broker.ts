@@ -13,9 +13,13 @@ import { publishResult } from "./doctor-publish.ts";
 const CONNECT_MAX_MS = 20_000;
 
 /** @param suffix of a client id that leaves a running agent its session; empty: the uplink's own client id */
-export function trialOptions(uplink: Uplink, suffix: `-${string}` | ""): MqttLinkOptions {
+export function trialOptions(
+  uplink: Uplink,
+  suffix: `-${string}` | "",
+  credentialsDirectory: string | null,
+): MqttLinkOptions {
   return {
-    ...brokerOptions(uplink, `${uplink.clientId}${suffix}`),
+    ...brokerOptions(uplink, `${uplink.clientId}${suffix}`, credentialsDirectory),
     name: "mqtt",
     connectTimeoutMs: CONNECT_MAX_MS,
   };

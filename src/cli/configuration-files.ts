@@ -79,10 +79,10 @@ function differing(a: LoadedSettings, b: LoadedSettings): SettingName[] {
   );
 }
 
-/** What the file of the broker's user name or password holds now: it takes effect without a restart. */
+/** What the file of the broker's user name, password or proxy holds now: it takes effect without a restart. */
 function renewedSecret({ secretFiles }: LoadedSettings, name: SettingName): string[] {
   const path = secretFiles[name];
-  if (path === undefined || (name !== "MQTT_USERNAME" && name !== "MQTT_PASSWORD")) return [];
+  if (path === undefined || !/^MQTT_(USERNAME|PASSWORD|PROXY)$/.test(name)) return [];
   const secret = readSecretFile(name, path, name, () => {});
   return secret === null ? [] : [secret];
 }

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { Certificates } from "../agent/certificates.ts";
 import { doctorMessage } from "../agent/doctor-publish.ts";
 import { trialOptions, tryAddress } from "../agent/try-broker.ts";
 import type { PublishTrial } from "../core/agent-status.ts";
+import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
 import type { Message } from "../core/message.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -16,22 +18,40 @@ import type { Finding } from "./finding.ts";
 /** The agent itself waits for acknowledgements. */
 const AGENT_TIMEOUT_MS = 15_000;
 
+const CERTIFICATE_STATES = { valid: "ok", ending: "warning", ended: "failed" } as const;
+
 interface Trials {
   readonly uplinks: readonly PublishTrial[];
 }
 
-/** Each uplink: a session at each address, and a publish that is not retained. */
+/** Each uplink: a session at each address, and a publish that is not retained; then the certificates of all. */
 export async function checkBrokers(
   { settings, site, uplinks }: Configuration,
+  credentialsDirectory: string | null,
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const shown: { uplink: string; brokerCertificates: readonly Certificate[] }[] = [];
   const isRunning = isHeld(settings.dataDir);
   for (const uplink of uplinks) {
     // A running agent keeps its session, and publishes in it: rights may be bound to its client id.
-    const options = trialOptions(uplink, isRunning ? "-doctor" : "");
+    const suffix = isRunning ? "-doctor" : "";
+    const options: MqttLinkOptions = {
+      ...trialOptions(uplink, suffix, credentialsDirectory),
+      onCertificates: (chain) => shown.push({ uplink: uplink.name, brokerCertificates: chain }),
+    };
     const message = isRunning ? null : doctorMessage(uplink, site);
     await checkAddresses(options, message, headingOf(uplink.name), found, signal);
+  }
+  const certificates = new Certificates({ settings, credentialsDirectory, now: Date.now });
+  for (const one of certificates.of(uplinks, shown)) {
+    const detail = `${certificateTitle(one)} ${endingText(one)}`;
+    found({ what: "certificate", state: CERTIFICATE_STATES[one.state], detail });
+  }
+  const copies = certificates.restartFiles(uplinks);
+  if (copies.length > 0) {
+    const detail = `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${copies.join(", ")}`;
+    found({ what: "credentials", state: "ok", detail });
   }
   if (!isRunning || signal.aborted) return;
   try {

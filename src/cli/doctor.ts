@@ -44,7 +44,7 @@ export async function run(context: CommandContext): Promise<number> {
       state: "ok",
       detail: `settings and site file, ${sensors.length} sensors`,
     });
-    await examine(configuration, found, signal);
+    await examine(configuration, context.env["CREDENTIALS_DIRECTORY"] ?? null, found, signal);
     // Loaded here: it needs the mail and web-hook clients.
     if (flags.has("notify")) {
       const { checkNotifications } = await import("./doctor-notify.ts");
@@ -71,6 +71,7 @@ export async function run(context: CommandContext): Promise<number> {
 
 async function examine(
   configuration: Configuration,
+  credentialsDirectory: string | null,
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -79,7 +80,7 @@ async function examine(
   // Loaded here, because few sites need the Modbus client.
   if (hasStateReads)
     await (await import("./doctor-node.ts")).checkNodeStates(configuration, isLost, found, signal);
-  await checkBrokers(configuration, found, signal);
+  await checkBrokers(configuration, credentialsDirectory, found, signal);
   await checkHttp(configuration.settings, found, signal);
   await checkModbus(configuration.settings, found, signal);
   await checkDisk(configuration.settings, found);

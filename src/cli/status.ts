@@ -6,6 +6,7 @@ import {
   type LinkStatus,
 } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
+import { certificateTitle, endingText } from "../core/certificate.ts";
 import { linkTitle } from "../core/link-title.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
@@ -41,7 +42,8 @@ export function isWell(status: AgentStatus): boolean {
     status.buffer.isWritable &&
     status.buffer.alarm === null &&
     (status.daysSetAside ?? []).length === 0 &&
-    status.configurationFaults.length === 0
+    status.configurationFaults.length === 0 &&
+    (status.certificates ?? []).every(({ state }) => state !== "ended")
   );
 }
 
@@ -77,6 +79,8 @@ export function statusText(status: SaidStatus): string {
   }
   for (const { name, lastError } of status.notifications ?? [])
     if (lastError !== null) lines.push([name, `FAILS: ${lastError}`]);
+  for (const certificate of status.certificates ?? [])
+    lines.push(["certificate", `${certificateTitle(certificate)} ${endingText(certificate)}`]);
   lines.push(["configuration", configurationText(status)]);
   const { configurationFaults } = status;
   if (configurationFaults.length > 0) {
@@ -131,10 +135,12 @@ function otherAddresses({ url, addresses = [] }: LinkState): string {
 }
 
 function configurationText(status: AgentStatus): string {
-  const { configuration, pendingRestart, pendingReload } = status;
+  const { configuration, pendingRestart, pendingReload, renewedByRestart = [] } = status;
   const parts = [configuration];
   if (pendingRestart.length > 0) parts.push(`pending restart: ${pendingRestart.join(", ")}`);
   if (pendingReload.length > 0) parts.push(`pending reload: ${pendingReload.join(", ")}`);
+  if (renewedByRestart.length > 0)
+    parts.push(`renewed by a restart: ${renewedByRestart.join(", ")}`);
   return parts.join("; ");
 }
 

@@ -85,6 +85,7 @@ export function gatherSettings(
       origins[name] = `${name}_FILE`;
     } else if (credential) {
       values[name] = readSecretFile(`${name}_FILE`, credential, name, note) ?? "";
+      secretFiles[name] = credential;
       origins[name] = "credential";
     } else if (tlsFile) {
       values[name] = tlsFile;

@@ -69,13 +69,18 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
   if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)
     origins.MQTT_PASSWORD = "MQTT_URL";
   const shownValues = show(raw, settings);
-  const { MQTT_USERNAME: username, MQTT_PASSWORD: password } = given.secretFiles;
-  const mqttSecretFiles = { ...(username && { username }), ...(password && { password }) };
+  const files = given.secretFiles;
+  const { MQTT_USERNAME: username, MQTT_PASSWORD: password, MQTT_PROXY: proxy } = files;
+  const mqttSecretFiles = {
+    ...(username && { username }),
+    ...(password && { password }),
+    ...(proxy && { proxy }),
+  };
   const hasFiles = Object.keys(mqttSecretFiles).length > 0;
   return {
     valueOf: (name) => (SETTINGS[name].secret ? String(raw[name] ?? "") : shownValues[name]),
     settings: faults.length === 0 ? { ...settings, ...(hasFiles && { mqttSecretFiles }) } : null,
-    secretFiles: given.secretFiles,
+    secretFiles: files,
     faults,
     warnings,
     origins,

@@ -10,6 +10,8 @@ import type { WrittenUplink } from "./uplinks-written.ts";
 /** By absolute path, the future content of files that are written together with the uplinks file. */
 export type PendingFiles = ReadonlyMap<string, string>;
 
+type FileKey = "usernameFile" | "passwordFile" | "sasKeyFile" | "proxyAuthFile";
+
 /** The content of an uplink's files. A file that cannot be used is noted. */
 export function readCredentials(
   written: Pick<
@@ -22,12 +24,11 @@ export function readCredentials(
   pending: PendingFiles = new Map(),
 ): Pick<Uplink, "username" | "password" | "sasKey" | "secretFiles" | "proxy"> {
   // One that is still to be written cannot be read again.
-  const source = (name: keyof SecretFiles) => {
-    const path = written[`${name}File`];
+  const source = (name: keyof SecretFiles, key: FileKey) => {
+    const path = written[key];
     const whole = path === undefined ? null : resolve(directory, path);
     return whole === null || pending.has(whole) ? {} : { [name]: whole };
   };
-  type FileKey = "usernameFile" | "passwordFile" | "sasKeyFile" | "proxyAuthFile";
   const secret = (key: FileKey, what: string) => {
     const path = written[key];
     if (path === undefined) return null;
@@ -43,7 +44,12 @@ export function readCredentials(
       problem: "contains no user name and password",
       remedy: "write user:password into the file",
     });
-  const secretFiles = { ...source("username"), ...source("password"), ...source("sasKey") };
+  const secretFiles = {
+    ...source("username", "usernameFile"),
+    ...source("password", "passwordFile"),
+    ...source("sasKey", "sasKeyFile"),
+    ...source("proxy", "proxyAuthFile"),
+  };
   return {
     username: written.username ?? secret("usernameFile", "the user name"),
     password: secret("passwordFile", "the password"),

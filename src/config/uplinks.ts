@@ -177,7 +177,7 @@ export function mainUplink(settings: Settings): Uplink | null {
       keyFile: settings.mqttKeyFile,
     }),
     secretFiles: settings.mqttSecretFiles ?? {},
-    proxy: settings.mqttProxy,
+    proxy: secretNow(settings.mqttSecretFiles, "proxy", settings.mqttProxy),
     alpn: settings.mqttAlpn,
     sasKey: null,
     formats: settings.publishFormats,

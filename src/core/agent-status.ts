@@ -1,4 +1,5 @@
 /** The state of the agent as HTTP, statistics and the command line show it. */
+import type { Certificate, CertificateState } from "./certificate.ts";
 import type { ConfigurationState } from "./configuration.ts";
 import type { LaneDepth } from "./delivery.ts";
 import type { FailureClass } from "./failure.ts";
@@ -17,6 +18,8 @@ export interface LinkState {
   readonly refused?: Refused | null;
   /** Whether the broker supports retained messages; null without a session. */
   readonly retainAvailable?: boolean | null;
+  /** The chain that the broker showed last, its own certificate first; none without TLS. */
+  readonly brokerCertificates?: readonly Certificate[];
   /** The addresses of the cluster in the order they are tried, each with why the last attempt there failed. */
   readonly addresses?: readonly { readonly url: string; readonly lastError: string | null }[];
   /** Sparkplug with a primary host: whether it is online. */
@@ -161,6 +164,8 @@ export interface AgentStatus extends ConfigurationState {
   readonly activeAlarms?: ActiveAlarms | null;
   /** Those that are configured. */
   readonly notifications?: readonly NotificationState[];
+  /** The brokers' among them. */
+  readonly certificates?: readonly CertificateState[];
 }
 
 /** How many, acknowledged ones included. */

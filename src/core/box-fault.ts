@@ -1,5 +1,6 @@
 /** Faults of the box itself, which nobody would notice from readings that do not come (plant section 23). */
 import { type AgentStatus, isUntried } from "./agent-status.ts";
+import { type CertificateState, certificateTitle, endingText } from "./certificate.ts";
 
 export interface BoxFault {
   readonly value: "gateway" | "uplink" | "store" | "disk" | "clock" | "certificate";
@@ -14,12 +15,12 @@ export const HOURS_LEFT_MIN = 24;
 /** Beyond this the gateway's clock and ours cannot both be right (services section 5 "Clock"). */
 export const SKEW_MAX_MS = 5 * 60_000;
 
-type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock">;
+type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock" | "certificates">;
 
 const because = (error: string | null) => (error === null ? "" : `: ${error}`);
 
 /** Those that stand now. */
-export function boxFaults({ gateway, links, buffer, clock }: Seen): BoxFault[] {
+export function boxFaults({ gateway, links, buffer, clock, certificates = [] }: Seen): BoxFault[] {
   const faults: BoxFault[] = [];
   if (!gateway.isUp && !isUntried(gateway))
     faults.push({
@@ -56,7 +57,22 @@ export function boxFaults({ gateway, links, buffer, clock }: Seen): BoxFault[] {
         ? `The box's clock and the gateway's differ by ${Math.round(Math.abs(clock.skewMs ?? 0) / 60_000)} minutes.`
         : "The box's clock is not set.",
     });
-  return faults;
+  return [...faults, ...certificateFaults(certificates)];
+}
+
+/** One for each uplink, and one for the box's own. */
+function certificateFaults(certificates: readonly CertificateState[]): BoxFault[] {
+  const due = certificates.filter(({ state }) => state !== "valid");
+  return [...new Set(due.map(({ uplink }) => uplink))].map((uplink) => {
+    const own = due.filter((one) => one.uplink === uplink);
+    const lines = own.map((one) => `${certificateTitle(one)} ${endingText(one)}`);
+    return {
+      value: "certificate",
+      ...(uplink === "" ? {} : { uplink }),
+      severity: own.some(({ state }) => state === "ended") ? "alarm" : "warning",
+      text: `A certificate must be renewed: ${lines.join("; ")}.`,
+    };
+  });
 }
 
 /** Tells faults apart. */

@@ -28,6 +28,8 @@ export interface ConfigurationState {
   readonly pendingReload: readonly string[];
   /** Why the last reload was refused, a line per fault; empty if it was not. */
   readonly configurationFaults: readonly string[];
+  /** Settings whose files below $CREDENTIALS_DIRECTORY are copies of the start. Agents before 0.3 do not say. */
+  readonly renewedByRestart?: readonly string[];
 }
 
 /** Names of uplinks, and of the members that differ; secrets are compared and never shown. */
@@ -59,6 +61,7 @@ export interface ReloadReport {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
   readonly pendingRestart: readonly string[];
+  readonly renewedByRestart?: readonly string[];
 }
 
 /** The part that HTTP offers. */
@@ -113,8 +116,8 @@ export function uplinksDifference(
 }
 
 /**
- * What a reload changes of `main`: its settings wait for the restart, but files that they name may hold new certificates
- * or a new password.
+ * What a reload changes of `main`: its settings wait for the restart, but files that they name may hold new certificates,
+ * or other credentials.
  */
 export function withRenewedMain(
   difference: UplinksDifference,
@@ -122,17 +125,18 @@ export function withRenewedMain(
   after: MainFiles | null,
 ): UplinksDifference {
   if (before === null || after === null) return difference;
-  const { tls, username = null, password = null } = after;
+  const { tls, username = null, password = null, proxy = null } = after;
   const fields = [
     ...(before.tls.digest === tls.digest ? [] : ["tls"]),
     ...((before.username ?? null) === username ? [] : ["username"]),
     ...((before.password ?? null) === password ? [] : ["password"]),
+    ...((before.proxy ?? null) === proxy ? [] : ["proxy"]),
   ];
   if (fields.length === 0) return difference;
   return { ...difference, changed: [{ name: MAIN_UPLINK, fields }, ...difference.changed] };
 }
 
-type MainFiles = Pick<Uplink, "tls"> & Partial<Pick<Uplink, "username" | "password">>;
+type MainFiles = Pick<Uplink, "tls"> & Partial<Pick<Uplink, "username" | "password" | "proxy">>;
 
 export function changesOf(
   { added, removed, changed, fields, after }: SiteDifference,

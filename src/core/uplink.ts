@@ -57,6 +57,8 @@ export interface SecretFiles {
   readonly username?: string;
   readonly password?: string;
   readonly sasKey?: string;
+  /** Of `main` the whole address; of others the proxy's user:password. */
+  readonly proxy?: string;
 }
 
 export interface Uplink {

@@ -1,4 +1,5 @@
 import type { Api } from "./api.ts";
+import { certificatesPanel } from "./certificates-panel.ts";
 import { type Cleanup, h } from "./dom.ts";
 import { faultsPanel, gapsPanel } from "./faults-panel.ts";
 import { flowPicture } from "./flow.ts";
@@ -14,6 +15,7 @@ export function overview(parent: HTMLElement, api: Api, model: Model, filter: Fi
   const faults = faultsPanel(model, null);
   const table = new SensorsTable(api, model, filter);
   const gaps = gapsPanel(model, null);
+  const certificates = certificatesPanel(model);
   parent.replaceChildren(
     h("h1", { class: "sr", tabindex: -1 }, "Overview"),
     machines.root,
@@ -21,8 +23,9 @@ export function overview(parent: HTMLElement, api: Api, model: Model, filter: Fi
     faults.root,
     table.root,
     gaps.root,
+    certificates.root,
   );
   return () => {
-    for (const stop of [machines.stop, flow.stop, faults.stop, table.stop, gaps.stop]) stop();
+    for (const { stop } of [machines, flow, faults, table, gaps, certificates]) stop();
   };
 }

@@ -39,6 +39,24 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         ...orNull(object({ warning: INTEGER, alarm: INTEGER })),
         description: "Active and not shelved, acknowledged ones included. Null if alarms are off.",
       },
+      certificates: {
+        ...list(
+          object({
+            uplink: { ...TEXT, description: "Empty for the box's own." },
+            file: { ...TEXT, description: "Base name of the file; `broker` for the broker's." },
+            setting: { ...orNull(TEXT), description: "What names the file." },
+            subject: TEXT,
+            fingerprint: { ...TEXT, description: "SHA-256." },
+            fromMs: MS,
+            untilMs: MS,
+            daysLeft: { ...INTEGER, description: "Negative once it has ended." },
+            state: oneOf(["valid", "ending", "ended"]),
+            isRenewedByRestart: YES_NO,
+          }),
+        ),
+        description:
+          "Those that the agent depends on. Ending: 14 days or less are left, or a third of its life.",
+      },
       daysSetAside: list(
         object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
       ),
@@ -53,6 +71,10 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         description: "Settings that name files that have changed since.",
       },
       configurationFaults: { ...list(TEXT), description: "Why the last reload was refused." },
+      renewedByRestart: {
+        ...list(TEXT),
+        description: "Settings whose files below $CREDENTIALS_DIRECTORY are copies of the start.",
+      },
       faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
       alarms: {
         ...orNull(
@@ -97,6 +119,7 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
     faults: list(ref("ConfigurationFault")),
     warnings: list(ref("ConfigurationFault")),
     pendingRestart: list(TEXT),
+    renewedByRestart: list(TEXT),
   }),
   ConfigurationFault: object({ place: TEXT, problem: TEXT, remedy: TEXT }),
   Gateway: object({
@@ -121,6 +144,10 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       retainAvailable: {
         ...orNull(YES_NO),
         description: "Whether the broker supports retained messages; null without a session.",
+      },
+      brokerCertificates: {
+        ...list(object({ subject: TEXT, fingerprint: TEXT, fromMs: MS, untilMs: MS })),
+        description: "The chain that the broker showed last, its own certificate first.",
       },
       addresses: {
         ...list(object({ url: TEXT, lastError: orNull(TEXT) })),
@@ -148,7 +175,7 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
       failures: { ...map(INTEGER), description: "Publishes that failed since then, by reason." },
     },
-    ["retainAvailable", "addresses", "hostOnline", "hostDoubt"],
+    ["retainAvailable", "brokerCertificates", "addresses", "hostOnline", "hostDoubt"],
   ),
   Buffer: object({
     lanes: {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { type AgentStatus, isGatewayWell } from "../core/agent-status.ts";
+import { certificateTitle, endingText, firstToEnd } from "../core/certificate.ts";
 import { linkTitle } from "../core/link-title.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -13,13 +14,16 @@ interface BrokerReadiness extends Readiness {
   readonly uplinks: Readonly<Record<string, Readiness>>;
 }
 
-/** Gateway, broker and buffer, each with its state in plain words (contract section 7). */
+/** Gateway, broker, buffer and certificates, each with its state in plain words (contract section 7). */
 function readiness(status: AgentStatus): {
   readonly gateway: Readiness;
   readonly broker: BrokerReadiness;
   readonly buffer: Readiness;
+  readonly certificates: Readiness;
 } {
-  const { gateway, links, buffer } = status;
+  const { gateway, links, buffer, certificates = [] } = status;
+  const ended = certificates.filter(({ state }) => state === "ended");
+  const first = firstToEnd(certificates);
   const names = [...new Set(links.map(({ uplink }) => uplink))];
   const uplinks = names.map((name) => [
     name,
@@ -37,6 +41,13 @@ function readiness(status: AgentStatus): {
     buffer: {
       ok: buffer.isWritable && buffer.alarm === null,
       detail: buffer.alarm ?? (buffer.isWritable ? "writable" : "not writable"),
+    },
+    certificates: {
+      ok: ended.length === 0,
+      detail:
+        (ended.length > 0 ? ended : first === null ? [] : [first])
+          .map((one) => `${certificateTitle(one)} ${endingText(one)}`)
+          .join("; ") || "none",
     },
   };
 }
@@ -81,7 +92,7 @@ export function registerHealth(
   });
   app.get("/readyz", (_request, reply) => {
     const checks = readiness(parts.status.status());
-    const isReady = checks.gateway.ok && checks.broker.ok && checks.buffer.ok;
+    const isReady = Object.values(checks).every(({ ok }) => ok);
     return reply
       .code(isReady ? 200 : 503)
       .send({ status: isReady ? "ready" : "not ready", checks });

@@ -31,6 +31,11 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.outboxOldestAge.set(
     oldestTimeMs === null ? 0 : Math.max(0, (gatewayNowMs(status) - oldestTimeMs) / 1000),
   );
+  metrics.certificateExpiry.reset();
+  // Of several with one name the first to end, which is set last.
+  const certificates = [...(status.certificates ?? [])].sort((a, b) => b.untilMs - a.untilMs);
+  for (const { uplink, file, untilMs } of certificates)
+    metrics.certificateExpiry.set({ uplink, file }, (untilMs - status.nowMs) / 1000);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);
   // Unknown is not a number of hours: a rule `< 24` must not fire on it.

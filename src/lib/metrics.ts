@@ -80,6 +80,11 @@ export function createMetrics() {
       "acknowledged",
     ]),
     findingsActive: gauge("findings_active", "Standing findings, by stage.", ["stage"]),
+    certificateExpiry: gauge(
+      "certificate_expiry_seconds",
+      "Seconds until a certificate ends; `broker` is the broker's, an empty uplink the box itself.",
+      ["uplink", "file"],
+    ),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
     diskWrittenBytes: counter("store_written_bytes_total", "Bytes that the store wrote to disk."),
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),

@@ -1,5 +1,7 @@
 /** The broker's refusals in words an operator can act on. Only `said` is the broker's own text. */
 
+import type { MqttLinkOptions } from "./link-options.ts";
+
 /** Why a session was not opened or did not last. */
 export interface LinkFailure {
   readonly text: string;
@@ -68,7 +70,11 @@ const UPLINK_MEMBERS: Readonly<Record<string, string>> = {
   MQTT_CERT_FILE: "certFile",
   MQTT_KEY_FILE: "keyFile",
   MQTT_TOPIC_PREFIX: "topicPrefix",
+  MQTT_USERNAME_FILE: "usernameFile",
+  MQTT_PASSWORD_FILE: "passwordFile",
   MQTT_PROXY: "proxy",
+  MQTT_PROXY_FILE: "proxyAuthFile",
+  MQTT_SAS_KEY_FILE: "sasKeyFile",
   MQTT_ALPN: "alpn",
 };
 
@@ -79,6 +85,20 @@ export function inUplinkWords(text: string, uplink: string): string {
     return member === undefined ? setting : `"${member}"`;
   });
   return words === text ? text : `${words} (uplink ${uplink} in UPLINKS_FILE)`;
+}
+
+/** A failure in the words of the uplink's own configuration, with what a file below $CREDENTIALS_DIRECTORY needs. */
+export function inOperatorWords(
+  text: string,
+  { uplink, restartFiles = [] }: Partial<Pick<MqttLinkOptions, "uplink" | "restartFiles">>,
+): string {
+  const isNamed = (setting: string) => text.includes(setting.replace(/_FILE$/, ""));
+  const copies = restartFiles.filter(isNamed);
+  const whole =
+    copies.length === 0
+      ? text
+      : `${text}; ${copies.join(" and ")}: a copy below $CREDENTIALS_DIRECTORY, renewed by a restart`;
+  return uplink === undefined ? whole : inUplinkWords(whole, uplink);
 }
 
 /** A DISCONNECT sent by an MQTT 5 broker. */
@@ -141,6 +161,14 @@ export function transportFailure(err: unknown): LinkFailure {
       );
     }
     if (code.startsWith("ERR_SSL_WRONG_VERSION")) return hands(TLS_REMEDIES["EPROTO"] ?? code);
+    if (code === "ERR_OSSL_X509_KEY_VALUES_MISMATCH")
+      return hands(
+        "MQTT_KEY_FILE is not the key of MQTT_CERT_FILE; while both are being renewed, the next attempt reads them again",
+      );
+    if (code.startsWith("ERR_OSSL_"))
+      return hands(
+        `a certificate or key cannot be used (${code}): check MQTT_CA_FILE, MQTT_CERT_FILE and MQTT_KEY_FILE`,
+      );
     const remedy = TLS_REMEDIES[code];
     if (remedy !== undefined) return hands(remedy);
     switch (code) {

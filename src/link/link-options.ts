@@ -1,10 +1,11 @@
 import type { IClientOptions } from "mqtt";
+import type { Certificate } from "../core/certificate.ts";
 import type { Subscription, Will } from "../core/link.ts";
 import { withPublicAuthorities } from "../lib/authorities.ts";
 import { clientPacketIds } from "./packet-ids.ts";
 import type { PublishPathName } from "./publish-path.ts";
 
-interface TlsTexts {
+export interface TlsTexts {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -24,13 +25,17 @@ export interface MqttLinkOptions {
   readonly password?: string | (() => string);
   /** PEM texts. Server certificates are verified in any case. */
   /** http://[user:password@]host:port of an HTTP proxy that opens a tunnel to the broker. */
-  readonly proxy?: string;
+  readonly proxy?: string | (() => string);
   /** Protocols offered in the TLS handshake of mqtts:. A web socket has its own. */
   readonly alpn?: readonly string[];
   readonly tls?: TlsTexts | (() => TlsTexts);
   /** Called once before each CONNECT (see `LinkWishes`). */
   readonly will?: (isUnused: boolean) => Will | null;
   readonly subscriptions?: readonly Subscription[];
+  /** Called with the chain of the broker, its own certificate first, whenever it is seen. */
+  readonly onCertificates?: (chain: readonly Certificate[]) => void;
+  /** Settings whose files do not change while the process runs: failures that name them say so. */
+  readonly restartFiles?: readonly string[];
   /** A session requires all of its subscriptions: nothing is published before, and a refused one ends it. */
   readonly needsSubscriptions?: boolean;
   /** Name of an uplink of UPLINKS_FILE: failures name its members there. Absent: the settings MQTT_*. */
@@ -156,6 +161,7 @@ export function clientOptions(
   return connect;
 }
 
-function now<T extends string | TlsTexts>(given: T | (() => T) | undefined): T | undefined {
+/** What holds for this attempt. */
+export function now<T extends string | TlsTexts | undefined>(given: T | (() => T)): T {
   return typeof given === "function" ? given() : given;
 }

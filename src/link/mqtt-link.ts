@@ -1,7 +1,9 @@
 import type { LinkState } from "../core/agent-status.ts";
+import { type Certificate, endingOf, firstToEnd } from "../core/certificate.ts";
 import { type LinkHooks, REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { describeCertificate } from "../lib/certificates.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 import { type Address, Addresses } from "./addresses.ts";
@@ -10,6 +12,7 @@ import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
 import type { Done } from "./publishes.ts";
+import { isTls, lookAtChain } from "./peer-chain.ts";
 import { isReachable } from "./reach.ts";
 import { RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
@@ -31,6 +34,9 @@ const CLOSE_FINAL_MS = 1000;
 /** Between two tries of the own address while another one is in use; more if it accepts connections but no session. */
 const OWN_CHECK_MS = 30_000;
 const OWN_CHECK_MAX_MS = 600_000;
+
+/** Between two looks at the certificate of a broker that ends soon. */
+const CERTIFICATE_CHECK_MS = 600_000;
 
 const QOS_NOT_SUPPORTED = 0x9b;
 const NO_RETAIN =
@@ -61,10 +67,16 @@ export class MqttLink implements SessionLink {
   #session = 0;
   #since: number | null = null;
   #lastError: string | null = null;
+  #brokerCertificates: readonly Certificate[] = [];
 
   constructor(parts: MqttLinkParts, options: MqttLinkOptions) {
     this.#parts = parts;
-    this.#options = options;
+    this.#options = {
+      ...options,
+      onCertificates: (chain) => {
+        this.#brokerCertificates = chain;
+      },
+    };
     this.#addresses = new Addresses(options.urls, options.clientId);
     this.#ownCheckMs = options.ownCheckMs ?? OWN_CHECK_MS;
     this.#history = new SessionHistory(options, parts.clock);
@@ -98,6 +110,7 @@ export class MqttLink implements SessionLink {
       since: this.#since,
       lastError: this.#lastError,
       refused: this.#refusals.state(this.#addresses.current.shown),
+      brokerCertificates: this.#brokerCertificates,
       retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
       addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),
     };
@@ -240,6 +253,20 @@ export class MqttLink implements SessionLink {
     }
   }
 
+  /** A session may outlast the certificate it began with: before that ends, the broker is asked what it shows now. */
+  async #followCertificate({ url }: Address, ended: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    while (!ended.aborted) {
+      await clock.sleep(CERTIFICATE_CHECK_MS, ended);
+      const first = firstToEnd(this.#brokerCertificates);
+      if (ended.aborted) return;
+      if (first === null || endingOf(first, clock.now()).state === "valid") continue;
+      const chain = await lookAtChain(url, this.#options);
+      if (chain.length > 0 && !ended.aborted)
+        this.#brokerCertificates = chain.map(describeCertificate);
+    }
+  }
+
   async #runSession(
     address: Address,
     will: Will | null,
@@ -269,6 +296,7 @@ export class MqttLink implements SessionLink {
         if (this.#addresses.own === null)
           this.#ownCheckMs = this.#options.ownCheckMs ?? OWN_CHECK_MS;
         else if (this.#options.returnsToOwn) void this.#returnToOwn(session, ended.signal);
+        if (isTls(address.url)) void this.#followCertificate(address, ended.signal);
         this.#since = clock.now();
         metrics?.linkConnected.set({ link: this.#options.name }, 1);
         metrics?.brokerConnects.inc({ link: this.#options.name });

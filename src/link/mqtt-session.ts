@@ -2,8 +2,14 @@ import type { Socket } from "node:net";
 import type { IConnackPacket, MqttClient } from "mqtt";
 import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
+import { describeCertificate } from "../lib/certificates.ts";
 import type { TokenBucket } from "../lib/token-bucket.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
+import {
+  certificateAdvice,
+  clientCertificateAdvice,
+  isAboutCertificate,
+} from "./certificate-advice.ts";
 import { InboundGuard } from "./inbound-guard.ts";
 import {
   connackFailure,
@@ -18,8 +24,11 @@ import {
   clientOptions,
   INBOUND_PACKET_BYTES_MAX,
   type MqttLinkOptions,
+  now,
   PUBLISH_PATH,
+  type TlsTexts,
 } from "./link-options.ts";
+import { identityCheck, isTls, lookAtChain } from "./peer-chain.ts";
 import { PingQueue } from "./ping-queue.ts";
 import { type PublishPath, publishPath } from "./publish-path.ts";
 import { type Done, Publishes } from "./publishes.ts";
@@ -145,9 +154,9 @@ export class MqttSession implements WatchedSession {
     return new Promise((resolve) => {
       this.#finish = resolve;
       this.#events = events;
-      const { proxy, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#options;
+      const { proxy } = this.#options;
       if (proxy === undefined) return this.#start(null, will, events);
-      openTunnel(proxy, this.#url, connectTimeoutMs).then(
+      this.#tunnel(proxy).then(
         (tunnel) => {
           if (this.#finish === null) tunnel.destroy();
           else this.#start(tunnel, will, events);
@@ -158,10 +167,18 @@ export class MqttSession implements WatchedSession {
     });
   }
 
+  /** Rejects where the proxy's credentials cannot be read. */
+  async #tunnel(proxy: string | (() => string)): Promise<Socket> {
+    const { connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#options;
+    return openTunnel(now(proxy), this.#url, connectTimeoutMs);
+  }
+
   #start(tunnel: Socket | null, will: Will | null, events: SessionEvents): void {
     let client: MqttClient;
     try {
-      client = openClient(clientOptions(this.#options, this.#url, will), tunnel);
+      const { onCertificates = () => {} } = this.#options;
+      const connect = clientOptions(this.#options, this.#url, will);
+      client = openClient(connect, tunnel, identityCheck(onCertificates));
     } catch (err) {
       // Unusable certificates are detected when the TLS context is created, before anything is sent.
       tunnel?.destroy();
@@ -169,6 +186,7 @@ export class MqttSession implements WatchedSession {
       return;
     }
     this.#client = client;
+    let isExplaining = false;
     const { version, publishPath: path = PUBLISH_PATH } = this.#options;
     this.#path = publishPath(path, client, version, (id) => this.#publishes.isPending(id));
     this.#watchConnect(client, tunnel);
@@ -216,9 +234,13 @@ export class MqttSession implements WatchedSession {
       } else if (this.#connack !== null && (code === "ECONNRESET" || code === "EPIPE")) {
         // Whether a close arrives as a reset depends on what we were writing.
         this.#end(CLOSED_BY_BROKER);
-      } else this.#end(transportFailure(err));
+      } else if (isTls(this.#url) && isAboutCertificate(code)) {
+        isExplaining = true;
+        void this.#explain(err, code);
+      } else this.#end(this.#transportFailure(err));
     });
-    client.on("close", () =>
+    client.on("close", () => {
+      if (isExplaining) return;
       this.#end(
         this.#connack === null
           ? {
@@ -226,8 +248,34 @@ export class MqttSession implements WatchedSession {
               needsHands: false,
             }
           : CLOSED_BY_BROKER,
-      ),
-    );
+      );
+    });
+  }
+
+  #transportFailure(err: unknown): LinkFailure {
+    const code = errorCode(err);
+    const isOurs = /^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(String(code));
+    if (!isOurs) return transportFailure(err);
+    return clientCertificateAdvice(String(code), this.#tls().cert ?? null, Date.now());
+  }
+
+  /** As their files are now; none where one cannot be read. */
+  #tls(): TlsTexts {
+    try {
+      return this.#options.tls === undefined ? {} : now(this.#options.tls);
+    } catch {
+      return {};
+    }
+  }
+
+  /** Looks at what the broker shows: the code alone does not tell which certificate is wrong. */
+  async #explain(err: Error, code: string): Promise<void> {
+    const chain = await lookAtChain(this.#url, this.#options);
+    if (chain.length > 0) this.#options.onCertificates?.(chain.map(describeCertificate));
+    const host = new URL(this.#url).hostname;
+    const { ca = null } = this.#tls();
+    const advice = certificateAdvice({ code, chain, ca, host, nowMs: Date.now() });
+    this.#end(advice ?? transportFailure(err));
   }
 
   /** Resolves with the refused topics. If there is no SUBACK, the session is ended, and there are none. */

@@ -1,6 +1,6 @@
 import type { SessionInfo } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import { inUplinkWords, type LinkFailure } from "./link-errors.ts";
+import { inOperatorWords, type LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
@@ -50,9 +50,5 @@ export async function probeAddress(
   signal.removeEventListener("abort", stop);
   if (info !== null) return { info, published };
   if (failure === null) return { failure: { text: "no session", needsHands: false } };
-  const { uplink } = options;
-  return {
-    failure:
-      uplink === undefined ? failure : { ...failure, text: inUplinkWords(failure.text, uplink) },
-  };
+  return { failure: { ...failure, text: inOperatorWords(failure.text, options) } };
 }

@@ -1,18 +1,19 @@
 import { connect } from "node:net";
+import { now } from "./link-options.ts";
 import { BROKER_PORTS, openTunnel } from "./tunnel.ts";
 
 const REACH_MS = 5_000;
 
 /** Whether something accepts connections there. No MQTT: a CONNECT with our id would end our own session. */
-export function isReachable(url: string, proxy?: string): Promise<boolean> {
-  if (proxy !== undefined)
-    return openTunnel(proxy, url, REACH_MS).then(
-      (socket) => {
-        socket.destroy();
-        return true;
-      },
-      () => false,
-    );
+export async function isReachable(url: string, proxy?: string | (() => string)): Promise<boolean> {
+  if (proxy !== undefined) {
+    try {
+      (await openTunnel(now(proxy), url, REACH_MS)).destroy();
+      return true;
+    } catch {
+      return false;
+    }
+  }
   const { protocol, hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect({

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/ports.ts";
 import { reasonName } from "../core/reason-names.ts";
 import { Backoff } from "../lib/backoff.ts";
-import { inUplinkWords, type LinkFailure, takenOver } from "./link-errors.ts";
+import { inOperatorWords, type LinkFailure, takenOver } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { ISOLATION_ACKS } from "./mqtt-session.ts";
 import { PacketLimit } from "./packet-limit.ts";
@@ -35,7 +35,7 @@ const CODES_NOT_ABOUT_A_MESSAGE = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER,
 /** What earlier sessions and attempts teach for the next one. */
 export class SessionHistory {
   readonly #clientId: string;
-  readonly #uplink: string | null;
+  readonly #options: Pick<MqttLinkOptions, "uplink" | "restartFiles">;
   readonly #limit: PacketLimit;
   readonly #delay: ReconnectDelay;
   readonly #takeoverBackoff = new Backoff(TAKEOVER_BACKOFF_MIN_MS, TAKEOVER_BACKOFF_MAX_MS);
@@ -44,7 +44,7 @@ export class SessionHistory {
 
   constructor(options: MqttLinkOptions, clock: Pick<Clock, "monotonic">) {
     this.#clientId = options.clientId;
-    this.#uplink = options.uplink ?? null;
+    this.#options = options;
     this.#limit = new PacketLimit(clock);
     this.#delay = new ReconnectDelay({
       firstMs: options.backoffMinMs ?? BACKOFF_MIN_MS,
@@ -89,8 +89,7 @@ export class SessionHistory {
       needsHands = true;
     }
     if (learned) text += `; packets of ${this.#limit.bytesMax + 1} bytes are not sent for an hour`;
-    if (this.#uplink !== null) text = inUplinkWords(text, this.#uplink);
-    return { text, needsHands };
+    return { text: inOperatorWords(text, this.#options), needsHands };
   }
 
   /** The pause before the next attempt, ms. */

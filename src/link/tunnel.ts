@@ -1,7 +1,7 @@
 /** The way to a broker through an HTTP proxy: a tunnel (CONNECT), in which everything else happens as without one. */
 import { request } from "node:http";
 import { isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { errorCode, type LinkFailure } from "./link-errors.ts";
 
@@ -86,14 +86,24 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNRESET: "the proxy closed the connection without a response",
 };
 
-/** A client of mqtt.js over a tunnel, or over its own connection. */
-export function openClient(options: IClientOptions, tunnel: Socket | null): MqttClient {
-  if (tunnel === null) return mqtt.connect(options);
+type IdentityCheck = NonNullable<ConnectionOptions["checkServerIdentity"]>;
+
+/** A client of mqtt.js over a tunnel, or over its own connection; the check takes the place of Node's own. */
+export function openClient(
+  options: IClientOptions,
+  tunnel: Socket | null,
+  checkServerIdentity: IdentityCheck,
+): MqttClient {
   const { protocol, host = "", ca, cert, key } = options;
+  // The types of mqtt.js and ws do not know it, but all of these options go to `tls.connect`.
+  const check: object = { checkServerIdentity };
+  if (protocol === "mqtts")
+    return mqtt.connect(Object.assign(options, check, tunnel === null ? {} : { socket: tunnel }));
+  if (protocol === "wss" && tunnel === null)
+    return mqtt.connect({ ...options, wsOptions: { ...options.wsOptions, ...check } });
+  if (tunnel === null) return mqtt.connect(options);
   if (protocol === "mqtt") return new mqtt.MqttClient(() => tunnel, options);
-  // All of its options go to `tls.connect`.
-  if (protocol === "mqtts") return mqtt.connect(Object.assign(options, { socket: tunnel }));
-  const tls = { ca, cert, key, ...(isIP(host) === 0 ? { servername: host } : {}) };
+  const tls = { ca, cert, key, ...check, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const createConnection = () =>
     protocol === "wss" ? connectTls({ ...tls, socket: tunnel }) : tunnel;
   return mqtt.connect({ ...options, wsOptions: { ...options.wsOptions, createConnection } });

@@ -77,6 +77,8 @@ export interface ReloaderParts {
   readonly site: ReplaceableSite;
   readonly uplinks: RunningUplinks;
   readonly digest: (site: Site, uplinks: readonly Uplink[]) => string;
+  /** Settings whose files change with a restart alone. */
+  readonly restartFiles?: () => readonly string[];
   readonly logger: Logger;
 }
 
@@ -114,6 +116,7 @@ export class Reloader {
       pendingRestart: this.#pendingRestart,
       pendingReload: this.#pendingReload,
       configurationFaults: this.#faults,
+      renewedByRestart: this.#parts.restartFiles?.() ?? [],
     };
   }
 
@@ -204,8 +207,9 @@ export class Reloader {
     faults: readonly ConfigurationFault[],
     warnings: readonly ConfigurationFault[],
   ): ReloadReport {
-    const { configuration, pendingRestart } = this.state;
-    return { outcome, configuration, changes, faults, warnings, pendingRestart };
+    const { configuration, pendingRestart, renewedByRestart = [] } = this.state;
+    const after = { configuration, pendingRestart, renewedByRestart };
+    return { outcome, changes, faults, warnings, ...after };
   }
 }
 

@@ -197,6 +197,7 @@ test("planted secrets – a hub that echoes the token made from a device key get
       tls: { caFile: null, certFile: null, keyFile: null },
     } as never,
     "box-1",
+    null,
   );
   assert.ok(typeof options.password === "function");
   const token = options.password();

@@ -1,6 +1,7 @@
 /** Current faults in plain words with the remedy: what the dashboard and `status` show. */
 import { type AgentStatus, isUntried, type LinkStatus, type SensorState } from "../agent-status.ts";
 import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../box-fault.ts";
+import { certificateTitle, endingText } from "../certificate.ts";
 import type { FailureClass } from "../failure.ts";
 import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
@@ -32,6 +33,7 @@ export function currentFaults(status: AgentStatus, site: Site): Fault[] {
     ...linkFaults(status),
     ...bufferFaults(status),
     ...clockFaults(status),
+    ...certificateFaults(status),
     ...setAsideFaults(status),
     ...configurationFaults(status),
     ...sensorFaults(status, site),
@@ -185,6 +187,27 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
     });
   }
   return faults;
+}
+
+function certificateFaults({ certificates = [] }: AgentStatus): Fault[] {
+  return certificates.flatMap((certificate): Fault[] => {
+    const { state, setting, isRenewedByRestart } = certificate;
+    if (state === "valid") return [];
+    const title = certificateTitle(certificate);
+    const file = isRenewedByRestart
+      ? "Renew it, and restart the agent: its file is systemd's copy of the start."
+      : "Renew it in its file, which the agent reads again.";
+    return [
+      {
+        code: `certificate_${state}`,
+        severity: state === "ended" ? "error" : "warning",
+        subject: "certificate",
+        what: `${title[0]?.toUpperCase()}${title.slice(1)} ${endingText(certificate)}.`,
+        remedy: setting === null ? "Whoever runs the broker must renew it." : file,
+        sinceMs: state === "ended" ? certificate.untilMs : null,
+      },
+    ];
+  });
 }
 
 /**

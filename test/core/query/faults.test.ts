@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { boxFaults } from "../../../src/core/box-fault.ts";
 import { currentFaults } from "../../../src/core/query/faults.ts";
 import { agentStatus, SITE } from "../../support/http-parts.ts";
 
@@ -114,4 +115,43 @@ test("faults – an outage of the gateway is reported once, not as silence of ev
     assert.equal(codes({ gateway: down, sensors }).includes("sensor_silent"), isReported);
     assert.deepEqual(codes({ sensors }), ["sensor_silent"]);
   }
+});
+
+test("faults – a certificate is one from 14 days on, and people are told once for each uplink", () => {
+  const certificate = (uplink: string, state: "valid" | "ending" | "ended") => ({
+    uplink,
+    file: "broker",
+    setting: null,
+    subject: "broker",
+    fingerprint: "00",
+    fromMs: 0,
+    untilMs: Date.UTC(2026, 11, 31),
+    daysLeft: 9,
+    state,
+    isRenewedByRestart: false,
+  });
+  const certificates = [
+    certificate("main", "valid"),
+    certificate("cloud", "ending"),
+    { ...certificate("cloud", "ended"), file: "box.pem", setting: "certFile" },
+    { ...certificate("", "ending"), file: "http.pem", setting: "HTTP_CERT_FILE" },
+  ];
+  assert.deepEqual(codes({ certificates }), [
+    "certificate_ending",
+    "certificate_ended",
+    "certificate_ending",
+  ]);
+  assert.deepEqual(boxFaults(agentStatus({ certificates })), [
+    {
+      value: "certificate",
+      uplink: "cloud",
+      severity: "alarm",
+      text: "A certificate must be renewed: the broker's certificate of the uplink cloud ends in 9 days, on 2026-12-31; box.pem (certFile of the uplink cloud) ended on 2026-12-31.",
+    },
+    {
+      value: "certificate",
+      severity: "warning",
+      text: "A certificate must be renewed: http.pem (HTTP_CERT_FILE) ends in 9 days, on 2026-12-31.",
+    },
+  ]);
 });

@@ -1,0 +1,68 @@
+/** How long certificates last, and when that is a fault (plant section 23). */
+
+/** One certificate of a chain, or of a file. */
+export interface Certificate {
+  /** Its common name, or all of its subject where there is none. */
+  readonly subject: string;
+  /** SHA-256, hex digits. */
+  readonly fingerprint: string;
+  /** Valid between, ms. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** One that the agent depends on. */
+export interface CertificateState extends Certificate {
+  /** Empty: the box's own. */
+  readonly uplink: string;
+  /** Base name of its file; `broker`: shown by the broker. */
+  readonly file: string;
+  /** The setting, or the member of the uplinks file, that names its file; null for the broker's. */
+  readonly setting: string | null;
+  /** Whole days; negative once it has ended. */
+  readonly daysLeft: number;
+  readonly state: "valid" | "ending" | "ended";
+  /** Its file is systemd's copy of the start. */
+  readonly isRenewedByRestart: boolean;
+}
+
+const DAY_MS = 86_400_000;
+/** From then on it is a fault; sooner for certificates that live shorter. */
+const NOTICE_MS = 14 * DAY_MS;
+const NOTICE_SHARE = 1 / 3;
+
+export function endingOf(
+  { fromMs, untilMs }: Pick<Certificate, "fromMs" | "untilMs">,
+  nowMs: number,
+): Pick<CertificateState, "daysLeft" | "state"> {
+  const leftMs = untilMs - nowMs;
+  const noticeMs = Math.min(NOTICE_MS, (untilMs - fromMs) * NOTICE_SHARE);
+  return {
+    daysLeft: Math.floor(leftMs / DAY_MS),
+    state: leftMs <= 0 ? "ended" : leftMs <= noticeMs ? "ending" : "valid",
+  };
+}
+
+/** The one that ends first. */
+export function firstToEnd<T extends Pick<Certificate, "untilMs">>(all: readonly T[]): T | null {
+  return all.reduce<T | null>(
+    (first, one) => (first === null || one.untilMs < first.untilMs ? one : first),
+    null,
+  );
+}
+
+/** “the broker's certificate”, “ca.pem (MQTT_CA_FILE)”. */
+export function certificateTitle({ file, setting, uplink }: CertificateState): string {
+  const where = uplink === "" || uplink === "main" ? "" : ` of the uplink ${uplink}`;
+  return setting === null ? `the broker's certificate${where}` : `${file} (${setting}${where})`;
+}
+
+/** “ends in 12 days, on 2026-12-05”. */
+export function endingText(certificate: CertificateState): string {
+  const { daysLeft, state, untilMs, isRenewedByRestart } = certificate;
+  const day = new Date(untilMs).toISOString().slice(0, 10);
+  const left = daysLeft === 1 ? "1 day" : `${daysLeft} days`;
+  const restart = isRenewedByRestart ? "; renewed by a restart" : "";
+  if (state === "ended") return `ended on ${day}${restart}`;
+  return `ends in ${daysLeft < 1 ? "less than a day" : left}, on ${day}${restart}`;
+}
