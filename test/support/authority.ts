@@ -48,13 +48,12 @@ export function issue(
     : `basicConstraints=CA:FALSE\nsubjectAltName=${hosts}\n`;
   writeFileSync(path("ext"), extensions);
   openssl("req", ...KEY, "-keyout", path("key"), "-out", path("csr"), "-subj", `/CN=${subject}`);
-  openssl(
-    ...["x509", "-req", "-in", path("csr"), "-out", path("pem"), "-extfile", path("ext")],
-    ...["-days", String(days)],
-    ...(issuer === null
+  const signed = ["x509", "-req", "-in", path("csr"), "-out", path("pem"), "-extfile", path("ext")];
+  const signer =
+    issuer === null
       ? ["-signkey", path("key")]
-      : ["-CA", issuer.certFile, "-CAkey", issuer.keyFile, "-CAcreateserial"]),
-  );
+      : ["-CA", issuer.certFile, "-CAkey", issuer.keyFile, "-CAcreateserial"];
+  openssl(...signed, ...signer, "-days", String(days));
   const certFile = path("pem");
   return { certFile, keyFile: path("key"), pem: readFileSync(certFile, "utf8") };
 }
