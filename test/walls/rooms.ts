@@ -126,7 +126,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   link: {
     rooms: SHARED,
-    node: ["http", "net", "stream", "tls"],
+    node: ["crypto", "http", "net", "stream", "tls"],
     packages: ["mqtt"],
     readsEnvironment: true,
   },
