@@ -74,7 +74,7 @@ export interface ApiReading {
 /** A line of a spectrum that shows a fault; `hz` and `order` as measured. */
 export interface ApiEvidence {
   readonly name: string;
-  readonly spectrum: "velocity" | "envelope";
+  readonly spectrum: "velocity" | "envelope" | "whitened envelope";
   readonly channel: number;
   readonly axis: string;
   readonly hz: number;

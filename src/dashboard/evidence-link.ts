@@ -20,7 +20,7 @@ export function evidenceLink(
   return linkTo("sensor", finding.sensor, {
     reading: finding.readingId,
     axis: String(line.channel),
-    spectrum: line.spectrum === "envelope" ? "envelope" : null,
+    spectrum: line.spectrum === "velocity" ? null : "envelope",
     markers: markersOf(finding, machine),
     cursor: line.sideBands.length > 0 ? "sideband" : "harmonic",
     rpm: String(finding.speedRpm),

@@ -3,7 +3,7 @@
  * around it, at one common slip, with their side bands (Randall & Antoni 2011; SKF, Envelope detection).
  */
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
-import type { EvidenceLine, FindingKind, SideBand } from "./finding.ts";
+import type { EvidenceLine, FindingKind, LineUnit, SideBand, SpectrumName } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
 
@@ -15,6 +15,10 @@ const LEADING_MAX = 3;
 const APART_LINES = 1.5;
 /** A tone this close to another frequency, in resolutions, cannot be distinguished from it. */
 const SAME_LINE = 0.6;
+/** The same for a harmonic that is calculated to be close to an order: its line must be clear of it. */
+const UNCLEAR_APART = 0.8;
+/** A line is found this much more exactly than its neighbours are apart, in resolutions. */
+const SLIP_LINES = 0.25;
 /** If slip has moved the first line onto an order of the shaft, harmonics up to this one are examined instead. */
 const MOVED_MAX = 6;
 /** Lines that such a harmonic must be away from the shaft's orders, and that the first may be away from its own. */
@@ -25,6 +29,24 @@ const MOVED_REACH = 0.8;
  * the low-pass.
  */
 const VISIBLE_SHARE = 0.5;
+
+/** A line beyond this ratio counts as much as at it: one strong line is no series. */
+const RATIO_COUNTED = 8;
+
+/** A spectrum in which the lines of a bearing are sought, and what they must reach there. */
+export interface Source {
+  readonly spectrum: SpectrumName;
+  readonly list: ToneList;
+  readonly unit: LineUnit;
+  /** RMS, in `unit`. */
+  readonly levelOf: (tone: Tone) => number;
+  /** Ratio to the noise: of the line a finding is based on, of its harmonics, of its side bands. */
+  readonly mainRatio: number;
+  readonly supportRatio: number;
+  readonly bandRatio: number;
+  /** See `Family`. */
+  readonly scoreMin: number;
+}
 
 export interface BearingFault {
   readonly finding: FindingKind;
@@ -58,6 +80,8 @@ export function faultsOf({ bpfo, bpfi, bsf, ftf }: BearingOrders): BearingFault[
 export interface Family {
   readonly lines: readonly EvidenceLine[];
   readonly level: number;
+  /** How improbable it is in noise: sum of the squared ratios, times π/4 (each 1 in the mean of pure noise). */
+  readonly score: number;
 }
 
 /**
@@ -68,53 +92,85 @@ export function isVisible(hz: number, { topHz }: Pick<ToneList, "topHz">): boole
   return hz <= VISIBLE_SHARE * topHz;
 }
 
+interface Leading {
+  readonly n: number;
+  /** Lines by which a tone must be apart from the multiples of the shaft frequency. */
+  readonly apartLines: number;
+  readonly needsBands: boolean;
+}
+
 /**
- * The harmonic by which a fault is identified: the first that is clear of the multiples of the shaft frequency. If none
- * is, side bands at the cage's spacing must identify a rolling element; null: nothing can.
+ * The harmonics by which a fault can be identified. One that is calculated to be close to a multiple of the shaft
+ * frequency counts if its tone is found to be clear of it. If none is clear, side bands at the cage's spacing may
+ * identify a rolling element.
  */
-export function leadingHarmonic(
+function leadingHarmonics(
   fault: BearingFault,
   shaftHz: number,
   { resolutionHz, topHz }: Pick<ToneList, "resolutionHz" | "topHz">,
-): { readonly n: number; readonly needsBands: boolean } | null {
+): Leading[] {
+  const leads: Leading[] = [];
   for (let n = 1; n <= LEADING_MAX; n++) {
     const order = n * fault.order;
     if (order * shaftHz > topHz) break;
     const apart = Math.abs(order - Math.max(1, Math.round(order))) * shaftHz;
-    if (apart >= APART_LINES * resolutionHz) return { n, needsBands: false };
+    const isClear = apart >= APART_LINES * resolutionHz;
+    leads.push({ n, apartLines: isClear ? SAME_LINE : UNCLEAR_APART, needsBands: false });
   }
   const { finding, spacing } = fault;
   const isBanded = finding === "rolling_element" && (spacing ?? 0) * shaftHz >= 3 * resolutionHz;
-  return isBanded ? { n: 1, needsBands: true } : null;
+  if (isBanded && leads.every(({ apartLines }) => apartLines === UNCLEAR_APART)) {
+    leads.push({ n: 1, apartLines: 0, needsBands: true });
+  }
+  return leads;
+}
+
+/** True if the resolution separates one of the first harmonics of a fault from the multiples of the shaft frequency. */
+export function isResolved(
+  fault: BearingFault,
+  shaftHz: number,
+  list: Pick<ToneList, "resolutionHz" | "topHz">,
+): boolean {
+  return leadingHarmonics(fault, shaftHz, list).some(
+    ({ apartLines, needsBands }) => needsBands || apartLines === SAME_LINE,
+  );
 }
 
 /** The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it. */
 export function familyOf(
   look: Look,
   axis: AxisLook,
-  envelope: ToneList,
+  source: Source,
   fault: BearingFault,
+  isTaken: (hz: number) => boolean,
 ): Family | null {
-  const led = ledFamily(look, axis, envelope, fault);
-  const moved = movedFamily(look, axis, envelope, fault);
-  return led === null || (moved?.level ?? 0) > led.level ? moved : led;
+  const led = ledFamily(look, axis, source, fault, isTaken);
+  const moved = movedFamily(look, axis, source, fault, isTaken);
+  return led === null || (moved?.score ?? 0) > led.score ? moved : led;
 }
 
+/** The best of those that begin at one of the first harmonics. */
 function ledFamily(
   look: Look,
   axis: AxisLook,
-  envelope: ToneList,
+  source: Source,
   fault: BearingFault,
+  isTaken: (hz: number) => boolean,
 ): Family | null {
-  const leading = leadingHarmonic(fault, look.shaftHz, envelope);
-  if (leading === null) return null;
-  const { n: lead, needsBands } = leading;
-  const nominalHz = lead * fault.order * look.shaftHz;
-  const reach = look.thresholds.slip * nominalHz + 0.5 * envelope.resolutionHz;
-  const isOfShaft = (hz: number) => !needsBands && isShaftOrder(look, envelope, hz);
-  const first = strongestIn(envelope, nominalHz - reach, nominalHz + reach, isOfShaft);
-  if (first === null || first.ratio < look.thresholds.mainRatio) return null;
-  return familyAt(look, axis, envelope, fault, { first, lead, needsBands, isOfShaft });
+  const { list } = source;
+  let best: Family | null = null;
+  const leads = leadingHarmonics(fault, look.shaftHz, list);
+  for (const { n: lead, apartLines, needsBands } of leads) {
+    const nominalHz = lead * fault.order * look.shaftHz;
+    const reach = look.thresholds.slip * nominalHz + SLIP_LINES * list.resolutionHz;
+    const isOthers = (hz: number) =>
+      (!needsBands && isShaftOrder(look, source, hz, apartLines)) || isTaken(hz);
+    const first = strongestIn(list, nominalHz - reach, nominalHz + reach, isOthers);
+    if (first === null || first.ratio < source.mainRatio) continue;
+    const family = familyAt(look, axis, source, fault, { first, lead, needsBands, isOthers });
+    if (family !== null && family.score > (best?.score ?? 0)) best = family;
+  }
+  return best;
 }
 
 /**
@@ -125,29 +181,34 @@ function ledFamily(
 function movedFamily(
   look: Look,
   axis: AxisLook,
-  envelope: ToneList,
+  source: Source,
   fault: BearingFault,
+  isTaken: (hz: number) => boolean,
 ): Family | null {
-  const on = lineOnOrder(look, envelope, fault);
+  const { list } = source;
+  const on = lineOnOrder(look, source, fault);
   if (on === null || !look.isSeen) return null;
-  const { resolutionHz, topHz } = envelope;
+  const { resolutionHz, topHz } = list;
   const { shaftHz, shaftLines } = look;
   const nominalHz = fault.order * shaftHz;
   const slipHz = look.thresholds.slip * nominalHz;
-  const isOfShaft = (hz: number) => {
+  const isOthers = (hz: number) => {
     const order = Math.max(1, Math.round(hz / shaftHz));
-    return Math.abs(hz - order * shaftHz) < (MOVED_APART + shaftLines * order) * resolutionHz;
+    return (
+      Math.abs(hz - order * shaftHz) < (MOVED_APART + shaftLines * order) * resolutionHz ||
+      isTaken(hz)
+    );
   };
   for (let lead = 2; lead <= MOVED_MAX && lead * on.hz <= topHz; lead++) {
     const reach = lead * MOVED_REACH * resolutionHz;
-    const first = strongestIn(envelope, lead * on.hz - reach, lead * on.hz + reach, isOfShaft);
-    if (first === null || first.ratio < look.thresholds.mainRatio) continue;
+    const first = strongestIn(list, lead * on.hz - reach, lead * on.hz + reach, isOthers);
+    if (first === null || first.ratio < source.mainRatio) continue;
     if (Math.abs(first.hz / lead - nominalHz) > slipHz) continue;
-    const family = familyAt(look, axis, envelope, fault, {
+    const family = familyAt(look, axis, source, fault, {
       first,
       lead,
       needsBands: false,
-      isOfShaft,
+      isOthers,
     });
     if (family !== null) return family;
   }
@@ -158,12 +219,13 @@ function movedFamily(
  * The line of a fault that is on an order of the shaft, or too close to it, if it is the strongest within the slip: it
  * may belong to the fault or to the shaft.
  */
-export function lineOnOrder(look: Look, envelope: ToneList, fault: BearingFault): Tone | null {
+export function lineOnOrder(look: Look, source: Source, fault: BearingFault): Tone | null {
+  const { list } = source;
   const nominalHz = fault.order * look.shaftHz;
-  const reach = look.thresholds.slip * nominalHz + 0.5 * envelope.resolutionHz;
-  const tone = strongestIn(envelope, nominalHz - reach, nominalHz + reach);
+  const reach = look.thresholds.slip * nominalHz + 0.5 * list.resolutionHz;
+  const tone = strongestIn(list, nominalHz - reach, nominalHz + reach);
   const isOn = tone !== null && tone.ratio >= look.thresholds.mainRatio;
-  return isOn && isShaftOrder(look, envelope, tone.hz, MOVED_APART) ? tone : null;
+  return isOn && isShaftOrder(look, source, tone.hz, MOVED_APART) ? tone : null;
 }
 
 interface Lead {
@@ -171,37 +233,43 @@ interface Lead {
   /** Which harmonic `first` is. */
   readonly lead: number;
   readonly needsBands: boolean;
-  readonly isOfShaft: (hz: number) => boolean;
+  /** Lines of the shaft, or of another fault. */
+  readonly isOthers: (hz: number) => boolean;
 }
 
 function familyAt(
   look: Look,
   axis: AxisLook,
-  envelope: ToneList,
+  source: Source,
   fault: BearingFault,
-  { first, lead, needsBands, isOfShaft }: Lead,
+  { first, lead, needsBands, isOthers }: Lead,
 ): Family | null {
+  const { list } = source;
   const baseHz = first.hz / lead;
   const lines: EvidenceLine[] = [];
   let support = -1;
+  let score = 0;
   for (let n = 1; n < lead + HARMONICS; n++) {
     const hz = n * baseHz;
-    if (hz > envelope.topHz) break;
-    const near = (0.5 + 0.2 * n) * envelope.resolutionHz;
-    const tone = n === lead ? first : toneNear(envelope, hz, near);
-    if (tone === null || tone.ratio < look.thresholds.supportRatio) continue;
-    // A harmonic of the shaft must not be counted as one of the fault.
-    const isBorrowed = isOfShaft(tone.hz);
+    if (hz > list.topHz) break;
+    const near = (0.5 + 0.2 * n) * list.resolutionHz;
+    const tone = n === lead ? first : toneNear(list, hz, near);
+    if (tone === null || tone.ratio < source.supportRatio) continue;
+    // A harmonic of the shaft or of another fault must not be counted as one of this.
+    const isBorrowed = isOthers(tone.hz);
     if (isBorrowed && n > lead) continue;
     const name = n === 1 ? fault.name : `${n} × ${fault.name.replace("2 × ", "2·")}`;
-    lines.push(envelopeLine(look, axis, name, tone, sideBands(look, envelope, fault, tone)));
-    if (!isBorrowed) support += 1;
+    lines.push(lineOf(look, axis, source, name, tone, sideBands(look, source, fault, tone)));
+    if (isBorrowed) continue;
+    support += 1;
+    score += (Math.PI / 4) * Math.min(tone.ratio, RATIO_COUNTED) ** 2;
   }
   const own = lines.find(({ hz }) => hz === first.hz);
   const hasBands = (own?.sideBands.length ?? 0) >= 2;
   if (needsBands ? !hasBands : support + (hasBands ? 1 : 0) < fault.support) return null;
+  if (score < source.scoreMin) return null;
   const level = rss(lines.flatMap((line) => [line.amplitude, ...line.sideBands.map(bandLevel)]));
-  return { lines, level };
+  return { lines, level, score };
 }
 
 const bandLevel = ({ amplitude }: SideBand) => amplitude;
@@ -210,52 +278,48 @@ const bandLevel = ({ amplitude }: SideBand) => amplitude;
  * Side bands of a line, weaker than it. An outer race whose second harmonic is out of range is identified by those of
  * the shaft.
  */
-function sideBands(look: Look, envelope: ToneList, fault: BearingFault, line: Tone): SideBand[] {
-  const isAlone = fault.finding === "bearing_outer_race" && 2 * line.hz > envelope.topHz;
+function sideBands(look: Look, source: Source, fault: BearingFault, line: Tone): SideBand[] {
+  const { list } = source;
+  const isAlone = fault.finding === "bearing_outer_race" && 2 * line.hz > list.topHz;
   const spacing = fault.spacing ?? (isAlone ? 1 : null);
   if (spacing === null) return [];
   const spacingHz = spacing * look.shaftHz;
   return [-1, 1].flatMap((side) => {
-    const tone = toneNear(envelope, line.hz + side * spacingHz, envelope.resolutionHz);
+    const tone = toneNear(list, line.hz + side * spacingHz, list.resolutionHz);
     if (tone === null || tone.amplitude >= line.amplitude) return [];
-    const { hz, amplitude } = tone;
-    return [{ hz, order: hz / look.shaftHz, amplitude: amplitude / Math.SQRT2 }];
+    if (tone.ratio < source.bandRatio) return [];
+    const { hz } = tone;
+    return [{ hz, order: hz / look.shaftHz, amplitude: source.levelOf(tone) }];
   });
 }
 
-function envelopeLine(
+function lineOf(
   { shaftHz }: Look,
   { channel, axis }: AxisLook,
+  { spectrum, unit, levelOf }: Source,
   name: string,
-  { hz, amplitude, ratio }: Tone,
+  tone: Tone,
   bands: readonly SideBand[],
 ): EvidenceLine {
-  return {
-    name,
-    spectrum: "envelope",
-    channel,
-    axis,
-    hz,
-    order: hz / shaftHz,
-    amplitude: amplitude / Math.SQRT2,
-    unit: "GE",
-    ratio,
-    sideBands: bands,
-  };
+  const { hz, ratio } = tone;
+  const amplitude = levelOf(tone);
+  const order = hz / shaftHz;
+  return { name, spectrum, channel, axis, hz, order, amplitude, unit, ratio, sideBands: bands };
 }
 
 /** Whole orders always, and half orders if the envelope shows 0.5x and 1.5x, as with a loose or rubbing shaft. */
 function isShaftOrder(
-  { shaftHz }: Look,
-  envelope: ToneList,
+  { shaftHz, shaftLines }: Look,
+  { list }: Source,
   hz: number,
   lines = SAME_LINE,
 ): boolean {
-  const reach = lines * envelope.resolutionHz;
-  const isNear = (step: number) => Math.abs(hz - Math.round(hz / step) * step) < reach;
+  const reach = lines * list.resolutionHz;
+  // What is not known of the shaft counts as many times as the order.
+  const shaftReach = Math.hypot(lines, (shaftLines * hz) / shaftHz) * list.resolutionHz;
+  const isNear = (step: number) => Math.abs(hz - Math.round(hz / step) * step) < shaftReach;
   if (hz > 0.6 * shaftHz && isNear(shaftHz)) return true;
   const hasHalves =
-    toneNear(envelope, 0.5 * shaftHz, reach) !== null &&
-    toneNear(envelope, 1.5 * shaftHz, reach) !== null;
+    toneNear(list, 0.5 * shaftHz, reach) !== null && toneNear(list, 1.5 * shaftHz, reach) !== null;
   return hasHalves && isNear(shaftHz / 2);
 }

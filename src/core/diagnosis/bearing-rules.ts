@@ -1,5 +1,5 @@
-/** Decides which lines in the envelope spectrum show a bearing fault, and which belong to another part. */
-import type { ToneList } from "../signal/tones.ts";
+/** Decides which lines show a bearing fault, and which belong to another part. */
+import type { Tone, ToneList } from "../signal/tones.ts";
 import {
   type BearingFault,
   type Family,
@@ -7,15 +7,15 @@ import {
   HARMONICS,
   isVisible,
   lineOnOrder,
+  type Source,
 } from "./bearing-families.ts";
-import type { Verdict } from "./finding.ts";
-import { findingKey } from "./finding.ts";
-import { type AxisLook, heldLimit, type Look, stageOf, toneNear } from "./look.ts";
+import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
+import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
+import { type AxisLook, heldLimit, type Look, toneNear } from "./look.ts";
 
-/** Level from which a fault is beyond its first stage, GE RMS. */
-const ADVANCED_GE = 0.1;
 /** If the side bands at shaft spacing on both sides reach this share of a line, the line belongs to their series. */
-const COMB_SHARE = 0.5;
+const COMB_SHARE = 0.85;
+const ELEMENT_COMB_SHARE = 0.5;
 /**
  * If this many harmonics of the cage below a line reach this share of its family's strongest line, the line is one of
  * them.
@@ -34,6 +34,12 @@ const CAGE_OWN_HARMONIC = 4;
 const CAGE_LAST_HARMONIC = 9;
 const CAGE_OWN_SHARE = 0.2;
 
+/** Harmonics and side bands of a series that are no evidence of another fault. */
+const ECHO_HARMONICS = 6;
+const ECHO_BANDS = 3;
+/** The same of a cage, whose impacts have many harmonics. */
+const CAGE_ECHOES = 24;
+
 export interface Sought {
   readonly verdict: Verdict | null;
   /**
@@ -42,85 +48,158 @@ export interface Sought {
   readonly onOrderHz: number | null;
 }
 
-/** The strongest axis that shows the fault. @param ftf cage frequency of the bearing, multiple of the shaft's */
-export function bearingFault(
+/**
+ * The faults of one bearing, each by the strongest axis that shows it. The envelope comes first: what it explains is no
+ * evidence of another fault in the velocity or in the whitened envelope.
+ * @param ftf cage frequency of the bearing, multiple of the shaft's
+ */
+export function searchBearing(
   look: Look,
-  fault: BearingFault,
+  faults: readonly BearingFault[],
   bearing: string,
   ftf: number | null,
-): Sought {
-  const key = findingKey(fault.finding, bearing);
-  let verdict: Verdict | null = null;
-  let onOrderHz: number | null = null;
-  for (const axis of look.axes) {
-    const { envelope, envelopeRms } = axis;
-    if (envelope === null || envelopeRms === null) continue;
-    const limit = heldLimit(look, key, levelLimit(look, fault, envelope, envelopeRms));
-    const family = ownFamily(look, axis, envelope, fault, ftf);
-    if (family === null || family.level < limit) {
-      const on = lineOnOrder(look, envelope, fault);
-      if (on !== null && on.amplitude / Math.SQRT2 >= limit) onOrderHz ??= on.hz;
-      continue;
+): ReadonlyMap<BearingFault, Sought> {
+  const verdicts = new Map<BearingFault, Verdict>();
+  const onOrders = new Map<BearingFault, number>();
+  for (const sourceOf of SOURCES) {
+    const accepted = [...verdicts].map(([fault, { lines }]) => seriesOf(fault, lines));
+    const open = faults.filter((fault) => !verdicts.has(fault));
+    for (const axis of look.axes) {
+      const source = sourceOf(look, axis);
+      if (source === null) continue;
+      const families = compete(look, axis, source, open, ftf, accepted);
+      for (const fault of open) {
+        const key = findingKey(fault.finding, bearing);
+        const limit = heldLimit(look, key, source.limitOf(fault));
+        const family = families.get(fault);
+        if (family !== undefined && family.level >= limit) {
+          if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
+          verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
+        } else if (source.spectrum === "envelope" && !onOrders.has(fault)) {
+          const on = lineOnOrder(look, source, fault);
+          if (on !== null && source.levelOf(on) >= limit) onOrders.set(fault, on.hz);
+        }
+      }
     }
-    if (family.level <= (verdict?.level ?? 0)) continue;
-    const { lines, level } = family;
-    // Stages: visible only in the envelope, also in the velocity, velocity in zone C or D (after SKF, whose first
-    // stage is not audible).
-    const [first, second] = look.limits;
-    const felt = stageOf(axis.velocityRms ?? 0, first, second);
-    // The velocity is attributed to the bearing only if its impacts are more than faint.
-    const stage = level < ADVANCED_GE ? 1 : felt;
-    verdict = { finding: fault.finding, bearing, stage, level, unit: "GE", limit, lines };
   }
-  return { verdict, onOrderHz: verdict === null ? onOrderHz : null };
+  return new Map(
+    faults.map((fault) => {
+      const verdict = verdicts.get(fault) ?? null;
+      return [fault, { verdict, onOrderHz: verdict ? null : (onOrders.get(fault) ?? null) }];
+    }),
+  );
 }
 
-/**
- * The level that the lines must reach, by the RMS value of the envelope without the modulation that the fault itself
- * causes.
- */
-function levelLimit(
-  { shaftHz, thresholds: { envelopeMin, envelopeShare } }: Look,
-  { spacing }: BearingFault,
-  envelope: ToneList,
-  envelopeRms: number,
-): number {
-  let square = envelopeRms * envelopeRms;
-  for (const n of spacing === null ? [] : [1, 2]) {
-    const tone = toneNear(envelope, n * (spacing ?? 0) * shaftHz, envelope.resolutionHz);
-    square -= ((tone?.amplitude ?? 0) * (tone?.amplitude ?? 0)) / 2;
+function verdictOf(
+  { finding }: BearingFault,
+  bearing: string,
+  { level, lines }: Family,
+  { unit, stageOf: stage }: LimitedSource,
+  limit: number,
+): Verdict {
+  return { finding, bearing, stage: stage(level), level, unit, limit, lines };
+}
+
+/** The strongest family first; the others must do without the lines that it explains. */
+function compete(
+  look: Look,
+  axis: AxisLook,
+  source: Source,
+  faults: readonly BearingFault[],
+  ftf: number | null,
+  accepted: readonly Series[],
+): ReadonlyMap<BearingFault, Family> {
+  const won = new Map<BearingFault, Family>();
+  const series = [...accepted];
+  for (;;) {
+    const isTaken = (hz: number) => series.some((one) => explains(look, source.list, one, ftf, hz));
+    let best: readonly [BearingFault, Family] | null = null;
+    for (const fault of faults) {
+      if (won.has(fault)) continue;
+      const family = ownFamily(look, axis, source, fault, ftf, isTaken);
+      if (family !== null && family.level > (best?.[1].level ?? 0)) best = [fault, family];
+    }
+    if (best === null) return won;
+    won.set(...best);
+    // In one spectrum, `isOfCage` decides between a cage and what lies at its harmonics.
+    if (best[0].finding !== "cage") series.push(seriesOf(best[0], best[1].lines));
   }
-  return Math.max(envelopeMin, envelopeShare * Math.sqrt(Math.max(0, square)));
+}
+
+/** Impacts of one fault: what they repeat at, and whether they are the cage's own. */
+interface Series {
+  readonly hz: number;
+  readonly isCage: boolean;
+}
+
+function seriesOf({ finding, order }: BearingFault, lines: readonly EvidenceLine[]): Series {
+  const [line] = lines;
+  const hz = line === undefined ? 0 : line.hz / Math.max(1, Math.round(line.order / order));
+  return { hz, isCage: finding === "cage" };
+}
+
+/** Harmonics of a series, and its side bands at the shaft's and the cage's spacing. */
+function explains(
+  { shaftHz }: Look,
+  { resolutionHz }: ToneList,
+  { hz: baseHz, isCage }: Series,
+  ftf: number | null,
+  hz: number,
+): boolean {
+  const cageHz = (ftf ?? 0) * shaftHz;
+  const isAt = (at: number, n: number) => Math.abs(hz - at) < (0.7 + 0.1 * n) * resolutionHz;
+  if (isCage) {
+    const n = Math.round(hz / baseHz);
+    return n > 0 && n <= CAGE_ECHOES && isAt(n * baseHz, n / CAGE_ECHOES);
+  }
+  for (let n = 0; n <= ECHO_HARMONICS; n++) {
+    if (n > 0 && isAt(n * baseHz, n)) return true;
+    if (n > HARMONICS) continue;
+    for (let m = 1; m <= ECHO_BANDS; m++) {
+      for (const spacingHz of [shaftHz, cageHz]) {
+        if (spacingHz <= 0) continue;
+        if (isAt(n * baseHz + m * spacingHz, n) || isAt(n * baseHz - m * spacingHz, n)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 /** The family, unless its lines are those of another part of the bearing. */
 function ownFamily(
   look: Look,
   axis: AxisLook,
-  envelope: ToneList,
+  source: Source,
   fault: BearingFault,
   ftf: number | null,
+  isTaken: (hz: number) => boolean = () => false,
 ): Family | null {
-  const family = familyOf(look, axis, envelope, fault);
+  const family = familyOf(look, axis, source, fault, isTaken);
   if (family === null) return null;
   const { finding } = fault;
   const isBanded = finding === "bearing_inner_race" || finding === "cage";
-  if (!isBanded && isOfComb(look, envelope, family)) return null;
-  return isOfCage(look, envelope, fault, family, ftf) ? null : family;
+  const share = finding === "rolling_element" ? ELEMENT_COMB_SHARE : COMB_SHARE;
+  if (!isBanded && isOfComb(look, source, family, share)) return null;
+  return isOfCage(look, source, fault, family, ftf) ? null : family;
 }
 
 /**
  * BPFI and BPFO add up to the number of elements, so a side band of one may coincide with the other, or with 2 × BSF.
  * Neither an outer race nor an element has more than weak side bands at shaft spacing.
  */
-function isOfComb({ shaftHz }: Look, envelope: ToneList, { lines }: Family): boolean {
+function isOfComb(
+  { shaftHz }: Look,
+  { list, levelOf }: Source,
+  { lines }: Family,
+  share: number,
+): boolean {
   const [line] = lines;
   if (line === undefined) return false;
   const [low = 0, high = 0] = [-1, 1].map((side) => {
-    const tone = toneNear(envelope, line.hz + side * shaftHz, envelope.resolutionHz);
-    return (tone?.amplitude ?? 0) / Math.SQRT2 / line.amplitude;
+    const tone = toneNear(list, line.hz + side * shaftHz, list.resolutionHz);
+    return tone === null ? 0 : levelOf(tone) / line.amplitude;
   });
-  return Math.max(low, high) >= 1 || Math.min(low, high) >= COMB_SHARE;
+  return Math.max(low, high) >= 1 || Math.min(low, high) >= share;
 }
 
 /**
@@ -130,30 +209,38 @@ function isOfComb({ shaftHz }: Look, envelope: ToneList, { lines }: Family): boo
  */
 function isOfCage(
   { shaftHz }: Look,
-  envelope: ToneList,
+  { list, levelOf }: Source,
   { finding, order }: BearingFault,
   { lines }: Family,
   ftf: number | null,
 ): boolean {
   if (ftf === null || finding === "cage" || finding === "bearing_inner_race") return false;
-  const strongest = Math.max(...lines.map(({ amplitude }) => amplitude)) * Math.SQRT2;
+  const strongest = Math.max(...lines.map(({ amplitude }) => amplitude));
+  const least = CAGE_SHARE * strongest;
   const from = finding === "rolling_element" ? CAGE_OWN_HARMONIC : 1;
   const to = Math.ceil((0.9 * order) / ftf) - 1;
-  return cageLines(envelope, ftf * shaftHz, from, to, CAGE_SHARE * strongest) >= CAGE_LINES;
+  const own = lines[0]?.hz ?? 0;
+  const isNear = (hz: number, to: number) => Math.abs(hz - to) < list.resolutionHz;
+  // Lines at the shaft's orders, and the line's own side bands, lie among the cage's harmonics too.
+  const isShafts = (hz: number) =>
+    isNear(hz, Math.round(hz / shaftHz) * shaftHz) ||
+    isNear(own - hz, Math.round((own - hz) / shaftHz) * shaftHz);
+  const isStrong = (tone: Tone) => levelOf(tone) >= least && !isShafts(tone.hz);
+  return cageLines(list, ftf * shaftHz, from, to, isStrong) >= CAGE_LINES;
 }
 
-/** Harmonics `from` to `to` of a frequency that reach an amplitude. */
+/** Harmonics `from` to `to` of a frequency that are strong enough. */
 function cageLines(
   envelope: ToneList,
   ftfHz: number,
   from: number,
   to: number,
-  least: number,
+  isStrong: (tone: Tone) => boolean,
 ): number {
   let count = 0;
   for (let n = from; n <= to; n++) {
     const tone = toneNear(envelope, n * ftfHz, (0.5 + 0.2 * n) * envelope.resolutionHz);
-    if (tone !== null && tone.amplitude >= least) count += 1;
+    if (tone !== null && isStrong(tone)) count += 1;
   }
   return count;
 }
@@ -164,47 +251,17 @@ function cageLines(
  */
 export function isOfElement(look: Look, element: BearingFault, ftf: number): boolean {
   return look.axes.some((axis) => {
-    const { envelope } = axis;
-    if (envelope === null) return false;
-    if (ownFamily(look, axis, envelope, element, ftf) !== null) return true;
+    const source = envelopeSource(look, axis);
+    if (source === null) return false;
+    if (ownFamily(look, axis, source, element, ftf) !== null) return true;
+    const envelope = source.list;
     const isInSight = isVisible(element.order * look.shaftHz, envelope);
-    if (isInSight && lineOnOrder(look, envelope, element) === null) return false;
+    if (isInSight && lineOnOrder(look, source, element) === null) return false;
     const ftfHz = ftf * look.shaftHz;
     const first = toneNear(envelope, ftfHz, 0.7 * envelope.resolutionHz);
     if (first === null) return false;
     const least = CAGE_OWN_SHARE * first.amplitude;
-    return cageLines(envelope, ftfHz, CAGE_OWN_HARMONIC, CAGE_LAST_HARMONIC, least) < CAGE_LINES;
+    const isStrong = ({ amplitude }: Tone) => amplitude >= least;
+    return cageLines(envelope, ftfHz, CAGE_OWN_HARMONIC, CAGE_LAST_HARMONIC, isStrong) < CAGE_LINES;
   });
-}
-
-/** Drops weaker faults whose lines are harmonics or side bands of a stronger one. */
-export function withoutEchoes(
-  look: Look,
-  verdicts: readonly Verdict[],
-  ftf: number | null,
-): Verdict[] {
-  const kept: Verdict[] = [];
-  for (const verdict of verdicts.toSorted((a, b) => b.level - a.level)) {
-    if (!kept.some((stronger) => isEcho(look, stronger, verdict, ftf))) kept.push(verdict);
-  }
-  return kept;
-}
-
-function isEcho(look: Look, stronger: Verdict, weaker: Verdict, ftf: number | null): boolean {
-  const base = stronger.lines[0]?.hz;
-  const hz = weaker.lines[0]?.hz;
-  const resolutionHz = look.axes[0]?.envelope?.resolutionHz;
-  if (base === undefined || hz === undefined || resolutionHz === undefined) return false;
-  for (let n = 0; n <= HARMONICS; n++) {
-    for (const spacing of [1, ftf]) {
-      if (spacing === null) continue;
-      for (let m = -2; m <= 2; m++) {
-        if (n === 0 && m === 0) continue;
-        const echo = n * base + m * spacing * look.shaftHz;
-        if (n === 0 && spacing === ftf) continue;
-        if (Math.abs(echo - hz) < resolutionHz) return true;
-      }
-    }
-  }
-  return false;
 }

@@ -22,11 +22,15 @@ export interface SideBand {
   readonly amplitude: number;
 }
 
+/** `whitened envelope`: of the record whose lines were made equally strong before; in per cent of the envelope's mean. */
+export type SpectrumName = "velocity" | "envelope" | "whitened envelope";
+export type LineUnit = "mm/s" | "GE" | "%";
+
 /** A line of a spectrum that shows the fault. */
 export interface EvidenceLine {
   /** `1x`, `2 × BPFO` … */
   readonly name: string;
-  readonly spectrum: "velocity" | "envelope";
+  readonly spectrum: SpectrumName;
   readonly channel: number;
   readonly axis: "H" | "V" | "A";
   readonly hz: number;
@@ -34,7 +38,7 @@ export interface EvidenceLine {
   readonly order: number;
   /** RMS, in `unit`. */
   readonly amplitude: number;
-  readonly unit: "mm/s" | "GE";
+  readonly unit: LineUnit;
   /** Ratio to the surrounding noise. */
   readonly ratio: number;
   readonly sideBands: readonly SideBand[];
@@ -48,7 +52,7 @@ export interface Verdict {
   readonly stage: Stage;
   /** Level of the lines together, RMS. */
   readonly level: number;
-  readonly unit: "mm/s" | "GE";
+  readonly unit: LineUnit;
   /** The required level. */
   readonly limit: number;
   readonly lines: readonly EvidenceLine[];
@@ -56,6 +60,7 @@ export interface Verdict {
 
 export type CannotReason =
   | "speed_unknown"
+  | "speed_doubtful"
   | "machine_standing"
   | "state_unknown"
   | "record_short"

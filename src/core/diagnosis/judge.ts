@@ -3,20 +3,13 @@ import { type Bearing, bearingName, type Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import { VELOCITY_LIMITS } from "../signal/severity.ts";
-import type { ToneList } from "../signal/tones.ts";
-import { type BearingFault, faultsOf, isVisible, leadingHarmonic } from "./bearing-families.ts";
-import { bearingFault, isOfElement, withoutEchoes } from "./bearing-rules.ts";
-import {
-  type Cannot,
-  type CannotReason,
-  type FindingKind,
-  findingKey,
-  type Judgement,
-  type Verdict,
-} from "./finding.ts";
+import { bearingFaults } from "./bearings.ts";
+import type { CannotReason, Judgement } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
-import { axisLooks, type Look, seenShaft } from "./look.ts";
+import { axisLooks, type Look } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
+import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
+import { shaftOf } from "./shaft.ts";
 import { looseness, misalignment, unbalance } from "./shaft-rules.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
@@ -24,8 +17,6 @@ import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 const DEFAULT_LIMITS = [2.3, 4.5, 7.1] as const;
 /** Below this speed a shaft counts as stopped, r/min. */
 const TURNING_RPM = 30;
-/** A frequency and the nearest multiple of the shaft's must be this many lines apart. */
-const APART_LINES = 1.5;
 
 export interface Measured {
   readonly tones: readonly ChannelTones[];
@@ -55,6 +46,14 @@ function bearingsOf({ machine, sensor }: Circumstances): (readonly [string, Bear
   return all.filter(([, { point }]) => point === sensor.location?.point);
 }
 
+/** Multiples of the shaft frequency at which bearings have lines. */
+function linesOf(bearings: readonly (readonly [string, Bearing])[]): number[] {
+  return bearings.flatMap(([, bearing]) => {
+    const { bpfo, bpfi, bsf } = bearingOrders(bearing);
+    return [bpfo, bpfi, bsf, bsf === null ? null : 2 * bsf].filter((order) => order !== null);
+  });
+}
+
 export function judge(measured: Measured, around: Circumstances): Judgement {
   const refusal = refuse(measured, around);
   if (refusal !== null) {
@@ -64,47 +63,32 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
   const { machine, sensor, isHeld, thresholds = THRESHOLDS } = around;
   const axes = axisLooks(measured.tones, measured.values);
   const measuredHz = (around.speedRpm ?? 0) / 60;
-  const seen = seenShaft(axes, measuredHz, machine.lineHz);
+  const bearings = bearingsOf(around);
+  const shaft = shaftOf(
+    axes.map(({ accel }) => accel),
+    measuredHz,
+    { lineHz: machine.lineHz, bearingOrders: linesOf(bearings), slip: thresholds.slip },
+  );
   const limits = sensor.limits ?? (sensor.machineClass && VELOCITY_LIMITS[sensor.machineClass]);
   const look: Look = {
     axes,
     machine,
     measuredHz,
-    shaftHz: seen?.hz ?? measuredHz,
-    isSeen: seen !== null,
-    shaftLines: seen?.lines ?? 0,
+    shaftHz: shaft.hz,
+    isSeen: shaft.isSeen,
+    shaftLines: shaft.lines,
+    besideHz: shaft.besideHz,
     limits: limits ?? DEFAULT_LIMITS,
     thresholds,
     isHeld,
     fullRpm: around.fullRpm ?? (() => null),
   };
   const rest = new Rest();
-  bearingFaults(look, bearingsOf(around), rest);
+  bearingFaults(look, bearings, rest);
   const hasPlay = rest.verdicts.some(({ stage }) => stage > 1);
   shaftFaults(look, rest, hasPlay);
   processFaults(look, rest);
   return rest;
-}
-
-/** Collects the results of the rules. */
-class Rest implements Judgement {
-  readonly verdicts: Verdict[] = [];
-  readonly cannot: Cannot[] = [];
-  readonly judged: string[] = [];
-
-  record(finding: FindingKind, verdict: Verdict | null): void {
-    this.judged.push(findingKey(finding, null));
-    if (verdict !== null) this.verdicts.push(verdict);
-  }
-
-  cannotTell(
-    finding: FindingKind,
-    bearing: string | null,
-    reason: CannotReason,
-    text: string,
-  ): void {
-    this.cannot.push({ finding, bearing, reason, text });
-  }
 }
 
 function refuse(
@@ -145,6 +129,8 @@ function refuse(
   return null;
 }
 
+const SHAFT_FINDINGS = ["unbalance", "misalignment", "looseness"] as const;
+
 /** @param hasPlay an advanced bearing fault: the shaft's own lines may be caused by its play */
 function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   const { lineHz, blades, teeth = [] } = look.machine;
@@ -156,6 +142,11 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     [...(blades === undefined ? [] : [blades, 2 * blades]), ...teeth].some((order) =>
       isNear(hz, order * look.shaftHz),
     );
+  const doubt = speedDoubt(look);
+  if (doubt !== null) {
+    for (const finding of SHAFT_FINDINGS) rest.cannotTell(finding, null, "speed_doubtful", doubt);
+    return;
+  }
   if (hasPlay) {
     const text = "A damaged bearing has play, which may cause 1x and its harmonics.";
     rest.cannotTell("unbalance", null, "bearing_play", text);
@@ -211,93 +202,4 @@ function processFaults(look: Look, rest: Rest): void {
       rest.cannotTell("electrical", null, "resolution_coarse", text);
     } else rest.record("electrical", verdict);
   }
-}
-
-const beyond = (what: string, hz: number, topHz: number) =>
-  `${what} at ${hz.toFixed(0)} Hz is above ${topHz.toFixed(0)} Hz, the limit of this sample rate.`;
-const coarse = (what: string, hz: number) =>
-  `Lines of ${hz.toFixed(2)} Hz are too coarse for ${what}: a longer record or a faster shaft is needed.`;
-
-function bearingFaults(
-  look: Look,
-  bearings: readonly (readonly [string, Bearing])[],
-  rest: Rest,
-): void {
-  const envelope = look.axes.find((axis) => axis.envelope !== null)?.envelope ?? null;
-  for (const [name, bearing] of bearings) {
-    const orders = bearingOrders(bearing);
-    const faults = faultsOf(orders);
-    const found: Verdict[] = [];
-    for (const fault of faults) {
-      const cannotTell = (reason: CannotReason, text: string) =>
-        rest.cannotTell(fault.finding, name, reason, text);
-      if (envelope === null) {
-        cannotTell("no_envelope", "The sample rate is too low for an envelope.");
-        continue;
-      }
-      const why = unresolved(look, fault, envelope);
-      if (why !== null) {
-        cannotTell(...why);
-        continue;
-      }
-      const { verdict, onOrderHz } = bearingFault(look, fault, name, orders.ftf);
-      const element = faults.find(({ finding }) => finding === "rolling_element");
-      const isElements =
-        verdict?.finding === "cage" &&
-        element !== undefined &&
-        isOfElement(look, element, orders.ftf ?? 0);
-      const hidden = verdict === null ? hiddenBy(look, fault, envelope, name, onOrderHz) : null;
-      if (hidden !== null) {
-        cannotTell(...hidden);
-        continue;
-      }
-      rest.judged.push(findingKey(fault.finding, name));
-      if (verdict !== null && !isElements) found.push(verdict);
-    }
-    rest.verdicts.push(...withoutEchoes(look, found, orders.ftf));
-  }
-}
-
-/** Why a fault without lines of its own may exist nevertheless; null: it does not exist. */
-function hiddenBy(
-  { shaftHz, isHeld }: Look,
-  { finding, name, order }: BearingFault,
-  envelope: ToneList,
-  bearing: string,
-  onOrderHz: number | null,
-): readonly [CannotReason, string] | null {
-  if (onOrderHz !== null) {
-    const at = `${Math.round(onOrderHz / shaftHz)}x (${onOrderHz.toFixed(1)} Hz)`;
-    return [
-      "resolution_coarse",
-      `The line at ${at} may be ${name}, which slip can move there, or a multiple of the shaft frequency.`,
-    ];
-  }
-  const hz = order * shaftHz;
-  // An active finding was seen at this frequency: it ends once it is not seen any more.
-  if (isVisible(hz, envelope) || isHeld(findingKey(finding, bearing))) return null;
-  return [
-    "sample_rate_low",
-    `${name} at ${hz.toFixed(0)} Hz shows no line, but above ${(envelope.topHz / 2).toFixed(0)} Hz the envelope of this sample rate may miss it.`,
-  ];
-}
-
-function unresolved(
-  { shaftHz }: Look,
-  fault: BearingFault,
-  { resolutionHz, topHz }: { readonly resolutionHz: number; readonly topHz: number },
-): readonly [CannotReason, string] | null {
-  const { order, finding, name } = fault;
-  const hz = order * shaftHz;
-  if (hz * (finding === "cage" ? 2 : 1) > topHz) {
-    return ["sample_rate_low", beyond(name, hz, topHz)];
-  }
-  // The cage's second harmonic is the first that looseness and rub do not share.
-  const isResolved =
-    finding === "cage"
-      ? Math.abs(2 * hz - shaftHz) >= APART_LINES * resolutionHz
-      : leadingHarmonic(fault, shaftHz, { resolutionHz, topHz }) !== null;
-  return isResolved && hz >= 3 * resolutionHz
-    ? null
-    : ["resolution_coarse", coarse(`${name} at ${hz.toFixed(1)} Hz`, resolutionHz)];
 }

@@ -11,6 +11,7 @@ export interface AxisLook {
   readonly axis: "H" | "V" | "A";
   readonly accel: ToneList;
   readonly envelope: ToneList | null;
+  readonly white: ToneList | null;
   /** mm/s; null if the reading has none. */
   readonly velocityRms: number | null;
   /** GE */
@@ -28,6 +29,8 @@ export interface Look {
   readonly isSeen: boolean;
   /** Possible error of the shaft frequency, in lines of the spectrum: for 1x; an order has its multiple. */
   readonly shaftLines: number;
+  /** A strong line near a measured speed that shows none, Hz. */
+  readonly besideHz: number | null;
   /** Zone limits of the velocity, mm/s RMS: A/B, B/C, C/D. */
   readonly limits: readonly [number, number, number];
   readonly thresholds: Thresholds;
@@ -37,8 +40,8 @@ export interface Look {
   readonly fullRpm: (key: string) => number | null;
 }
 
-/** Speed readings and records are not simultaneous: the shaft is searched this far around the measured speed. */
-const SPEED_TOLERANCE = 0.02;
+/** How far an order may be off while no line of the shaft is seen, share. */
+const UNSEEN_SHARE = 0.01;
 /**
  * Lines by which a tone of a known multiple may be off, in resolutions: error of the tone, and of the shaft per order.
  */
@@ -46,41 +49,6 @@ const LINE_TOLERANCE = 0.75;
 const ORDER_TOLERANCE = 0.05;
 /** A high order is searched this far around, as a share of the shaft frequency, at most. */
 const HIGH_ORDER_SHARE = 0.4;
-
-/** A tone of this ratio to the noise may be off by a line over it, three standard deviations (Rife & Boorstyn 1974). */
-const RATIO_LINES = 1.5;
-
-export interface SeenShaft {
-  readonly hz: number;
-  /** How far it may be off, lines. */
-  readonly lines: number;
-}
-
-/**
- * The shaft frequency shown by the strongest of its first three orders; null if none is prominent.
- * @param lineHz mains frequency: twice this is not an order of a shaft that turns at another speed
- */
-export function seenShaft(
-  channels: readonly AxisLook[],
-  measuredHz: number,
-  lineHz?: number,
-): SeenShaft | null {
-  let best: { readonly hz: number; readonly ratio: number; readonly order: number } | null = null;
-  for (const { accel } of channels) {
-    for (const order of [1, 2, 3]) {
-      const hz = order * measuredHz;
-      const reach = Math.max(SPEED_TOLERANCE * hz, accel.resolutionHz);
-      const mainsHz = 2 * (lineHz ?? Number.NaN);
-      const isApart = Math.abs(hz - mainsHz) >= accel.resolutionHz;
-      const isMains = (at: number) =>
-        isApart && Math.abs(at - mainsHz) < LINE_TOLERANCE * accel.resolutionHz;
-      const tone = strongestIn(accel, hz - reach, hz + reach, isMains);
-      if (tone === null || tone.ratio <= (best?.ratio ?? 5)) continue;
-      best = { hz: tone.hz / order, ratio: tone.ratio, order };
-    }
-  }
-  return best && { hz: best.hz, lines: RATIO_LINES / best.ratio / best.order };
-}
 
 /** RMS velocity of a tone of an acceleration spectrum, mm/s. */
 export function velocityOf({ hz, amplitude }: Tone): number {
@@ -94,7 +62,7 @@ export function toneNear(list: ToneList, hz: number, reachHz: number): Tone | nu
 /** How far a tone may lie from a multiple of the shaft frequency, Hz. */
 function orderReach({ isSeen }: Look, { resolutionHz }: ToneList, order: number, hz: number) {
   const lines = (LINE_TOLERANCE + ORDER_TOLERANCE * order) * resolutionHz;
-  return isSeen ? lines : lines + (SPEED_TOLERANCE / 2) * hz;
+  return isSeen ? lines : lines + UNSEEN_SHARE * hz;
 }
 
 /**
@@ -202,6 +170,7 @@ export function axisLooks(
             axis,
             accel: found.accel,
             envelope: found.envelope,
+            white: found.white ?? null,
             velocityRms: number(`channel${channel}_vel_rms`),
             envelopeRms: number(`channel${channel}_env_rms`),
           },

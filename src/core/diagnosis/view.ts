@@ -3,7 +3,7 @@ import type { MachineState } from "../alarm/follow-up.ts";
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { FindingEngine } from "./engine.ts";
-import type { Cannot, EvidenceLine, FindingKind, Stage } from "./finding.ts";
+import type { Cannot, EvidenceLine, FindingKind, LineUnit, Stage } from "./finding.ts";
 import type { FindingState } from "./sensor-findings.ts";
 import { findingSentence } from "./sentence.ts";
 
@@ -39,7 +39,7 @@ interface FindingView {
   readonly inRow: number;
   readonly speedRpm: number;
   readonly level: number;
-  readonly unit: "mm/s" | "GE";
+  readonly unit: LineUnit;
   readonly limit: number;
   readonly evidence: readonly EvidenceLine[];
   readonly text: string;

@@ -13,6 +13,7 @@ import type { CountFacts, Statistics } from "./statistics.ts";
 import { statistics } from "./statistics.ts";
 import type { AxisTones } from "./tones.ts";
 import { derivedPeakToPeak, motionOverall } from "./velocity.ts";
+import { whiteTones } from "./white-tones.ts";
 import { hann, taper } from "./window.ts";
 
 export interface AxisAnalysis {
@@ -119,12 +120,13 @@ function* spectralValues(
     options.tones === true && hasMotion
       ? accelTones(plan.output, size, window.s1, sampleRateHz, calibration, roomFor(plans, size))
       : null;
+  const white = accel === null ? null : whiteTones(plans, plan.output, size, sampleRateHz);
   const envelope = hasEnvelope ? envelopeOverall(plans, plan, bands, options) : null;
   return {
     velocityRms: motion?.velocityRms ?? null,
     displacementRms: motion?.displacementRms ?? null,
     envelopeRms: envelope?.rms ?? null,
-    tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null },
+    tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null, white },
   };
 }
 

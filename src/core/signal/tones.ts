@@ -42,6 +42,8 @@ export interface AxisTones {
   readonly accel: ToneList;
   /** GE; null where the record has no envelope. */
   readonly envelope: ToneList | null;
+  /** Of the envelope of the whitened record, shares of its mean; absent where it is too short, and in what 0.2 kept. */
+  readonly white?: ToneList | null;
 }
 
 export function toneCount({ data }: ToneList): number {
@@ -94,11 +96,15 @@ export interface ToneSpectrum {
   readonly resolutionHz: number;
   /** First line that is not a residue of the mean. */
   readonly first: number;
+  /** Least ratio to the noise, and most tones that are kept; `RATIO_MIN` and `TONES_MAX` if absent. */
+  readonly ratioMin?: number;
+  readonly tonesMax?: number;
 }
 
 /** Local maxima well above the noise, with frequency and amplitude between the lines (parabola through logarithms). */
 export function tonesOf(spectrum: ToneSpectrum): ToneList {
   const { lines, count, scale, stepHz, resolutionHz, first } = spectrum;
+  const { ratioMin = RATIO_MIN, tonesMax = TONES_MAX } = spectrum;
   // Flat, `PLACES` numbers each, by frequency: two maxima are at least two lines apart, and no top moves by more than
   // half a line.
   const found: number[] = [];
@@ -107,7 +113,7 @@ export function tonesOf(spectrum: ToneSpectrum): ToneList {
     const start = Math.max(first, Math.min(from, to - BLOCK));
     const noise = noiseOf(lines, start, to);
     if (!(noise > 0)) continue;
-    const least = RATIO_MIN * noise;
+    const least = ratioMin * noise;
     for (let k = from; k < to; k++) {
       const here = lines[k] ?? 0;
       if (here < least || k + 1 >= count) continue;
@@ -118,19 +124,19 @@ export function tonesOf(spectrum: ToneSpectrum): ToneList {
       found.push((k + offset) * stepHz, here * gain * scale, (here * gain) / noise);
     }
   }
-  return { resolutionHz, topHz: (count - 1) * stepHz, data: mostProminent(found) };
+  return { resolutionHz, topHz: (count - 1) * stepHz, data: mostProminent(found, tonesMax) };
 }
 
-/** The `TONES_MAX` of the largest ratio, still sorted by frequency; among equal ones the lower. */
-function mostProminent(found: readonly number[]): Float32Array {
+/** Those of the largest ratio, still sorted by frequency; among equal ones the lower. */
+function mostProminent(found: readonly number[], tonesMax: number): Float32Array {
   const count = found.length / PLACES;
-  if (count <= TONES_MAX) return new Float32Array(found);
+  if (count <= tonesMax) return new Float32Array(found);
   const ratios = new Float64Array(count);
   for (let i = 0; i < count; i++) ratios[i] = found[PLACES * i + 2] ?? 0;
-  const least = ratios.slice().sort()[count - TONES_MAX] ?? 0;
-  let equals = TONES_MAX;
+  const least = ratios.slice().sort()[count - tonesMax] ?? 0;
+  let equals = tonesMax;
   for (const ratio of ratios) if (ratio > least) equals -= 1;
-  const data = new Float32Array(PLACES * TONES_MAX);
+  const data = new Float32Array(PLACES * tonesMax);
   let at = 0;
   for (let i = 0; i < count; i++) {
     const ratio = ratios[i] ?? 0;

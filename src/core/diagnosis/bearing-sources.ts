@@ -1,0 +1,102 @@
+/** The three spectra in which a bearing shows itself, and what its lines must reach in each. */
+import type { ToneList } from "../signal/tones.ts";
+import type { BearingFault, Source } from "./bearing-families.ts";
+import type { Stage } from "./finding.ts";
+import { type AxisLook, type Look, middleOfB, stageOf, toneNear, velocityOf } from "./look.ts";
+
+/** Level from which a fault is beyond its first stage, GE RMS. */
+const ADVANCED_GE = 0.1;
+/** Least level of lines in the velocity, share of the middle of zone B. */
+const VELOCITY_SHARE = 0.25;
+/** Least level of lines in the whitened envelope, per cent of its mean. */
+const WHITENED_MIN = 3;
+/**
+ * What lines there must reach. Noise alone reaches this in one reading of a hundred or fewer per fault: five in a row
+ * are none in a thousand years.
+ */
+const WHITENED = { mainRatio: 3, supportRatio: 2.1, bandRatio: 2.1, scoreMin: 15 } as const;
+
+export interface LimitedSource extends Source {
+  /** The level that lines must reach, in `unit`. */
+  readonly limitOf: (fault: BearingFault) => number;
+  readonly stageOf: (level: number) => Stage;
+}
+
+type SourceOf = (look: Look, axis: AxisLook) => LimitedSource | null;
+
+/**
+ * Stages: visible only in the envelope, also in the velocity, velocity in zone C or D (after SKF, whose first stage is
+ * not audible).
+ */
+export const envelopeSource: SourceOf = (look, { envelope, envelopeRms, velocityRms }) => {
+  if (envelope === null || envelopeRms === null) return null;
+  const [first, second] = look.limits;
+  const felt = stageOf(velocityRms ?? 0, first, second);
+  const { mainRatio, supportRatio } = look.thresholds;
+  return {
+    spectrum: "envelope",
+    list: envelope,
+    unit: "GE",
+    levelOf: ({ amplitude }) => amplitude / Math.SQRT2,
+    mainRatio,
+    supportRatio,
+    bandRatio: 0,
+    scoreMin: 0,
+    limitOf: (fault) => envelopeLimit(look, fault, envelope, envelopeRms),
+    // The velocity is attributed to the bearing only if its impacts are more than faint.
+    stageOf: (level) => (level < ADVANCED_GE ? 1 : felt),
+  };
+};
+
+/** Lines of the bearing in the velocity: the damage is beyond its first stage. */
+const velocitySource: SourceOf = (look, { accel }) => {
+  const { mainRatio, supportRatio } = look.thresholds;
+  const middle = middleOfB(look);
+  return {
+    spectrum: "velocity",
+    list: accel,
+    unit: "mm/s",
+    levelOf: velocityOf,
+    mainRatio,
+    supportRatio,
+    bandRatio: supportRatio,
+    scoreMin: 0,
+    limitOf: () => VELOCITY_SHARE * middle,
+    stageOf: (level) => stageOf(level, 0, middle),
+  };
+};
+
+/** Impacts too faint for the envelope's level, in the record whose bands were made equally strong. */
+const whitenedSource: SourceOf = (_look, { white }) => {
+  if (white === null) return null;
+  return {
+    spectrum: "whitened envelope",
+    list: white,
+    unit: "%",
+    levelOf: ({ amplitude }) => (100 * amplitude) / Math.SQRT2,
+    ...WHITENED,
+    // Impacts of a cage are strong, and healthy cages modulate faintly.
+    limitOf: ({ finding }) => (finding === "cage" ? Number.POSITIVE_INFINITY : WHITENED_MIN),
+    stageOf: () => 1,
+  };
+};
+
+export const SOURCES: readonly SourceOf[] = [envelopeSource, velocitySource, whitenedSource];
+
+/**
+ * The level that the lines must reach, by the RMS value of the envelope without the modulation that the fault itself
+ * causes.
+ */
+function envelopeLimit(
+  { shaftHz, thresholds: { envelopeMin, envelopeShare } }: Look,
+  { spacing }: BearingFault,
+  envelope: ToneList,
+  envelopeRms: number,
+): number {
+  let square = envelopeRms * envelopeRms;
+  for (const n of spacing === null ? [] : [1, 2]) {
+    const tone = toneNear(envelope, n * (spacing ?? 0) * shaftHz, envelope.resolutionHz);
+    square -= ((tone?.amplitude ?? 0) * (tone?.amplitude ?? 0)) / 2;
+  }
+  return Math.max(envelopeMin, envelopeShare * Math.sqrt(Math.max(0, square)));
+}

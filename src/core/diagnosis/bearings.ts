@@ -1,0 +1,104 @@
+/** The bearings of a reading: their faults, and why one of them cannot be told. */
+import type { Bearing } from "../machine.ts";
+import type { ToneList } from "../signal/tones.ts";
+import { type BearingFault, faultsOf, isResolved, isVisible } from "./bearing-families.ts";
+import { isOfElement, searchBearing } from "./bearing-rules.ts";
+import { type CannotReason, findingKey, type Verdict } from "./finding.ts";
+import { bearingOrders } from "./frequencies.ts";
+import type { Look } from "./look.ts";
+import { APART_LINES, beyond, coarse, type Rest, speedDoubt } from "./rest.ts";
+
+export function bearingFaults(
+  look: Look,
+  bearings: readonly (readonly [string, Bearing])[],
+  rest: Rest,
+): void {
+  for (const [name, bearing] of bearings) {
+    const orders = bearingOrders(bearing);
+    const faults = faultsOf(orders);
+    const element = faults.find(({ finding }) => finding === "rolling_element");
+    const sought = searchBearing(look, faults, name, orders.ftf);
+    for (const [fault, { verdict, onOrderHz }] of sought) {
+      const why =
+        verdict === null || fault.finding === "cage"
+          ? whyNot(look, fault, name, verdict, onOrderHz)
+          : null;
+      if (why !== null) {
+        rest.cannotTell(fault.finding, name, ...why);
+        continue;
+      }
+      const isElements =
+        verdict?.finding === "cage" &&
+        element !== undefined &&
+        isOfElement(look, element, orders.ftf ?? 0);
+      rest.judged.push(findingKey(fault.finding, name));
+      if (verdict !== null && !isElements) rest.verdicts.push(verdict);
+    }
+  }
+}
+
+type Why = readonly [CannotReason, string];
+
+/** Why a fault cannot be looked for, or may exist without lines of its own; null: it was looked for. */
+function whyNot(
+  look: Look,
+  fault: BearingFault,
+  bearing: string,
+  verdict: Verdict | null,
+  onOrderHz: number | null,
+): Why | null {
+  const inSight = look.axes.find(({ envelope, white }) => (envelope ?? white) !== null);
+  const list = inSight?.envelope ?? inSight?.white ?? null;
+  if (list === null) return ["no_envelope", "The sample rate is too low for an envelope."];
+  const why = unresolved(look, fault, list);
+  if (why !== null || verdict !== null) return why;
+  return hiddenBy(look, fault, list, bearing, onOrderHz);
+}
+
+/** Why a fault without lines of its own may exist nevertheless; null: it does not exist. */
+function hiddenBy(
+  look: Look,
+  { finding, name, order }: BearingFault,
+  envelope: ToneList,
+  bearing: string,
+  onOrderHz: number | null,
+): Why | null {
+  const { shaftHz, isHeld } = look;
+  if (onOrderHz !== null) {
+    const at = `${Math.round(onOrderHz / shaftHz)}x (${onOrderHz.toFixed(1)} Hz)`;
+    return [
+      "resolution_coarse",
+      `The line at ${at} may be ${name}, which slip can move there, or a multiple of the shaft frequency.`,
+    ];
+  }
+  // An active finding was seen at this frequency: it ends once it is not seen any more.
+  if (isHeld(findingKey(finding, bearing))) return null;
+  const doubt = speedDoubt(look);
+  if (doubt !== null) return ["speed_doubtful", doubt];
+  const hz = order * shaftHz;
+  if (isVisible(hz, envelope)) return null;
+  return [
+    "sample_rate_low",
+    `${name} at ${hz.toFixed(0)} Hz shows no line, but above ${(envelope.topHz / 2).toFixed(0)} Hz the envelope of this sample rate may miss it.`,
+  ];
+}
+
+function unresolved(
+  { shaftHz }: Look,
+  fault: BearingFault,
+  { resolutionHz, topHz }: { readonly resolutionHz: number; readonly topHz: number },
+): Why | null {
+  const { order, finding, name } = fault;
+  const hz = order * shaftHz;
+  if (hz * (finding === "cage" ? 2 : 1) > topHz) {
+    return ["sample_rate_low", beyond(name, hz, topHz)];
+  }
+  // The cage's second harmonic is the first that looseness and rub do not share.
+  const isSeparate =
+    finding === "cage"
+      ? Math.abs(2 * hz - shaftHz) >= APART_LINES * resolutionHz
+      : isResolved(fault, shaftHz, { resolutionHz, topHz });
+  return isSeparate && hz >= 3 * resolutionHz
+    ? null
+    : ["resolution_coarse", coarse(`${name} at ${hz.toFixed(1)} Hz`, resolutionHz)];
+}

@@ -1,0 +1,46 @@
+/** What the rules say of one reading, as they say it, and the reasons that several of them give. */
+import {
+  type Cannot,
+  type CannotReason,
+  type FindingKind,
+  findingKey,
+  type Judgement,
+  type Verdict,
+} from "./finding.ts";
+import type { Look } from "./look.ts";
+
+/** A frequency and the nearest multiple of the shaft's must be this many lines apart. */
+export const APART_LINES = 1.5;
+
+/** Collects the results of the rules. */
+export class Rest implements Judgement {
+  readonly verdicts: Verdict[] = [];
+  readonly cannot: Cannot[] = [];
+  readonly judged: string[] = [];
+
+  record(finding: FindingKind, verdict: Verdict | null): void {
+    this.judged.push(findingKey(finding, null));
+    if (verdict !== null) this.verdicts.push(verdict);
+  }
+
+  cannotTell(
+    finding: FindingKind,
+    bearing: string | null,
+    reason: CannotReason,
+    text: string,
+  ): void {
+    this.cannot.push({ finding, bearing, reason, text });
+  }
+}
+
+/** Why the measured speed may be wrong; null: nothing speaks against it. */
+export function speedDoubt({ measuredHz, besideHz }: Look): string | null {
+  if (besideHz === null) return null;
+  const rpm = (hz: number) => Math.round(60 * hz);
+  return `No line stands at the measured speed of ${rpm(measuredHz)} r/min, but one at ${rpm(besideHz)} r/min: the speed is not that of this record, or the line is another machine's.`;
+}
+
+export const beyond = (what: string, hz: number, topHz: number) =>
+  `${what} at ${hz.toFixed(0)} Hz is above ${topHz.toFixed(0)} Hz, the limit of this sample rate.`;
+export const coarse = (what: string, hz: number) =>
+  `Lines of ${hz.toFixed(2)} Hz are too coarse for ${what}: a longer record or a faster shaft is needed.`;

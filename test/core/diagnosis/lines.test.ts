@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judge } from "../../../src/core/diagnosis/judge.ts";
+import { shaftOf } from "../../../src/core/diagnosis/shaft.ts";
+import type { Bearing } from "../../../src/core/machine.ts";
+import { analyseAxis } from "../../../src/core/signal/analyse.ts";
+import type { ToneList } from "../../../src/core/signal/tones.ts";
+import { chance } from "../../../src/simulator/random.ts";
+import { SENSOR } from "./support.ts";
+
+const RATE_HZ = 12_000;
+const SIZE = 8192;
+const SHAFT_HZ = 29.95;
+const B6203: Bearing = {
+  point: 1,
+  name: "6203",
+  bpfo: 3.053,
+  bpfi: 4.9469,
+  bsf: 1.9938,
+  ftf: 0.3816,
+};
+const B6205: Bearing = {
+  point: 1,
+  name: "6205",
+  bpfo: 3.5848,
+  bpfi: 5.4152,
+  bsf: 2.3567,
+  ftf: 0.3983,
+};
+
+const sine = (hz: number, t: number) => Math.sin(2 * Math.PI * hz * t);
+const mmPerS = (rms: number, hz: number) => (rms * Math.SQRT2 * 2 * Math.PI * hz) / 9800;
+
+function gauss(seed: number, n: number): number {
+  const u = Math.max(1e-12, chance(seed, n, 1));
+  return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * chance(seed, n, 2));
+}
+
+/** Decaying rings at the times of impacts, each with a little slip of its own. */
+function impacts(seed: number, hz: number, ringHz: number, sizeG: (t: number) => number) {
+  const signal = new Float64Array(SIZE);
+  for (let at = 0.2 / hz, i = 0; at < SIZE / RATE_HZ; at += (1 + 0.01 * gauss(seed, i)) / hz, i++) {
+    for (let n = Math.ceil(at * RATE_HZ); n < Math.min(SIZE, (at + 0.006) * RATE_HZ); n++) {
+      const t = n / RATE_HZ - at;
+      signal[n] = (signal[n] ?? 0) + sizeG(at) * Math.exp(-t / 0.001) * sine(ringHz, t);
+    }
+  }
+  return signal;
+}
+
+/** What one axis of a signal in G shows. */
+function judged(signalG: Float64Array, bearing: Bearing, speedRpm = 60 * SHAFT_HZ) {
+  const calibration = 1 / 2000;
+  const counts = Int16Array.from(signalG, (value) => Math.round(value / calibration));
+  const analysis = analyseAxis(counts, { sampleRateHz: RATE_HZ, calibration, tones: true });
+  const values = {
+    channel1_vel_rms: analysis.velocityRms.value,
+    channel1_env_rms: analysis.envelopeRms.value,
+  };
+  const durationS = SIZE / RATE_HZ;
+  const { tones } = analysis;
+  return judge(
+    { tones: [{ channel: 1, axis: "H", durationS, isClipped: false, tones }], values },
+    {
+      machine: { id: 40, speed: { sensor: "50021" }, bearings: [bearing] },
+      sensor: SENSOR,
+      speedRpm,
+      state: "running",
+      isHeld: () => false,
+    },
+  );
+}
+
+const signalOf = (value: (t: number, n: number) => number) =>
+  Float64Array.from({ length: SIZE }, (_, n) => value(n / RATE_HZ, n));
+const names = ({ verdicts }: ReturnType<typeof judge>) =>
+  verdicts.map(({ finding, lines }) => `${finding}, ${lines[0]?.spectrum}`);
+
+test("an outer race at 3.05x is found, and is not taken for three times the shaft", () => {
+  const hits = impacts(1, 3.056 * SHAFT_HZ, 3000, () => 1.5);
+  const bearingTone = 3.056 * SHAFT_HZ;
+  const signal = signalOf(
+    (t, n) =>
+      (hits[n] ?? 0) + 0.02 * sine(bearingTone, t) + 0.002 * sine(SHAFT_HZ, t) + 0.05 * gauss(2, n),
+  );
+  assert.deepEqual(names(judged(signal, B6203)), ["bearing_outer_race, envelope"]);
+});
+
+test("an outer race whose load changes with each turn is no inner race", () => {
+  const hits = impacts(3, 3.58 * SHAFT_HZ, 3000, (t) => 1 + 0.9 * sine(SHAFT_HZ, t));
+  const signal = signalOf((_t, n) => (hits[n] ?? 0) + 0.05 * gauss(4, n));
+  assert.deepEqual(names(judged(signal, B6205)), ["bearing_outer_race, envelope"]);
+});
+
+test("impacts that another band drowns are found in the whitened envelope, in stage 1", () => {
+  const hits = impacts(5, 3.58 * SHAFT_HZ, 4000, () => 0.12);
+  const state = { one: 0, two: 0 };
+  const signal = signalOf((_t, n) => {
+    const ring = 1.6 * state.one - 0.98 * state.two + gauss(6, n);
+    state.two = state.one;
+    state.one = ring;
+    return 0.15 * ring + 0.01 * gauss(7, n) + (hits[n] ?? 0);
+  });
+  const judgement = judged(signal, B6205);
+  assert.deepEqual(names(judgement), ["bearing_outer_race, whitened envelope"]);
+  assert.equal(judgement.verdicts[0]?.stage, 1);
+  assert.equal(judgement.verdicts[0]?.unit, "%");
+});
+
+test("lines of an inner race in the velocity are a finding, with the spectrum in which they stand", () => {
+  const hz = 5.4 * SHAFT_HZ;
+  const tone = (rms: number, at: number, t: number) => mmPerS(rms, at) * sine(at, t);
+  const signal = signalOf(
+    (t, n) =>
+      tone(1.6, hz, t) +
+      tone(0.5, 2 * hz, t) +
+      tone(0.6, hz - SHAFT_HZ, t) +
+      tone(0.6, hz + SHAFT_HZ, t) +
+      tone(0.4, SHAFT_HZ, t) +
+      0.005 * gauss(8, n),
+  );
+  assert.deepEqual(names(judged(signal, B6205)), ["bearing_inner_race, velocity"]);
+});
+
+test("a speed that is 3 % wrong is said, and leads to no finding of the shaft", () => {
+  const signal = signalOf((t, n) => mmPerS(4, SHAFT_HZ) * sine(SHAFT_HZ, t) + 0.002 * gauss(9, n));
+  assert.deepEqual(names(judged(signal, B6205)), ["unbalance, velocity"]);
+  const { verdicts, cannot } = judged(signal, B6205, 60 * SHAFT_HZ * 1.03);
+  assert.deepEqual(verdicts, []);
+  const why = cannot.find(({ finding }) => finding === "unbalance");
+  assert.equal(why?.reason, "speed_doubtful");
+  assert.match(
+    why?.text ?? "",
+    /No line stands at the measured speed of 1851 r\/min, but one at 179\d/,
+  );
+});
+
+/** Tones as [Hz, ratio to the noise]. */
+function tonesOf(...tones: readonly (readonly [number, number])[]): ToneList {
+  const data = tones
+    .toSorted((a, b) => a[0] - b[0])
+    .flatMap(([hz, ratio]) => [hz, ratio / 100, ratio]);
+  return { resolutionHz: 0.78, topHz: 1000, data: new Float32Array(data) };
+}
+
+test("the shaft is the measured one: a stronger line of a neighbour, of the mains or of a bearing does not move it", () => {
+  const none = { bearingOrders: [], slip: 0.02 };
+  const isAtMeasured = (tones: ToneList, others: Parameters<typeof shaftOf>[2]) => {
+    const { hz, besideHz } = shaftOf([tones], 24.75, others);
+    assert.ok(Math.abs(hz - 24.75) < 0.03, `${hz}`);
+    return besideHz;
+  };
+  // 1.5 % beside, ten times stronger.
+  assert.equal(isAtMeasured(tonesOf([24.76, 8], [25.12, 80]), none), null);
+  // Twice the mains frequency at 2.02x, an element's spin at 1.99x, BPFO at 3.05x.
+  assert.equal(isAtMeasured(tonesOf([50, 60]), { ...none, lineHz: 50 }), null);
+  assert.equal(isAtMeasured(tonesOf([49.2, 60]), { ...none, bearingOrders: [1.99] }), null);
+  assert.equal(isAtMeasured(tonesOf([75.5, 60]), { ...none, bearingOrders: [3.05] }), null);
+  // A single line beside it is named.
+  assert.equal(Math.round(isAtMeasured(tonesOf([25.4, 60]), none) ?? 0), 25);
+});
+
+test("the shaft follows two orders that agree, where the measured speed shows none", () => {
+  const others = { bearingOrders: [3.58, 5.41], slip: 0.02 };
+  const { hz, isSeen } = shaftOf([tonesOf([25.1, 30], [50.2, 20])], 24.75, others);
+  assert.ok(isSeen && Math.abs(hz - 25.1) < 0.02, `${hz}`);
+});
