@@ -66,14 +66,20 @@ class Trial {
   readonly #world: World;
   readonly #options: TrialOptions;
   readonly #failures: string[] = [];
-  readonly #isDiskFaulty: boolean;
+  /** Errors that the seed's faults explain. */
+  readonly #explained: RegExp;
   readonly #hopeless: Promise<null>;
   #giveUp: () => void = () => {};
 
   constructor(world: World, options: TrialOptions) {
     this.#world = world;
     this.#options = options;
-    this.#isDiskFaulty = options.drawn.plan.some(({ what }) => what.name === "disk fault");
+    const names = new Set(options.drawn.plan.map(({ what }) => what.name));
+    this.#explained = names.has("disk fault")
+      ? /^/
+      : names.has("broker refusing")
+        ? /^the broker refuses this topic/
+        : /^$/;
     this.#hopeless = new Promise((resolve) => {
       this.#giveUp = () => resolve(null);
     });
@@ -190,8 +196,8 @@ class Trial {
   }
 
   /** An error that none of the seed's faults explains. */
-  #judgeLine({ level, text }: LogLine): void {
-    if (level !== "error" || this.#isDiskFaulty) return;
+  #judgeLine({ level, message, text }: LogLine): void {
+    if (level !== "error" || this.#explained.test(message)) return;
     this.failed(`logged ${text}`);
   }
 }

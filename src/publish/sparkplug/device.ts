@@ -80,6 +80,8 @@ export class Device {
   readonly #sentQuality = new Map<string, SentQuality>();
   /** Alarms that hosts have received, by metric name. */
   readonly #severities = new Map<string, AlarmStand>();
+  /** Of each alarm the time in its last message since and with the birth, ms. */
+  readonly #alarmTimes = new Map<string, number>();
 
   /** Those that the site file declares. */
   readonly #kinds: readonly Kind[];
@@ -217,20 +219,24 @@ export class Device {
 
   /**
    * A transition of an alarm that was announced; null if the host knows the severity already (an operator's action
-   * changes none).
+   * changes none). Never older than what was sent before: a silence is dated by the gateway's clock, which may be set
+   * back, and a host that orders by time would keep what it has.
    */
   alarm(stand: AlarmStand): Metric | null {
     const name = alarmMetricName(stand);
     const before = this.#severities.get(name)?.severity ?? "normal";
     if (before === stand.severity) return null;
     this.#severities.set(name, stand);
-    return { name, type: "String", timeMs: stand.timeMs, value: stand.severity };
+    const timeMs = Math.max(stand.timeMs, this.#alarmTimes.get(name) ?? 0);
+    this.#alarmTimes.set(name, timeMs);
+    return { name, type: "String", timeMs, value: stand.severity };
   }
 
   /** Dated by what it rests on: a host that orders by time would keep a `normal` of now while an older reading raises the alarm. */
   #severity({ name, type }: MetricShape, normalMs: (alarmKey: string) => number): Metric {
     const stand = this.#severities.get(name);
     const timeMs = stand?.timeMs ?? normalMs(name.slice(ALARM_PREFIX.length));
+    this.#alarmTimes.set(name, timeMs);
     return { name, type, timeMs, value: stand?.severity ?? "normal" };
   }
 

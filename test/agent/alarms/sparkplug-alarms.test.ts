@@ -7,6 +7,8 @@ import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import type { AlarmStand } from "../../../src/publish/sparkplug/alarm-metrics.ts";
+import { Device } from "../../../src/publish/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
 import { rebirth, valueOf } from "../../publish/sparkplug/peer.ts";
 import { metric, PUMP, TestSite } from "../../publish/sparkplug/site.ts";
@@ -153,4 +155,21 @@ test("sparkplug – with alarms disabled a birth has no alarm metrics", {
   await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
   const names = site.of("DBIRTH")[0]?.payload.metrics.map((m) => m.name ?? "") ?? [];
   assert.ok(names.every((name) => !name.startsWith("alarm/")));
+});
+
+test("sparkplug – a silence that ends after the gateway's clock was set back is not older than its beginning: a host that orders by time gets its end", () => {
+  const device = new Device(PUMP.code, []);
+  const silent = { alarm: "silent", value: "state" };
+  const birth = (nowMs: number, active: readonly AlarmStand[]) =>
+    device.birth(nowMs, new Map(), active, () => nowMs, false);
+  const stand = (severity: AlarmStand["severity"], timeMs: number) =>
+    device.alarm({ ...silent, severity, timeMs })?.timeMs;
+  birth(1000, [{ ...silent, severity: "warning", timeMs: 9000 }]);
+  assert.equal(stand("normal", 2000), 9000);
+  assert.equal(stand("warning", 3000), 9000);
+  assert.equal(stand("normal", 9500), 9500);
+  // A birth is the state from now on, whatever was known before.
+  const [born] = birth(4000, []);
+  assert.deepEqual([born?.timeMs, born?.value], [4000, "normal"]);
+  assert.equal(stand("warning", 5000), 5000);
 });

@@ -101,6 +101,13 @@ export class StrictHost {
     return this.#client.endAsync(true);
   }
 
+  /** A silence is dated by the gateway's clock, which may be set back: its state in a birth replaces what was known. */
+  #bear(device: string, names: readonly string[], payload: ReturnType<typeof decode>): void {
+    this.#born.set(device, new Set(names));
+    for (const { name = "", timestamp } of payload.metrics)
+      if (name.startsWith("alarm/silent/")) this.#newest.set(`${device} ${name}`, timestamp ?? 0);
+  }
+
   #judge(verb: string, device: string | undefined, payload: ReturnType<typeof decode>): void {
     const what = `${verb} ${device ?? ""}`;
     if (verb === "NDEATH") {
@@ -126,7 +133,7 @@ export class StrictHost {
     this.#seq = payload.seq ?? null;
     if (device === undefined) return;
     const names = payload.metrics.map((m) => m.name ?? "");
-    if (verb === "DBIRTH") this.#born.set(device, new Set(names));
+    if (verb === "DBIRTH") this.#bear(device, names, payload);
     if (verb === "DDEATH") assert.ok(this.#born.delete(device), `${what} of an unborn device`);
     if (verb !== "DDATA") return;
     for (const metric of payload.metrics) {
