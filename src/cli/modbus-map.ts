@@ -60,7 +60,8 @@ function headerRows(): Row[] {
 
 function blockRows(map: RegisterMap, site: Site): Row[] {
   const sensors = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
-  return map.blocks.flatMap(({ sensor: code, kind, value }, index) => {
+  return map.blocks.flatMap((block, index) => {
+    const { sensor: code, kind, value } = map.served(block);
     const sensor = sensors.get(code);
     const name = sensor?.name ?? "";
     const address = addressOf(index);

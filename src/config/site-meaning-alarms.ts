@@ -10,6 +10,7 @@ import {
 } from "../core/alarm/rule.ts";
 import { alarmValues, possibleRange } from "../core/alarm/values.ts";
 import type { KindValue } from "../core/kind-values.ts";
+import { formerCodes } from "../core/replacement.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { likely } from "../lib/nearest.ts";
@@ -171,7 +172,7 @@ function checkSelect(
   // A misspelt kind is a schema fault; what it would select is then unknown.
   if (list(written["kinds"]).length !== select.kinds?.length) return null;
   const reachable = sensors
-    .filter((sensor) => selectsSensor(select, sensor))
+    .filter((sensor) => selectsSensor(select, sensor, codesOf(sensor, sensors)))
     .flatMap((sensor) =>
       selectedKinds(select, sensor).flatMap((kind) =>
         alarmValues(sensor, kind).map((value): Target => ({ sensor, kind, value })),
@@ -222,6 +223,11 @@ function targetsOf(
   );
 }
 
+/** By which a rule may name a sensor: a rule goes on with the one that replaces another. */
+function codesOf(sensor: Sensor, sensors: readonly Sensor[]): readonly string[] {
+  return [sensor.code, ...formerCodes(sensors, sensor)];
+}
+
 /** Codes, areas and machines that are not in the file, and kinds that no sensor has. */
 function checkNamed(
   written: Dict,
@@ -231,7 +237,10 @@ function checkNamed(
   warnings: Fault[],
 ): void {
   for (const [i, pattern] of texts(written["sensors"]).entries()) {
-    if (sensors.some(({ code }) => matchesCode(pattern, code))) continue;
+    if (
+      sensors.some((sensor) => codesOf(sensor, sensors).some((code) => matchesCode(pattern, code)))
+    )
+      continue;
     const closest = likely(
       pattern,
       sensors.map(({ code }) => code),

@@ -1,5 +1,6 @@
 /** Consistency of `machines`: the signals exist, and a bearing can be computed. */
 import { alarmValues } from "../core/alarm/values.ts";
+import { successors } from "../core/replacement.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { type Fault, shown } from "./fault.ts";
@@ -98,7 +99,10 @@ function findSensor(
   warnings: Fault[],
 ): Sensor | null {
   if (typeof code !== "string") return null;
-  const found = sensors.find((sensor) => normalCode(sensor.code) === normalCode(code));
+  // A signal goes on with the sensor that replaces its own.
+  const found =
+    successors(sensors).get(normalCode(code)) ??
+    sensors.find((sensor) => normalCode(sensor.code) === normalCode(code));
   if (found !== undefined) return found;
   const closest = likely(
     code,

@@ -8,6 +8,7 @@ import { type Fault, shown } from "./fault.ts";
 import { checkAlarms } from "./site-meaning-alarms.ts";
 import { withRoughBands } from "./site-meaning-bands.ts";
 import { checkMachines } from "./site-meaning-machines.ts";
+import { checkReplaced } from "./site-meaning-replaced.ts";
 import { checkStateReads } from "./site-meaning-state.ts";
 import { type Dict, dict, list, roughSensor } from "./site-parts.ts";
 
@@ -50,6 +51,7 @@ export function checkMeaning(written: unknown, options: MeaningOptions): Meaning
   for (const [i, sensor] of sensors.entries()) {
     if (sensor) checkSensor(sensor, `sensors[${i}]`, faults, warnings);
   }
+  checkReplaced(sensors, faults);
   checkLocations(sensors, warnings);
   const machines = list(site?.["machines"]);
   const known = sensors

@@ -65,6 +65,7 @@ export function roughSensor(value: unknown): Sensor | null {
       ? { machineClass: "class1" as const }
       : {}),
     ...(stateReads.length === 0 ? {} : { stateReads }),
+    ...("replaces" in written ? { replaces: texts(written["replaces"]) } : {}),
     ...(typeof written["batteryLowV"] === "number" ? { batteryLowV: written["batteryLowV"] } : {}),
     ...(location === null
       ? {}

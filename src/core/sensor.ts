@@ -134,6 +134,8 @@ export interface Sensor {
   readonly stateReads?: readonly StateRead[];
   /** False: kept in lists, history and dashboard, but not read. */
   readonly enabled?: boolean;
+  /** Codes of the sensors that were in its place before it. */
+  readonly replaces?: readonly string[];
   /** Overrides POLL_INTERVAL_S for this sensor, s. */
   readonly pollIntervalS?: number;
   readonly location?: SensorLocation;

@@ -90,9 +90,10 @@ export class RegisterImage {
   }
 
   #block(block: Block): number[] {
-    return block.kind === null
-      ? this.#sensorBlock(block.sensor)
-      : this.#valueBlock(block.sensor, block.kind, block.value, this.#map.isCurrent(block));
+    const { sensor, kind, value } = this.#map.served(block);
+    return kind === null
+      ? this.#sensorBlock(sensor)
+      : this.#valueBlock(sensor, kind, value, this.#map.isCurrent(block));
   }
 
   #sensorBlock(sensor: string): number[] {

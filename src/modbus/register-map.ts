@@ -4,7 +4,8 @@
  * registers.
  */
 import { kindValues } from "../core/kind-values.ts";
-import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
+import { successors } from "../core/replacement.ts";
+import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 
 /** Registers before the first block: map format, heartbeat, gateway, sensors, reserved (docs/modbus.md). */
 export const HEADER_REGISTERS = 8;
@@ -30,6 +31,8 @@ export class RegisterMap {
   readonly #known = new Set<string>();
   /** Those that the site has now; the others were removed from it. */
   #current = new Set<string>();
+  /** By the normalised code of a sensor that was replaced: its block goes on with the one in its place. */
+  #successors: ReadonlyMap<string, Sensor> = new Map();
   /** Blocks that do not fit into the address space. */
   #left = 0;
 
@@ -62,9 +65,13 @@ export class RegisterMap {
     const before = this.#blocks.length;
     this.#left = 0;
     this.#current = new Set();
+    this.#successors = successors(site.sensors);
+    const taken = new Set(this.#blocks.map((block) => keyOf(this.served(block))));
     for (const sensor of site.sensors) {
-      this.#add({ sensor: sensor.code, kind: null, value: null });
-      for (const block of valueBlocks(sensor)) this.#add(block);
+      // It is not read, and its addresses are those of the sensor in its place.
+      if (this.#successors.has(normalCode(sensor.code))) continue;
+      this.#add({ sensor: sensor.code, kind: null, value: null }, taken);
+      for (const block of valueBlocks(sensor)) this.#add(block, taken);
     }
     return this.#blocks.length > before;
   }
@@ -73,14 +80,20 @@ export class RegisterMap {
     return this.#blocks.map(({ sensor, kind, value }) => [sensor, kind ?? "", value ?? ""]);
   }
 
-  /** False: the site has the sensor, kind or value no longer. */
-  isCurrent(block: Block): boolean {
-    return this.#current.has(keyOf(block));
+  /** The block with the sensor whose values it has now: the one in the place of the sensor that it was made for. */
+  served(block: Block): Block {
+    const next = this.#successors.get(normalCode(block.sensor));
+    return next === undefined ? block : { ...block, sensor: next.code };
   }
 
-  #add(block: Block): void {
+  /** False: the site has the sensor, kind or value no longer. */
+  isCurrent(block: Block): boolean {
+    return this.#current.has(keyOf(this.served(block)));
+  }
+
+  #add(block: Block, taken: ReadonlySet<string>): void {
     this.#current.add(keyOf(block));
-    if (this.#known.has(keyOf(block))) return;
+    if (this.#known.has(keyOf(block)) || taken.has(keyOf(block))) return;
     if (this.#blocks.length >= BLOCKS_MAX) this.#left += 1;
     else this.#append(block);
   }

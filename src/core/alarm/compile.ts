@@ -1,5 +1,6 @@
 /** Compiles the site file's rules and the built-in ones into watches: one per (rule, sensor, value). */
 import { hasZone } from "../convert/accel.ts";
+import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../sensor.ts";
 import { VELOCITY_LIMITS, type ZoneLimits } from "../signal/severity.ts";
@@ -78,6 +79,8 @@ export interface CompiledSensor {
   readonly byKey: ReadonlyMap<string, Watch>;
   /** JSON of its `Scales`. */
   readonly scales: string;
+  /** Codes of the sensors that were in its place before it. */
+  readonly formers: readonly string[];
 }
 
 /** What is watched, by normalised sensor code. */
@@ -87,16 +90,17 @@ export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
     site.sensors.map((sensor) => {
       const byKey = new Map<string, Watch>();
       const watches = new Map<Kind, readonly Watch[]>();
+      const formers = formerCodes(site.sensors, sensor);
       for (const kind of readingKinds(sensor)) {
         const own = [
           ...builtIn(sensor, kind, site.zoneReadings ?? ZONE_READINGS),
-          ...rules.flatMap((rule) => ruleWatches(rule, sensor, kind)),
+          ...rules.flatMap((rule) => ruleWatches(rule, sensor, formers, kind)),
         ];
         watches.set(kind, own);
         for (const watch of own) if (!byKey.has(watch.key)) byKey.set(watch.key, watch);
       }
       const scales = JSON.stringify(scalesOf(sensor));
-      return [normalCode(sensor.code), { sensor, watches, byKey, scales }];
+      return [normalCode(sensor.code), { sensor, watches, byKey, scales, formers }];
     }),
   );
 }
@@ -145,8 +149,14 @@ function zoneLimits(sensor: Sensor): ZoneLimits | null {
   return sensor.machineClass === undefined ? null : VELOCITY_LIMITS[sensor.machineClass];
 }
 
-function ruleWatches(rule: AlarmRule, sensor: Sensor, kind: Kind): Watch[] {
-  if (!selectsSensor(rule.select, sensor)) return [];
+/** A rule that names a sensor goes on with the one that replaces it. */
+function ruleWatches(
+  rule: AlarmRule,
+  sensor: Sensor,
+  formers: readonly string[],
+  kind: Kind,
+): Watch[] {
+  if (!selectsSensor(rule.select, sensor, [sensor.code, ...formers])) return [];
   if (!selectedKinds(rule.select, sensor).includes(kind)) return [];
   return alarmValues(sensor, kind)
     .filter(({ name, type }) => type !== "string" && matchesAny(rule.select?.values, name))

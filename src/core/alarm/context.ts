@@ -1,5 +1,5 @@
 import type { Wait } from "../machine-state/wait.ts";
-import type { Kind, Site } from "../sensor.ts";
+import type { Kind, Sensor, Site } from "../sensor.ts";
 import { normalCode } from "../sensor.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
 import type { CompiledSensor } from "./compile.ts";
@@ -10,6 +10,8 @@ export interface AlarmContext {
   readonly site: Site;
   /** By normalised code. */
   readonly sensors: ReadonlyMap<string, CompiledSensor>;
+  /** The sensor that replaces another, by the normalised code of the latter. */
+  readonly successors: ReadonlyMap<string, Sensor>;
   /** State and speed of machines, and what waits for them. */
   readonly wait: Wait;
   readonly states: AlarmStates;

@@ -6,6 +6,7 @@
 import type { SensorState } from "../agent-status.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
+import { successors } from "../replacement.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
 import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
@@ -61,7 +62,14 @@ export class AlarmEngine implements ReadingFollower {
   #compile(site: Site): AlarmContext {
     const states = this.#states;
     const { wait } = this;
-    return { site, sensors: compileAlarms(site), wait, states, samples: this.#samples };
+    return {
+      site,
+      sensors: compileAlarms(site),
+      successors: successors(site.sensors),
+      wait,
+      states,
+      samples: this.#samples,
+    };
   }
 
   get site(): Site {
@@ -92,11 +100,18 @@ export class AlarmEngine implements ReadingFollower {
     for (const [key, [value, zone]] of Object.entries(JSON.parse(text) as Learned)) {
       const before = state.baselines.get(key) ?? UNLEARNED;
       if (before.first !== null || number < before.from) continue;
-      const watch = this.#context.sensors.get(code)?.byKey.get(key.slice(0, key.lastIndexOf("@")));
+      const watch = this.#watchOf(code, key.slice(0, key.lastIndexOf("@")));
       if (watch?.test.type !== "baseline") continue;
       const seen = { value, zone, timeMs: state.newest.get(watch.kind)?.timeMs ?? 0 };
       state.baselines.set(key, learn(before, this.#samples.of(code, key), watch.test, seen));
     }
+  }
+
+  /** What is being learned of a place waits there for the sensor that replaces the one that is gone. */
+  #watchOf(code: string, key: string): Watch | undefined {
+    const { sensors, successors: next } = this.#context;
+    const own = sensors.get(code)?.byKey.get(key);
+    return own ?? sensors.get(normalCode(next.get(code)?.code ?? code))?.byKey.get(key);
   }
 
   /** Every state with the changes of the running transaction, for a store that was recreated and lost some of them. */
@@ -225,6 +240,11 @@ export class AlarmEngine implements ReadingFollower {
   active(sensor: string): readonly AlarmState[] {
     const { live } = this.#states.of(normalCode(sensor));
     return live.size === 0 ? [] : [...live.values()].filter(({ raised }) => raised !== null);
+  }
+
+  /** Whether a reading of this sensor has been followed. */
+  hasReadings(sensor: string): boolean {
+    return this.#states.of(normalCode(sensor)).newest.size > 0;
   }
 
   /** Time of the newest reading of a sensor and kind, ms; null before the first. */

@@ -69,6 +69,16 @@ export function eventId(
   return createHash("sha256").update(text).digest("hex").slice(0, ID_HEX_DIGITS);
 }
 
+/** The id of an alarm of a former sensor as it stands under the one that replaces it. */
+export function takenOverId(
+  { alarm, value }: Pick<AlarmEvent, "alarm" | "value">,
+  sensor: string,
+  former: string,
+  raisedMs: number,
+): string {
+  return eventId(alarm, sensor, value, `${normalCode(former)}@${raisedMs}`, "replaces");
+}
+
 const iso = (timeMs: number) => new Date(timeMs).toISOString();
 
 /** The payload as JSON text without the members that the uplink adds in front (`v`, `id`, `site`). */

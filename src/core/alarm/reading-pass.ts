@@ -11,6 +11,7 @@ import type { AlarmEvent } from "./event.ts";
 import type { FollowedReading, FollowUp, LearningSample, MachineState } from "./follow-up.ts";
 import { ReadingStep } from "./reading-step.ts";
 import { isRescaled, rescale } from "./rescale.ts";
+import { hasFormer, takeOver } from "./take-over.ts";
 
 export class ReadingPass {
   readonly #context: AlarmContext;
@@ -35,11 +36,20 @@ export class ReadingPass {
       return this.#followUp();
     }
     const [first] = inOrder;
+    if (first !== undefined && hasFormer(this.#context, compiled))
+      this.#takeOver(compiled, first.timeMs);
     // Before the first reading by another scale is judged: `reconcile` may come after it.
     if (first !== undefined && isRescaled(this.#context, compiled))
       this.#events.push(...rescale(this.#context, compiled, first.timeMs));
     for (const reading of inOrder) this.#take(compiled, kind, reading);
     return this.#context.wait.isSignal(code, kind) ? this.takeDue() : this.#followUp();
+  }
+
+  #takeOver(compiled: CompiledSensor, timeMs: number): void {
+    const { codes, events, samples } = takeOver(this.#context, compiled, timeMs);
+    for (const code of codes) this.#codes.add(code);
+    this.#events.push(...events);
+    this.#samples.push(...samples);
   }
 
   /** Evaluates readings whose machine state is known by now. */

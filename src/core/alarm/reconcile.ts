@@ -8,18 +8,29 @@ import type { CompiledSensor } from "./compile.ts";
 import type { AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
-import type { FollowUp } from "./follow-up.ts";
+import type { FollowUp, LearningSample } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { disabledSentence, removedSentence } from "./sentence.ts";
+import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
 
 export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
-  const { sensors, site, states } = context;
+  const { sensors, site, states, successors } = context;
   const events: AlarmEvent[] = [];
   const codes: string[] = [];
+  const samples: LearningSample[] = [];
+  for (const [code, compiled] of sensors) {
+    // Otherwise its first reading does this.
+    if (states.of(code).newest.size === 0 || !hasFormer(context, compiled)) continue;
+    const taken = takeOver(context, compiled, nowMs);
+    codes.push(...taken.codes);
+    events.push(...taken.events);
+    samples.push(...taken.samples);
+  }
   for (const code of states.codes()) {
+    const isReplaced = successors.has(code);
     const compiled = sensors.get(code);
     if (compiled !== undefined && isRescaled(context, compiled)) {
       codes.push(code);
@@ -28,6 +39,8 @@ export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
     const before = states.of(code);
     for (const [key, alarm] of before.live) {
       if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
+      // What is of the place stands until the next sensor there has a reading.
+      if (isReplaced && isOfPlace(alarm)) continue;
       const state = states.edit(code);
       state.live.delete(key);
       state.isChanged = true;
@@ -41,14 +54,14 @@ export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
     }
     for (const key of before.baselines.keys()) {
       const watch = compiled?.byKey.get(key.slice(0, key.lastIndexOf("@")));
-      if (watch?.test.type === "baseline") continue;
+      if (watch?.test.type === "baseline" || isReplaced) continue;
       const state = states.edit(code);
       state.baselines.delete(key);
       state.isChanged = true;
       codes.push(code);
     }
   }
-  return states.followUp(codes, events);
+  return states.followUp(codes, events, samples);
 }
 
 function isDefined(

@@ -84,13 +84,16 @@ export function matchesCode(pattern: string, code: string): boolean {
   return matchesGlob(normalCode(pattern), normalCode(code)) || matchesGlob(pattern, code);
 }
 
-/** Whether a rule applies to a sensor at all. */
-export function selectsSensor(select: AlarmSelect | undefined, sensor: Sensor): boolean {
+/** Whether a rule applies to a sensor at all. @param codes that may be selected: its own, and those it replaces */
+export function selectsSensor(
+  select: AlarmSelect | undefined,
+  sensor: Sensor,
+  codes: readonly string[] = [sensor.code],
+): boolean {
   if (select === undefined) return true;
   const { sensors = [], areas = [], machines = [] } = select;
-  if (sensors.length > 0 && !sensors.some((pattern) => matchesCode(pattern, sensor.code))) {
-    return false;
-  }
+  const isNamed = (pattern: string) => codes.some((code) => matchesCode(pattern, code));
+  if (sensors.length > 0 && !sensors.some(isNamed)) return false;
   const { location } = sensor;
   if (areas.length > 0 && (location === undefined || !areas.includes(location.area))) return false;
   return machines.length === 0 || (location !== undefined && machines.includes(location.machine));

@@ -169,6 +169,15 @@ export function removedSentence(alarm: string, value: string, code: string): str
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} is no longer configured.`;
 }
 
+export function replacedSentence(alarm: string, value: string, code: string, by: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because sensor ${by} replaces it.`;
+}
+
+/** @param text of the alarm under the former code */
+export function replacingSentence(text: string, former: string): string {
+  return `${text} (Continued from sensor ${former}, which was replaced.)`;
+}
+
 export function rescaledSentence(alarm: string, value: string, code: string): string {
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because unit, range or clamp of the channel was changed.`;
 }

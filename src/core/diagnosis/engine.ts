@@ -2,13 +2,14 @@
  * Findings of all machines: readings with tones in, findings out. No I/O: what must be written is returned as a
  * FollowUp for the transaction of the readings, like the alarms'; `committed` applies it, `undone` drops it.
  */
-import { type AlarmEvent, eventId } from "../alarm/event.ts";
+import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
 import { findingKey, type Stage } from "./finding.ts";
 import { judge } from "./judge.ts";
@@ -36,6 +37,8 @@ export interface FindingOptions {
 
 interface Watched {
   readonly sensor: Sensor;
+  /** Normalised codes of the sensors that were in its place before it. */
+  readonly formers: readonly string[];
   readonly machine: Machine;
 }
 
@@ -50,6 +53,7 @@ export class FindingEngine {
   readonly #arrived = new Map<string, number>();
   readonly #stagedArrived = new Map<string, number>();
   #machines: readonly Machine[] = [];
+  #replaced: ReadonlySet<string> = new Set();
 
   constructor(site: Site, options: FindingOptions) {
     this.#options = options;
@@ -63,8 +67,10 @@ export class FindingEngine {
     for (const sensor of site.sensors) {
       const machine = sensor.location && byId.get(sensor.location.machine);
       if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
-      watched.set(normalCode(sensor.code), { sensor, machine });
+      const formers = formerCodes(site.sensors, sensor).map(normalCode);
+      watched.set(normalCode(sensor.code), { sensor, machine, formers });
     }
+    this.#replaced = new Set(successors(site.sensors).keys());
     this.#watched = watched;
   }
 
@@ -132,6 +138,7 @@ export class FindingEngine {
   ): Pick<FollowUp, "events" | "states"> {
     const code = normalCode(sensor);
     const events: AlarmEvent[] = [];
+    const taken = readings.some(({ isFuture }) => !isFuture) ? this.#takeOver(code) : [];
     if (kind === "accel" && this.#watched.has(code)) {
       const inOrder = readings
         .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones))
@@ -141,7 +148,7 @@ export class FindingEngine {
     const due = this.#options.wait.isSignal(sensor, kind) ? this.judgeDue() : null;
     return {
       events: [...events, ...(due?.events ?? [])],
-      states: [...this.#changed([code]), ...(due?.states ?? [])],
+      states: [...this.#changed([code, ...taken]), ...(due?.states ?? [])],
     };
   }
 
@@ -154,6 +161,30 @@ export class FindingEngine {
       codes.push(sensor);
     }
     return { events, states: this.#changed(codes) };
+  }
+
+  /** The findings of sensors that were in its place before are its own from its first reading on; returns their codes. */
+  #takeOver(code: string): readonly string[] {
+    const watched = this.#watched.get(code);
+    const formers = (watched?.formers ?? []).filter((former) => this.of(former).states.size > 0);
+    for (const former of formers) {
+      const own = this.of(code);
+      const states = new Map(own.states);
+      for (const [key, state] of this.of(former).states) {
+        if (own.states.get(key)?.stands || !this.possible(code).includes(key)) continue;
+        const { stands } = state;
+        const sensor = watched?.sensor.code ?? code;
+        const of = { alarm: FINDING_ALARM, value: key };
+        const moved = stands && {
+          ...stands,
+          id: takenOverId(of, sensor, former, stands.sinceMs),
+        };
+        states.set(key, { ...state, stands: moved });
+      }
+      this.#staged.set(code, { ...own, states });
+      this.#staged.set(former, NO_FINDINGS);
+    }
+    return formers;
   }
 
   #arrive(sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
@@ -210,10 +241,14 @@ export class FindingEngine {
     return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 
-  /** Forgets what the site file no longer describes. */
-  reconcile(): FollowUp["states"] {
+  /** Forgets what the site file no longer describes. @param hasReadings of a sensor, so that it takes over now */
+  reconcile(hasReadings: (code: string) => boolean): FollowUp["states"] {
     const codes = [...this.#texts.keys()];
+    for (const code of this.#watched.keys()) {
+      if (hasReadings(code) && this.#takeOver(code).length > 0) codes.push(code);
+    }
     for (const code of codes) {
+      if (this.#replaced.has(code)) continue;
       const possible = this.possible(code);
       const before = this.of(code);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));

@@ -49,7 +49,13 @@ export class DiagnosisFollower implements ReadingFollower {
   /** Ends alarms and findings that the site file no longer describes. */
   reconcile(nowMs: number): FollowUp {
     const alarms = this.#alarms.reconcile(nowMs);
-    return { ...alarms, states: [...alarms.states, ...this.#findings.reconcile()] };
+    return {
+      ...alarms,
+      states: [
+        ...alarms.states,
+        ...this.#findings.reconcile((code) => this.#alarms.hasReadings(code)),
+      ],
+    };
   }
 
   /** Judges what has waited for long enough for the state and speed of its machine. */

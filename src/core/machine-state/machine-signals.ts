@@ -1,5 +1,6 @@
 /** Which signals show the state and speed of the machines, by the site file. */
 import type { Machine, RunningSignal } from "../machine.ts";
+import { successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
 
 /** One value of a sensor and kind. */
@@ -28,8 +29,10 @@ export class MachineSignals {
 
   constructor(site: Site) {
     const sensors = new Map(site.sensors.map((sensor) => [normalCode(sensor.code), sensor]));
+    const next = successors(site.sensors);
+    // The signal goes on with the sensor that replaces its own.
     const signalOf = (code: string, kind: Kind, value: string) =>
-      this.#intern(sensors, normalCode(code), kind, value);
+      this.#intern(sensors, normalCode(next.get(normalCode(code))?.code ?? code), kind, value);
     for (const machine of site.machines ?? []) {
       const { running, speed } = machine;
       this.#machines.set(machine.id, {

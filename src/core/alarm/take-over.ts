@@ -1,0 +1,156 @@
+/**
+ * The effect of `replaces` (plant section 23): with the first reading of a sensor, alarms and baselines of the one that was
+ * in its place before become its own.
+ */
+
+import { possibleFindings } from "../diagnosis/possible.ts";
+import { type Scales, scaleKey } from "../scaling.ts";
+import { normalCode } from "../sensor.ts";
+import { UNLEARNED } from "./baseline.ts";
+import type { CompiledSensor } from "./compile.ts";
+import type { AlarmContext } from "./context.ts";
+import { type AlarmEvent, takenOverId } from "./event.ts";
+import { FINDING_ALARM } from "./finding-alarms.ts";
+import type { LearningSample } from "./follow-up.ts";
+import { eventOfState } from "./found-alarm.ts";
+import type { Learned } from "./reading-step.ts";
+import type { AlarmState, SensorAlarms } from "./sensor-alarms.ts";
+import { replacedSentence, replacingSentence } from "./sentence.ts";
+import { sinceMs } from "./since.ts";
+
+/** Of the sensor itself, not of what it measures: they end with it. */
+const OWN_ALARMS: ReadonlySet<string> = new Set(["silent", "battery_low", "bad_quality"]);
+
+/** What a take-over adds to the running transaction. */
+export interface TakenOver {
+  readonly codes: readonly string[];
+  readonly events: readonly AlarmEvent[];
+  readonly samples: readonly LearningSample[];
+}
+
+/** Whether an alarm belongs to the place, so that it waits there for the next sensor. */
+export function isOfPlace({ alarm }: Pick<AlarmState, "alarm">): boolean {
+  return !OWN_ALARMS.has(alarm);
+}
+
+/** Whether `takeOver` has anything to do. */
+export function hasFormer({ states }: AlarmContext, { formers }: CompiledSensor): boolean {
+  return formers.some((code) => {
+    const { live, baselines } = states.of(normalCode(code));
+    return live.size > 0 || baselines.size > 0;
+  });
+}
+
+/** Stages what a sensor takes over from those before it. */
+export function takeOver(
+  context: AlarmContext,
+  compiled: CompiledSensor,
+  nowMs: number,
+): TakenOver {
+  const { site, states } = context;
+  const machine = site.machines?.find(({ id }) => id === compiled.sensor.location?.machine);
+  const possible = possibleFindings(machine, compiled.sensor);
+  const code = normalCode(compiled.sensor.code);
+  const own = states.edit(code);
+  own.isChanged = true;
+  own.scales ??= compiled.scales;
+  const codes = [code];
+  const events: AlarmEvent[] = [];
+  const samples: LearningSample[] = [];
+  for (const former of compiled.formers) {
+    const old = states.edit(normalCode(former));
+    const isSameUnit = unitsOf(old, compiled);
+    const goesOn = ({ alarm, kind, value }: AlarmState, key: string) => {
+      if (alarm === FINDING_ALARM) return possible.includes(value);
+      return isOfPlace({ alarm }) && compiled.byKey.has(key) && isSameUnit(kind, value);
+    };
+    for (const [key, alarm] of old.live) {
+      const next = goesOn(alarm, key) ? moved(alarm, own.live.get(key), former, compiled) : null;
+      if (next !== null) own.live.set(key, next.state);
+      const stands = next?.isMoved === true ? next.state : null;
+      events.push(...told(alarm, stands, former, compiled, nowMs));
+    }
+    for (const [key, baseline] of old.baselines) {
+      const watch = compiled.byKey.get(key.slice(0, key.lastIndexOf("@")));
+      if (watch?.test.type !== "baseline" || !isSameUnit(watch.kind, watch.value)) continue;
+      if ((own.baselines.get(key)?.first ?? null) !== null) continue;
+      if (baseline.first !== null) own.baselines.set(key, baseline);
+      else samples.push(...learnedBefore(context, code, normalCode(former), key));
+    }
+    codes.push(normalCode(former));
+    for (const map of [old.live, old.past, old.pastMs, old.baselines]) map.clear();
+    old.isChanged = true;
+  }
+  return { codes, events, samples };
+}
+
+/** The alarm as it stands under the new sensor. Where that has one of its own, only its beginning may be earlier. */
+function moved(
+  alarm: AlarmState,
+  own: AlarmState | undefined,
+  former: string,
+  { sensor }: CompiledSensor,
+): { readonly state: AlarmState; readonly isMoved: boolean } {
+  if (own?.raised) {
+    const isEarlier =
+      alarm.since !== null && (own.since === null || sinceMs(alarm.since) < sinceMs(own.since));
+    return { state: isEarlier ? { ...own, since: alarm.since } : own, isMoved: false };
+  }
+  const { raised } = alarm;
+  if (raised === null) return { state: alarm, isMoved: true };
+  const id = takenOverId(alarm, sensor.code, former, raised.timeMs);
+  return { state: { ...alarm, raised: { ...raised, id, eventId: id } }, isMoved: true };
+}
+
+/** The end under the old code and, if the alarm goes on, the event with which it stands under the new one. */
+function told(
+  alarm: AlarmState,
+  next: AlarmState | null,
+  former: string,
+  { sensor }: CompiledSensor,
+  nowMs: number,
+): AlarmEvent[] {
+  if (alarm.raised === null) return [];
+  const text = replacedSentence(alarm.alarm, alarm.value, former, sensor.code);
+  const ended = { ...alarm, reason: "replaced" };
+  const end = eventOfState(former, ended, "replaced", nowMs, { state: "cleared", text });
+  if (!next?.raised) return [end];
+  const stands = eventOfState(sensor.code, next, "", nowMs, {
+    state: "active",
+    text: replacingSentence(alarm.raised.text, former),
+  });
+  return [end, { ...stands, id: next.raised.id }];
+}
+
+/** What was learned so far is learned by the new sensor. */
+function learnedBefore(
+  { samples, states }: AlarmContext,
+  code: string,
+  former: string,
+  key: string,
+): LearningSample[] {
+  const before = states.of(former).baselines.get(key) ?? UNLEARNED;
+  const values = samples.of(former, key).slice(0, before.count);
+  const own = states.edit(code);
+  const from = own.nextSample;
+  const ofOwn = samples.of(code, key);
+  ofOwn.splice(0, ofOwn.length, ...values);
+  own.nextSample += values.length;
+  own.baselines.set(key, { ...before, count: values.length, from });
+  return values.map((value, i) => {
+    const zone = i < before.inD ? "D" : i < before.inC ? "C" : null;
+    const learned: Learned = { [key]: [value, zone] };
+    return { sensor: code, number: from + i, text: JSON.stringify(learned) };
+  });
+}
+
+/** Whether a value had the unit that it has now: another range of the new sensor is no other number. */
+function unitsOf(old: SensorAlarms, { scales }: CompiledSensor) {
+  const before = JSON.parse(old.scales ?? "{}") as Scales;
+  const now = JSON.parse(scales) as Scales;
+  return (kind: AlarmState["kind"], value: string): boolean => {
+    const key = scaleKey(kind, value);
+    const unit = before[key]?.[0];
+    return unit === undefined || unit === now[key]?.[0];
+  };
+}

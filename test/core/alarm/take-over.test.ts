@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
+import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import {
+  Disk,
+  engineOf,
+  feed,
+  LOOP,
+  MINUTE,
+  PRESSURE,
+  pressures,
+  siteWith,
+  T0,
+} from "./support.ts";
+
+const CHANGE: AlarmRule = {
+  name: "pressure-change",
+  select: { values: ["channel1"] },
+  baseline: { readings: 20, deviations: 4 },
+  delay: { readings: 9 },
+};
+const BEFORE = siteWith([PRESSURE, CHANGE]);
+const NEXT: Sensor = { ...LOOP, code: "30008", replaces: ["30007"] };
+const withSensors = (...sensors: readonly Sensor[]): Site => ({ ...BEFORE, sensors });
+const AFTER = withSensors(NEXT);
+const learning = Array.from({ length: 20 }, (_, i) => 5 + (i % 3) * 0.02);
+const KEY = "pressure-change/channel1@any";
+const of = (sensor: Sensor, values: readonly number[], fromMs: number) =>
+  pressures(values, fromMs).map(({ reading, kind }) => ({
+    sensor,
+    kind,
+    reading: { ...reading, id: `${sensor.code}${reading.timeMs}`.padStart(32, "0") },
+  }));
+
+/** An active, acknowledged alarm and a learned baseline under the old code. */
+function inAlarm(disk: Disk): AlarmEngine {
+  const engine = engineOf(BEFORE);
+  feed(engine, pressures([...learning, 8.5, 8.5]), disk);
+  const [found] = [...engine.alarms()].filter(({ state }) => state.alarm === "pressure");
+  assert.ok(found);
+  const acknowledged = { by: "Ann", timeMs: T0 + 23 * MINUTE, note: "valve" };
+  disk.write(
+    engine.change(
+      found,
+      { acknowledged, shelved: null, note: null },
+      "acknowledge",
+      T0 + 23 * MINUTE,
+      "Ann",
+    ),
+  );
+  engine.committed();
+  return engine;
+}
+
+test("sensor replaced – an active alarm stands under the old code until the new one's first reading, then under the new one", () => {
+  const disk = new Disk();
+  const engine = inAlarm(disk);
+  const before = engine.active("30007").find(({ alarm }) => alarm === "pressure");
+  engine.setSite(AFTER);
+  assert.deepEqual(engine.reconcile(T0 + 60 * MINUTE).events, [], "nothing ends before");
+  engine.committed();
+  assert.equal(engine.active("30007").length, 1);
+
+  const [ended, stands, ...more] = feed(engine, of(NEXT, [8.6], T0 + 70 * MINUTE), disk);
+  assert.deepEqual(
+    [ended?.sensor, ended?.state, ended?.reason, ended?.alarm],
+    ["30007", "cleared", "replaced", "pressure"],
+  );
+  assert.deepEqual(
+    [stands?.sensor, stands?.state, stands?.severity, stands?.raisedMs, stands?.sinceMs],
+    ["30008", "active", "warning", ended?.raisedMs, ended?.sinceMs],
+  );
+  assert.deepEqual(stands?.acknowledged, before?.acknowledged);
+  assert.deepEqual(more, []);
+  assert.deepEqual(engine.active("30007"), []);
+  const [now] = engine.active("30008");
+  assert.equal(now?.raised?.timeMs, before?.raised?.timeMs);
+  assert.equal(engine.find(stands?.id ?? "")?.code, "30008");
+  assert.ok(engine.baselines("30008").get(KEY)?.first, "the baseline goes on");
+  assert.equal(engine.baselines("30007").size, 0);
+
+  // It ends by the new sensor's readings; a restart in between changes nothing.
+  const again = new AlarmEngine(AFTER);
+  again.load(disk.saved());
+  again.prime("30008", "loop", { timeMs: T0 + 70 * MINUTE, id: "0" });
+  assert.deepEqual(again.reconcile(T0 + 71 * MINUTE).events, []);
+  const [cleared] = feed(again, of(NEXT, [5], T0 + 72 * MINUTE));
+  assert.deepEqual([cleared?.sensor, cleared?.state, cleared?.reason], ["30008", "cleared", null]);
+});
+
+test("sensor replaced – a baseline that was being learned goes on where it was, across restarts", () => {
+  const disk = new Disk();
+  feed(engineOf(BEFORE), pressures(learning.slice(0, 12)), disk);
+  const second = new AlarmEngine(AFTER);
+  second.load(disk.saved());
+  disk.write(second.reconcile(T0 + 60 * MINUTE));
+  second.committed();
+  feed(second, of(NEXT, [5], T0 + 61 * MINUTE), disk);
+  assert.equal(second.baselines("30008").get(KEY)?.count, 13);
+  const third = new AlarmEngine(AFTER);
+  third.load(disk.saved());
+  assert.equal(third.baselines("30008").get(KEY)?.count, 13);
+  feed(third, of(NEXT, learning.slice(0, 7), T0 + 62 * MINUTE), disk);
+  assert.ok(third.baselines("30008").get(KEY)?.first);
+});
+
+test("sensor replaced – a chain, listed in any order or told by entries that are still there", () => {
+  for (const site of [
+    withSensors({ ...LOOP, code: "30009", replaces: ["30007", "30008"] }),
+    withSensors({ ...LOOP, code: "30009", replaces: ["30008", "30007"] }),
+    withSensors({ ...LOOP, code: "30009", replaces: ["30008"] }, { ...NEXT, enabled: false }),
+  ]) {
+    const engine = inAlarm(new Disk());
+    engine.setSite(site);
+    engine.reconcile(T0 + 60 * MINUTE);
+    engine.committed();
+    const events = feed(engine, of({ ...LOOP, code: "30009" }, [8.6], T0 + 70 * MINUTE));
+    assert.deepEqual(
+      events.map(({ sensor, state }) => [sensor, state]),
+      [
+        ["30007", "cleared"],
+        ["30009", "active"],
+      ],
+    );
+  }
+});
+
+test("sensor replaced – where the new one has readings already, it takes over with the reload", () => {
+  const engine = inAlarm(new Disk());
+  engine.setSite(withSensors(LOOP, { ...LOOP, code: "30008" }));
+  feed(engine, of({ ...LOOP, code: "30008" }, [5], T0 + 50 * MINUTE));
+  engine.setSite(AFTER);
+  const { events } = engine.reconcile(T0 + 60 * MINUTE);
+  engine.committed();
+  assert.deepEqual(
+    events.map(({ sensor, state }) => [sensor, state]),
+    [
+      ["30007", "cleared"],
+      ["30008", "active"],
+    ],
+  );
+});
+
+test("sensor replaced – its own battery, silence and bad values end with it, and a value in another unit does not go on", () => {
+  const bad = { channel1: { quality: "bad", reason: "wire_break" } } as const;
+  const wireBreak = pressures([null, null, null], T0 + 40 * MINUTE);
+  assert.deepEqual(wireBreak[0]?.reading.quality, bad);
+  const engine = inAlarm(new Disk());
+  feed(engine, wireBreak);
+  const kpa = { channel1: { name: "Suction pressure", unit: "kPa", low: 0, high: 1000 } };
+  engine.setSite(withSensors({ ...NEXT, channels: kpa }));
+  const atOnce = engine.reconcile(T0 + 60 * MINUTE).events;
+  engine.committed();
+  assert.deepEqual(
+    atOnce.map(({ alarm, state }) => [alarm, state]),
+    [["bad_quality", "cleared"]],
+  );
+  const events = feed(engine, of(NEXT, [500], T0 + 70 * MINUTE));
+  assert.deepEqual(
+    events.map(({ sensor, alarm, reason }) => [sensor, alarm, reason]),
+    [["30007", "pressure", "replaced"]],
+  );
+  assert.equal(engine.baselines("30008").get(KEY)?.count, 1);
+});
+
+test("sensor replaced – a transaction that fails leaves everything with the old one", () => {
+  const engine = inAlarm(new Disk());
+  engine.setSite(AFTER);
+  const [first] = of(NEXT, [8.6], T0 + 70 * MINUTE);
+  assert.ok(first);
+  engine.follow("30008", "loop", [first.reading]);
+  engine.undone();
+  assert.equal(engine.active("30007").length, 1);
+  assert.equal(engine.active("30008").length, 0);
+});
