@@ -4,6 +4,7 @@ import type { StoredReading } from "../core/stored-reading.ts";
 
 interface Ranges {
   latest(sensor: string, kind: Kind): StoredReading | null;
+  streams(): readonly { readonly sensor: string; readonly kind: Kind }[];
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
   range(query: {
     readonly sensor: string;
@@ -24,6 +25,7 @@ interface Ranges {
 export function historyPages(history: Ranges): HistoryReader {
   return {
     latest: (sensor, kind) => history.latest(sensor, kind),
+    streams: () => history.streams(),
     extent: () => history.extent(),
     count: (range) => history.count(range),
     page(range: HistoryRange): readonly StoredReading[] {

@@ -149,7 +149,7 @@ export function changesOf(
       changed: changed.map(({ after, fields: own }) => ({ code: after.code, fields: own })),
     },
     site: fields,
-    consequences: after === null ? [] : consequencesOf(changed, after),
+    consequences: after === null ? [] : consequencesOf(added, changed, after),
     uplinks,
   };
 }

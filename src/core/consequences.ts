@@ -5,10 +5,26 @@ import type { Sensor, Site } from "./sensor.ts";
 
 /** A line each, for people. */
 export function consequencesOf(
+  added: readonly Sensor[],
   changed: readonly { readonly before: Sensor; readonly after: Sensor }[],
   site: Site,
 ): string[] {
-  return changed.flatMap(({ before, after }) => rescaledLines(before, after, site));
+  return [
+    ...added.flatMap((sensor) => replacedLines(sensor, [])),
+    ...changed.flatMap(({ before, after }) => [
+      ...replacedLines(after, before.replaces ?? []),
+      ...rescaledLines(before, after, site),
+    ]),
+  ];
+}
+
+function replacedLines({ code, replaces = [] }: Sensor, before: readonly string[]): string[] {
+  return replaces
+    .filter((former) => !before.includes(former))
+    .map(
+      (former) =>
+        `sensor ${code} replaces ${former}: with its first reading, trend, baselines, alarms, findings and Modbus addresses of ${former} go on with it; ${former} keeps its readings and topics`,
+    );
 }
 
 function rescaledLines(before: Sensor, after: Sensor, site: Site): string[] {

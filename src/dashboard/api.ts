@@ -162,7 +162,11 @@ export interface ApiSensor {
   readonly limits: readonly [number, number, number] | null;
   readonly speedRpm: number | null;
   readonly batteryLowV: number | null;
-  readonly state: SensorState["state"];
+  /** removed: no longer in the site file, but readings of it are stored. */
+  readonly state: SensorState["state"] | "removed";
+  /** Sensors that were in its place before, and the one that is there now. */
+  readonly replaces: readonly string[];
+  readonly replacedBy: string | null;
   readonly lastReadingMs: number | null;
   readonly batteryV: number | null;
   readonly firmware: string | number | null;

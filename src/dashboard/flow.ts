@@ -82,7 +82,7 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
 }
 
 function showSensors(model: Model, station: Station, toGateway: Pipe): void {
-  const all = [...model.sensors.values()];
+  const all = [...model.sensors.values()].filter(({ state }) => state !== "removed");
   const known = all.length > 0 ? all : (model.status?.sensors ?? []);
   const online = known.filter(({ state }) => state === "online").length;
   const silent = known.filter(({ state }) => state === "silent").length;

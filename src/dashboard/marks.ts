@@ -28,8 +28,8 @@ export function badge(tone: Tone, text: string): HTMLElement {
 
 /** `isRead` is false for a sensor that is disabled in the site file. */
 export function stateBadge(state: keyof typeof STATE_WORDS, isRead = true): HTMLElement {
-  if (!isRead) return badge("off", "Not read");
-  const tone = ({ online: "ok", silent: "bad", unknown: "off" } as const)[state];
+  if (!isRead && state !== "removed") return badge("off", "Not read");
+  const tone = ({ online: "ok", silent: "bad", unknown: "off", removed: "off" } as const)[state];
   return badge(tone, STATE_WORDS[state]);
 }
 

@@ -32,7 +32,8 @@ export function isShown(sensor: ApiSensor, filter: Filter): boolean {
     .every((word) => text.includes(word));
 }
 
-export function areaName({ location }: ApiSensor): string {
+export function areaName({ location, state }: ApiSensor): string {
+  if (state === "removed") return "Removed from the site file";
   return location === null ? "No location" : (location.names?.area ?? `Area ${location.area}`);
 }
 export function machineName({ location }: ApiSensor): string {

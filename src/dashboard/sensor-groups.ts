@@ -33,7 +33,7 @@ export function groupsOf(sensors: readonly ApiSensor[]): SensorGroup[] {
   return [...groups.values()];
 }
 
-const STATE_RANK = { silent: 0, unknown: 1, online: 2 } as const;
+const STATE_RANK = { silent: 0, unknown: 1, online: 2, removed: 3 } as const;
 
 /** The most urgent come first; sensors without the value come last in either direction. */
 export function sorted(sensors: readonly ApiSensor[], by: SortKey, isUp: boolean): ApiSensor[] {

@@ -64,8 +64,11 @@ export function sensorPage(
     const sensor = model.sensors.get(code);
     if (sensor === undefined) {
       if (model.sensors.size === 0) return;
-      setText(title, `There is no sensor ${code} in the site file`);
-      setText(hint, "It may have been replaced or renamed. The list shows all configured sensors.");
+      setText(title, `There is no sensor ${code}`);
+      setText(
+        hint,
+        "It is not in the site file, and no readings of it are stored. The list shows all sensors.",
+      );
       return;
     }
     setText(title, sensorName(sensor));
@@ -123,6 +126,12 @@ function showCrumbs(nav: HTMLElement, sensor: ApiSensor | null): void {
   );
 }
 
+function sensorLinks(codes: readonly string[]): Node | null {
+  if (codes.length === 0) return null;
+  const links = codes.map((code) => h("a", { href: linkTo("sensor", code) }, code));
+  return h("span", null, ...links.flatMap((link, i) => (i === 0 ? [link] : [", ", link])));
+}
+
 function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
   const cadences = sensor.reads
     .map(({ cadenceS }) => cadenceS)
@@ -135,7 +144,9 @@ function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
     ["Firmware", sensor.firmware === null ? null : String(sensor.firmware)],
     ["Radio signal", sensor.signalDbm === null ? null : `${sensor.signalDbm}\u00a0dBm`],
     ["Serial", sensor.code],
-    ["Type", String(sensor.type)],
+    ["Type", sensor.state === "removed" ? null : String(sensor.type)],
+    ["Replaces", sensorLinks(sensor.replaces)],
+    ["Replaced by", sensorLinks(sensor.replacedBy === null ? [] : [sensor.replacedBy])],
     ["Model", sensor.model],
     ["Speed", sensor.speedRpm === null ? null : `${sensor.speedRpm}\u00a0rpm`],
     ["Machine class", machineClassWords(sensor.machineClass)],

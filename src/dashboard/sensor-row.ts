@@ -61,7 +61,7 @@ export class SensorRow {
 
   update(sensor: ApiSensor, isNew: boolean): void {
     this.#sensor = sensor;
-    const state = sensor.enabled ? sensor.state : "off";
+    const state = sensor.enabled || sensor.state === "removed" ? sensor.state : "off";
     this.#write("state", this.#state, state, () => stateBadge(sensor.state, sensor.enabled));
     this.#write("zone", this.#zone, sensor.zone ?? "", () => zoneBadge(sensor.zone));
     const battery = `${sensor.batteryV ?? ""}`;

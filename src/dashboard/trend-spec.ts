@@ -115,8 +115,11 @@ function trendSummary(group: TrendGroup, trend: Trend, times: ZoneTimes): string
     return [`${label}: ${number(low)} to ${number(high)} ${group.unit}`, ...formerly].join("; ");
   });
   const shown = parts.filter((part) => part !== "").join(", ");
+  const formers = (trend.formerSensors ?? [])
+    .map(({ sensor, untilMs }) => ` Until ${times.full(untilMs)} readings of sensor ${sensor}.`)
+    .join("");
   const from = trend.readings === 1 ? "1 reading" : `${trend.readings} readings`;
-  return `${group.label} from ${from}. ${shown === "" ? "" : `${shown}.`}`;
+  return `${group.label} from ${from}. ${shown === "" ? "" : `${shown}.`}${formers}`;
 }
 
 function contactWords(label: string, series: Trend["series"][string], trend: Trend): string {

@@ -173,6 +173,7 @@ export const STATE_WORDS = {
   online: "Online",
   silent: "Silent",
   unknown: "No reading yet",
+  removed: "Removed",
 } as const;
 
 /** For example `Group 2, rigid`: the class as ISO 20816-3 and ISO 10816-1 write it. */

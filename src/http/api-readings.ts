@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { firstReadingMs, placeSpans } from "../core/query/place.ts";
 import type { HistoryPosition } from "../core/query/ports.ts";
 import { type Trend, TrendBuckets } from "../core/query/trend.ts";
 import { walk } from "../core/query/walk.ts";
@@ -62,7 +63,7 @@ export const TREND_QUERY = objectOf(
 /** Stored readings, in pages or downsampled for a plot. */
 export function registerReadingsApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "history" | "gatewayNow">,
+  parts: Pick<HttpParts, "history" | "gatewayNow" | "site">,
 ): void {
   app.get<{ Querystring: ReadingsQuery }>(
     "/api/v1/readings",
@@ -97,13 +98,27 @@ export function registerReadingsApi(
       if (typeof range === "string") return reply.code(400).send(problem(400, range)) as never;
       const names = values?.split(",").map((name) => name.trim());
       const trend = new TrendBuckets(range.fromMs, range.toMs, buckets, names ?? null);
-      const rows = walk(parts.history, { ...range, sensor, kind, order: "ascending" }, breathe);
-      for await (const reading of rows) {
-        // The client has disconnected: nobody needs the rest.
-        if (request.raw.destroyed) break;
-        trend.add(reading);
+      const spans = placeSpans(parts.site.current.sensors, sensor, (code) =>
+        firstReadingMs(parts.history, code),
+      );
+      for (const span of spans) {
+        const fromMs = Math.max(range.fromMs, span.fromMs);
+        const toMs = Math.min(range.toMs, span.toMs);
+        const part = { sensor: span.sensor, kind, fromMs, toMs, order: "ascending" } as const;
+        for await (const reading of walk(parts.history, part, breathe)) {
+          // The client has disconnected: nobody needs the rest.
+          if (request.raw.destroyed) break;
+          trend.add(reading);
+        }
       }
-      return { sensor, kind, ...trend.result() };
+      const formers = spans.slice(0, -1);
+      const formerSensors = formers.map((span) => ({ sensor: span.sensor, untilMs: span.toMs }));
+      return {
+        sensor,
+        kind,
+        ...(formers.length === 0 ? {} : { formerSensors }),
+        ...trend.result(),
+      };
     },
   );
 }

@@ -52,6 +52,8 @@ export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
     model: orNull(TEXT),
     kinds: list(oneOf(KINDS)),
     enabled: { ...YES_NO, description: "False: kept in lists, but not read." },
+    replaces: { ...list(TEXT), description: "Sensors that were in its place before." },
+    replacedBy: { ...orNull(TEXT), description: "The sensor that is in its place now." },
     location: orNull(
       object(
         { company: INTEGER, area: INTEGER, machine: INTEGER, point: INTEGER, names: map(TEXT) },
@@ -63,7 +65,10 @@ export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
     limits: orNull({ type: "array", items: NUMBER, minItems: 3, maxItems: 3 }),
     speedRpm: orNull(NUMBER),
     batteryLowV: orNull(NUMBER),
-    state: oneOf(["online", "silent", "unknown"]),
+    state: {
+      ...oneOf(["online", "silent", "unknown", "removed"]),
+      description: "removed: no longer in the site file, but readings of it are stored.",
+    },
     lastReadingMs: orNull(MS),
     batteryV: orNull(NUMBER),
     firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
@@ -108,15 +113,19 @@ export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
     },
     ["formerly"],
   ),
-  Trend: object({
-    sensor: TEXT,
-    kind: oneOf(KINDS),
-    fromMs: MS,
-    toMs: MS,
-    bucketMs: NUMBER,
-    readings: INTEGER,
-    series: map(ref("TrendSeries")),
-  }),
+  Trend: object(
+    {
+      sensor: TEXT,
+      kind: oneOf(KINDS),
+      fromMs: MS,
+      toMs: MS,
+      bucketMs: NUMBER,
+      readings: INTEGER,
+      series: map(ref("TrendSeries")),
+      formerSensors: list(object({ sensor: TEXT, untilMs: MS })),
+    },
+    ["formerSensors"],
+  ),
   Measurement: object({
     time: ISO,
     timeMs: MS,

@@ -1,7 +1,15 @@
 import type { FastifyInstance } from "fastify";
 import type { SensorState } from "../core/agent-status.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
-import { isRead, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { successors } from "../core/replacement.ts";
+import {
+  isRead,
+  type Kind,
+  normalCode,
+  type PolledKind,
+  readingKinds,
+  type Sensor,
+} from "../core/sensor.ts";
 import { fromSite } from "../core/site-source.ts";
 import { integer, objectOf, SENSOR, text } from "./api-schemas.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
@@ -23,7 +31,7 @@ export const SENSORS_QUERY = objectOf({
   q: text(100, "Part of code, name, area or machine; any letter case."),
   area: integer(-1, 2_147_483_647),
   machine: integer(-1, 2_147_483_647),
-  state: { type: "string", enum: ["online", "silent", "unknown"] },
+  state: { type: "string", enum: ["online", "silent", "unknown", "removed"] },
   limit: integer(1, 2000, 500),
   cursor: integer(0, 1_000_000, 0),
 });
@@ -35,13 +43,17 @@ export function registerSensorsApi(
   responses: SharedResponses,
 ): void {
   const ordered = fromSite(parts.site, ({ sensors }) => inOrder(sensors));
+  const replacedBy = fromSite(parts.site, ({ sensors }) => successors(sensors));
   const list = async (query: SensorsQuery) => {
     const { limit, cursor } = query;
     const states = stateByCode(parts.status.status().sensors);
-    const found = ordered().filter((sensor) => isWanted(sensor, states.get(sensor.code), query));
+    const removed = removedSensors(parts);
+    for (const { code } of removed) states.set(code, REMOVED);
+    const all = [...ordered(), ...removed];
+    const found = all.filter((sensor) => isWanted(sensor, states.get(sensor.code), query));
     const texts: string[] = [];
     for (const sensor of found.slice(cursor, cursor + limit)) {
-      texts.push(sensorJson(sensor, states.get(sensor.code), parts));
+      texts.push(sensorJson(sensor, states.get(sensor.code), replacedBy(), parts));
       if (texts.length % BREATH_EVERY === 0) await breathe();
     }
     const next = cursor + limit < found.length ? cursor + limit : null;
@@ -66,17 +78,47 @@ export function registerSensorsApi(
     { schema: { params: objectOf({ code: SENSOR }, ["code"]) } },
     (request, reply) => {
       const code = normalCode(request.params.code);
-      const sensor = parts.site.current.sensors.find((one) => normalCode(one.code) === code);
+      const isIt = (one: Sensor) => normalCode(one.code) === code;
+      const known = parts.site.current.sensors.find(isIt);
+      const sensor = known ?? removedSensors(parts).find(isIt);
       if (sensor === undefined) {
-        return reply.code(404).send(problem(404, "no sensor in the site file has this code"));
+        const detail = "no sensor in the site file has this code, and no readings of it are stored";
+        return reply.code(404).send(problem(404, detail));
       }
-      const state = stateByCode(parts.status.status().sensors).get(sensor.code);
-      return reply.type("application/json; charset=utf-8").send(sensorJson(sensor, state, parts));
+      const states = stateByCode(parts.status.status().sensors);
+      const state = known === undefined ? REMOVED : states.get(sensor.code);
+      const text = sensorJson(sensor, state, replacedBy(), parts);
+      return reply.type("application/json; charset=utf-8").send(text);
     },
   );
 }
 
-function stateByCode(states: readonly SensorState[]): Map<string, SensorState> {
+type ShownState = Partial<Omit<SensorState, "state">> & {
+  readonly state: SensorState["state"] | "removed";
+};
+
+const REMOVED: ShownState = { state: "removed" };
+
+/** Sensors that left the site file, as long as anything of them is stored. */
+function removedSensors({ site, history }: Pick<HttpParts, "site" | "history">): Sensor[] {
+  const known = new Set(site.current.sensors.map(({ code }) => normalCode(code)));
+  const kinds = new Map<string, Kind[]>();
+  for (const { sensor, kind } of history.streams()) {
+    if (known.has(normalCode(sensor))) continue;
+    const own = kinds.get(sensor) ?? [];
+    if (own.includes(kind) || history.latest(sensor, kind) === null) continue;
+    kinds.set(sensor, [...own, kind]);
+  }
+  return [...kinds].map(([code, own]) => ({
+    code,
+    type: 0,
+    enabled: false,
+    kinds: own as PolledKind[],
+    channels: {},
+  }));
+}
+
+function stateByCode(states: readonly SensorState[]): Map<string, ShownState> {
   return new Map(states.map((state) => [state.code, state]));
 }
 
@@ -96,7 +138,7 @@ function inOrder(sensors: readonly Sensor[]): Sensor[] {
   });
 }
 
-function isWanted(sensor: Sensor, state: SensorState | undefined, query: SensorsQuery): boolean {
+function isWanted(sensor: Sensor, state: ShownState | undefined, query: SensorsQuery): boolean {
   const { location } = sensor;
   if ((query.area ?? -1) !== -1 && location?.area !== query.area) return false;
   if ((query.machine ?? -1) !== -1 && location?.machine !== query.machine) return false;
@@ -109,14 +151,17 @@ function isWanted(sensor: Sensor, state: SensorState | undefined, query: Sensors
 
 function sensorJson(
   sensor: Sensor,
-  state: SensorState | undefined,
+  state: ShownState | undefined,
+  next: ReadonlyMap<string, Sensor>,
   parts: Pick<HttpParts, "history">,
 ): string {
   const latest: string[] = [];
   let zone: string | null = null;
+  let newestMs: number | null = null;
   for (const kind of readingKinds(sensor)) {
     const reading = parts.history.latest(sensor.code, kind);
     if (reading === null) continue;
+    newestMs = Math.max(newestMs ?? reading.timeMs, reading.timeMs);
     if (kind === "accel") zone = readingZone(JSON.parse(reading.values));
     latest.push(`"${kind}":${readingJson(reading)}`);
   }
@@ -130,6 +175,8 @@ function sensorJson(
     model: model ?? null,
     kinds,
     enabled: isRead(sensor),
+    replaces: sensor.replaces ?? [],
+    replacedBy: next.get(normalCode(code))?.code ?? null,
     location: location ?? null,
     channels,
     machineClass: machineClass ?? null,
@@ -137,7 +184,7 @@ function sensorJson(
     speedRpm: speedRpm ?? null,
     batteryLowV: batteryLowV ?? null,
     state: state?.state ?? "unknown",
-    lastReadingMs: state?.lastReadingMs ?? null,
+    lastReadingMs: state?.state === "removed" ? newestMs : (state?.lastReadingMs ?? null),
     batteryV: state?.batteryV ?? null,
     firmware: state?.firmware ?? null,
     signalDbm: state?.signalDbm ?? null,

@@ -10,6 +10,7 @@ import {
 } from "../core/machine-condition/condition.ts";
 import { worseFirst } from "../core/machine-condition/order.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
+import { formerCodes } from "../core/replacement.ts";
 import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { breathe } from "./breath.ts";
@@ -85,6 +86,13 @@ export class MachineConditions {
     };
   }
 
+  /** Alarms of a sensor that was replaced stand for its place until the next one there has a reading. */
+  #codesOf(sensors: readonly Sensor[]): readonly string[] {
+    const all = this.#parts.site.current.sensors;
+    const codes = sensors.flatMap((sensor) => [sensor.code, ...formerCodes(all, sensor)]);
+    return [...new Set(codes.map(normalCode))];
+  }
+
   async #entry(subject: Subject, known: Known) {
     const { machineSignals } = this.#parts;
     const { id, sensors } = subject;
@@ -102,7 +110,7 @@ export class MachineConditions {
       alarms:
         known.alarms === null
           ? null
-          : sensors.flatMap(({ code }) => known.alarms?.get(normalCode(code)) ?? []),
+          : this.#codesOf(sensors).flatMap((code) => known.alarms?.get(code) ?? []),
     });
     const view = id === null ? undefined : known.machines.get(id);
     const label =

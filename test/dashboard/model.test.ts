@@ -54,6 +54,8 @@ const SENSOR: ApiSensor = {
   model: null,
   kinds: ["accel"],
   enabled: true,
+  replaces: [],
+  replacedBy: null,
   location: null,
   channels: {},
   machineClass: null,

@@ -60,3 +60,24 @@ test("register map – values that do not fit into the address space are counted
   assert.ok(map.end <= 65_536);
   assert.equal(map.blocks.length + map.left, 24_000);
 });
+
+test("register map – a sensor that replaces another answers at its addresses, and only what is new gets new ones", () => {
+  const first = new RegisterMap([], siteOf([sensorOf(7, ["rpm"]), sensorOf(8, ["rpm"])]));
+  const saved = first.saved();
+  const next = { ...sensorOf(9, ["rpm", "loop"]), replaces: ["7"] };
+  const map = new RegisterMap(saved, siteOf([next, sensorOf(8, ["rpm"])]));
+  assert.deepEqual(map.saved().slice(0, saved.length), saved, "the file keeps its addresses");
+  const [state, rpm] = map.blocks;
+  assert.ok(state && rpm);
+  assert.deepEqual([map.served(state).sensor, map.served(rpm).sensor], ["9", "9"]);
+  assert.ok(map.isCurrent(rpm));
+  assert.deepEqual(map.saved().slice(saved.length), [
+    ["9", "loop", "channel1"],
+    ["9", "loop", "channel1_ma"],
+    ["9", "loop", "battery"],
+    ["9", "loop", "module_temperature"],
+  ]);
+  // The entry of the old one may stay, disabled, and needs no addresses.
+  const both = siteOf([next, { ...sensorOf(7, ["rpm", "loop"]), enabled: false }]);
+  assert.deepEqual(new RegisterMap(map.saved(), both).saved(), map.saved());
+});

@@ -98,6 +98,9 @@ export class MemoryHistory {
   latest(sensor: string, kind: Kind): StoredReading | null {
     return this.#sorted(sensor, kind).at(-1) ?? null;
   }
+  streams(): { readonly sensor: string; readonly kind: Kind }[] {
+    return this.readings.map(({ sensor, kind }) => ({ sensor, kind }));
+  }
   extent(): { readonly fromMs: number; readonly toMs: number } | null {
     if (this.readings.length === 0) return null;
     const times = this.readings.map(({ timeMs }) => timeMs);

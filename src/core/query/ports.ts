@@ -33,6 +33,8 @@ export interface HistoryRange {
 /** Stored readings of one sensor and kind, by time. A page is one short indexed query, so no read stays open. */
 export interface HistoryReader {
   latest(sensor: string, kind: Kind): StoredReading | null;
+  /** Sensors and kinds that were ever stored. */
+  streams(): readonly { readonly sensor: string; readonly kind: Kind }[];
   page(range: HistoryRange): readonly StoredReading[];
   /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;

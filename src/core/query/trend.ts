@@ -24,6 +24,8 @@ export interface TrendResult {
 export interface Trend extends TrendResult {
   readonly sensor: string;
   readonly kind: string;
+  /** The sensors that were in its place before, oldest first, and until when their readings count. */
+  readonly formerSensors?: readonly { readonly sensor: string; readonly untilMs: number }[];
 }
 
 /** A sensor has at most about thirty values; this limits what a malicious site file could cause. */

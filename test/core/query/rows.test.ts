@@ -69,6 +69,7 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
   }
   const lazily = historyPages({
     count: (range) => history.count(range),
+    streams: () => history.streams(),
     extent: () => history.extent(),
     latest: (sensor, kind) => history.latest(sensor, kind),
     range: ({ order, ...rest }) =>
