@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
+import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import type { Uplink } from "../core/uplink.ts";
@@ -13,6 +14,8 @@ export interface AgentOptions {
   /** By default, `main` as described by the settings. */
   readonly uplinks?: readonly Uplink[];
   readonly logger: Logger;
+  /** The newest lines of that log, for the dashboard. */
+  readonly log?: LogView;
   readonly clock?: Clock;
   readonly notifier?: SystemdNotifier;
   /** Rereads settings and files; without it there is no reload. */

@@ -98,6 +98,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     dispatcher,
     configuration: configuration.control,
     tryPublish: () => uplinks.tryPublish(),
+    log: options.log ?? null,
   });
   const listening = new Listening({ ...base, http });
   report.include({

@@ -5,6 +5,7 @@ import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
+import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
@@ -45,6 +46,7 @@ interface HttpSideParts {
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
   readonly setup: Setup | null;
+  readonly log: LogView | null;
   readonly alarms: Alarms | null;
   readonly signals: Signals;
   readonly metrics: Metrics;
@@ -86,6 +88,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       findings: alarms?.findingDesk ?? null,
       machineSignals: parts.signals.wait,
       setup,
+      log: parts.log,
       alarms: alarms?.desk ?? null,
       audit: store.audit,
       sessions: store.sessions,

@@ -6,7 +6,7 @@ import { bindSite, loadSettings, type Settings } from "../config/settings.ts";
 import type { Clock } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import { systemClock } from "../lib/clock.ts";
-import { createLogger, silentLogger } from "../lib/logger.ts";
+import { openLog, silentLogger } from "../lib/logger.ts";
 import { MqttLink } from "../link/mqtt-link.ts";
 import { startBroker } from "../simulator/broker.ts";
 import { diagnosedSite } from "../simulator/diagnosed-site.ts";
@@ -95,9 +95,11 @@ export function fastClock(base: Clock, speed: number): Clock {
 
 /** The usual port if it is free, otherwise any. */
 async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink) {
+  const { logger, view: log } = openLog("warn", Date.now);
   const parts = {
     site: place.site,
-    logger: createLogger("warn"),
+    logger,
+    log,
     clock: fastClock(systemClock, SPEED),
   };
   try {

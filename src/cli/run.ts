@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
 import { loadSettings } from "../config/settings.ts";
 import { keepBaselineWasm, optimiseLate } from "../lib/engine.ts";
-import { createLogger } from "../lib/logger.ts";
+import { openLog } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
 import { trimMemoryRegularly } from "../lib/trim-memory.ts";
@@ -37,7 +37,7 @@ export async function runAgent(
   const recovered = early.settings === null ? null : recoverTrial(early.settings);
   const report = examineConfiguration(context);
   const { settings, site, uplinks } = requireConfiguration(report, context);
-  const logger = createLogger(settings.logLevel);
+  const { logger, view: log } = openLog(settings.logLevel, Date.now);
   const notifier = createSystemdNotifier(context.env, sdNotifyPath());
   try {
     const agent = await openAgent({
@@ -45,6 +45,7 @@ export async function runAgent(
       site,
       uplinks,
       logger,
+      log,
       notifier,
       files: createConfigurationFiles(context, report.loaded),
       settingsShown: settingsShown(report.loaded),

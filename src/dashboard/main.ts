@@ -30,6 +30,10 @@ async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
       const { alarmsPage } = await import("./alarms-page.ts");
       return ({ content, api, model }) => alarmsPage(content, api, model);
     }
+    case "log": {
+      const { logPage } = await import("./log-page.ts");
+      return ({ content, api, model }) => logPage(content, api, model);
+    }
     case "setup": {
       const { setupPage } = await import("./setup-page.ts");
       return ({ content, api, model, subject }) => setupPage(content, api, model, subject);

@@ -28,6 +28,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   const clock = h("time", { class: "clock" });
   const about = h("span");
   const times = h("span", { hidden: true }, "Times in ", zone, ", now ", clock, "; UTC on hover");
+  const log = h("a", { href: "#/log", hidden: true }, "Log");
   const signOut = h(
     "button",
     {
@@ -69,7 +70,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     banner,
     configuration,
     main,
-    h("footer", null, times, about),
+    h("footer", null, times, about, log),
   );
 
   const show = (): void => {
@@ -109,6 +110,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       `Gateside ${status.version}, running for ${age(model.agentNowMs() - status.startedAtMs)}`,
     );
     setAttribute(signOut, "hidden", !api.hasSession);
+    setAttribute(log, "hidden", !api.mayChange);
   };
   model.subscribe(oncePerFrame(show));
   setInterval(show, 1_000);

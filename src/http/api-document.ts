@@ -12,6 +12,7 @@ import {
 import { BACKFILL_BODY, SETTINGS_FORM } from "./api-commands.ts";
 import { COMPARE_BODY } from "./api-configuration.ts";
 import { SETUP_OPERATIONS } from "./api-document-setup.ts";
+import { DEBUG_BODY, LOG_QUERY } from "./api-log.ts";
 import { MACHINE_ID, MACHINES_QUERY } from "./api-machines.ts";
 import type { Operation } from "./api-operation.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
@@ -263,6 +264,25 @@ const OPERATIONS: readonly Operation[] = [
     schema: RESPONSE.relearned,
   },
   ...SETUP_OPERATIONS,
+  {
+    path: "/api/v1/log",
+    method: "get",
+    summary:
+      "The newest 5,000 lines or 2 MB of the agent's log since its start, secrets masked. For HTTP_TOKEN alone.",
+    query: LOG_QUERY,
+    also: { 501: "Not available in this agent." },
+    response: "Lines, oldest first; with `format=jsonl` a file of them.",
+    schema: RESPONSE.log,
+  },
+  {
+    path: "/api/v1/log/debug",
+    method: "post",
+    summary: "Logs at level debug for up to 15 minutes; 0 ends that. Audited.",
+    body: DEBUG_BODY,
+    also: { 501: "Not available in this agent." },
+    response: "The level in effect.",
+    schema: RESPONSE.logLevel,
+  },
   {
     path: "/api/v1/audit",
     method: "get",

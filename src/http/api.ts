@@ -4,6 +4,7 @@ import { registerAlarmsApi } from "./api-alarms.ts";
 import { registerCommandsApi } from "./api-commands.ts";
 import { registerConfigurationApi } from "./api-configuration.ts";
 import { apiOperations } from "./api-document.ts";
+import { registerLogApi } from "./api-log.ts";
 import { registerMachinesApi } from "./api-machines.ts";
 import { registerReadingsApi } from "./api-readings.ts";
 import { GAPS_QUERY } from "./api-schemas.ts";
@@ -63,5 +64,6 @@ export function registerApi(
   registerAlarmsApi(app, parts);
   registerMachinesApi(app, parts, responses);
   registerSetupApi(app, parts);
+  registerLogApi(app, parts);
   registerLiveEvents(app, parts, statusJson);
 }

@@ -3,6 +3,7 @@ import type { AlarmDesk } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { FindingDesk } from "../core/diagnosis/view.ts";
+import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type {
@@ -52,6 +53,8 @@ export interface HttpParts {
   readonly alarms: AlarmDesk | null;
   /** Where sessions outlive the process; null or absent: they end with it. */
   readonly sessions?: SessionStore | null;
+  /** The newest lines of the agent's own log; absent or null if the agent keeps none. */
+  readonly log?: LogView | null;
   /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
   /** Null while ALARMS_ENABLED is false. */

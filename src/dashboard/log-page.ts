@@ -1,0 +1,165 @@
+/** The newest lines of the agent's log: by level and text, followed, to download; more detail for a while. */
+import { LOG_LEVELS, type LogLevel } from "../core/log-view.ts";
+import { type Api, messageOf } from "./api.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { timeNode } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { placeNow, remember } from "./place.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+interface Page {
+  readonly level: string;
+  readonly debugUntilMs: number | null;
+  readonly last: number;
+  readonly dropped: number;
+  readonly lines: readonly Line[];
+}
+
+const FOLLOW_MS = 2_000;
+/** Lines in the page; the older ones are in the download. */
+const SHOWN_MAX = 1_000;
+const DEBUG_MINUTES = 15;
+const LEVELS = Object.keys(LOG_LEVELS) as LogLevel[];
+/** The words of a line stand before its members. */
+const HEAD = new Set(["level", "time", "msg"]);
+
+export function logPage(parent: HTMLElement, api: Api, model: Model): Cleanup {
+  const page = new LogPage(api, model);
+  replace(parent, page.root);
+  return page.stop;
+}
+
+class LogPage {
+  readonly root: HTMLElement;
+  readonly stop: Cleanup;
+  readonly #api: Api;
+  readonly #model: Model;
+  readonly #list = h("ol", { class: "log-lines", tabindex: 0, "aria-label": "Lines of the log" });
+  readonly #note = h("p", { class: "hint", role: "status" });
+  readonly #debug: HTMLButtonElement;
+  readonly #download = h("a", { class: "button", download: "" }, "Download");
+  readonly #follow: HTMLInputElement;
+  #level: LogLevel;
+  #text: string;
+  #after: number | null = null;
+  #debugUntilMs: number | null = null;
+  #turn = 0;
+
+  constructor(api: Api, model: Model) {
+    this.#api = api;
+    this.#model = model;
+    const { query } = placeNow();
+    this.#level = LEVELS.find((level) => level === query.get("level")) ?? "info";
+    this.#text = query.get("q") ?? "";
+    this.#follow = h("input", { type: "checkbox", checked: true });
+    this.#debug = h("button", { type: "button", click: () => void this.#switchDebug() });
+    const levels = h(
+      "select",
+      { change: () => this.#choose(levels.value as LogLevel, this.#text) },
+      ...LEVELS.map((level) =>
+        h("option", { value: level, selected: level === this.#level }, `${level} and worse`),
+      ),
+    );
+    const search = h("input", {
+      type: "search",
+      maxlength: 100,
+      value: this.#text,
+      input: () => this.#choose(this.#level, search.value.trim()),
+    });
+    this.root = h(
+      "section",
+      { class: "panel", "aria-labelledby": "log-title" },
+      h("div", { class: "panel-head" }, h("h1", { id: "log-title", tabindex: -1 }, "Log")),
+      h(
+        "div",
+        { class: "log-tools" },
+        h("label", null, "Level ", levels),
+        h("label", null, "Text ", search),
+        h("label", null, this.#follow, " Follow"),
+        this.#download,
+        this.#debug,
+      ),
+      this.#note,
+      this.#list,
+    );
+    const timer = setInterval(() => {
+      if (this.#follow.checked) void this.#load();
+    }, FOLLOW_MS);
+    this.stop = () => {
+      this.#turn += 1;
+      clearInterval(timer);
+    };
+    this.#choose(this.#level, this.#text);
+  }
+
+  #choose(level: LogLevel, text: string): void {
+    this.#level = level;
+    this.#text = text;
+    remember({ level: level === "info" ? null : level, q: text });
+    this.#download.setAttribute("href", `api/v1/log?${this.#query({ format: "jsonl" })}`);
+    this.#after = null;
+    void this.#load();
+  }
+
+  #query(more: Readonly<Record<string, string>>): string {
+    const text = this.#text === "" ? {} : { q: this.#text };
+    return new URLSearchParams({ level: this.#level, ...text, ...more }).toString();
+  }
+
+  async #load(): Promise<void> {
+    const turn = ++this.#turn;
+    const after = this.#after;
+    const more = after === null ? {} : { after: String(after) };
+    const { status, body } = await this.#api.send<Page>("GET", `log?${this.#query(more)}`);
+    if (turn !== this.#turn) return;
+    if (status !== 200) {
+      setText(this.#note, messageOf(body));
+      return;
+    }
+    const items = body.lines.map((line) => lineNode(this.#model, line));
+    if (after === null) replace(this.#list, ...items);
+    else this.#list.append(...items);
+    while (this.#list.childElementCount > SHOWN_MAX) this.#list.firstElementChild?.remove();
+    if (items.length > 0) this.#list.scrollTop = this.#list.scrollHeight;
+    this.#after = body.last;
+    this.#debugUntilMs = body.debugUntilMs;
+    this.#showState(body);
+  }
+
+  #showState({ level, dropped }: Page): void {
+    const isOn = this.#debugUntilMs !== null;
+    setText(this.#debug, isOn ? "End debug" : `Debug for ${DEBUG_MINUTES} minutes`);
+    this.#debug.hidden = !this.#api.mayChange;
+    const until = isOn ? ` until ${this.#model.times.time(this.#debugUntilMs ?? 0)}` : "";
+    const lost = dropped === 0 ? "since the start" : `the newest; ${dropped} older ones are gone`;
+    setText(this.#note, `The agent logs at level ${level}${until}. Lines ${lost}.`);
+  }
+
+  async #switchDebug(): Promise<void> {
+    const minutes = this.#debugUntilMs === null ? DEBUG_MINUTES : 0;
+    const { status, body } = await this.#api.send("POST", "log/debug", { minutes });
+    if (status !== 200) {
+      setText(this.#note, messageOf(body));
+      return;
+    }
+    // The lines wanted are those of the level that was asked for.
+    if (minutes > 0) this.#choose("debug", this.#text);
+    else await this.#load();
+  }
+}
+
+function lineNode(model: Model, line: Line): HTMLElement {
+  const level =
+    [...LEVELS].reverse().find((one) => Number(line["level"]) >= LOG_LEVELS[one]) ?? "debug";
+  const members = Object.entries(line).filter(([name]) => !HEAD.has(name));
+  const text = members.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(" ");
+  return h(
+    "li",
+    { "data-level": level },
+    timeNode(model, Date.parse(String(line["time"])), "full"),
+    h("span", { class: "log-level" }, level),
+    h("span", null, String(line["msg"] ?? "")),
+    h("span", { class: "sub" }, text),
+  );
+}
