@@ -154,12 +154,13 @@ function lineNode(model: Model, line: Line): HTMLElement {
     [...LEVELS].reverse().find((one) => Number(line["level"]) >= LOG_LEVELS[one]) ?? "debug";
   const members = Object.entries(line).filter(([name]) => !HEAD.has(name));
   const text = members.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(" ");
+  const { msg } = line;
   return h(
     "li",
     { "data-level": level },
     timeNode(model, Date.parse(String(line["time"])), "full"),
     h("span", { class: "log-level" }, level),
-    h("span", null, String(line["msg"] ?? "")),
+    h("span", null, typeof msg === "string" ? msg : ""),
     h("span", { class: "sub" }, text),
   );
 }
