@@ -67,6 +67,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       health: { parts: () => watchdog.health() },
       history: historyPages(store.history),
       waveforms: store.waveforms,
+      measurements: store.measurements,
       series: createSeriesMaker(plans),
       gaps,
       live,

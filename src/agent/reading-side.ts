@@ -1,5 +1,6 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
 import { BandMaker } from "../bands/band-maker.ts";
+import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import type { Reading } from "../core/reading.ts";
 import { DftPlans } from "../core/signal/fft.ts";
 import type { Poller } from "../poll/poller.ts";
@@ -49,6 +50,12 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
         })
       : engines.signals;
+  store.keeper.machines = new MachinesOverHistory({
+    site,
+    wait: signals.wait,
+    history: store.history,
+    rest: () => new Promise((resolve) => void setImmediate(resolve)),
+  });
   const bands: BandMaker = new BandMaker({
     site,
     wait: signals.wait,

@@ -187,7 +187,12 @@ function bufferText({ buffer, delivered, nowMs, clock }: AgentStatus): string {
       ? ""
       : `, room for ${Math.floor(buffer.hoursUntilFull)} h offline`;
   const mb = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`;
-  return `${buffer.isWritable ? "" : "NOT WRITABLE, "}waiting: ${lanes.join(", ") || "nothing"}; ${buffer.readings} stored, ${mb(buffer.databaseBytes)} of ${mb(buffer.limitBytes)}${left}; ${delivered} delivered, ${dropped} dropped`;
+  // An agent of an earlier version does not send it.
+  const kept =
+    buffer.kept === undefined
+      ? ""
+      : `; ${buffer.kept.measurements} measurements kept for years, ${mb(buffer.kept.bytes)} of ${mb(buffer.kept.limitBytes)}${buffer.kept.isFull ? ", no room for new ones" : ""}`;
+  return `${buffer.isWritable ? "" : "NOT WRITABLE, "}waiting: ${lanes.join(", ") || "nothing"}; ${buffer.readings} stored, ${mb(buffer.databaseBytes)} of ${mb(buffer.limitBytes)}${left}; ${delivered} delivered, ${dropped} dropped${kept}`;
 }
 
 function ago(timeMs: number | null, nowMs: number): string {

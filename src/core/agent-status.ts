@@ -3,6 +3,7 @@ import type { Certificate, CertificateState } from "./certificate.ts";
 import type { ConfigurationState } from "./configuration.ts";
 import type { LaneDepth } from "./delivery.ts";
 import type { FailureClass } from "./failure.ts";
+import type { KeptState } from "./kept/ports.ts";
 import type { Kind } from "./sensor.ts";
 import type { DaySetAside } from "./set-aside.ts";
 
@@ -128,6 +129,8 @@ export interface BufferState {
   readonly dropped: Readonly<Record<string, number>>;
   readonly alarm: string | null;
   readonly isWritable: boolean;
+  /** Measurements that stay for years. */
+  readonly kept: KeptState;
 }
 
 /** A destination of alarm messages. */

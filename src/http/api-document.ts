@@ -14,6 +14,15 @@ import { COMPARE_BODY } from "./api-configuration.ts";
 import { SETUP_OPERATIONS } from "./api-document-setup.ts";
 import { DEBUG_BODY, LOG_QUERY } from "./api-log.ts";
 import { MACHINE_ID, MACHINES_QUERY } from "./api-machines.ts";
+import {
+  AROUND_QUERY,
+  DAYS_QUERY,
+  MEASUREMENT_ID,
+  MEASUREMENTS_QUERY,
+  PIN_BODY,
+  SENSOR_CODE,
+  SPECTRA_QUERY,
+} from "./api-measurements.ts";
 import type { Operation } from "./api-operation.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
 import { RESPONSE, RESPONSES } from "./api-responses.ts";
@@ -135,6 +144,69 @@ const OPERATIONS: readonly Operation[] = [
     response:
       "The spectral lines; empty, with a `doubt`, if they cannot be computed from the record.",
     schema: RESPONSE.spectrum,
+  },
+  {
+    path: "/api/v1/sensors/{code}/measurements",
+    method: "get",
+    summary: "Measurements of a sensor with samples, young and kept, newest first.",
+    params: SENSOR_CODE,
+    query: MEASUREMENTS_QUERY,
+    also: { 404: "No sensor of this code." },
+    response: "A page; `next` is the `cursor` of the next one, null on the last page.",
+    schema: RESPONSE.measurements,
+  },
+  {
+    path: "/api/v1/sensors/{code}/measurements/days",
+    method: "get",
+    summary: "Days on which a sensor has measurements.",
+    params: SENSOR_CODE,
+    query: DAYS_QUERY,
+    also: { 404: "No sensor of this code." },
+    response: "The days, oldest first.",
+    schema: RESPONSE.measurementDays,
+  },
+  {
+    path: "/api/v1/sensors/{code}/measurements/{reading}",
+    method: "get",
+    summary: "One measurement with its reading and its neighbours, also of one that is gone.",
+    params: MEASUREMENT_ID,
+    query: AROUND_QUERY,
+    also: { 404: "No measurement of this reading, and no time to find its neighbours by." },
+    response: "The measurement, null if it is gone, and the ones before and after it.",
+    schema: RESPONSE.measurement,
+  },
+  {
+    path: "/api/v1/sensors/{code}/measurements/{reading}/pin",
+    method: "post",
+    summary: "Pins a measurement, so that it stays; again, to change the note. Audited.",
+    params: MEASUREMENT_ID,
+    body: PIN_BODY,
+    also: {
+      404: "No reading of this id.",
+      409: "Its samples are not stored any more.",
+      507: "No room: 500 pins, or what must stay fills its quarter of the buffer.",
+    },
+    response: "Pinned.",
+    schema: RESPONSE.pin,
+  },
+  {
+    path: "/api/v1/sensors/{code}/measurements/{reading}/pin",
+    method: "delete",
+    summary: "Removes the pin of a measurement. Audited.",
+    params: MEASUREMENT_ID,
+    also: { 404: "No reading of this id.", 409: "Its samples are not stored any more." },
+    response: "Not pinned.",
+    schema: RESPONSE.pin,
+  },
+  {
+    path: "/api/v1/sensors/{code}/spectra",
+    method: "get",
+    summary: "Spectra of a channel for a waterfall, evenly chosen from a range, newest first.",
+    params: SENSOR_CODE,
+    query: SPECTRA_QUERY,
+    also: { 404: "No sensor of this code." },
+    response: "At most `count` spectra of the `total` in the range.",
+    schema: RESPONSE.spectra,
   },
   {
     path: "/api/v1/gaps",

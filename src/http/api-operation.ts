@@ -3,7 +3,7 @@ import type { Schema } from "./api-schemas.ts";
 /** An operation of the API as its document describes it. */
 export interface Operation {
   readonly path: string;
-  readonly method: "get" | "post" | "put";
+  readonly method: "get" | "post" | "put" | "delete";
   readonly summary: string;
   readonly query?: Schema;
   readonly params?: Schema;

@@ -191,6 +191,13 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
     dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
     alarm: orNull(TEXT),
     isWritable: YES_NO,
+    kept: object({
+      measurements: INTEGER,
+      pins: INTEGER,
+      bytes: INTEGER,
+      limitBytes: INTEGER,
+      isFull: { ...YES_NO, description: "What must stay fills the room: new ones are not kept." },
+    }),
   }),
   SensorState: object(
     {

@@ -132,6 +132,44 @@ export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
     reading: TEXT,
     channels: list(ref("WaveformRef")),
   }),
+  StoredMeasurement: object({
+    time: ISO,
+    timeMs: MS,
+    reading: TEXT,
+    channels: list(ref("WaveformRef")),
+    running: { ...orNull(YES_NO), description: "Null while unknown, or if no signal shows it." },
+    speedRpm: orNull(NUMBER),
+    kept: {
+      ...list(
+        object({
+          why: oneOf(["ladder", "baseline", "alarm", "finding", "pin"]),
+          note: { ...orNull(TEXT), description: "Of a pin." },
+        }),
+      ),
+      description: "Why it is kept beyond WAVEFORM_DAYS; empty for those that are merely young.",
+    },
+  }),
+  Spectra: object({
+    sensor: TEXT,
+    channel: INTEGER,
+    unit: oneOf([0, 1, 2, 3, 4, 5, 6]),
+    label: TEXT,
+    total: { ...INTEGER, description: "Measurements in the range, of which these were chosen." },
+    detection: oneOf(["peak"]),
+    spectra: list(
+      object({
+        time: ISO,
+        timeMs: MS,
+        reading: TEXT,
+        fileId: INTEGER,
+        axis: oneOf(["H", "V", "A"]),
+        running: orNull(YES_NO),
+        speedRpm: orNull(NUMBER),
+        step: NUMBER,
+        ...SERIES_END,
+      }),
+    ),
+  }),
   Waveform: object({
     ...SERIES,
     stepUnit: oneOf(["s"]),

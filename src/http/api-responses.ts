@@ -72,6 +72,22 @@ export const RESPONSE = {
   readings: object({ next: orNull(TEXT), readings: list(ref("Reading")) }),
   trend: ref("Trend"),
   waveforms: object({ waveforms: list(ref("Measurement")) }),
+  measurements: object({
+    measurements: list(ref("StoredMeasurement")),
+    next: orNull(TEXT),
+  }),
+  measurementDays: object({
+    days: { ...list(TEXT), description: "Calendar days of the gateway's zone, yyyy-MM-dd." },
+  }),
+  measurement: object({
+    measurement: orNull(ref("StoredMeasurement")),
+    older: orNull(ref("StoredMeasurement")),
+    newer: orNull(ref("StoredMeasurement")),
+    since: { ...orNull(TEXT), description: "Time of the oldest measurement of the sensor." },
+    reading: orNull(ref("Reading")),
+  }),
+  pin: object({ pinned: YES_NO, note: orNull(TEXT) }),
+  spectra: ref("Spectra"),
   waveform: ref("Waveform"),
   spectrum: ref("Spectrum"),
   gaps: object({ gaps: list(ref("Gap")) }),

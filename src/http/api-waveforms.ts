@@ -23,7 +23,8 @@ export const WAVEFORMS_QUERY = objectOf(
   { sensor: SENSOR, from: INSTANT, to: INSTANT, limit: integer(1, 500, 50) },
   ["sensor"],
 );
-export const SERIES_QUERY = objectOf({ unit: choice([0, 1, 2, 3, 4, 5, 6], 0) });
+export const SIGNAL_UNIT = choice([0, 1, 2, 3, 4, 5, 6], 0);
+export const SERIES_QUERY = objectOf({ unit: SIGNAL_UNIT });
 /** Lines marked for the configured speed. */
 const HARMONICS = 10;
 

@@ -6,6 +6,7 @@ import { registerConfigurationApi } from "./api-configuration.ts";
 import { apiOperations } from "./api-document.ts";
 import { registerLogApi } from "./api-log.ts";
 import { registerMachinesApi } from "./api-machines.ts";
+import { registerMeasurementsApi } from "./api-measurements.ts";
 import { registerReadingsApi } from "./api-readings.ts";
 import { GAPS_QUERY } from "./api-schemas.ts";
 import { registerSensorsApi } from "./api-sensors.ts";
@@ -58,6 +59,7 @@ export function registerApi(
   registerSensorsApi(app, parts, responses);
   registerReadingsApi(app, parts);
   registerWaveformApi(app, parts);
+  registerMeasurementsApi(app, parts, options);
   const mayWriteOverTcp = options.token !== null || options.commandsEnabled !== false;
   registerCommandsApi(app, parts, { mayWriteOverTcp });
   registerConfigurationApi(app, parts);

@@ -37,6 +37,8 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   for (const { uplink, file, untilMs } of certificates)
     metrics.certificateExpiry.set({ uplink, file }, (untilMs - status.nowMs) / 1000);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
+  metrics.keptBytes.set(status.buffer.kept.bytes);
+  metrics.keptMeasurements.set(status.buffer.kept.measurements);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);
   // Unknown is not a number of hours: a rule `< 24` must not fire on it.
   metrics.hoursUntilFull.set(status.buffer.hoursUntilFull ?? Number.NaN);

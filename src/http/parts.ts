@@ -3,6 +3,7 @@ import type { AlarmDesk } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { FindingDesk } from "../core/diagnosis/view.ts";
+import type { Measurements } from "../core/kept/ports.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Clock, Logger } from "../core/ports.ts";
@@ -36,6 +37,7 @@ export interface HttpParts {
   readonly health: HealthSource;
   readonly history: HistoryReader;
   readonly waveforms: WaveformFiles;
+  readonly measurements: Measurements;
   /** Spectra and waveforms in any unit, from stored samples. */
   readonly series: SeriesMaker;
   readonly gaps: GapReader;

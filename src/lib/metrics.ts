@@ -86,6 +86,8 @@ export function createMetrics() {
       ["uplink", "file"],
     ),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
+    keptBytes: gauge("kept_bytes", "Size of the measurements that are kept for years."),
+    keptMeasurements: gauge("kept_measurements", "Measurements that are kept for years."),
     diskWrittenBytes: counter("store_written_bytes_total", "Bytes that the store wrote to disk."),
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),
     hoursUntilFull: gauge(

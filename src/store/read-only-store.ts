@@ -23,7 +23,7 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
   streams.load();
   return {
     history: new History(db, streams, null),
-    waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }),
+    waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }, undefined, false),
     keepSnapshot: () => db.keepSnapshot(),
     close: () => db.close(),
   };

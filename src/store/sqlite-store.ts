@@ -13,6 +13,8 @@ import { Meta } from "./database/meta.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
+import { Keeper } from "./kept/keeper.ts";
+import { StoredMeasurements } from "./kept/measurements.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
 import { History } from "./readings/history.ts";
@@ -41,6 +43,9 @@ const SETTLE_WINDOW_MS = 50;
  */
 const SETTLE_WAIT_MS = 120_000;
 const MIB = 1 << 20;
+const DAY_MS = 86_400_000;
+/** Kept measurements own what they hold, up to this share of the buffer. */
+const KEPT_SHARE = 1 / 4;
 
 /** Opens DATA_DIR for one agent. Throws StoreFailure: the operator must resolve `in_use` and `schema_newer`. */
 export function openStore(options: StoreOptions): Store {
@@ -55,6 +60,8 @@ class SqliteStore implements Store {
   readonly outbox: Outbox & { flush(): Promise<void> };
   readonly gaps: SqliteGapLog;
   readonly waveforms: Waveforms;
+  readonly keeper: Keeper;
+  readonly measurements: StoredMeasurements;
   readonly history: History;
   readonly commands: CommandLog;
   readonly alarms: AlarmLog;
@@ -117,6 +124,14 @@ class SqliteStore implements Store {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
       counts.note("damaged_samples", 1);
     });
+    this.keeper = new Keeper(
+      { db, streams },
+      {
+        wholeMs: options.waveformDays * DAY_MS,
+        limitBytes: this.#limits.totalBytes * KEPT_SHARE,
+      },
+    );
+    this.measurements = new StoredMeasurements({ db, streams, queue, keeper: this.keeper });
     const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
     const isClockConfirmed = options.isClockConfirmed ?? (() => true);
     const age = { now: () => (isClockConfirmed() ? time.now() : null) };
@@ -139,6 +154,7 @@ class SqliteStore implements Store {
       db,
       queue,
       streams,
+      keeper: this.keeper,
       outbox,
       clock,
       age: time,
@@ -166,6 +182,7 @@ class SqliteStore implements Store {
       waveforms: this.waveforms,
       identities: this.#identities,
       gaps: this.gaps,
+      keeper: this.keeper,
       meta: this.meta,
       monitor: this.#monitor,
       counts,
@@ -220,6 +237,7 @@ class SqliteStore implements Store {
         monitor: this.#monitor,
         full: this.#full,
         counts,
+        keeper: this.keeper,
         commands: this.commands,
         progress,
         clock,
@@ -336,6 +354,7 @@ class SqliteStore implements Store {
       dropped: this.#counts.counts,
       alarm: this.#queue.failure?.message ?? this.#monitor.alarm,
       isWritable: !this.#isClosed && this.#queue.failure === null,
+      kept: this.keeper.state,
     };
   }
 

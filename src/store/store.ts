@@ -4,6 +4,7 @@ import type { AuditLog } from "../core/audit.ts";
 import type { DayKey } from "../core/day.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
+import type { MeasuredMachines, Measurements } from "../core/kept/ports.ts";
 import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
@@ -72,6 +73,9 @@ export interface Store {
    */
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[];
   readonly waveforms: WaveformFiles;
+  readonly measurements: Measurements;
+  /** Knows the machines for the choice of measurements that are kept. */
+  readonly keeper: { machines: MeasuredMachines | null };
   readonly history: History;
   readonly commands: CommandLog;
   readonly alarms: AlarmStore;

@@ -31,6 +31,7 @@ function statusOf(more: Partial<Status> = {}): Status {
       dropped: {},
       alarm: null,
       isWritable: true,
+      kept: { measurements: 0, pins: 0, bytes: 0, limitBytes: 16 << 20, isFull: false },
     },
     sensors: [],
     delivered: 0,

@@ -171,6 +171,7 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
       dropped: {},
       alarm: null,
       isWritable: true,
+      kept: { measurements: 0, pins: 0, bytes: 0, limitBytes: 16 << 20, isFull: false },
     },
     sensors: [
       { code: "10234", state: "online", lastReadingMs: NOW - 60_000, batteryV: 3.6, kinds: [] },
@@ -205,6 +206,18 @@ const PLAIN_SERIES: SeriesMaker = {
     doubt: null,
     peaks: [{ frequencyHz: 10, amplitude: 1 }],
   }),
+};
+
+/** For tests of other paths; those of measurements use a store. */
+const NO_MEASUREMENTS: HttpParts["measurements"] = {
+  list: () => [],
+  extent: () => null,
+  find: () => null,
+  next: () => null,
+  times: () => [],
+  readingOf: () => null,
+  pin: () => "unknown",
+  unpin: () => "unknown",
 };
 
 export interface TestParts extends HttpParts {
@@ -245,6 +258,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
       has: (fileId) => waveforms.has(fileId),
       read: (fileId) => waveforms.get(fileId) ?? null,
     },
+    measurements: NO_MEASUREMENTS,
     series: PLAIN_SERIES,
     gaps: { recent: (max) => gaps.slice(0, max) },
     live: {

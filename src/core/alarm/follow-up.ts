@@ -33,6 +33,17 @@ export interface FollowUp {
   readonly samples: readonly LearningSample[];
   /** Sensors for which nothing is being learned any more. */
   readonly forgotten: readonly string[];
+  /** Readings that completed a baseline. */
+  readonly completed?: readonly CompletedBaseline[];
+}
+
+export interface CompletedBaseline {
+  readonly sensor: string;
+  /** Rule, value and running state. */
+  readonly baseline: string;
+  /** Of the reading. */
+  readonly timeMs: number;
+  readonly id: string;
 }
 
 export interface LearningSample {

@@ -8,7 +8,13 @@ import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
 import { type AlarmContext, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { FollowedReading, FollowUp, LearningSample, MachineState } from "./follow-up.ts";
+import type {
+  CompletedBaseline,
+  FollowedReading,
+  FollowUp,
+  LearningSample,
+  MachineState,
+} from "./follow-up.ts";
 import { ReadingStep } from "./reading-step.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import { hasFormer, takeOver } from "./take-over.ts";
@@ -18,6 +24,7 @@ export class ReadingPass {
   readonly #codes = new Set<string>();
   readonly #events: AlarmEvent[] = [];
   readonly #samples: LearningSample[] = [];
+  readonly #completed: CompletedBaseline[] = [];
 
   constructor(context: AlarmContext) {
     this.#context = context;
@@ -65,7 +72,8 @@ export class ReadingPass {
   }
 
   #followUp(): FollowUp {
-    return this.#context.states.followUp(this.#codes, this.#events, this.#samples);
+    const up = this.#context.states.followUp(this.#codes, this.#events, this.#samples);
+    return { ...up, completed: this.#completed };
   }
 
   /** True for good readings in their order of which nothing is watched, as most are: only the newest of them is remembered. */
@@ -139,6 +147,13 @@ export class ReadingPass {
     const step = new ReadingStep(state, around, kind, reading);
     take(step);
     this.#events.push(...step.events);
+    for (const baseline of step.completed)
+      this.#completed.push({
+        sensor: sensor.code,
+        baseline,
+        timeMs: reading.timeMs,
+        id: reading.id,
+      });
     if (step.learned === null) return;
     const text = JSON.stringify(step.learned);
     this.#samples.push({ sensor: sensor.code, number: state.nextSample, text });

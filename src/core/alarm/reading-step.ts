@@ -54,6 +54,8 @@ export class ReadingStep {
   readonly #reading: FollowedReading;
   readonly events: AlarmEvent[] = [];
   learned: Learned | null = null;
+  /** Baselines that this reading completed. */
+  readonly completed: string[] = [];
 
   constructor(state: SensorAlarms, around: Surroundings, kind: Kind, reading: FollowedReading) {
     this.#state = state;
@@ -180,6 +182,7 @@ export class ReadingStep {
     const next = learn(before, this.#around.samples(key), test, { value, timeMs, zone });
     this.#state.baselines.set(key, next);
     this.#state.isChanged = true;
+    if (next.first !== null) this.completed.push(key);
     this.learned ??= {};
     this.learned[key] = [value, zone];
   }

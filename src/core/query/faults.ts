@@ -139,6 +139,14 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
       "Restore the connection to the broker, or raise BUFFER_MAX_MB if the disk allows it. To free space, lower WAVEFORM_DAYS or HISTORY_DAYS.",
     );
   }
+  if (buffer.kept.isFull) {
+    add(
+      "kept_full",
+      "warning",
+      `Pins, baselines and the first measurements of alarms fill the room for kept measurements (${(buffer.kept.limitBytes / 2 ** 20).toFixed(0)} MB): new ones are not kept.`,
+      "Remove pins that are no longer needed, or raise BUFFER_MAX_MB.",
+    );
+  }
   const dropped = Object.entries(buffer.dropped).filter(([, count]) => count > 0);
   if (dropped.length > 0) {
     add(

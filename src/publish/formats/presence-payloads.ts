@@ -85,6 +85,7 @@ export function statsPayload(site: string, status: AgentStatus): string {
       hoursUntilFull: buffer.hoursUntilFull,
       isWritable: buffer.isWritable,
       alarm: buffer.alarm,
+      kept: { measurements: buffer.kept.measurements, bytes: buffer.kept.bytes },
       lanes: Object.fromEntries(
         Object.entries(buffer.lanes).map(([lane, depth]) => [
           lane,

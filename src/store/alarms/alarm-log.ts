@@ -8,12 +8,14 @@ import type { Value } from "../../core/reading.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
+import type { Keeper } from "../kept/keeper.ts";
 import type { PendingReading } from "../readings/pending-response.ts";
 import { EventRows, type EventRowsParts } from "./event-rows.ts";
 import { WaitTable } from "./wait-table.ts";
 
 export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
+  readonly keeper: Pick<Keeper, "note">;
   readonly logger: Logger;
 }
 
@@ -124,8 +126,10 @@ export class AlarmLog implements AlarmStore {
     this.#write(tx, up);
   }
 
-  #write(tx: Tx, { events, states, samples, forgotten }: FollowUp): void {
-    const { db } = this.#parts;
+  #write(tx: Tx, up: FollowUp): void {
+    const { db, keeper } = this.#parts;
+    const { events, states, samples, forgotten } = up;
+    keeper.note(up);
     for (const { sensor, text } of states) {
       if (text === null) db.write("DELETE FROM alarm_states WHERE sensor = ?").run(sensor);
       else db.write("INSERT OR REPLACE INTO alarm_states VALUES (?, ?)").run(sensor, text);

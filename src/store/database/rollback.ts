@@ -72,6 +72,9 @@ DROP TABLE waiting;
 ALTER TABLE audit DROP COLUMN person;
 DROP TABLE sessions;
 `,
+  "",
+  // Kept measurements stay where they are: the next upgrade finds them.
+  "",
 ];
 
 export interface Rollback {

@@ -5,9 +5,15 @@ import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { PendingReading, PendingWaveform } from "./pending-response.ts";
 
-const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
-  recording_reason, sample_count, encoding, samples FROM waveforms WHERE file_id = ?`;
-const HAS_SQL = "SELECT 1 FROM waveforms WHERE file_id = ?";
+const readSql = (
+  table: string,
+) => `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
+  recording_reason, sample_count, encoding, samples FROM ${table} WHERE file_id = ?`;
+const hasSql = (table: string) => `SELECT 1 FROM ${table} WHERE file_id = ?`;
+/** Samples move to the second for years; their file ids stay. */
+const TABLES = ["waveforms", "kept_samples"];
+const READ_SQL = TABLES.map(readSql);
+const HAS_SQL = TABLES.map(hasSql);
 const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
   calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
@@ -25,17 +31,21 @@ export class Waveforms implements WaveformFiles {
   readonly #streams: Streams;
   readonly #reads: GuardedReads;
 
+  readonly #hasKept: boolean;
   readonly #onDamaged: (fileId: number, err: Error) => void;
   /** Files whose damage was reported. */
   readonly #damaged = new Set<number>();
 
+  /** @param hasKept false for a store that an earlier version may have made */
   constructor(
     db: Database,
     streams: Streams,
     reads: GuardedReads,
     onDamaged: (fileId: number, err: Error) => void = () => {},
+    hasKept = true,
   ) {
     this.#db = db;
+    this.#hasKept = hasKept;
     this.#onDamaged = onDamaged;
     this.#streams = streams;
     this.#reads = reads;
@@ -43,12 +53,12 @@ export class Waveforms implements WaveformFiles {
 
   /** Throws StoreFailure while the disk cannot be read. */
   has(fileId: number): boolean {
-    return this.#reads.read("find samples", () => this.#db.read(HAS_SQL).all(fileId)).length > 0;
+    return this.#rows(HAS_SQL, "find samples", fileId).length > 0;
   }
 
   /** Throws StoreFailure while the disk cannot be read. */
   read(fileId: number): StoredWaveform | null {
-    const [row] = this.#reads.read("read samples", () => this.#db.read(READ_SQL).all(fileId));
+    const [row] = this.#rows(READ_SQL, "read samples", fileId);
     if (row === undefined) return null;
     const samples = this.#samplesOf(row, fileId);
     if (samples === null) return null;
@@ -65,6 +75,16 @@ export class Waveforms implements WaveformFiles {
       recordingReason: row[7] as number | null,
       samples,
     };
+  }
+
+  /** Of the first table that has some. */
+  #rows(statements: readonly string[], what: string, fileId: number): Row[] {
+    return this.#reads.read(what, () => {
+      const [own = "", ...others] = statements;
+      const rows = this.#db.read(own).all(fileId);
+      if (rows.length > 0 || !this.#hasKept) return rows;
+      return others.flatMap((sql) => this.#db.read(sql).all(fileId));
+    });
   }
 
   /** Writes one axis and assigns its file id, inside the caller's transaction. */

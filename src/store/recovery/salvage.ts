@@ -76,6 +76,22 @@ const TABLES: readonly Table[] = [
       "command, received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms",
     order: "command",
   },
+  {
+    name: "kept_measurements",
+    columns: `reading_id, stream, time_ms, ladder, rank, bytes, running, counts_as_running, speed_rpm, usual_rpm, seq, offset_minutes, stored_at_ms, unit_set, "values", quality, attributes, raw, waveforms`,
+    order: "stream, time_ms, reading_id",
+  },
+  {
+    name: "kept_samples",
+    columns:
+      "file_id, stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration, recording_reason, sample_count, encoding, samples",
+    order: "file_id",
+  },
+  {
+    name: "kept_marks",
+    columns: "stream, time_ms, reading_id, why, subject, note, rank, bytes",
+    order: "stream, time_ms, reading_id, why, subject",
+  },
   { name: "alarm_states", columns: "sensor, state", order: "sensor" },
   { name: "alarm_samples", columns: 'sensor, number, "values"', order: "sensor, number" },
   {
@@ -309,6 +325,12 @@ function removeNameless(db: Database, progress: SalvageProgress): void {
     ],
     ["outbox", "seq NOT IN (SELECT seq FROM readings)"],
     ["waveforms", "stream NOT IN (SELECT stream FROM streams)"],
+    [
+      "kept_measurements",
+      "stream NOT IN (SELECT stream FROM streams) OR unit_set NOT IN (SELECT unit_set FROM unit_sets)",
+    ],
+    ["kept_samples", "stream NOT IN (SELECT stream FROM streams)"],
+    ["kept_marks", "stream NOT IN (SELECT stream FROM streams)"],
     ["live_marks", "stream NOT IN (SELECT stream FROM streams)"],
     ["forgotten", "stream NOT IN (SELECT stream FROM streams)"],
     ["gaps", "stream NOT IN (SELECT stream FROM streams)"],

@@ -35,6 +35,7 @@ export class BufferMonitor {
   /** What the operator should know even while everything works; null if nothing. */
   alarm: string | null = null;
   #owedShare = 0;
+  #keptBytes = 0;
   #damagedBytes = 0;
 
   constructor(parts: MonitorParts) {
@@ -167,9 +168,13 @@ export class BufferMonitor {
     }
   }
 
-  /** Records the share of stored readings that is still pending: the rest could be deleted for new ones. */
-  sample(owedShare: number): void {
+  /**
+   * Records the share of stored readings that is still pending: the rest could be deleted for new ones, except for what
+   * is kept for years, bytes.
+   */
+  sample(owedShare: number, keptBytes: number): void {
     this.#owedShare = owedShare;
+    this.#keptBytes = keptBytes;
   }
 
   /** Hours of outage that fit into the free space at the rate of the last day; null until it is known. */
@@ -179,7 +184,9 @@ export class BufferMonitor {
     const bytesPerHour = this.#parts.growth.bytesPerHour();
     if (bytesPerHour === null) return null;
     const { all, free } = this.pages();
-    const roomBytes = (this.pagesAllowed(all) - (all - free) * this.#owedShare) * pageBytes;
+    const others = Math.max(0, all - free - this.#keptBytes / pageBytes);
+    const room = this.pagesAllowed(all) * pageBytes - this.#keptBytes;
+    const roomBytes = room - others * this.#owedShare * pageBytes;
     return Math.max(0, roomBytes / bytesPerHour);
   }
 }

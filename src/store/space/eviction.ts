@@ -1,6 +1,7 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
+import type { Keeper } from "../kept/keeper.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { Place } from "../outbox/lane-queue.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
@@ -17,6 +18,7 @@ export interface EvictionParts {
   readonly waveforms: Waveforms;
   readonly identities: Identities;
   readonly gaps: SqliteGapLog;
+  readonly keeper: Pick<Keeper, "fateOf">;
 }
 
 /** Current position of a walk from the oldest reading on. */
@@ -71,7 +73,7 @@ const EVENTS = `(SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')`;
 /** Events of alarms are given up when nothing else is left: there are few, and somebody may have to act on them. */
 const GIVEN_UP_SQL = [rowsSql(`AND stream NOT IN ${EVENTS}`), rowsSql(`AND stream IN ${EVENTS}`)];
 const WAVEFORM_HOUR_SQL = "SELECT hour FROM waveforms WHERE hour >= ? ORDER BY hour LIMIT 1";
-const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs FROM waveforms
+const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs, lower(hex(reading_id)) AS id FROM waveforms
   WHERE hour = ? AND (time_ms, file_id) > (?, ?)
   AND file_id NOT IN (SELECT file_id FROM staged_waveforms) ORDER BY time_ms, file_id LIMIT ?`;
 
@@ -88,7 +90,7 @@ export class Eviction {
     const { outbox } = this.#parts;
     const slice = emptySlice();
     for (const reading of this.#next(walk, untilMs, rowsMax)) {
-      if (outbox.rows.isOwed(reading)) continue;
+      if (outbox.rows.isOwed(reading) || this.#isStaying(reading)) continue;
       this.#remove(tx, reading);
       slice.removed += 1;
     }
@@ -117,6 +119,7 @@ export class Eviction {
       for (const reading of found) {
         // What is counted as lost must not arrive after all.
         if (outbox.rows.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
+        if (this.#isStaying(reading)) continue;
         this.#giveUp(tx, reading, reason, slice);
         this.#remove(tx, reading);
         slice.removed += 1;
@@ -143,6 +146,13 @@ export class Eviction {
       slice.newestMs = Math.max(slice.newestMs ?? reading.timeMs, reading.timeMs);
   }
 
+  /** What is kept for years is moved out of the way; it stays while there is no space to move it. */
+  #isStaying({ stream, timeMs, id, waveforms }: Candidate): boolean {
+    if (waveforms === null) return false;
+    const place = { stream, timeMs, id: id.toString("hex") };
+    return this.#parts.keeper.fateOf(place, null) === "stays";
+  }
+
   #remove(tx: Tx, reading: Candidate): void {
     const { db, identities, readings, waveforms } = this.#parts;
     for (const { fileId } of reading.waveforms === null ? [] : parseRefs(reading.waveforms)) {
@@ -161,10 +171,19 @@ export class Eviction {
 
   /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
   waveforms(tx: Tx, walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
-    const { outbox, waveforms } = this.#parts;
+    const { keeper, outbox, waveforms } = this.#parts;
     const slice = emptySlice();
-    const rows = this.#walk<Place>(walk, untilMs, rowsMax, WAVEFORM_HOUR_SQL, WAVEFORM_ROWS_SQL);
+    const rows = this.#walk<Place & { readonly id: string }>(
+      walk,
+      untilMs,
+      rowsMax,
+      WAVEFORM_HOUR_SQL,
+      WAVEFORM_ROWS_SQL,
+    );
     for (const { seq: fileId, ...place } of rows) {
+      const fate = keeper.fateOf(place, mayGiveUp ? null : untilMs);
+      if (fate === "kept") slice.removed += 1;
+      if (fate !== "gone") continue;
       // The rows of one time: a reading's axes share its outbox row.
       const readings = this.#readingsAt(place);
       // What is counted as lost must not arrive after all.

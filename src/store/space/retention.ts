@@ -12,6 +12,7 @@ import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
+import type { Keeper } from "../kept/keeper.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
@@ -30,6 +31,7 @@ export interface RetentionParts extends EvictionParts {
   readonly full: FullBuffer;
   readonly counts: DroppedCounts;
   readonly commands: CommandLog;
+  readonly keeper: Keeper;
   readonly progress: StoredProgress;
   readonly clock: Clock;
   readonly age: Pick<GatewayTime, "now">;
@@ -107,11 +109,11 @@ export class Retention {
 
   /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
-    const { clock, db, meta, monitor, queue } = this.#parts;
-    queue.read("check the store", () => db.read("SELECT 1").all());
+    const { clock, meta, monitor, queue } = this.#parts;
+    queue.read("check the store", () => this.#parts.keeper.measure());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
-    monitor.sample(this.#owedShare());
+    monitor.sample(this.#owedShare(), this.#parts.keeper.state.bytes);
     this.#parts.outbox.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
     if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
@@ -143,20 +145,29 @@ export class Retention {
   }
 
   async #age(): Promise<void> {
-    const { identities, progress } = this.#parts;
+    const { identities, keeper, progress } = this.#parts;
     const { historyDays, limits, waveformDays } = this.#options;
     const nowMs = this.#time.now();
     const historyUntil = nowMs - historyDays * DAY_MS;
     const waveformsUntil = nowMs - waveformDays * DAY_MS;
+    await keeper.refresh(nowMs);
     await this.#each((tx, walk) =>
       this.#eviction.waveforms(tx, walk, waveformsUntil, WAVEFORM_SLICE_ROWS, false),
     );
     await this.#each((tx, walk) => this.#eviction.readings(tx, walk, historyUntil, SLICE_ROWS));
+    await this.#untilNone(() => keeper.thin(waveformsUntil, WAVEFORM_SLICE_ROWS));
+    await this.#untilNone(() => keeper.trim(WAVEFORM_SLICE_ROWS));
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
     await this.#write((tx) => progress.deleteBefore(tx, dayBefore));
     while (identities.bytes > limits.forgottenBytes)
       await this.#write((tx) => identities.shrink(tx));
+  }
+
+  /** Slices that return how much they did. */
+  async #untilNone(slice: () => number): Promise<void> {
+    for (let done = 1; done > 0 && this.#stopping?.aborted !== true; )
+      done = await this.#write(slice);
   }
 
   async #each(slice: (tx: Tx, walk: Walk) => Slice): Promise<void> {

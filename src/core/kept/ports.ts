@@ -1,0 +1,86 @@
+/** Measurements (an acceleration reading with its samples) as the store keeps and lists them. */
+import type { StoredReading, WaveformRef } from "../stored-reading.ts";
+
+export type KeptWhy = "ladder" | "baseline" | "alarm" | "finding" | "pin";
+
+/** The machine of a sensor when a measurement was taken. */
+export interface MachineAt {
+  /** Null while unknown, or if no signal shows it. */
+  readonly running: boolean | null;
+  /** r/min; null while unknown. */
+  readonly speedRpm: number | null;
+}
+
+/** What the choice of measurements needs to know about machines. */
+export interface MeasuredMachines {
+  /** The machine's state and speed at that time, and whether it counts as running. */
+  at(sensor: string, timeMs: number): MachineAt & { readonly isRunning: boolean };
+  /** Median speed of the running machine over 30 days, r/min, as of the last `refresh`; null while unknown. */
+  usualRpm(sensor: string): number | null;
+  /** Codes of the sensors of the same machine, the sensor itself first. */
+  together(sensor: string): readonly string[];
+  /** Computes the usual speeds that are a day old. */
+  refresh(nowMs: number): Promise<void>;
+}
+
+export interface Measurement extends MachineAt {
+  readonly timeMs: number;
+  /** Id of its reading. */
+  readonly reading: string;
+  readonly channels: readonly WaveformRef[];
+  /** Empty for those that are merely young. */
+  readonly kept: readonly { readonly why: KeptWhy; readonly note: string | null }[];
+}
+
+export interface MeasurementRange {
+  readonly sensor: string;
+  readonly fromMs: number;
+  /** Excluded. */
+  readonly toMs: number;
+}
+
+export interface MeasurementExtent {
+  readonly count: number;
+  readonly oldestMs: number;
+  readonly newestMs: number;
+}
+
+export interface MeasurementQuery extends MeasurementRange {
+  /** Leaves out the merely young. */
+  readonly onlyKept?: boolean;
+  /** Only those that are older, or of the same time and with a lower id. */
+  readonly before?: { readonly timeMs: number; readonly reading: string } | null;
+  readonly limit: number;
+}
+
+export type PinOutcome = "done" | "unknown" | "gone" | "full";
+
+/** Measurements with samples: the young ones, and those that are kept. */
+export interface Measurements {
+  /** Newest first. */
+  list(query: MeasurementQuery): readonly Measurement[];
+  /** Number of measurements of a range, and the times of its oldest and newest; null for none. */
+  extent(query: MeasurementRange): MeasurementExtent | null;
+  find(sensor: string, reading: string): Measurement | null;
+  /** The first one after a time. */
+  next(sensor: string, afterMs: number): Measurement | null;
+  /** Times of a range in any order; of the young ones one in each hour. */
+  times(range: MeasurementRange): readonly number[];
+  /** The reading of a measurement that is kept beyond the days of its samples; null for others. */
+  readingOf(sensor: string, reading: string): StoredReading | null;
+  /** `unknown` where there are no samples: whoever knows the readings can tell whether there were any. */
+  pin(sensor: string, reading: string, note: string): PinOutcome;
+  unpin(sensor: string, reading: string): PinOutcome;
+}
+
+/** Room that kept measurements take. */
+export interface KeptState {
+  readonly measurements: number;
+  readonly pins: number;
+  readonly bytes: number;
+  readonly limitBytes: number;
+  /** What must stay fills the room: new ones are not kept. */
+  readonly isFull: boolean;
+}
+
+export const PINS_MAX = 500;

@@ -1,0 +1,125 @@
+/** State, speed and usual speed of machines, for the choice of the measurements that are kept (plant section 19). */
+import type { MeasuredMachines } from "../kept/ports.ts";
+import { median } from "../outlook/robust.ts";
+import { normalCode } from "../sensor.ts";
+import { fromSite, type SiteSource } from "../site-source.ts";
+import type { StoredReading } from "../stored-reading.ts";
+import {
+  isRunning,
+  MachineSignals,
+  type MachineSignalsOf,
+  type Signal,
+} from "./machine-signals.ts";
+import { numberOf } from "./signal.ts";
+import type { Wait } from "./wait.ts";
+
+interface MachinesParts {
+  readonly site: SiteSource;
+  readonly wait: Pick<Wait, "stateAt" | "speedAt">;
+  readonly history: {
+    range(query: {
+      readonly sensor: string;
+      readonly kind: Signal["kind"];
+      readonly fromMs: number;
+      readonly toMs: number;
+    }): Iterable<StoredReading>;
+  };
+  /** Gives others their turn. */
+  readonly rest: () => Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const USUAL_MS = 30 * DAY_MS;
+/** A shaft below this turns too slowly to be measured, r/min. */
+const SPEED_MIN_RPM = 30;
+const ROWS_PER_TURN = 200;
+
+export class MachinesOverHistory implements MeasuredMachines {
+  readonly #parts: MachinesParts;
+  /** By machine. */
+  readonly #usual = new Map<number, { readonly rpm: number | null; readonly atMs: number }>();
+
+  /** By normalised code of the sensor. */
+  readonly #machineOfCode: () => ReadonlyMap<string, number | undefined>;
+
+  constructor(parts: MachinesParts) {
+    this.#parts = parts;
+    this.#machineOfCode = fromSite(
+      parts.site,
+      ({ sensors }) =>
+        new Map(sensors.map(({ code, location }) => [normalCode(code), location?.machine])),
+    );
+  }
+
+  at(sensor: string, timeMs: number) {
+    const { site, wait } = this.#parts;
+    const machine = this.#machineOf(sensor);
+    const state = wait.stateAt(sensor, timeMs);
+    const hasSignal = site.current.machines?.find(({ id }) => id === machine)?.running;
+    return {
+      running: state === null ? null : state === "running",
+      isRunning: hasSignal === undefined || state === "running",
+      speedRpm: machine === undefined ? null : wait.speedAt(machine, timeMs),
+    };
+  }
+
+  usualRpm(sensor: string): number | null {
+    return this.#usual.get(this.#machineOf(sensor) ?? -1)?.rpm ?? null;
+  }
+
+  together(sensor: string): readonly string[] {
+    const machine = this.#machineOf(sensor);
+    const others = this.#parts.site.current.sensors.filter(
+      ({ code, location }) =>
+        machine !== undefined &&
+        location?.machine === machine &&
+        normalCode(code) !== normalCode(sensor),
+    );
+    return [sensor, ...others.map(({ code }) => code)];
+  }
+
+  async refresh(nowMs: number): Promise<void> {
+    const { current } = this.#parts.site;
+    const signals = new MachineSignals(current);
+    for (const { id } of current.machines ?? []) {
+      const known = this.#usual.get(id);
+      if (known !== undefined && Math.abs(nowMs - known.atMs) < DAY_MS) continue;
+      const of = signals.ofMachine(id);
+      const rpm = of === undefined ? null : await this.#usualOf(of, nowMs);
+      this.#usual.set(id, { rpm, atMs: nowMs });
+    }
+  }
+
+  /** Median speed while running over 30 days, r/min; null if none was measured. */
+  async #usualOf({ machine, running, speed }: MachineSignalsOf, nowMs: number) {
+    if (speed === null) return null;
+    const states = this.#points(running, nowMs);
+    let state = await states.next();
+    let runs = machine.running === undefined;
+    const speeds: number[] = [];
+    for await (const { timeMs, value } of this.#points(speed, nowMs)) {
+      for (; state.done !== true && state.value.timeMs <= timeMs; state = await states.next()) {
+        if (machine.running !== undefined) runs = isRunning(machine.running, state.value.value);
+      }
+      if (runs && value >= SPEED_MIN_RPM) speeds.push(value);
+    }
+    return speeds.length === 0 ? null : median(speeds);
+  }
+
+  async *#points(signal: Signal | null, nowMs: number) {
+    if (signal === null) return;
+    const { history, rest } = this.#parts;
+    const { sensor, kind } = signal;
+    let rows = 0;
+    for (const reading of history.range({ sensor, kind, fromMs: nowMs - USUAL_MS, toMs: nowMs })) {
+      rows += 1;
+      if (rows % ROWS_PER_TURN === 0) await rest();
+      const value = numberOf(JSON.parse(reading.values)[signal.value]);
+      if (value !== null) yield { timeMs: reading.timeMs, value };
+    }
+  }
+
+  #machineOf(sensor: string): number | undefined {
+    return this.#machineOfCode().get(normalCode(sensor));
+  }
+}
