@@ -135,15 +135,24 @@ test("retention – what was removed is not stored again, also across restarts",
   assert.equal(await append(store, [readingOf("1", START_MS, { salt: "late" })]), 1);
 });
 
-test("retention – samples are deleted after their days, but not while they are pending", async (t) => {
+test("retention – samples are deleted after their days, but not while they are pending; the day's best stay", async (t) => {
   const clock = new ManualClock(START_MS + 10 * DAY_MS);
   const store = tempStore(t, { clock, uplinks: mainOf("json", "waveform"), commitWindowMs: 0 });
-  await append(store, [readingOf("1", START_MS, { kind: "accel", waveform: waveformOf(16) })]);
-  const fileId = store.history.latest("1", "accel")?.waveforms[0]?.fileId ?? 0;
+  const measured = (timeMs: number) =>
+    readingOf("1", timeMs, { kind: "accel", waveform: waveformOf(16) });
+  await append(store, [measured(START_MS), measured(START_MS + MINUTE)]);
+  const range = { sensor: "1", kind: "accel", fromMs: 0, toMs: clock.now() } as const;
+  const [fileId = 0, best = 0] = [...store.history.range(range)].map(
+    ({ waveforms }) => waveforms[0]?.fileId,
+  );
   await store.retain();
   assert.notEqual(store.waveforms.read(fileId), null);
   assert.equal(store.waveforms.has(fileId), true);
-  const entries = store.outbox.lease("waveform", "live", 1);
+  const entries = [
+    ...store.outbox.lease("waveform", "live", 1),
+    ...store.outbox.lease("waveform", "backlog", 1),
+  ];
+  assert.equal(entries.length, 2);
   const done = store.outbox.settle(
     "waveform",
     entries.map((entry) => ({ entry, outcome: "sent" as const })),
@@ -154,6 +163,7 @@ test("retention – samples are deleted after their days, but not while they are
   await store.retain();
   assert.equal(store.waveforms.read(fileId), null);
   assert.equal(store.waveforms.has(fileId), false);
+  assert.equal(store.waveforms.has(best), true);
   assert.notEqual(store.history.latest("1", "accel"), null);
 });
 
