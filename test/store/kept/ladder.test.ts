@@ -1,8 +1,8 @@
 /** Against a plain model: every measurement that was ever taken, sorted out at once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MeasuredMachines } from "../../../src/core/kept/ports.ts";
 import { isBetter, type Rated } from "../../../src/core/kept/ladder.ts";
+import type { MeasuredMachines } from "../../../src/core/kept/ports.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
