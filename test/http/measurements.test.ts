@@ -62,7 +62,13 @@ test("measurements – a year in pages, newest first: young ones, days, then wee
     assert.equal(status, 200);
     for (const one of json.measurements) {
       assert.deepEqual(Object.keys(one), [
-        ...["time", "timeMs", "reading", "channels", "running", "speedRpm", "kept"],
+        "time",
+        "timeMs",
+        "reading",
+        "channels",
+        "running",
+        "speedRpm",
+        "kept",
       ]);
       assert.equal(one.channels.length, 3);
       assert.equal(Date.parse(one.time), one.timeMs);

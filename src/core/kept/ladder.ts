@@ -27,7 +27,7 @@ export const DAY: Rung = 1;
 export const WEEK: Rung = 2;
 
 /** Until when measurements have left a rung, ms. @param wholeUntilMs until when samples are whole no more */
-export function rungEndMs(rung: typeof DAY | typeof WEEK, wholeUntilMs: number): number {
+export function rungEndMs(rung: Rung, wholeUntilMs: number): number {
   return wholeUntilMs - (rung === DAY ? DAILY_MS : WEEKLY_MS);
 }
 

@@ -247,7 +247,12 @@ export class Keeper {
       undefined;
     const rank = isFirst || why === "baseline" ? MUST_STAY_RANK : ALARM_RANK;
     db.write("INSERT OR IGNORE INTO kept_marks VALUES (?, ?, ?, ?, ?, NULL, ?, 0)").run(
-      ...[stream, timeMs, idOf(id), why, subject, rank],
+      stream,
+      timeMs,
+      idOf(id),
+      why,
+      subject,
+      rank,
     );
     this.rows.rerank({ stream, timeMs, id });
   }

@@ -123,9 +123,16 @@ export class KeptRows {
        counts_as_running, speed_rpm, usual_rpm, ${READING_COLUMNS}, waveforms)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ).run(
-      ...[stream, timeMs, idOf(id), ladder, ladder, bytes],
+      stream,
+      timeMs,
+      idOf(id),
+      ladder,
+      ladder,
+      bytes,
       facts.running === null ? null : Number(facts.running),
-      ...[Number(facts.isRunning), facts.speedRpm, facts.usualRpm],
+      Number(facts.isRunning),
+      facts.speedRpm,
+      facts.usualRpm,
       ...Object.values(reading),
       formatRefs(samples),
     );

@@ -177,7 +177,9 @@ export class StoredMeasurements implements Measurements {
       if ((pins.get()?.n ?? 0) >= PINS_MAX || taken + added > keeper.limitBytes) return "full";
       db.write("INSERT INTO kept_marks VALUES (?, ?, ?, 'pin', '', ?, ?, ?)").run(
         ...at,
-        ...[note, MUST_STAY_RANK, kept === null ? bytes : 0],
+        note,
+        MUST_STAY_RANK,
+        kept === null ? bytes : 0,
       );
       rows.rerank(place);
       return "done";
