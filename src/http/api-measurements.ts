@@ -61,7 +61,7 @@ export const AROUND_QUERY = objectOf({
   at: { ...INSTANT, description: "Its time, to name the neighbours of one that is gone." },
 });
 /** Spectra of one waterfall, at most. */
-export const SPECTRA_MAX = 100;
+const SPECTRA_MAX = 100;
 export const SPECTRA_QUERY = objectOf({
   ...RANGE,
   channel: integer(1, 3, 1),

@@ -4,7 +4,7 @@ import type { StoredReading, WaveformRef } from "../stored-reading.ts";
 export type KeptWhy = "ladder" | "baseline" | "alarm" | "finding" | "pin";
 
 /** The machine of a sensor when a measurement was taken. */
-export interface MachineAt {
+interface MachineAt {
   /** Null while unknown, or if no signal shows it. */
   readonly running: boolean | null;
   /** r/min; null while unknown. */
