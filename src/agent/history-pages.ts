@@ -12,6 +12,7 @@ interface Ranges {
     readonly fromMs: number;
     readonly toMs: number;
     readonly order: "asc" | "desc";
+    readonly limit: number;
   }): Iterable<StoredReading>;
   count(query: {
     readonly sensor: string;
@@ -35,7 +36,7 @@ export function historyPages(history: Ranges): HistoryReader {
       const toMs = after && isDescending ? Math.min(range.toMs, after.timeMs + 1) : range.toMs;
       const page: StoredReading[] = [];
       const order = isDescending ? "desc" : "asc";
-      for (const reading of history.range({ sensor, kind, fromMs, toMs, order })) {
+      for (const reading of history.range({ sensor, kind, fromMs, toMs, order, limit })) {
         if (after && reading.timeMs === after.timeMs) {
           const isPassed = isDescending ? reading.seq >= after.seq : reading.seq <= after.seq;
           if (isPassed) continue;

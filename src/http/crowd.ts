@@ -10,6 +10,7 @@ interface Guest {
   readonly socket: Socket;
   /** Null: nothing was requested yet, or it is answered. */
   readonly request: IncomingMessage | null;
+  readonly response: ServerResponse | null;
 }
 
 /**
@@ -24,7 +25,7 @@ export function keepDoorOpen(server: Server): () => void {
   server.on("connection", (socket: Socket) => {
     if (guests.size >= CROWDED) cutOldestIdle(guests);
     const peer = peerOf(socket);
-    guests.set(peer, { socket, request: null });
+    guests.set(peer, { socket, request: null, response: null });
     socket.once("close", () => {
       if (guests.get(peer)?.socket === socket) guests.delete(peer);
     });
@@ -34,14 +35,23 @@ export function keepDoorOpen(server: Server): () => void {
     const guest = guests.get(peer);
     if (guest === undefined) return;
     guests.delete(peer);
-    guests.set(peer, { ...guest, request });
+    guests.set(peer, { ...guest, request, response });
     response.once("close", () => {
-      if (guests.get(peer)?.request === request) guests.set(peer, { ...guest, request: null });
+      if (guests.get(peer)?.request === request)
+        guests.set(peer, { ...guest, request: null, response: null });
     });
+  });
+  server.on("timeout", (socket: Socket) => {
+    if (!isWaiting(guests.get(peerOf(socket)))) socket.destroy();
   });
   return () => {
     for (const { socket } of guests.values()) socket.destroy();
   };
+}
+
+/** For our answer: the silence is ours, not the client's. */
+function isWaiting(guest: Guest | undefined): boolean {
+  return guest?.request?.complete === true && guest.response?.headersSent === false;
 }
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}/${remotePort}`;

@@ -30,7 +30,7 @@ export class ClientGone extends Error {
 
 /** `Value` as pieces of JSON text. Whether the query succeeds is known before the first byte is sent. */
 export interface QueryResponse {
-  readonly pieces: Iterable<string> | AsyncIterable<string>;
+  readonly pieces: Iterable<string | Uint8Array> | AsyncIterable<string>;
   /** Called once the response is sent, or its client is gone. */
   readonly release?: () => void;
 }

@@ -151,7 +151,9 @@ export async function devicesByCode(
   const sensors = context.tree.sensors({}).filter(({ code }) => wanted.has(normalCode(code)));
   return jsonResponse(await devicesOf(context, sensors));
 }
-export async function allDevices(context: QueryContext): Promise<QueryResponse> {
+export async function allDevices(
+  context: QueryContext,
+): Promise<{ readonly pieces: Iterable<string> }> {
   const columns = Object.values(API_DEVICE);
   const found = await devicesOf(context, context.tree.sensors({}));
   return tableResponse(
@@ -210,7 +212,7 @@ function assignments(parts: QueryContext["parts"], sensor: Sensor): object[] {
 function tableResponse(
   columns: readonly string[],
   rows: readonly (readonly Cell[])[],
-): QueryResponse {
+): { readonly pieces: Iterable<string> } {
   const [open, close] = tableFrame(columns);
   return { pieces: rowPieces(open, rows, close) };
 }

@@ -32,6 +32,7 @@ import * as lists from "./query-lists.ts";
 import { outlineOf } from "./query-outline.ts";
 import { HISTORY_LIMITS } from "./query-rows.ts";
 import * as signal from "./query-signal.ts";
+import { SharedResponses } from "./shared-responses.ts";
 import { Places, Turns } from "./turns.ts";
 
 /**
@@ -51,7 +52,7 @@ type Handler = (
   fields: QueryFields,
 ) => QueryResponse | QueryFault | Promise<QueryResponse | QueryFault>;
 
-const HANDLERS: Readonly<Record<Exclude<OperationKey, "login">, Handler>> = {
+const HANDLERS: Readonly<Record<Exclude<OperationKey, "login" | "allDevices">, Handler>> = {
   companies: lists.companies,
   areas: lists.areas,
   machines: lists.machines,
@@ -62,7 +63,6 @@ const HANDLERS: Readonly<Record<Exclude<OperationKey, "login">, Handler>> = {
   allCurrentMeasures: lists.allCurrentMeasures,
   devices: lists.devices,
   devicesByCode: lists.devicesByCode,
-  allDevices: lists.allDevices,
   sensorAssignedMachines: lists.assignedMachines,
   historyMeasures: history.historyMeasures,
   allHistoryMeasures: history.allHistoryMeasures,
@@ -97,6 +97,18 @@ export function registerQueryService(
   };
   const gate = new QueryGate(parts, options);
   const turns = new Turns(WORKING_MAX, WAITING_MAX);
+  const whole = new SharedResponses();
+  /** The same for everybody, and long on a large site: those who wait for it share it. */
+  const allDevices = async (isGone: () => boolean): Promise<QueryResponse | QueryFault> => {
+    const make = async () => {
+      const { pieces } = await lists.allDevices({ ...shared, pause: breathe });
+      return [...pieces].join("");
+    };
+    const body = await whole.compute("allDevices", isGone, make);
+    if (body !== null) return { pieces: new Set([body]) };
+    if (isGone()) throw new ClientGone("the client has disconnected");
+    return BUSY;
+  };
   const bodies = new QueryBodies();
   // Either word is accepted; exact letter case (services section 1).
   const operations = new Map<string, OperationKey>();
@@ -125,8 +137,9 @@ export function registerQueryService(
     if (body === null) return null;
     const fields = readFields(OPERATIONS[key], body, names);
     if (isFault(fields)) return fields;
+    if (key === "allDevices") return await allDevices(isGone);
     const end = await turns.take();
-    if (end === null) return fault(QUERY_STATUS.busy, "busy; try again in a moment");
+    if (end === null) return BUSY;
     const pause = async (): Promise<void> => {
       await breathe();
       if (isGone()) throw new ClientGone("the client has disconnected");
@@ -237,6 +250,7 @@ class QueryGate {
   }
 }
 
+const BUSY = fault(QUERY_STATUS.busy, "busy; try again in a moment");
 const INTERNAL = fault(QUERY_STATUS.internalFault, "internal error; see the agent's log");
 
 /** Our error number for a transport-level refusal. */
@@ -301,9 +315,7 @@ function sendResponse(reply: FastifyReply, { pieces, release }: QueryResponse): 
   if (release !== undefined) body.once("close", release);
   return reply.send(body);
 }
-async function* wholeAnswer(
-  pieces: Iterable<string> | AsyncIterable<string>,
-): AsyncGenerator<string> {
+async function* wholeAnswer(pieces: QueryResponse["pieces"]): AsyncGenerator<string | Uint8Array> {
   yield envelopeHead(QUERY_STATUS.ok, "OK");
   yield* pieces;
   yield ENVELOPE_TAIL;

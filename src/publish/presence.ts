@@ -29,6 +29,8 @@ export interface PresenceParts {
 const STATS_MS = 60_000;
 /** Interval at which sensor states are compared and gaps are searched. */
 const TICK_MS = 5000;
+/** A refused `agent/state` is tried again after this time, because the broker's access list may be corrected meanwhile. */
+const REFUSED_RETRY_MS = 300_000;
 /** Interval at which `lastReading` of an unchanged state is updated. */
 const REFRESH_MS = 60_000;
 const GAPS_PER_TICK = 100;
@@ -52,6 +54,8 @@ export class Presence {
   #reason = "started";
   #publishedConfiguration = "";
   #mustRenewStates = false;
+  /** When the broker refused the agent's own state, monotonic ms; null if it has it. */
+  #stateRefusedAt: number | null = null;
 
   constructor(parts: PresenceParts) {
     this.#parts = parts;
@@ -85,17 +89,34 @@ export class Presence {
     this.#reason = "reconnected";
     this.#publishedConfiguration = configurationOf(this.#parts.status());
     // Not in turn: publishers wait for it.
-    await Promise.all(
-      messages.map(async (message) =>
-        this.#report(message, await this.#parts.link.publish(message)),
-      ),
+    const outcomes = await Promise.all(
+      messages.map((message) => this.#parts.link.publish(message)),
     );
+    this.#stateSent(messages, outcomes);
+  }
+
+  async #sendState(reason: string): Promise<void> {
+    const messages = this.#state("online", reason);
+    this.#stateSent(messages, await this.#parts.turns.publish(messages));
+  }
+
+  #stateSent(messages: readonly Message[], outcomes: readonly PublishOutcome[]): void {
+    for (const [i, message] of messages.entries()) this.#report(message, outcomes[i]);
+    const isRefused = outcomes.some(({ result }) => result === "refused");
+    this.#stateRefusedAt = isRefused ? this.#parts.clock.monotonic() : null;
+  }
+
+  /** The state that the broker refused, again. */
+  async #retryState(): Promise<void> {
+    const refusedAt = this.#stateRefusedAt;
+    if (refusedAt === null || this.#parts.clock.monotonic() - refusedAt < REFUSED_RETRY_MS) return;
+    await this.#sendState(this.#reason);
   }
 
   async #renewStates(): Promise<void> {
     this.#mustRenewStates = false;
     this.#published.clear();
-    await this.#publish(this.#state("online", this.#reason));
+    await this.#sendState(this.#reason);
   }
 
   /** The configuration in effect has changed, or changes now wait for a restart. */
@@ -103,7 +124,7 @@ export class Presence {
     const now = configurationOf(status);
     if (now === this.#publishedConfiguration) return;
     this.#publishedConfiguration = now;
-    await this.#publish(this.#state("online", "reconfigured"));
+    await this.#sendState("reconfigured");
   }
 
   /** Every inbound message. */
@@ -139,6 +160,7 @@ export class Presence {
       }
       if (this.#mustRenewStates) await this.#renewStates();
       await this.#publishConfiguration(status);
+      await this.#retryState();
       await this.#publishSensors();
       await this.#parts.descriptions.sync();
       await this.#parts.retained.look();

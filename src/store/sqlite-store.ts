@@ -164,7 +164,14 @@ class SqliteStore implements Store {
         stored.count += count;
       },
     });
-    this.gaps = new SqliteGapLog({ db, streams, queue, logger, onLost: options.onLost });
+    this.gaps = new SqliteGapLog({
+      db,
+      streams,
+      queue,
+      logger,
+      hasBetween: (...between) => this.#identities.hasBetween(...between),
+      onLost: options.onLost,
+    });
     this.gaps.uplinks = options.uplinks;
     this.#monitor = new BufferMonitor({
       db,

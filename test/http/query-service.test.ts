@@ -918,3 +918,27 @@ test("query service – AccelSev and EnvSev return the worst active alarm of the
   );
   assert.deepEqual(await severities(quiet), [...of(1, 1), ...of(null, 1)]);
 });
+
+test("query service – forty clients that ask for all devices of 1,900 sensors are all answered, and the list is made twice", async (t) => {
+  const sensors = Array.from({ length: 1_900 }, (_, n) => ({
+    code: String(10_000 + n),
+    type: 40,
+    kinds: ["rpm" as const],
+    channels: {},
+  }));
+  const parts = testParts({ site: fixedSite({ site: "plant-7", sensors }) });
+  let looked = 0;
+  const { latest } = parts.history;
+  parts.history.latest = (...asked) => {
+    looked += 1;
+    return latest.call(parts.history, ...asked);
+  };
+  const { raw } = await service(t, {}, parts);
+  const body = JSON.stringify({ Token: "x" });
+  const all = await Promise.all(Array.from({ length: 40 }, () => raw("GetAllDevices", body)));
+  for (const { status, value } of all) {
+    assert.equal(status, 200);
+    assert.equal(value[0]?.["data"]?.length, sensors.length);
+  }
+  assert.ok(looked <= 3 * sensors.length, `${looked} look-ups`);
+});

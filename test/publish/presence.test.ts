@@ -133,6 +133,25 @@ function start(
   return { clock, link, presence, settled, run, now };
 }
 
+test("presence – a state that the broker refused is tried again after five minutes, because its access list may be corrected", async (t) => {
+  const { clock, presence, link, run } = start(t);
+  const isState = ({ topic }: { topic: string }) => topic === "gateside/plant-7/agent/state";
+  const states = () => link.messages.filter(isState).length;
+  link.outcome = (message) =>
+    isState(message) ? { result: "refused", code: 0x87 } : { result: "delivered" };
+  await presence.online();
+  await run();
+  await clock.advance(290_000);
+  assert.equal(states(), 1);
+  await clock.advance(20_000);
+  assert.equal(states(), 2);
+  link.outcome = () => ({ result: "delivered" });
+  await clock.advance(310_000);
+  assert.equal(states(), 3);
+  await clock.advance(900_000);
+  assert.equal(states(), 3);
+});
+
 test("presence – the will and the farewell publish offline on the topic that says online, all retained", async (t) => {
   const { presence, link } = start(t);
   await presence.online();

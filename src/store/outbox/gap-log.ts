@@ -12,8 +12,16 @@ interface GapLogParts {
   readonly streams: Streams;
   readonly queue: WriteQueue;
   readonly logger: Logger;
+  /** Whether the store has, or had, a reading of the stream between two times, ms, neither included. */
+  readonly hasBetween: (stream: number, afterMs: number, beforeMs: number) => boolean;
   /** An uplink has lost this many readings, once that is committed. */
   readonly onLost?: ((uplink: string, reason: string, count: number) => void) | undefined;
+}
+
+interface GrowingGap {
+  readonly gap: number;
+  /** Its newest reading, ms. */
+  readonly toMs: number;
 }
 
 const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink FROM gaps
@@ -31,7 +39,7 @@ export class SqliteGapLog implements GapLog {
   /** The uplink that needs no name because it is the only one. */
   #only: string | null = MAIN_UPLINK;
   /** The gap that still grows, by uplink, stream and reason. Once handed out it no longer changes. */
-  readonly #growing = new TxMap<string, number>();
+  readonly #growing = new TxMap<string, GrowingGap>();
   /**
    * Counts as they were handed out, by gap. A transaction that pauses meanwhile may raise one unseen: the part that was
    * not published stays.
@@ -130,26 +138,35 @@ export class SqliteGapLog implements GapLog {
     }
   }
 
-  /** Adds one given-up reading, inside the transaction that drops it. Adjacent ones share a record. */
+  /**
+   * Adds one given-up reading, inside the transaction that drops it. Adjacent ones share a record: a span that contains a
+   * reading that was delivered would say that it was lost.
+   */
   add(tx: Tx, stream: number, timeMs: number, reason: string, uplink: string): void {
     const { db } = this.#parts;
     this.#count(tx, uplink, reason);
     const key = `${uplink}/${stream}/${reason}`;
     const growing = this.#growing.get(key);
-    if (growing !== undefined) {
+    if (growing !== undefined && this.#isAdjacent(stream, timeMs, growing)) {
       const { changes } = db
-        .write(
-          "UPDATE gaps SET from_ms = min(from_ms, ?), to_ms = max(to_ms, ?), count = count + 1 WHERE gap = ?",
-        )
-        .run(timeMs, timeMs, growing);
-      if (changes > 0) return;
+        .write("UPDATE gaps SET to_ms = ?, count = count + 1 WHERE gap = ?")
+        .run(timeMs, growing.gap);
+      if (changes > 0) {
+        if (timeMs > growing.toMs) this.#growing.change(tx, key, { ...growing, toMs: timeMs });
+        return;
+      }
     }
     const { lastInsertRowid } = db
       .write(
         "INSERT INTO gaps (stream, from_ms, to_ms, count, reason, uplink) VALUES (?, ?, ?, 1, ?, ?)",
       )
       .run(stream, timeMs, timeMs, reason, uplink);
-    this.#growing.change(tx, key, Number(lastInsertRowid));
+    this.#growing.change(tx, key, { gap: Number(lastInsertRowid), toMs: timeMs });
+  }
+
+  #isAdjacent(stream: number, timeMs: number, { toMs }: GrowingGap): boolean {
+    if (timeMs === toMs) return true;
+    return timeMs > toMs && !this.#parts.hasBetween(stream, toMs, timeMs);
   }
 
   #count(tx: Tx, uplink: string, reason: string): void {

@@ -17,6 +17,8 @@ export interface HistoryQuery {
   readonly toMs: number;
   /** asc unless given. */
   readonly order?: "asc" | "desc";
+  /** How many the caller takes, if it knows: not many more are read. */
+  readonly limit?: number;
 }
 
 /** Rows read at a time: a few milliseconds of work, then the caller gets its turn. */
@@ -103,7 +105,7 @@ export class History {
   /**
    * Number of readings of one sensor and kind in a range: a seek for each stored hour, without reading the contents.
    */
-  count({ sensor, kind, fromMs, toMs }: Required<Omit<HistoryQuery, "order">>): number {
+  count({ sensor, kind, fromMs, toMs }: Required<Omit<HistoryQuery, "order" | "limit">>): number {
     const [stream] = this.#find(sensor, kind);
     if (stream === undefined || toMs <= fromMs) return 0;
     const lastHour = this.#lastHour([stream], toMs);
@@ -128,27 +130,28 @@ export class History {
   *#hourOf(
     stream: number,
     hour: number,
-    { fromMs, toMs }: HistoryQuery,
+    { fromMs, toMs, limit = SLICE_ROWS }: HistoryQuery,
     isDescending: boolean,
   ): Generator<StoredReading, void, void> {
+    const sliceRows = Math.max(1, Math.min(limit, SLICE_ROWS));
     const sql = isDescending ? HISTORY_SQL.streamDesc : HISTORY_SQL.streamAsc;
     const end = Number.MAX_SAFE_INTEGER;
     let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];
     for (;;) {
       const rows: Row[] = this.#db
         .read(sql)
-        .all(hour, stream, fromMs, toMs, last[0], last[1], SLICE_ROWS);
+        .all(hour, stream, fromMs, toMs, last[0], last[1], sliceRows);
       for (const row of rows) yield toStoredReading(row, this.#streams);
       const tail = rows.at(-1);
-      if (tail === undefined || rows.length < SLICE_ROWS) return;
+      if (tail === undefined || rows.length < sliceRows) return;
       last = [tail[2] as number, tail[0] as number];
     }
   }
 
   /** The newest `limit` readings of a range, oldest of them first. */
-  rangeNewest(query: Omit<HistoryQuery, "order">, limit: number): StoredReading[] {
+  rangeNewest(query: Omit<HistoryQuery, "order" | "limit">, limit: number): StoredReading[] {
     const newest: StoredReading[] = [];
-    for (const reading of this.range({ ...query, order: "desc" })) {
+    for (const reading of this.range({ ...query, order: "desc", limit })) {
       if (newest.length >= limit) break;
       newest.push(reading);
     }

@@ -2,11 +2,13 @@ import { type Tx, TxMap } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import type { NewestTimes } from "./newest-times.ts";
-import { bytesOf, holds, PACKED_BYTES_MAX, plus } from "./packed-identities.ts";
+import { bytesOf, holds, PACKED_BYTES_MAX, plus, timesIn } from "./packed-identities.ts";
 import { hourOf } from "./stored-reading.ts";
 
 const HORIZON = "forgotten_horizon_ms";
 const HOUR_MS = 3_600_000;
+/** Gaps of sensors that send more rarely get a record for each reading. */
+const BETWEEN_HOURS_MAX = 25;
 /**
  * Rows of `forgotten` have three forms. Up to 0.1 each is one reading. Since then a row with this time contains, in
  * place of a hash, the packed identities of up to 128 readings of its hour and stream.
@@ -22,6 +24,10 @@ const KNOWN_SQL = "SELECT id FROM readings WHERE hour = ? AND stream = ? AND tim
 const NEWEST_SQL = "SELECT max(time_ms) AS newest FROM readings WHERE hour = ? AND stream = ?";
 const SINGLE_SQL =
   "SELECT 1 FROM forgotten WHERE hour = ? AND stream = ? AND time_ms = ? AND hash = ?";
+const BETWEEN_SQL =
+  "SELECT 1 FROM readings WHERE hour = ? AND stream = ? AND time_ms > ? AND time_ms < ? LIMIT 1";
+const SINGLE_BETWEEN_SQL = `SELECT 1 FROM forgotten WHERE hour = ? AND stream = ? AND time_ms > ? AND time_ms < ?
+  AND time_ms <> ${PACKED} LIMIT 1`;
 const PACKS_SQL = "SELECT hash FROM forgotten WHERE hour = ? AND stream = ? AND time_ms = ?";
 const BYTES_SQL = `SELECT coalesce(sum(CASE WHEN time_ms = ${PACKED} THEN ${ROW_BYTES} + length(hash) ELSE ${SINGLE_BYTES} END), 0)
   AS bytes FROM forgotten WHERE hour >= ? AND hour < ?`;
@@ -103,6 +109,26 @@ export class Identities {
       .write<{ hash: Buffer }>(PACKS_SQL)
       .all(hour, stream, PACKED)
       .map(({ hash }) => hash);
+  }
+
+  /**
+   * Whether any reading of the stream lies between two times, ms, neither included; includes what the running transaction has
+   * written. True, too, where a search would take long.
+   */
+  hasBetween(stream: number, afterMs: number, beforeMs: number): boolean {
+    const first = hourOf(afterMs);
+    const last = hourOf(beforeMs);
+    if (last - first > BETWEEN_HOURS_MAX) return true;
+    const isBetween = (timeMs: number) => timeMs > afterMs && timeMs < beforeMs;
+    for (let hour = first; hour <= last; hour++) {
+      const stored = this.#db.write(BETWEEN_SQL).get(hour, stream, afterMs, beforeMs);
+      if (stored !== undefined) return true;
+      if (hour > this.#newestForgottenHour) continue;
+      if (this.#db.write(SINGLE_BETWEEN_SQL).get(hour, stream, afterMs, beforeMs)) return true;
+      if (this.#packs(hour, stream).some((pack) => timesIn(pack, hour).some(isBetween)))
+        return true;
+    }
+    return false;
   }
 
   /** Inside the transaction that removes the reading. */

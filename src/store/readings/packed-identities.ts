@@ -26,3 +26,13 @@ export function holds(pack: Buffer, identity: Buffer): boolean {
 }
 
 export const plus = (pack: Buffer, identity: Buffer): Buffer => Buffer.concat([pack, identity]);
+
+/** The times of its readings, ms; `hour` as of `hourOf`, from 1970 on. */
+export function timesIn(pack: Buffer, hour: number): number[] {
+  const times: number[] = [];
+  for (let at = 0; at < pack.length; at += IDENTITY_BYTES) {
+    const offsetMs = Math.floor(pack.readUIntBE(at, IDENTITY_BYTES) / HASH_BITS);
+    times.push(hour * HOUR_MS + offsetMs);
+  }
+  return times;
+}

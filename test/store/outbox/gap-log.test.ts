@@ -17,6 +17,7 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
     queue,
     streams,
     logger: silentLogger,
+    hasBetween: () => false,
     onLost: (_uplink, _reason, count) => lost.push(count),
   });
   const stream = streams.intern("1", "rpm");

@@ -162,3 +162,34 @@ test("a full buffer – of two dead uplinks the one with the larger backlog give
   assert.ok(gapsOf(store, "large") > 2000);
   assert.equal(store.outboxOf("small").depth("json").readings, 500);
 });
+
+test("a full buffer – no gap spans a reading that was delivered, also if the newest ones went out first during a flood", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { bufferMaxMb: 8, clock });
+  const deliveredMs = new Set<number>();
+  const outbox = store.outboxOf("main");
+  for (let minutes = 0; minutes < 9000; minutes += 500) {
+    await append(store, minutesOf("1", minutes, 500));
+    // Only the newest of each response is sent before the uplink is away again.
+    if (minutes % 1500 === 0 && minutes < 6000) {
+      const live = outbox.lease("json", "live", 1);
+      const done = outbox.settle(
+        "json",
+        live.map((entry) => ({ entry, outcome: "sent" as const })),
+      );
+      outbox.release("json");
+      await store.outbox.flush();
+      await done;
+      for (const { reading } of live) deliveredMs.add(reading.timeMs);
+      await clock.advance(31_000);
+    }
+  }
+  const gaps = store.gapsOf("main").pendingGaps(10_000);
+  const lost = gaps.reduce((sum, { count }) => sum + count, 0);
+  assert.ok(lost > 500 && deliveredMs.size >= 3, `${lost} lost, ${deliveredMs.size} delivered`);
+  for (const { fromMs, toMs, count } of gaps) {
+    assert.equal(count, (toMs - fromMs) / MINUTE_MS + 1);
+    for (const timeMs of deliveredMs) assert.ok(timeMs < fromMs || timeMs > toMs);
+  }
+  assert.ok(gaps.length <= deliveredMs.size + 1, `${gaps.length} records`);
+});
