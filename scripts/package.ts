@@ -10,11 +10,13 @@ import { createHash } from "node:crypto";
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -22,6 +24,7 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import {
   type Arch,
+  missingTools,
   NODE_VERSION,
   NODES,
   nativeModules,
@@ -29,12 +32,14 @@ import {
   run,
   say,
 } from "./package-parts.ts";
+import { PACKAGED_LINKS, packagedDocuments } from "./package-documents.ts";
 import { nodeComponent, type Sbom, sbomOf } from "./sbom.ts";
 
 const root = resolve(process.argv[1] ?? ".", "../..");
 const USAGE = `Usage: npm run package -- [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]
 
-Makes the Debian packages of both architectures, or of those named, and their SHA256SUMS.
+Makes the Debian packages of both architectures, or of those named, and their SHA256SUMS. One whose compiler is not installed is left
+out, with a line that says what to install; if it was named, the exit code is 1.
 
   --out DIR      where they go (default dist/packages)
   --natives DIR  where compiled modules are kept (default .cache/package); an empty one compiles them again
@@ -131,22 +136,9 @@ async function packageFor(arch: Arch): Promise<string> {
     copy(join(root, "systemd", unit), join("usr/lib/systemd/system", unit));
   }
   const documents = "usr/share/doc/gateside";
-  copyTree(join(root, "config/examples"), `${documents}/examples`);
-  for (const name of [
-    "gateside.env.example",
-    "prometheus-alerts.yml",
-    "grafana-dashboard.json",
-  ] as const) {
-    copy(join(root, "config", name), `${documents}/examples/${name}`);
-  }
-  // Where the examples' "$schema" looks for it.
-  copy(join(root, "config/site.schema.json"), `${documents}/site.schema.json`);
-  copy(join(root, "config/uplinks.schema.json"), `${documents}/uplinks.schema.json`);
-  copy(join(root, "config/README.md"), `${documents}/configuring.md`);
-  copy(join(root, "README.md"), `${documents}/README.md`);
-  for (const name of readdirSync(join(root, "docs"))) {
-    if (name.endsWith(".md")) copy(join(root, "docs", name), `${documents}/${name}`);
-  }
+  for (const { from, to, isExecutable } of packagedDocuments(root))
+    copy(join(root, from), to, isExecutable ? 0o755 : 0o644);
+  for (const { at, target } of PACKAGED_LINKS) symlinkSync(target, join(stage, at));
   const zipped = (content: string | Buffer) => gzipSync(content, { level: 9 });
   put(`${documents}/copyright`, COPYRIGHT);
   const libraries = readFileSync(join(root, "dist/THIRD-PARTY-LICENCES.txt"));
@@ -157,7 +149,7 @@ async function packageFor(arch: Arch): Promise<string> {
   put(`${documents}/changelog.Debian.gz`, zipped(debianChangelog()));
   copy(join(root, "packaging/lintian-overrides"), "usr/share/lintian/overrides/gateside");
 
-  const files = filesBelow(stage);
+  const files = filesBelow(stage).filter((file) => !lstatSync(file).isSymbolicLink());
   const installedKb = Math.ceil(files.reduce((sum, file) => sum + statSync(file).size, 0) / 1024);
   const sums = files
     .map((file) => {
@@ -227,9 +219,31 @@ The package also holds the libraries that are bundled with it and the Node.js ru
 `;
 
 async function main(): Promise<void> {
+  rmSync(join(out, "SHA256SUMS"), { force: true });
+  const buildable = archs.filter((arch) => {
+    const lacking = missingTools(arch);
+    if (lacking === null) return true;
+    process.stderr.write(`${arch}: not built, ${lacking}\n`);
+    if (archs.length < Object.keys(NODES).length) process.exitCode = 1;
+    return false;
+  });
+  if (buildable.length === 0) {
+    process.exitCode = 1;
+    return;
+  }
   await run("npm", ["run", "--silent", "build"], { cwd: root });
   // In parallel: compiler and compression each keep one core busy.
-  const debs = await Promise.all(archs.map(packageFor));
+  const results = await Promise.allSettled(buildable.map(packageFor));
+  for (const [i, result] of results.entries()) {
+    if (result.status === "fulfilled") continue;
+    const { reason } = result;
+    process.stderr.write(
+      `${buildable[i]}: failed: ${reason instanceof Error ? reason.message : String(reason)}\n`,
+    );
+    process.exitCode = 1;
+  }
+  const debs = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  if (debs.length === 0) return;
   const sums = debs
     .map((deb) => {
       const sha256 = createHash("sha256").update(readFileSync(deb)).digest("hex");

@@ -25,6 +25,8 @@ export interface Component {
   readonly hashes?: readonly { readonly alg: "SHA-512"; readonly content: string }[];
   readonly licenses?: readonly object[];
   readonly purl: string;
+  /** By which scanners find vulnerabilities of what is no npm package. */
+  readonly cpe?: string;
   readonly components?: readonly Component[];
 }
 
@@ -106,7 +108,7 @@ function resolved(folder: string, name: string, lock: LockPackages): string | un
 
 function sqlite(folder: string): Component {
   const version = numberIn(join(folder, "deps/sqlite3/sqlite3.h"), /SQLITE_VERSION\s+"([^"]+)"/);
-  return part("sqlite", version, "blessing", `pkg:generic/sqlite@${version}`);
+  return part("sqlite", version, "blessing", "sqlite");
 }
 
 /** The runtime as packaged, and the libraries in it that get security fixes of their own. */
@@ -140,23 +142,34 @@ export function nodeComponent(
     hashes: [{ alg: "SHA-512", content: digest }],
     licenses: [{ license: { id: "MIT" } }],
     purl,
+    cpe: cpeOf("nodejs", "node.js", nodeVersion),
     components: [
-      part("libuv", uv, "MIT", `pkg:generic/libuv@${uv}`),
-      part("openssl", openssl, "Apache-2.0", `pkg:generic/openssl@${openssl}`),
-      part("v8", v8, "BSD-3-Clause", `pkg:generic/v8@${v8}`),
-      part("zlib", zlib, "Zlib", `pkg:generic/zlib@${zlib}`),
+      part("libuv", uv, "MIT", "libuv"),
+      part("openssl", openssl, "Apache-2.0", "openssl"),
+      part("v8", v8, "BSD-3-Clause", "google"),
+      part("zlib", zlib, "Zlib", "zlib"),
     ],
   };
 }
 
-const part = (name: string, version: string, id: string, purl: string): Component => ({
-  type: "library",
-  "bom-ref": purl,
-  name,
-  version,
-  licenses: [{ license: { id } }],
-  purl,
-});
+/** @param vendor as the National Vulnerability Database names it */
+function part(name: string, version: string, id: string, vendor: string): Component {
+  const purl = `pkg:generic/${name}@${version}`;
+  return {
+    type: "library",
+    "bom-ref": purl,
+    name,
+    version,
+    licenses: [{ license: { id } }],
+    purl,
+    cpe: cpeOf(vendor, name, version),
+  };
+}
+
+/** CPE 2.3; a suffix such as OpenSSL's `+quic` is no part of the version there. */
+function cpeOf(vendor: string, product: string, version: string): string {
+  return `cpe:2.3:a:${vendor}:${product}:${version.replace(/\+.*/, "")}:*:*:*:*:*:*:*`;
+}
 
 function numberIn(path: string, pattern: RegExp): string {
   const found = pattern.exec(readFileSync(path, "utf8"))?.[1];

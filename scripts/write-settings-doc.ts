@@ -1,7 +1,9 @@
-/** Writes docs/settings.md and config/gateside.env.example from the table of settings, so that both always match the program. */
+/** Writes docs/settings.md, docs/metrics.md and config/gateside.env.example from the program's own tables, so that they always match it. */
 import { writeFileSync } from "node:fs";
 import { envExample } from "./env-example.ts";
+import { metricsPage } from "./metrics-page.ts";
 import { settingsPage } from "./settings-page.ts";
 
 writeFileSync("docs/settings.md", settingsPage());
+writeFileSync("docs/metrics.md", await metricsPage());
 writeFileSync("config/gateside.env.example", envExample());

@@ -1,5 +1,10 @@
 -- As a superuser, once, before the first `gateside collect --migrate-only`:  psql -v password="…" -f roles.sql
 -- The owner migrates; collectors write as gateside_writer; dashboards read as gateside_reader.
+\set ON_ERROR_STOP on
+\if :{?password}
+\else
+  DO $$ BEGIN RAISE EXCEPTION 'name the password of the log-ins: psql -v password=… -f roles.sql'; END $$;
+\endif
 CREATE ROLE gateside_writer NOLOGIN;
 CREATE ROLE gateside_reader NOLOGIN;
 CREATE ROLE gateside_owner LOGIN PASSWORD :'password';

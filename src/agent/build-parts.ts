@@ -11,6 +11,7 @@ import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
 import { createConfiguration } from "./configuration.ts";
 import { createHttpSide } from "./http-side.ts";
+import { instanceOf } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
@@ -62,6 +63,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     {
       ...base,
       store,
+      instance: instanceOf(store.meta),
       alarms: side.alarms,
       gapsOf: (uplink) => side.gaps.of(store.gapsOf(uplink)),
       status: report.current,

@@ -39,6 +39,8 @@ export interface DestinationParts {
   >;
   readonly site: SiteSource;
   readonly store: Store;
+  /** Tells this agent from another one with the same site name. */
+  readonly instance: string;
   /** Those that an uplink publishes. */
   readonly gapsOf: (uplink: string) => GapLog;
   readonly clock: Clock;

@@ -12,6 +12,7 @@ import { SAS_RENEW_MS } from "../publish/formats/azure-sas.ts";
 import { createProfile } from "../publish/formats/create-profile.ts";
 import type { Profile } from "../publish/formats/profile.ts";
 import type { LaneOptions } from "../publish/leased-entries.ts";
+import { OtherAgents } from "../publish/other-agents.ts";
 import { Presence } from "../publish/presence.ts";
 import { Publisher } from "../publish/publisher.ts";
 import { RetainedCheck } from "../publish/retained-check.ts";
@@ -42,6 +43,7 @@ interface Shared {
   readonly parts: DestinationParts;
   readonly own: ReturnType<typeof ownParts>;
   readonly profile: Profile;
+  readonly others: OtherAgents;
   readonly isChosen: (sensor: string) => boolean;
 }
 
@@ -74,13 +76,26 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const profile = createProfile(
     uplink,
     { waveforms: store.waveforms },
-    { site: parts.site, version: VERSION, clearRemoved: settings.publishClearRemoved },
+    {
+      site: parts.site,
+      version: VERSION,
+      instance: parts.instance,
+      clearRemoved: settings.publishClearRemoved,
+    },
   );
+  const others = new OtherAgents({
+    marker: profile.marker,
+    site: parts.site.current.site,
+    instance: parts.instance,
+    clock,
+    logger,
+  });
   const shared: Shared = {
     uplink,
     parts,
     own,
     profile,
+    others,
     isChosen: chosenSensors(uplink, parts.site),
   };
   const clientId = clientIdsOf(uplink).mqtt ?? uplink.clientId;
@@ -158,7 +173,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const connecting = new AbortController();
   return {
     get state() {
-      return link.state;
+      return { ...link.state, otherAgent: others.current };
     },
     get delivered() {
       return publisher.delivered;
@@ -249,7 +264,7 @@ function inboundRequests(
 
 /** States, statistics, gaps and descriptions. */
 function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: AlarmBoard): Presence {
-  const { uplink, parts, own, profile, isChosen } = shared;
+  const { uplink, parts, own, profile, others, isChosen } = shared;
   const { settings, site, store, clock } = parts;
   const { logger } = own;
   const outbox = store.outboxOf(uplink.name);
@@ -264,6 +279,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
     status: parts.status,
     sensors: () => parts.sensors().filter(({ code }) => isChosen(code)),
     profile,
+    others,
     descriptions: new Descriptions(
       {
         link,
@@ -284,6 +300,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
       link,
       clock,
       readers: [
+        others,
         new RetainedCheck({
           link,
           turns,
@@ -302,7 +319,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
 }
 
 function createStaleAlarms(
-  { uplink, parts, own, profile, isChosen }: Shared,
+  { uplink, parts, own, profile, others, isChosen }: Shared,
   link: MqttLink,
 ): StaleAlarms {
   const { alarms, site, store } = parts;
@@ -313,6 +330,7 @@ function createStaleAlarms(
     logger: own.logger,
     sensors: () => site.current.sensors.map(({ code }) => code).filter((code) => isChosen(code)),
     active: () => (alarms === null ? [] : activePayloads(alarms.engines.alarms)),
+    hasOther: () => others.current !== null,
     owesEvents: (sensor) => outbox.owesEvents("json", sensor),
   });
 }

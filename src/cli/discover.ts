@@ -75,7 +75,12 @@ export async function run(context: CommandContext): Promise<number> {
   for (const fault of faults) stderr.write(`${faultLine(fault)}\n`);
   if (outPath === null) await writeOut(stdout, text, signal);
   else replaceFile(outPath, text);
-  const where = out === null ? "" : ` in ${out}`;
+  const where =
+    out !== null
+      ? ` in ${out}`
+      : merge === null
+        ? ""
+        : ` to the draft on stdout; ${merge} is unchanged (--out ${merge} writes it)`;
   stderr.write(
     `Sensors added${where}: ${result.added}; already there: ${result.kept}. Run \`gateside check\` next.\n`,
   );

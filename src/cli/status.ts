@@ -38,7 +38,9 @@ export async function run(context: CommandContext): Promise<number> {
 export function isWell(status: AgentStatus): boolean {
   return (
     isGatewayWell(status.gateway) &&
-    status.links.every((link) => link.isConnected && link.hostOnline !== false && !link.refused) &&
+    status.links.every(
+      (link) => link.isConnected && link.hostOnline !== false && !link.refused && !link.otherAgent,
+    ) &&
     status.buffer.isWritable &&
     status.buffer.alarm === null &&
     (status.daysSetAside ?? []).length === 0 &&
@@ -63,7 +65,7 @@ export function statusText(status: SaidStatus): string {
     ],
     ...links.map((link) => [
       linkTitle(link, links),
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
     ["clock", clockText(clock)],
@@ -153,6 +155,10 @@ function pendingText({ pending, oldestTimeMs }: LinkStatus, { links, nowMs }: Ag
 
 function refusedText({ isConnected, refused }: LinkState): string {
   return isConnected && refused ? `, REFUSED: ${refused.text}` : "";
+}
+
+function otherText({ otherAgent }: LinkState): string {
+  return otherAgent ? `, CONFLICT: ${otherAgent}` : "";
 }
 
 function hostText({ isConnected, hostOnline, hostDoubt }: LinkState): string {

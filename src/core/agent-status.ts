@@ -17,6 +17,8 @@ export interface LinkState {
   readonly lastError: string | null;
   /** What the broker refuses to take although the session lives; null while it takes everything. */
   readonly refused?: Refused | null;
+  /** Another agent publishes as this site at the broker: which, and what to do; null if none was seen lately. */
+  readonly otherAgent?: string | null;
   /** Whether the broker supports retained messages; null without a session. */
   readonly retainAvailable?: boolean | null;
   /** The chain that the broker showed last, its own certificate first; none without TLS. */

@@ -163,8 +163,9 @@ function showLink(
   perS: number | null,
 ): void {
   const isHeld = link.isConnected && link.hostOnline === false;
-  const isRefused = link.isConnected && Boolean(link.refused);
-  const tone: Tone = link.isConnected ? (isHeld ? "warn" : isRefused ? "bad" : "ok") : "bad";
+  const trouble = link.refused?.text ?? link.otherAgent ?? null;
+  const isTroubled = link.isConnected && trouble !== null;
+  const tone: Tone = link.isConnected ? (isHeld ? "warn" : isTroubled ? "bad" : "ok") : "bad";
   const since = link.since === null ? "" : sinceNode(model, link.since);
   const { pending } = link;
   station.show(
@@ -172,15 +173,13 @@ function showLink(
     link.isConnected
       ? isHeld
         ? "Primary host offline"
-        : isRefused
-          ? "Refuses publishes"
+        : isTroubled
+          ? link.refused
+            ? "Refuses publishes"
+            : "Another agent"
           : "Connected"
       : "Disconnected",
-    [
-      host(link.url),
-      since,
-      isRefused ? (link.refused?.text ?? "") : link.isConnected ? "" : plural(pending),
-    ],
+    [host(link.url), since, link.isConnected ? (trouble ?? "") : plural(pending)],
   );
   const state: FlowState = !model.isLive
     ? "unknown"

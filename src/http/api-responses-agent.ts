@@ -154,6 +154,10 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         description:
           "The broker's addresses in the order they are tried, each with why the last attempt failed.",
       },
+      otherAgent: {
+        ...orNull(TEXT),
+        description: "Another agent publishes as this site at the broker: what to do.",
+      },
       refused: {
         ...orNull(
           object({
@@ -175,7 +179,7 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
       failures: { ...map(INTEGER), description: "Publishes that failed since then, by reason." },
     },
-    ["retainAvailable", "brokerCertificates", "addresses", "hostOnline", "hostDoubt"],
+    ["retainAvailable", "brokerCertificates", "addresses", "hostOnline", "hostDoubt", "otherAgent"],
   ),
   Buffer: object({
     lanes: {

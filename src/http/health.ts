@@ -60,14 +60,14 @@ function gatewayText({ isUp, isNeeded, lastError }: AgentStatus["gateway"]): str
 /** Whether all of these sessions are up and nothing is refused there, and what is wrong with each of the others. */
 function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readiness {
   const down = links.filter(
-    (link) => !link.isConnected || link.hostOnline === false || link.refused,
+    (link) => !link.isConnected || link.hostOnline === false || link.refused || link.otherAgent,
   );
   const lack = down.map((link) => {
     const title = linkTitle(link, all);
     if (!link.isConnected) return `${title}: ${link.lastError ?? "not connected"}`;
     return link.hostOnline === false
       ? `${title}: primary host is offline`
-      : `${title}: ${link.refused?.text}`;
+      : `${title}: ${link.refused?.text ?? link.otherAgent}`;
   });
   return {
     ok: links.length > 0 && down.length === 0,

@@ -5,6 +5,7 @@ import type { Clock, GapLog, Logger, MessageLink } from "../core/ports.ts";
 import type { AlarmBoard } from "./alarm-board.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { Profile } from "./formats/profile.ts";
+import type { OtherAgents } from "./other-agents.ts";
 import type { RetainedQuery } from "./retained-query.ts";
 import type { Turns } from "./turns.ts";
 
@@ -21,6 +22,8 @@ export interface PresenceParts {
   readonly descriptions: Pick<Descriptions, "entitiesRemoved" | "sync" | "renew">;
   /** Gives way to the newest readings. */
   readonly turns: Pick<Turns, "publish">;
+  /** Whether another agent publishes as this site. */
+  readonly others: Pick<OtherAgents, "sending" | "heard" | "isRepeatDue">;
   /** Reads back what the broker retains. */
   readonly retained: Pick<RetainedQuery, "begin" | "received" | "look">;
 }
@@ -88,6 +91,7 @@ export class Presence {
     const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
     this.#publishedConfiguration = configurationOf(this.#parts.status());
+    this.#parts.others.sending(messages);
     // Not in turn: publishers wait for it.
     const outcomes = await Promise.all(
       messages.map((message) => this.#parts.link.publish(message)),
@@ -97,6 +101,7 @@ export class Presence {
 
   async #sendState(reason: string): Promise<void> {
     const messages = this.#state("online", reason);
+    this.#parts.others.sending(messages);
     this.#stateSent(messages, await this.#parts.turns.publish(messages));
   }
 
@@ -106,11 +111,13 @@ export class Presence {
     this.#stateRefusedAt = isRefused ? this.#parts.clock.monotonic() : null;
   }
 
-  /** The state that the broker refused, again. */
-  async #retryState(): Promise<void> {
+  /** The state that the broker refused or that another agent may have overwritten, again. */
+  async #repeatState(): Promise<void> {
+    const { clock, others } = this.#parts;
     const refusedAt = this.#stateRefusedAt;
-    if (refusedAt === null || this.#parts.clock.monotonic() - refusedAt < REFUSED_RETRY_MS) return;
-    await this.#sendState(this.#reason);
+    const isRetryDue = refusedAt !== null && clock.monotonic() - refusedAt >= REFUSED_RETRY_MS;
+    if (isRetryDue || (refusedAt === null && others.isRepeatDue))
+      await this.#sendState(this.#reason);
   }
 
   async #renewStates(): Promise<void> {
@@ -129,8 +136,9 @@ export class Presence {
 
   /** Every inbound message. */
   received(topic: string, payload: Uint8Array, isRetained = false): void {
-    const { profile, descriptions, retained } = this.#parts;
+    const { profile, descriptions, others, retained } = this.#parts;
     retained.received(topic, isRetained);
+    others.heard(topic, payload, isRetained);
     if (!profile.wantsDescriptions(topic, payload)) return;
     descriptions.renew();
     // Without retained messages, the subscriber that has restarted knows no state either.
@@ -160,7 +168,7 @@ export class Presence {
       }
       if (this.#mustRenewStates) await this.#renewStates();
       await this.#publishConfiguration(status);
-      await this.#retryState();
+      await this.#repeatState();
       await this.#publishSensors();
       await this.#parts.descriptions.sync();
       await this.#parts.retained.look();
@@ -262,6 +270,7 @@ function healthOf(status: AgentStatus): string {
     link.isConnected,
     link.hostOnline ?? null,
     Boolean(link.refused),
+    Boolean(link.otherAgent),
   ]);
   const { isWritable, alarm } = buffer;
   return JSON.stringify([

@@ -69,7 +69,7 @@ export class RetainedQuery {
       isComplete: false,
     };
     this.#query = query;
-    void link.subscribe([...topics.values()]).then((granted) => {
+    void link.subscribe([...new Set(topics.values())]).then((granted) => {
       query.granted = granted;
     });
   }

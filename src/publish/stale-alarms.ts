@@ -18,6 +18,8 @@ export interface StaleAlarmsParts {
   readonly active: () => readonly string[];
   /** True while events of a sensor are pending for this uplink: the closing event clears the topic itself. */
   readonly owesEvents: (sensor: string) => boolean;
+  /** True while another agent publishes as this site: a topic may be its own. */
+  readonly hasOther: () => boolean;
 }
 
 export class StaleAlarms implements RetainedReader {
@@ -39,8 +41,8 @@ export class StaleAlarms implements RetainedReader {
   }
 
   async look(): Promise<void> {
-    const { link, logger } = this.#parts;
-    if (this.#seen.size === 0) return;
+    const { link, logger, hasOther } = this.#parts;
+    if (this.#seen.size === 0 || hasOther()) return;
     let cleared = 0;
     // One at a time, and looked up again for each: an alarm may be raised while another topic is being cleared.
     for (let [topic] = this.#stale(); topic !== undefined; [topic] = this.#stale()) {

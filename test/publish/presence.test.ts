@@ -119,6 +119,7 @@ function start(
     profile,
     board: { online: () => Promise.resolve(), renew: () => Promise.resolve() },
     descriptions: { sync: () => Promise.resolve(), renew: () => {}, entitiesRemoved: () => [] },
+    others: { sending: () => {}, heard: () => {}, isRepeatDue: false },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });
   const stop = new AbortController();

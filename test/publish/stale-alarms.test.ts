@@ -21,6 +21,7 @@ function start(given: { readonly active?: readonly string[] } = {}) {
     sensors: () => ["30007", "30/8"],
     active: () => alarms.active,
     owesEvents: (sensor) => pending.has(sensor),
+    hasOther: () => pending.has("other agent"),
   });
   return { alarms, check, link, pending };
 }
@@ -49,6 +50,18 @@ test("stale alarms – a topic whose closing event is still pending is left to t
   await check.look();
   assert.deepEqual(link.topics, []);
   // It has been sent, or was dropped.
+  pending.clear();
+  await check.look();
+  assert.deepEqual(link.topics, [of("30007")]);
+});
+
+test("stale alarms – nothing is cleared while another agent publishes as this site", async () => {
+  const { check, link, pending } = start();
+  pending.add("other agent");
+  check.begin();
+  check.received(of("30007"));
+  await check.look();
+  assert.deepEqual(link.topics, []);
   pending.clear();
   await check.look();
   assert.deepEqual(link.topics, [of("30007")]);

@@ -11,6 +11,7 @@ import { createThingsBoardProfile } from "./thingsboard.ts";
 export interface UplinkVoice {
   readonly site: SiteSource;
   readonly version: string;
+  readonly instance?: string;
   /** PUBLISH_CLEAR_REMOVED. */
   readonly clearRemoved: boolean;
 }
@@ -24,6 +25,7 @@ export function createProfile(uplink: Uplink, parts: ProfileParts, voice: Uplink
     source: voice.site,
     templates: uplink.topics,
     version: voice.version,
+    ...(voice.instance === undefined ? {} : { instance: voice.instance }),
     formats: uplink.formats,
     waveforms: uplink.waveforms,
     withRaw: uplink.withRaw,

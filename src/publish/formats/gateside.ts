@@ -29,7 +29,7 @@ export function isEvent({ reading }: OutboxEntry): boolean {
 
 /** Contract section 6: the agent's own topics and payloads. */
 export function createGatesideProfile(parts: ProfileParts, options: ProfileOptions): Profile {
-  const { site, version, retain, formats, waveforms } = options;
+  const { site, version, instance, retain, formats, waveforms } = options;
   const topics = createSiteTopics(options);
   const encodeReading = createJsonEncoder(options);
   const json = (topic: string, payload: string, retained: boolean): Message => ({
@@ -42,7 +42,7 @@ export function createGatesideProfile(parts: ProfileParts, options: ProfileOptio
   const kindsOf = (sensor: Sensor) =>
     readingKinds(sensor).filter((kind) => options.isChosen?.(sensor.code, kind) ?? true);
   const agentState = (word: AgentWord) =>
-    json(topics.agentState, agentStatePayload(site, word, version), true);
+    json(topics.agentState, agentStatePayload(site, word, version, instance), true);
   return {
     topics,
     takesCommands: true,

@@ -11,7 +11,12 @@ const timeOf = (ms: number | null): string | null =>
 const secondsOf = (ms: number): number => Math.round(ms / 100) / 10;
 
 /** Payloads name their site and sensor: a topic of a template, or with dots behind RabbitMQ, does not tell them. */
-export function agentStatePayload(site: string, word: AgentWord, version: string): string {
+export function agentStatePayload(
+  site: string,
+  word: AgentWord,
+  version: string,
+  instance: string | undefined,
+): string {
   const { state, timeMs, reason, configuration, pendingRestart } = word;
   return JSON.stringify({
     state,
@@ -21,6 +26,7 @@ export function agentStatePayload(site: string, word: AgentWord, version: string
     configuration,
     pendingRestart,
     site,
+    instance,
   });
 }
 
@@ -112,6 +118,7 @@ export function statsPayload(site: string, status: AgentStatus): string {
       delivered: link.delivered,
       failures: link.failures,
       ...(link.refused ? { refused: link.refused } : {}),
+      ...(link.otherAgent ? { otherAgent: link.otherAgent } : {}),
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
       ...(link.hostDoubt ? { hostDoubt: link.hostDoubt } : {}),
     })),

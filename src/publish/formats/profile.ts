@@ -15,6 +15,8 @@ import type { ValueFilter } from "./value-filter.ts";
 
 export interface ProfileOptions extends Naming {
   readonly version: string;
+  /** Tells this agent from another one with the same site name; absent where nothing is published. */
+  readonly instance?: string;
   readonly formats: readonly ("json" | "plain" | "sparkplug")[];
   readonly waveforms: "always" | "alarm" | "never";
   readonly withRaw: boolean;

@@ -1,0 +1,110 @@
+/**
+ * Another agent that publishes as the same site at this broker, as after a copied configuration: both would overwrite each
+ * other's states. It is seen on `agent/state`, which names the instance that published it. While it was seen lately, our own
+ * state is repeated, so that the other one learns of us, too.
+ */
+import type { Message } from "../core/message.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import type { RetainedReader } from "./retained-query.ts";
+
+export interface OtherAgentsParts {
+  /** The topic of the agent's state; null if nothing may be read. */
+  readonly marker: string | null;
+  readonly site: string;
+  /** Our own, 12 hex digits. */
+  readonly instance: string;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly logger: Logger;
+}
+
+/** It counts as there for this long after its last state, ms: three repetitions. */
+const SEEN_MS = 180_000;
+/** Our own state is repeated at this interval meanwhile, ms. */
+const REPEAT_MS = 60_000;
+/** A longer payload is no state of an agent, bytes. */
+const PAYLOAD_MAX = 65_536;
+/** Own states that may still come back. */
+const OWN_MAX = 16;
+
+export class OtherAgents implements RetainedReader {
+  readonly #parts: OtherAgentsParts;
+  #seen: { readonly instance: string; readonly at: number } | null = null;
+  /** What we published: a copied data directory has the same instance, but not the same texts. */
+  #own: string[] = [];
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #isOverwritten = false;
+  #sessions = 0;
+
+  constructor(parts: OtherAgentsParts) {
+    this.#parts = parts;
+  }
+
+  begin(): string | null {
+    this.#sessions += 1;
+    return this.#parts.marker;
+  }
+  received(): void {}
+  async look(): Promise<void> {}
+
+  /** Our own state, before it is published. */
+  sending(messages: readonly Message[]): void {
+    const texts = messages.map(({ payload }) => String(payload));
+    this.#own = [...this.#own, ...texts].slice(-OWN_MAX);
+    this.#sentAt = this.#parts.clock.monotonic();
+    this.#isOverwritten = false;
+  }
+
+  /** Every inbound message; `isRetained` if the broker had it before we subscribed. */
+  heard(topic: string, payload: Uint8Array, isRetained: boolean): void {
+    const { marker, instance } = this.#parts;
+    if (topic !== marker || payload.length === 0 || payload.length > PAYLOAD_MAX) return;
+    const text = Buffer.from(payload).toString();
+    if (this.#own.includes(text)) return;
+    const said = stateOf(text);
+    if (said === null) return;
+    const isOurs = said.instance === instance;
+    if (said.state === "offline") {
+      // The other one has left, or an old session of ours has ended: the topic must not stay like that.
+      if (!isRetained) this.#isOverwritten = true;
+      // One that stands there since before our first session is a former installation. Later it has published between two
+      // of ours, as one does that uses our client id.
+      if (isRetained && !isOurs && this.#sessions > 1) this.#see(said.instance);
+      else if (this.#seen?.instance === said.instance) this.#seen = null;
+      return;
+    }
+    if (!isOurs || !isRetained) this.#see(said.instance);
+  }
+
+  #see(instance: string): void {
+    const { clock, logger, site } = this.#parts;
+    if (this.current === null)
+      logger.error({ site, instance }, "another agent publishes as this site");
+    this.#seen = { instance, at: clock.monotonic() };
+  }
+
+  /** True if our own state is to be published again now. */
+  get isRepeatDue(): boolean {
+    if (this.#isOverwritten) return true;
+    return this.current !== null && this.#parts.clock.monotonic() - this.#sentAt >= REPEAT_MS;
+  }
+
+  /** What is wrong, and what to do; null if no other agent was seen lately. */
+  get current(): string | null {
+    const seen = this.#seen;
+    if (seen === null || this.#parts.clock.monotonic() - seen.at > SEEN_MS) return null;
+    return `another agent (instance ${seen.instance}) publishes as site ${this.#parts.site} at this broker; give one of them another name ("site" in its site file), or stop it`;
+  }
+}
+
+/** Null for what agents from 0.3 on do not publish. */
+function stateOf(text: string): { readonly state: string; readonly instance: string } | null {
+  try {
+    const said: unknown = JSON.parse(text);
+    if (typeof said !== "object" || said === null) return null;
+    const { state, instance } = said as Readonly<Record<string, unknown>>;
+    if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
+    return state === "online" || state === "offline" ? { state, instance } : null;
+  } catch {
+    return null;
+  }
+}
