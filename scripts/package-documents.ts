@@ -13,6 +13,7 @@ const SINGLE = [
   "README.md",
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   "config/README.md",
   "config/gateside.env.example",
   "config/grafana-dashboard.json",

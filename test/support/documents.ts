@@ -5,6 +5,7 @@ export const DOCUMENTS: readonly string[] = [
   "README.md",
   "ARCHITECTURE.md",
   "CHANGELOG.md",
+  "SECURITY.md",
   "config/README.md",
   ...readdirSync("docs")
     .filter((name) => name.endsWith(".md"))
