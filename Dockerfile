@@ -9,12 +9,13 @@ RUN npm run build
 
 FROM node:22-bookworm-slim
 COPY --from=build /src/dist /usr/lib/gateside
+COPY packaging/container/health.mjs /usr/lib/gateside/health.mjs
 RUN install -d -o node -g node /data
 USER node
 ENV DATA_DIR=/data SITE_FILE=/etc/gateside/site.json NODE_ENV=production MALLOC_ARENA_MAX=1
 VOLUME /data
 STOPSIGNAL SIGTERM
-# Over the socket of the commands: whatever the port, the address and the certificate are.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "-e", "require('http').get({socketPath:process.env.DATA_DIR+'/gateside.sock',path:'/healthz'},r=>process.exit(r.statusCode===200?0:1)).on('error',()=>process.exit(1))"]
+# For the agent and for a collector, whatever port, address and certificate they have.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/usr/lib/gateside/health.mjs"]
 ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/gateside.js"]
 CMD ["run"]

@@ -22,6 +22,7 @@ import {
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
+import { PACKAGED_LINKS, packagedDocuments } from "./package-documents.ts";
 import {
   type Arch,
   missingTools,
@@ -32,7 +33,6 @@ import {
   run,
   say,
 } from "./package-parts.ts";
-import { PACKAGED_LINKS, packagedDocuments } from "./package-documents.ts";
 import { nodeComponent, type Sbom, sbomOf } from "./sbom.ts";
 
 const root = resolve(process.argv[1] ?? ".", "../..");

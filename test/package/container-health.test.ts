@@ -1,11 +1,40 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
+import { freePort } from "../support/mosquitto.ts";
 import { PROGRAM, skipWithoutBuild, spawnAgent } from "../support/plant.ts";
 import { tempDirectory } from "../support/temp-database.ts";
+
+/** Exit code of the check for a container whose first process has this command line. */
+function statusOf(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const args = ["packaging/container/health.mjs", ...words];
+  const options = { env, stdio: "ignore", timeout: deadlineMs(5_000) } as const;
+  return spawnSync(process.execPath, args, options).status;
+}
+
+test("container – both images use the health check, and it fits a collector, too", async (t) => {
+  for (const file of ["Dockerfile", "scripts/container.sh"])
+    assert.match(readFileSync(file, "utf8"), /CMD \[.*"\/usr\/lib\/gateside\/health\.mjs"\]/);
+  assert.equal(statusOf(["gateside", "collect"]), 0, "it runs, and has no port to ask");
+  const port = await freePort();
+  const forms = [
+    [["gateside", "collect", "--metrics", `0.0.0.0:${port}`], {}],
+    [["gateside", "collect", `--metrics=${port}`], {}],
+    [["gateside", "collect"], { COLLECT_METRICS: `127.0.0.1:${port}` }],
+  ] as const;
+  for (const [words, env] of forms) assert.equal(statusOf(words, env), 1);
+  const program = `require("http").createServer((q, r) => r.end()).listen(${port}, "127.0.0.1", () => console.log("up"))`;
+  const collector = spawn(process.execPath, ["-e", program], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  t.after(() => collector.kill());
+  await once(collector.stdout, "data");
+  for (const [words, env] of forms) assert.equal(statusOf(words, env), 0);
+});
 
 test("container – the health check finds an agent with TLS at another address, and no agent is unhealthy", {
   skip: skipWithoutBuild,
@@ -26,10 +55,7 @@ test("container – the health check finds an agent with TLS at another address,
     HTTP_KEY_FILE: `${out}.key.pem`,
     DISK_FREE_MIN_MB: "0",
   };
-  const json = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(readFileSync("Dockerfile", "utf8"))?.[1];
-  const [, ...args]: string[] = JSON.parse(json ?? "[]");
-  const check = () =>
-    spawnSync(process.execPath, args, { env, stdio: "ignore", timeout: deadlineMs(5_000) }).status;
+  const check = () => statusOf(["gateside", "run"], env);
   assert.equal(check(), 1);
   const agent = spawnAgent(env, directory);
   t.after(() => agent.kill());
