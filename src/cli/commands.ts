@@ -330,6 +330,7 @@ TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. Log lines are JSON on
       { name: "db", value: "URL", doc: "database: postgres://user@host/database" },
       { name: "prefix", value: "PREFIX", doc: "the boxes' MQTT_TOPIC_PREFIX (default gateside)" },
       { name: "attention", doc: "only boxes that need attention" },
+      { name: "all", doc: "every box; by default, from 20 boxes on, those that work are one line" },
       { name: "force", doc: "with retire: also a box that is online" },
       JSON_FLAG,
     ],

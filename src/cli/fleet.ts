@@ -4,8 +4,7 @@ import { faultLine } from "../config/fault.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { ConfigurationError } from "./configuration.ts";
-import { duration } from "./status.ts";
-import { table } from "./table.ts";
+import { fleetText } from "./fleet-text.ts";
 
 /**
  * Boxes at a glance: 0 all fine, 1 one needs attention, or neither broker nor database responds. `retire`: 0 done, 1 the
@@ -87,42 +86,11 @@ async function show(
     return 1;
   }
   const ill = boxes.filter(({ needsHands }) => needsHands.length > 0);
-  const shown = flags.has("attention") ? ill : boxes;
+  const which = flags.has("attention") ? "attention" : flags.has("all") ? "all" : "folded";
   stdout.write(
     flags.has("json")
-      ? `${JSON.stringify(shown, null, 2)}\n`
-      : fleetText(shown, boxes.length, ill.length),
+      ? `${JSON.stringify(which === "attention" ? ill : boxes, null, 2)}\n`
+      : fleetText(boxes, which),
   );
   return ill.length > 0 ? 1 : 0;
-}
-
-/** @param total boxes, of which `ill` need attention */
-function fleetText(boxes: readonly FleetBox[], total: number, ill: number): string {
-  const age = (seconds: number | null) => (seconds === null ? "-" : duration(seconds * 1000));
-  const rows = boxes.map((box) => [
-    box.site,
-    box.state ?? "unknown",
-    box.version ?? "-",
-    box.configuration ?? "-",
-    box.isClockAhead && box.newestReadingAgeS === null ? "clock ahead" : age(box.newestReadingAgeS),
-    box.backlog === null ? "-" : String(box.backlog),
-    box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
-    `${box.silentSensors.length} of ${box.sensors}`,
-    `${box.alarms.alarm} + ${box.alarms.warning}`,
-    [...box.needsHands, ...box.pendingRestart.map((name) => `${name} needs a restart`)].join("; "),
-  ]);
-  const head = [
-    "SITE",
-    "STATE",
-    "VERSION",
-    "CONFIGURATION",
-    "NEWEST READING",
-    "BACKLOG",
-    "HOURS LEFT",
-    "SILENT",
-    "ALARMS + WARNINGS",
-    "NEEDS ATTENTION",
-  ];
-  const sum = `${total} ${total === 1 ? "box" : "boxes"}, ${ill} ${ill === 1 ? "needs" : "need"} attention\n`;
-  return boxes.length === 0 ? sum : `${table([head, ...rows], "")}\n${sum}`;
 }

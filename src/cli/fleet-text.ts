@@ -1,0 +1,80 @@
+/** Boxes as lines of a terminal: of a large fleet, those that need attention, and the others as a number. */
+import type { FleetBox } from "../collect/main.ts";
+import { duration } from "./status.ts";
+import { table } from "./table.ts";
+
+/** A fleet that is larger than a screen shows its healthy boxes as one line. */
+const FOLDED_FROM = 20;
+
+const HEAD = [
+  "SITE",
+  "STATE",
+  "VERSION",
+  "CONFIGURATION",
+  "NEWEST READING",
+  "BACKLOG",
+  "HOURS LEFT",
+  "SILENT",
+  "ALARMS + WARNINGS",
+  "NEEDS ATTENTION",
+];
+
+/** @param which `folded`: all of a small fleet */
+export function fleetText(
+  boxes: readonly FleetBox[],
+  which: "all" | "attention" | "folded",
+): string {
+  const ill = boxes.filter(({ needsHands }) => needsHands.length > 0);
+  const isFolded = which === "folded" && boxes.length >= FOLDED_FROM;
+  const shown = which === "attention" || isFolded ? ill : boxes;
+  const listed = shown.length === 0 ? "" : `${table([HEAD, ...shown.map(rowOf)], "")}\n`;
+  const well = boxes.length - ill.length;
+  const rest = isFolded && well > 0 ? `${well} more work (--all lists them)\n` : "";
+  return `${listed}${rest}${sumOf(boxes, ill)}`;
+}
+
+function rowOf(box: FleetBox): string[] {
+  const age = box.newestReadingAgeS === null ? "-" : duration(box.newestReadingAgeS * 1000);
+  return [
+    box.site,
+    box.state ?? "unknown",
+    box.version ?? "-",
+    box.configuration ?? "-",
+    box.isClockAhead && box.newestReadingAgeS === null ? "clock ahead" : age,
+    box.backlog === null ? "-" : String(box.backlog),
+    box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
+    `${box.silentSensors.length} of ${box.sensors}`,
+    `${box.alarms.alarm} + ${box.alarms.warning}`,
+    [...box.needsHands, ...box.pendingRestart.map((name) => `${name} needs a restart`)].join("; "),
+  ];
+}
+
+/** How many of what; the versions of a fleet that has several. */
+function sumOf(boxes: readonly FleetBox[], ill: readonly FleetBox[]): string {
+  const total = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}`;
+  const offline = ill.filter(({ state }) => state === "offline").length;
+  const behind = ill.filter(({ state, behindS }) => state !== "offline" && behindS !== null).length;
+  const silent = ill.reduce((sum, { silentSensors }) => sum + silentSensors.length, 0);
+  const alarms = boxes.reduce((sum, box) => sum + box.alarms.alarm, 0);
+  const parts = [
+    [offline, "offline"],
+    [behind, "behind"],
+    [silent, silent === 1 ? "silent sensor" : "silent sensors"],
+    [alarms, alarms === 1 ? "machine alarm" : "machine alarms"],
+  ] as const;
+  const counts = parts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
+  const reasons = counts.length === 0 || boxes.length < FOLDED_FROM ? "" : `: ${counts.join(", ")}`;
+  const line = `${total}, ${ill.length} ${ill.length === 1 ? "needs" : "need"} attention${reasons}\n`;
+  return boxes.length < FOLDED_FROM ? line : `${line}${versionsOf(boxes)}`;
+}
+
+function versionsOf(boxes: readonly FleetBox[]): string {
+  const counts = new Map<string, number>();
+  for (const { version } of boxes) {
+    const name = version ?? "unknown version";
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  if (counts.size < 2) return "";
+  const sorted = [...counts].toSorted(([, a], [, b]) => b - a);
+  return `versions: ${sorted.map(([version, count]) => `${version} (${count})`).join(", ")}\n`;
+}

@@ -1,0 +1,53 @@
+/** What `gateside fleet` prints of a fleet that is larger than a screen. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fleetText } from "../../src/cli/fleet-text.ts";
+import type { FleetBox } from "../../src/collect/main.ts";
+
+function box(n: number, more: Partial<FleetBox> = {}): FleetBox {
+  return {
+    site: `plant-${n}`,
+    state: "online",
+    version: "0.3.0",
+    configuration: "0123456789ab",
+    pendingRestart: [],
+    newestReadingAgeS: 30,
+    isClockAhead: false,
+    behindS: null,
+    statsAgeS: 20,
+    backlog: 0,
+    hoursUntilFull: 900,
+    sensors: 50,
+    silentSensors: [],
+    alarms: { warning: 0, alarm: 0 },
+    needsHands: [],
+    ...more,
+  };
+}
+
+test("fleet – of 300 boxes, those that need attention are listed, and the others are a number", () => {
+  const boxes = Array.from({ length: 300 }, (_, n) => {
+    if (n < 4) return box(n, { state: "offline", needsHands: ["offline (connection lost)"] });
+    if (n < 7) return box(n, { behindS: 9e4, version: "0.2.0", needsHands: ["behind by 1 day"] });
+    if (n < 9) return box(n, { silentSensors: ["1", "2"], needsHands: ["2 silent sensors"] });
+    return box(n);
+  });
+  const lines = fleetText(boxes, "folded").trimEnd().split("\n");
+  assert.equal(lines.length, 1 + 9 + 1 + 3);
+  assert.deepEqual(lines.slice(-3), [
+    "291 more work (--all lists them)",
+    "300 boxes, 9 need attention: 4 offline, 3 behind, 4 silent sensors",
+    "versions: 0.3.0 (297), 0.2.0 (3)",
+  ]);
+  assert.ok(Math.max(...lines.map(({ length }) => length)) <= 140);
+  assert.equal(fleetText(boxes, "all").trimEnd().split("\n").length, 1 + 300 + 1 + 2);
+  assert.equal(fleetText(boxes, "attention").trimEnd().split("\n").length, 1 + 9 + 1 + 2);
+});
+
+test("fleet – a small one is listed whole; without boxes there is only the number", () => {
+  const boxes = [box(1), box(2, { state: "offline", needsHands: ["offline"] })];
+  const text = fleetText(boxes, "folded");
+  assert.match(text, /plant-1 /);
+  assert.match(text, /^2 boxes, 1 needs attention$/m);
+  assert.equal(fleetText([], "folded"), "0 boxes, 0 need attention\n");
+});
