@@ -9,6 +9,7 @@ import type {
   LimitView,
 } from "../core/alarm/shown.ts";
 import type { Gap } from "../core/delivery.ts";
+import type { KeptWhy } from "../core/kept/ports.ts";
 import type { Machine } from "../core/machine.ts";
 import type { CONDITIONS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
 import type { Doubt } from "../core/quality.ts";
@@ -180,6 +181,36 @@ export interface Measurement {
   readonly timeMs: number;
   readonly reading: string;
   readonly channels: readonly WaveformRef[];
+  readonly running: boolean | null;
+  readonly speedRpm: number | null;
+  readonly kept: readonly { readonly why: KeptWhy; readonly note: string | null }[];
+}
+export interface MeasurementPage {
+  readonly measurements: readonly Measurement[];
+  readonly next: string | null;
+}
+/** A measurement, null if it is gone, with its neighbours. */
+export interface MeasurementAround {
+  readonly measurement: Measurement | null;
+  readonly older: Measurement | null;
+  readonly newer: Measurement | null;
+  /** Of the oldest one. */
+  readonly since: string | null;
+}
+/** A spectrum of a waterfall. */
+export interface FallSpectrum {
+  readonly timeMs: number;
+  readonly reading: string;
+  readonly speedRpm: number | null;
+  readonly running: boolean | null;
+  readonly step: number;
+  readonly values: Float32Array;
+}
+export interface Spectra {
+  readonly label: string;
+  /** Measurements in the range. */
+  readonly total: number;
+  readonly spectra: readonly FallSpectrum[];
 }
 export interface ApiSeries {
   readonly fileId: number;
@@ -272,9 +303,69 @@ export class Api {
     return this.#get("trend", { sensor, kind, values: values.join(","), ...range }, signal);
   }
 
-  async measurements(sensor: string, limit: number): Promise<readonly Measurement[]> {
-    type Answer = { readonly waveforms: readonly Measurement[] };
-    return (await this.#get<Answer>("waveforms", { sensor, limit })).waveforms;
+  measurements(
+    sensor: string,
+    query: {
+      readonly limit: number;
+      readonly toMs?: number;
+      readonly cursor?: string;
+      readonly kept?: true;
+    },
+  ): Promise<MeasurementPage> {
+    const { toMs, ...rest } = query;
+    const to = toMs === undefined ? {} : { to: instant(toMs) };
+    return this.#get(`${measurementsOf(sensor)}`, { ...rest, ...to });
+  }
+  /** Null if it is gone and no time is given. */
+  async measurement(
+    sensor: string,
+    reading: string,
+    atMs: number | null,
+  ): Promise<MeasurementAround | null> {
+    const query: Record<string, string> = atMs === null ? {} : { at: instant(atMs) };
+    try {
+      return await this.#get(`${measurementsOf(sensor)}/${encodeURIComponent(reading)}`, query);
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) return null;
+      throw error;
+    }
+  }
+  async measurementDays(sensor: string, fromMs: number, toMs: number): Promise<readonly string[]> {
+    const range = { from: instant(fromMs), to: instant(toMs) };
+    const path = `${measurementsOf(sensor)}/days`;
+    return (await this.#get<{ days: readonly string[] }>(path, range)).days;
+  }
+  /** @param note null removes the pin */
+  async pin(sensor: string, reading: string, note: string | null): Promise<void> {
+    const path = `${measurementsOf(sensor)}/${encodeURIComponent(reading)}/pin`;
+    const result =
+      note === null ? await this.send("DELETE", path) : await this.send("POST", path, { note });
+    if (result.status >= 300) throw new ApiError(result.status, messageOf(result.body));
+  }
+  /** For a waterfall, newest first. */
+  async spectra(
+    sensor: string,
+    query: {
+      readonly fromMs: number;
+      readonly toMs: number;
+      readonly channel: number;
+      readonly unit: number;
+      readonly count: number;
+    },
+    signal?: AbortSignal,
+  ): Promise<Spectra> {
+    const { fromMs, toMs, ...rest } = query;
+    const range = { from: instant(fromMs), to: instant(toMs) };
+    type Answer = Omit<Spectra, "spectra"> & {
+      readonly spectra: readonly (Omit<FallSpectrum, "values"> & { readonly base64: string })[];
+    };
+    const path = `sensors/${encodeURIComponent(sensor)}/spectra`;
+    const result = await this.#get<Answer>(path, { ...range, ...rest }, signal);
+    const spectra = result.spectra.map(({ base64, ...one }) => ({
+      ...one,
+      values: floats(base64),
+    }));
+    return { ...result, spectra };
   }
   waveform = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiWaveform> =>
     this.#series<ApiWaveform>(`waveform/${fileId}`, unit, signal);
@@ -310,7 +401,7 @@ export class Api {
 
   /** Any request; an error response is returned with its body. Rejects if there is no response. */
   async send<T = unknown>(
-    method: "GET" | "POST" | "PUT",
+    method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
     body?: object,
     options: { readonly ifMatch?: string; readonly timeoutMs?: number } = {},
@@ -353,7 +444,7 @@ export class Api {
 
   async #get<T>(
     path: string,
-    query: Readonly<Record<string, string | number>>,
+    query: Readonly<Record<string, string | number | boolean>>,
     signal?: AbortSignal,
   ): Promise<T> {
     const search = new URLSearchParams(
@@ -398,6 +489,10 @@ async function problemText(response: Response): Promise<string> {
 export function messageOf(body: unknown): string {
   const { error } = (body ?? {}) as { error?: { message?: string } };
   return error?.message ?? "the agent returned no reason";
+}
+
+function measurementsOf(sensor: string): string {
+  return `sensors/${encodeURIComponent(sensor)}/measurements`;
 }
 
 function instant(ms: number): string {

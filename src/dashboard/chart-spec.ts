@@ -44,6 +44,8 @@ export interface ChartSpec {
   /** Ascending: s since 1970 for times, else in the unit of `xLabel`. */
   readonly x: readonly number[];
   readonly xLabel: string;
+  /** How much of x is 1 Hz, where the axis may show other units of the same. */
+  readonly xPerUnit?: number;
   readonly yLabel: string;
   /** IANA zone of a time axis; null for plain numbers. */
   readonly zone: string | null;

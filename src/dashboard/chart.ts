@@ -62,6 +62,9 @@ export class Chart {
   show(spec: ChartSpec): void {
     const kept = this.#spec === null || this.#onZoom !== null ? null : this.#zoomed();
     const isSameAxis = this.#spec?.xLabel === spec.xLabel;
+    const turned = (spec.xPerUnit ?? 1) / (this.#spec?.xPerUnit ?? 1);
+    const at = this.#cursorAt();
+    if (this.#held !== null) this.#held *= turned;
     this.#plot?.destroy();
     this.#spec = spec;
     this.#plotPlace.setAttribute(
@@ -73,6 +76,24 @@ export class Chart {
     const part = kept !== null && isSameAxis ? kept : spec.view;
     if (part !== undefined) this.#plot.setScale("x", { min: part[0], max: part[1] });
     this.#idle();
+    if (at !== null && spec.cursor !== undefined) this.#restore(this.#plot, at * turned);
+  }
+
+  /** Position of the cursor; null while there is none. */
+  #cursorAt(): number | null {
+    const { cursor, data } = this.#plot ?? {};
+    if (cursor === undefined || (cursor.left ?? -1) < 0) return null;
+    return data?.[0][cursor.idx ?? -1] ?? null;
+  }
+
+  /** Once the new plot has its scales. */
+  #restore(plot: uPlot, at: number): void {
+    queueMicrotask(() => {
+      if (plot !== this.#plot) return;
+      const left = plot.valToPos(at, "x");
+      if (left >= 0 && left <= plot.over.clientWidth)
+        plot.setCursor({ left, top: plot.over.clientHeight / 2 }, true);
+    });
   }
 
   /** The displayed data for an export; null before there is any. */

@@ -19,6 +19,7 @@ export function evidenceLink(
 ): string {
   return linkTo("sensor", finding.sensor, {
     reading: finding.readingId,
+    at: String(Date.parse(finding.lastSeen)),
     axis: String(line.channel),
     spectrum: line.spectrum === "velocity" ? null : "envelope",
     markers: markersOf(finding, machine),

@@ -79,7 +79,8 @@ function findingItem(model: Model, finding: ApiFinding, machine: Machine | null)
       { class: "alarm-head" },
       badge(tone, `Stage ${finding.stage}, ${words}`),
       h("strong", null, findingName(finding.finding)),
-      bearing !== null && h("span", { class: "sub" }, `bearing ${bearing}`),
+      bearing !== null &&
+        h("span", { class: "sub" }, `bearing ${bearing}, ${pointName(model, finding)}`),
       h("a", { href: linkTo("sensor", finding.sensor) }, nameOf(model, finding.sensor)),
     ),
     h("p", null, finding.text),
@@ -91,7 +92,7 @@ function findingItem(model: Model, finding: ApiFinding, machine: Machine | null)
       ", last seen ",
       timeNode(model, Date.parse(finding.lastSeen)),
       inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
-      ` · ${number(level)} ${unit}, threshold ${number(limit)} ${unit}, at ${number(speedRpm, "rpm")} rpm`,
+      ` · ${number(level)} ${unit} RMS, threshold ${number(limit)} ${unit} RMS, at ${number(speedRpm, "rpm")} rpm`,
     ),
     evidenceTable(finding, machine),
   );
@@ -126,7 +127,8 @@ function evidenceTable(finding: ApiFinding, machine: Machine | null): HTMLElemen
             h("td", null, `${line.spectrum}, axis ${line.axis}`),
             h("td", null, `${line.hz.toFixed(2)} Hz`),
             h("td", null, `${line.order.toFixed(2)}x`),
-            h("td", null, `${quantity(line.amplitude, line.unit)} RMS`),
+            // As the spectrum shows it.
+            h("td", null, `${quantity(line.amplitude * Math.SQRT2, line.unit)} peak`),
             h("td", null, line.sideBands.length === 0 ? "none" : String(line.sideBands.length)),
           ),
         ),
@@ -150,6 +152,12 @@ function lookItem(model: Model, look: ApiMachineFindings["checked"][number]): HT
     ),
     h("ul", null, ...look.cannotTell.map(({ text }) => h("li", { class: "sub" }, text))),
   );
+}
+
+/** Bearings of several points may have the same name. */
+function pointName(model: Model, { sensor, point }: ApiFinding): string {
+  const name = model.sensors.get(sensor)?.location?.names?.point;
+  return name === undefined ? `point ${point}` : `point ${point} (${name})`;
 }
 
 function nameOf(model: Model, code: string): string {

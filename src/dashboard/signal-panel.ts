@@ -3,8 +3,10 @@ import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api, ApiSensor, ApiSpectrum, ApiWaveform, Measurement } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
+import { Comparison } from "./comparison.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
+import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
 import { PeakTable } from "./peak-table.ts";
 import { placeNow, remember } from "./place.ts";
@@ -14,7 +16,6 @@ import type { Theme } from "./theme.ts";
 import { Waterfall } from "./waterfall.ts";
 import { AXIS_WORDS, doubtWords } from "./words.ts";
 
-const MEASUREMENTS = 100;
 const VELOCITY = 2;
 const SPEED_RPM_MAX = 200_000;
 /** Choices for the width of the spectrum: where most machine faults are visible. */
@@ -29,19 +30,18 @@ const REASON_WORDS: Readonly<Record<number, string>> = {
 export class SignalPanel {
   readonly root: HTMLElement;
   readonly #api: Api;
-  readonly #model: Model;
-  readonly #code: string;
   readonly #wave: Chart;
   readonly #spectrum: Chart;
-  readonly #picker: HTMLSelectElement;
+  readonly #picker: MeasurementPicker;
+  readonly #comparison: Comparison;
+  /** Controls and plots of a measurement; hidden while the one asked for is gone. */
+  readonly #plots: HTMLElement;
   readonly #axis: HTMLSelectElement;
   readonly #unit: HTMLSelectElement;
   readonly #frequency: HTMLSelectElement;
   readonly #scale: HTMLSelectElement;
   readonly #orders: HTMLSelectElement;
   readonly #speed: HTMLInputElement;
-  readonly #newer: HTMLButtonElement;
-  readonly #older: HTMLButtonElement;
   readonly #note = h("p", { class: "hint" });
   #hasFailed = false;
   readonly #peaks = new PeakTable();
@@ -50,26 +50,32 @@ export class SignalPanel {
   readonly #fall: HTMLButtonElement;
   /** The selection in the link, until it is shown. */
   #query = placeNow().query;
-  #measurements: readonly Measurement[] = [];
   #newestReading = "";
+  /** Typed by a person: no measured speed replaces it. */
+  #isSpeedTyped = false;
   #isInView = false;
   #wanted = new AbortController();
   #shown: {
     readonly wave: ApiWaveform;
     readonly spectrum: ApiSpectrum;
-    readonly other: ApiSpectrum | null;
+    readonly other: { readonly spectrum: ApiSpectrum; readonly of: Measurement } | null;
   } | null = null;
 
   constructor(api: Api, model: Model, theme: Theme, sensor: ApiSensor) {
     this.#api = api;
-    this.#model = model;
-    this.#code = sensor.code;
     const height = () => (innerWidth < 700 ? 220 : 260);
     this.#wave = new Chart(theme, height, null);
     this.#spectrum = new Chart(theme, () => height() + 40, null);
     const load = () => void this.#change();
     const redraw = () => this.#draw();
-    this.#picker = h("select", { id: "signal-time", change: load });
+    this.#picker = new MeasurementPicker({
+      api,
+      model,
+      code: sensor.code,
+      onSelect: (byHand) => void this.#selected(byHand),
+      onFailure: (error) => this.#failed("The measurement", error),
+    });
+    this.#comparison = new Comparison(api, sensor.code, this.#picker, () => void this.#load());
     this.#axis = h("select", { id: "signal-axis", change: load });
     this.#unit = h(
       "select",
@@ -102,43 +108,27 @@ export class SignalPanel {
       step: "any",
       inputmode: "decimal",
       value: sensor.speedRpm ?? "",
-      input: redraw,
+      input: () => {
+        this.#isSpeedTyped = this.#speed.value !== "";
+        this.#draw();
+      },
     });
     const rpm = Number(this.#query.get("rpm"));
-    if (rpm > 0 && rpm <= SPEED_RPM_MAX) this.#speed.value = String(rpm);
+    if (rpm > 0 && rpm <= SPEED_RPM_MAX) {
+      this.#speed.value = String(rpm);
+      this.#isSpeedTyped = true;
+    }
     if (this.#query.has("hz")) this.#orders.value = "";
-    this.#tools = new SpectrumTools(api, model, sensor, load, redraw);
-    this.#waterfall = new Waterfall(api, model, theme, (reading) => this.#open(reading));
+    this.#tools = new SpectrumTools(api, sensor, load, redraw);
+    this.#waterfall = new Waterfall(api, model, theme, sensor.code, (one) => void this.#open(one));
     this.#fall = h(
       "button",
       { type: "button", "aria-pressed": "false", click: () => this.#toggleWaterfall() },
       "Waterfall",
     );
-    this.#older = h("button", { type: "button", click: () => this.#step(1) }, "‹ Older");
-    this.#newer = h("button", { type: "button", click: () => this.#step(-1) }, "Newer ›");
-    this.root = h(
-      "section",
-      { class: "panel signal", "aria-labelledby": "signal-title" },
-      h(
-        "div",
-        { class: "panel-head" },
-        h("h2", { id: "signal-title" }, "Waveform and spectrum"),
-        this.#note,
-      ),
-      h(
-        "div",
-        { class: "controls" },
-        labelled("Measurement", this.#picker, "field wide"),
-        h("div", { class: "tools" }, this.#older, this.#newer),
-        labelled("Axis", this.#axis, "field axis"),
-        labelled("Unit", this.#unit),
-        labelled("Frequency in", this.#frequency),
-        labelled("Spectrum up to", this.#orders, "field orders"),
-        labelled("Amplitude", this.#scale),
-        labelled("Speed (rpm)", this.#speed),
-        ...this.#tools.controls,
-        h("div", { class: "tools" }, this.#fall),
-      ),
+    this.#plots = h(
+      "div",
+      null,
       h(
         "div",
         { class: "chart-head" },
@@ -154,10 +144,36 @@ export class SignalPanel {
       ),
       this.#spectrum.root,
       this.#peaks.root,
+    );
+    this.root = h(
+      "section",
+      { class: "panel signal", "aria-labelledby": "signal-title" },
+      h(
+        "div",
+        { class: "panel-head" },
+        h("h2", { id: "signal-title" }, "Waveform and spectrum"),
+        this.#note,
+      ),
+      h(
+        "div",
+        { class: "controls" },
+        ...this.#picker.controls,
+        labelled("Axis", this.#axis, "field axis"),
+        labelled("Unit", this.#unit),
+        labelled("Frequency in", this.#frequency),
+        labelled("Spectrum up to", this.#orders, "field orders"),
+        labelled("Amplitude", this.#scale),
+        labelled("Speed (rpm)", this.#speed),
+        ...this.#tools.controls,
+        this.#comparison.control,
+        h("div", { class: "tools" }, this.#fall),
+      ),
+      this.#picker.gone,
+      this.#plots,
       this.#waterfall.root,
     );
     this.#newestReading = sensor.latest.accel?.id ?? "";
-    void this.#list();
+    void this.#begin();
   }
 
   readonly stop: Cleanup = () => {
@@ -171,7 +187,7 @@ export class SignalPanel {
   follow(sensor: ApiSensor): void {
     const newest = sensor.latest.accel;
     if (newest === undefined || newest.waveforms.length === 0) return;
-    if (newest.id !== this.#newestReading) void this.#list();
+    if (newest.id !== this.#newestReading) void this.#picker.refresh();
     this.#newestReading = newest.id;
   }
 
@@ -179,7 +195,7 @@ export class SignalPanel {
   retry(): void {
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
-    void this.#list();
+    void this.#begin();
   }
 
   #failed(what: string, error: unknown): void {
@@ -187,53 +203,50 @@ export class SignalPanel {
     setText(this.#note, `${what} could not be read: ${(error as Error).message}`);
   }
 
-  async #list(): Promise<void> {
-    try {
-      this.#measurements = await this.#api.measurements(this.#code, MEASUREMENTS);
-    } catch (error) {
-      return this.#failed("The measurements", error);
-    }
-    if (this.#measurements.length === 0) {
-      return void setText(
-        this.#note,
-        "No waveforms are stored for this sensor. They are kept for WAVEFORM_DAYS.",
-      );
-    }
-    // Only now: a person may have selected another one during the request.
-    const wasNewest = this.#picker.selectedIndex <= 0;
+  async #begin(): Promise<void> {
     const requested = this.#query.get("reading");
-    const kept = requested ?? this.#picker.value;
-    replace(
-      this.#picker,
-      ...this.#measurements.map(({ reading, timeMs }) =>
-        h("option", { value: reading }, this.#model.times.full(timeMs)),
-      ),
-    );
-    const isThere = this.#measurements.some(({ reading }) => reading === kept);
-    this.#tools.offer(this.#measurements);
-    if (requested !== null && !isThere) {
-      setText(this.#note, "The waveform that this link refers to is no longer stored.");
+    if (requested === null) await this.#picker.refresh();
+    else {
+      const at = Number(this.#query.get("at"));
+      await this.#picker.open(requested, at > 0 ? at : null);
     }
-    if ((!wasNewest || requested !== null) && isThere) this.#picker.value = kept;
-    await this.#load();
+    await this.#comparison.offer();
     if (requested === null || this.#isInView) return;
     // A link to a measurement refers to its spectrum, which lies below the trend.
     this.#isInView = true;
-    this.#spectrum.root.scrollIntoView({ block: "center" });
+    const place = this.#picker.selected === null ? this.#picker.gone : this.#spectrum.root;
+    place.scrollIntoView({ block: "center" });
   }
 
-  #open(reading: string): void {
-    this.#picker.value = reading;
-    void this.#change();
-    this.#picker.scrollIntoView({ block: "center" });
-    this.#picker.focus();
+  async #open(one: Pick<Measurement, "reading" | "timeMs">): Promise<void> {
+    await this.#picker.select(one);
+    this.root.scrollIntoView({ block: "start" });
+    this.root.querySelector<HTMLElement>("#signal-time")?.focus();
+  }
+
+  async #selected(byHand: boolean): Promise<void> {
+    const one = this.#picker.selected;
+    this.#plots.hidden = one === null;
+    if (one === null) {
+      setText(
+        this.#note,
+        this.#picker.items.length > 0
+          ? ""
+          : "No waveforms are stored for this sensor. All are kept for WAVEFORM_DAYS, some for years.",
+      );
+      return;
+    }
+    if (!this.#isSpeedTyped && one.speedRpm !== null && one.speedRpm > 0)
+      this.#speed.value = String(Math.round(one.speedRpm * 10) / 10);
+    return byHand ? this.#change() : this.#load();
   }
 
   /** A selection by a person: it is shown, and written into the link. */
   async #change(): Promise<void> {
-    const isNewest = this.#picker.selectedIndex <= 0;
+    const { isNewest, selected } = this.#picker;
     remember({
-      reading: isNewest ? null : this.#picker.value,
+      reading: isNewest ? null : (selected?.reading ?? null),
+      at: isNewest || selected === null ? null : String(selected.timeMs),
       axis: this.#axis.selectedIndex <= 0 ? null : this.#axis.value,
       unit:
         Number(this.#unit.value) === VELOCITY
@@ -257,28 +270,18 @@ export class SignalPanel {
   #showWaterfall(): void {
     const { speedHz } = this.#speedNow();
     const orders = Number(this.#orders.value);
-    void this.#waterfall.show(this.#measurements, {
+    void this.#waterfall.show({
       unit: this.#tools.isEnvelope ? ENVELOPE_UNIT : Number(this.#unit.value),
       channel: Number(this.#axis.value),
       endHz: orders > 0 && speedHz !== null ? orders * speedHz : null,
       isCpm: this.#frequency.value === "CPM",
-      selected: this.#picker.value,
+      selected: this.#picker.selected,
     });
   }
 
-  #step(by: number): void {
-    const index = this.#picker.selectedIndex + by;
-    if (index < 0 || index >= this.#measurements.length) return;
-    this.#picker.selectedIndex = index;
-    void this.#change();
-  }
-
   async #load(): Promise<void> {
-    const index = Math.max(0, this.#picker.selectedIndex);
-    const measurement = this.#measurements[index];
-    if (measurement === undefined) return;
-    this.#newer.disabled = index === 0;
-    this.#older.disabled = index === this.#measurements.length - 1;
+    const measurement = this.#picker.selected;
+    if (measurement === null) return;
     const channel = this.#offerAxes(measurement);
     if (channel === undefined) return;
     this.#wanted.abort();
@@ -287,17 +290,20 @@ export class SignalPanel {
     const unit = Number(this.#unit.value);
     try {
       const spectrumUnit = this.#tools.isEnvelope ? ENVELOPE_UNIT : unit;
-      const beside = this.#tools
-        .other(this.#measurements)
-        ?.channels.find((one) => one.channel === channel.channel);
+      const compared = this.#comparison.other;
+      const beside = compared?.channels.find((one) => one.channel === channel.channel);
       const [wave, spectrum, other] = await Promise.all([
         this.#api.waveform(channel.fileId, unit, signal),
         this.#api.spectrum(channel.fileId, spectrumUnit, signal),
         beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, signal),
       ]);
-      this.#shown = { wave, spectrum, other };
+      this.#shown = {
+        wave,
+        spectrum,
+        other: other === null || compared === null ? null : { spectrum: other, of: compared },
+      };
       const hz = Number(this.#query.get("hz"));
-      this.#draw(hz > 0 ? hz : null);
+      this.#draw(hz > 0 ? hz : undefined);
     } catch (error) {
       if (signal.aborted) return;
       this.#failed("The measurement", error);
@@ -320,13 +326,17 @@ export class SignalPanel {
     return channels.find(({ channel }) => String(channel) === this.#axis.value);
   }
 
+  #nameOf(measurement: Measurement | null): string {
+    return measurement === null ? "" : this.#picker.nameOf(measurement);
+  }
+
   #speedNow(): { readonly speedHz: number | null } {
     const rpm = Number(this.#speed.value);
     return { speedHz: Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null };
   }
 
   /** @param heldHz position of the cursor; if omitted, it stays */
-  #draw(heldHz?: number | null): void {
+  #draw(heldHz?: number): void {
     if (this.#shown === null) return;
     const { wave, spectrum, other } = this.#shown;
     const isCpm = this.#frequency.value === "CPM";
@@ -341,7 +351,12 @@ export class SignalPanel {
         markers: this.#tools.markers(speedHz),
         cursor: this.#tools.cursor,
         ...(heldHz !== undefined && { heldHz }),
-        other: other === null ? null : { label: this.#tools.nameOf(other), spectrum: other },
+        name: this.#nameOf(this.#picker.selected),
+        other: other && {
+          label: this.#nameOf(other.of),
+          spectrum: other.spectrum,
+          speedHz: other.of.speedRpm === null ? null : other.of.speedRpm / 60,
+        },
       }),
     );
     this.#peaks.show(spectrum, isCpm, speedHz);
@@ -350,6 +365,7 @@ export class SignalPanel {
     const facts = [
       `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
       reason === undefined ? "" : `recorded ${reason}`,
+      this.#picker.selected?.running === false ? "the machine stood" : "",
       doubt === null ? "" : doubtWords(doubt, "accel"),
     ];
     setText(this.#note, facts.filter((fact) => fact !== "").join(" · "));

@@ -6,6 +6,8 @@ import { type CursorKind, spectrumCursor } from "./spectrum-cursor.ts";
 import type { MarkerLine } from "./spectrum-markers.ts";
 
 const CPM_PER_HZ = 60;
+/** Speeds that differ by more are compared over orders. */
+const SPEED_TOLERANCE = 0.02;
 
 export function waveformSpec(wave: ApiWaveform): ChartSpec {
   const { values, step, firstIndex, label, axis } = wave;
@@ -42,16 +44,27 @@ export interface SpectrumView {
   readonly cursor: CursorKind;
   /** Pinned from the start, Hz: the line of a finding. */
   readonly heldHz?: number | null;
+  /** Time and speed of the measurement, where another one is drawn over it. */
+  readonly name?: string;
   /** Another measurement, drawn over it. */
-  readonly other: { readonly label: string; readonly spectrum: ApiSpectrum } | null;
+  readonly other: {
+    readonly label: string;
+    readonly spectrum: ApiSpectrum;
+    /** Measured; null while unknown. */
+    readonly speedHz: number | null;
+  } | null;
   /** Upper end of the view in multiples of the speed; null shows all lines. */
   readonly orders: number | null;
 }
 
 export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSpec {
   const { values, step, label, axis, peaks } = spectrum;
-  const scale = view.isCpm ? CPM_PER_HZ : 1;
+  const ratio = speedRatio(view);
+  const scale = ratio !== null ? 1 / (view.speedHz ?? 1) : view.isCpm ? CPM_PER_HZ : 1;
   const unit = view.isCpm ? "CPM" : "Hz";
+  const words = (hz: number) =>
+    ratio === null ? `${frequency(hz, view.isCpm)} ${unit}` : `${(hz * scale).toFixed(3)}x`;
+  const other = view.other && onLinesOf(spectrum, view.other.spectrum, ratio ?? 1, view.isLog);
   const x = Array.from(values, (_, i) => i * step * scale);
   const endHz = step * values.length;
   // A logarithm has no zero; the suppressed lines below the band are left out.
@@ -63,24 +76,18 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
       : `, highest ${number(first.amplitude)} ${label} at ${frequency(first.frequencyHz, view.isCpm)} ${unit}`;
   return {
     x,
-    xLabel: `Frequency (${unit})`,
+    xLabel: ratio === null ? `Frequency (${unit})` : "Orders (multiples of the speed)",
+    xPerUnit: scale,
     yLabel: `${label} peak`,
     zone: null,
     series: [
-      { label: view.other === null ? axis : "this measurement", colour: "series-1", values: y },
-      ...(view.other === null
+      { label: view.other === null ? axis : (view.name ?? axis), colour: "series-1", values: y },
+      ...(view.other === null || other === null
         ? []
-        : [
-            {
-              label: view.other.label,
-              colour: "series-2",
-              dash: [4, 2],
-              values: onLinesOf(spectrum, view.other.spectrum, view.isLog),
-            },
-          ]),
+        : [{ label: view.other.label, colour: "series-2", dash: [4, 2], values: other }]),
     ],
-    marks: marksOf(view, endHz),
-    cursor: spectrumCursor(view.cursor, (at) => `${frequency(at / scale, view.isCpm)} ${unit}`),
+    marks: marksOf(view, endHz, scale),
+    cursor: spectrumCursor(view.cursor, (at) => words(at / scale)),
     ...(view.heldHz !== undefined && {
       held: view.heldHz === null ? null : lineAt(view.heldHz, step) * step * scale,
     }),
@@ -98,17 +105,24 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
       const beside =
         view.other === null
           ? ""
-          : `   ${view.other.label}: ${number(valueAt(view.other.spectrum, hz))}`;
+          : `   ${view.other.label}: ${number(valueAt(view.other.spectrum, hz * (ratio ?? 1)))}`;
       return `${frequency(hz, view.isCpm)} ${unit}${order}   ${number(values[index] ?? 0)} ${label}${beside}`;
     },
   };
 }
 
-function marksOf({ isCpm, markers }: SpectrumView, endHz: number): ChartMark[] {
+/** The other's speed over this one's, where both are known and they differ; null compares over frequency. */
+function speedRatio({ other, speedHz }: SpectrumView): number | null {
+  if (other === null || other.speedHz === null || speedHz === null) return null;
+  const ratio = other.speedHz / speedHz;
+  return ratio > 0 && Math.abs(ratio - 1) > SPEED_TOLERANCE ? ratio : null;
+}
+
+function marksOf({ markers }: SpectrumView, endHz: number, scale: number): ChartMark[] {
   return markers
     .filter(({ hz }) => hz > 0 && hz < endHz)
     .sort((one, two) => one.hz - two.hz)
-    .map(({ hz, label }) => ({ x: hz * (isCpm ? CPM_PER_HZ : 1), label, colour: "series-2" }));
+    .map(({ hz, label }) => ({ x: hz * scale, label, colour: "series-2" }));
 }
 
 const lineAt = (hz: number, step: number) => (step > 0 ? Math.round(hz / step) : 0);
@@ -117,15 +131,19 @@ function valueAt({ values, step }: ApiSpectrum, hz: number): number {
   return values[lineAt(hz, step)] ?? 0;
 }
 
-/** The other's largest line near each line of the first: if it is finer, no peak falls between two. */
+/**
+ * The other's largest line near each line of the first: if it is finer, no peak falls between two.
+ * @param ratio of the speeds
+ */
 function onLinesOf(
   { values, step }: ApiSpectrum,
   other: ApiSpectrum,
+  ratio: number,
   isLog: boolean,
 ): (number | null)[] {
   return Array.from(values, (_, i) => {
-    const from = lineAt((i - 0.5) * step, other.step);
-    const to = Math.max(from + 1, lineAt((i + 0.5) * step, other.step));
+    const from = lineAt((i - 0.5) * step * ratio, other.step);
+    const to = Math.max(from + 1, lineAt((i + 0.5) * step * ratio, other.step));
     let most = -1;
     for (let k = Math.max(0, from); k < to; k++) most = Math.max(most, other.values[k] ?? -1);
     return most < 0 || (isLog && most === 0) ? null : most;

@@ -27,7 +27,7 @@ export function markerSets(machine: Machine | null, point: number | null): Marke
   const { bearings = [], blades, teeth = [], lineHz } = machine;
   const near = [...bearings].sort((a, b) => Number(b.point === point) - Number(a.point === point));
   for (const bearing of near) {
-    const name = bearing.name ?? `point ${bearing.point}`;
+    const name = [bearing.name, `point ${bearing.point}`].filter(Boolean).join(", ");
     const key = `bearing-${bearings.indexOf(bearing)}`;
     const orders = bearingOrders(bearing);
     const parts = [

@@ -1,7 +1,6 @@
-/** Tools of the spectrum: signal or envelope, markers of machine parts, cursors, another measurement. */
-import type { Api, ApiSensor, ApiSpectrum, Measurement } from "./api.ts";
+/** Tools of the spectrum: signal or envelope, markers of machine parts, cursors. */
+import type { Api, ApiSensor } from "./api.ts";
 import { h, replace } from "./dom.ts";
-import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { CURSORS, type CursorKind } from "./spectrum-cursor.ts";
 import { type MarkerLine, type MarkerSet, markerSets } from "./spectrum-markers.ts";
@@ -11,23 +10,18 @@ export const ENVELOPE_UNIT = 6;
 
 export class SpectrumTools {
   readonly controls: readonly HTMLElement[];
-  readonly #model: Model;
   readonly #of: HTMLSelectElement;
   readonly #markers: HTMLSelectElement;
   readonly #cursor: HTMLSelectElement;
-  readonly #with: HTMLSelectElement;
   readonly #point: number | null;
   #sets: readonly MarkerSet[];
   #wanted: string | null;
-  #wantedWith: string | null;
 
   /** `load` requests again, `redraw` shows the current data. */
-  constructor(api: Api, model: Model, sensor: ApiSensor, load: () => void, redraw: () => void) {
-    this.#model = model;
+  constructor(api: Api, sensor: ApiSensor, load: () => void, redraw: () => void) {
     this.#point = sensor.location?.point ?? null;
     const { query } = placeNow();
     this.#wanted = query.get("markers");
-    this.#wantedWith = query.get("against");
     this.#sets = markerSets(null, this.#point);
     const kept = (name: string, then: () => void) => (event: Event) => {
       const { value, selectedIndex } = event.target as HTMLSelectElement;
@@ -49,12 +43,10 @@ export class SpectrumTools {
     );
     const cursor = CURSORS.find(([value]) => value === query.get("cursor"));
     if (cursor !== undefined) this.#cursor.value = cursor[0];
-    this.#with = h("select", { id: "signal-against", change: kept("against", load) });
     this.controls = [
       labelled("Spectrum of", this.#of),
       labelled("Markers", this.#markers),
       labelled("Cursor", this.#cursor),
-      labelled("Compare with", this.#with, "field wide"),
     ];
     this.#offerMarkers();
     if (sensor.location !== null) void this.#askMachine(api, sensor.location.machine, redraw);
@@ -68,25 +60,6 @@ export class SpectrumTools {
   }
   markers(speedHz: number | null): readonly MarkerLine[] {
     return this.#sets.find(({ key }) => key === this.#markers.value)?.lines(speedHz) ?? [];
-  }
-
-  /** The measurement drawn over the current one; null for none. */
-  other(measurements: readonly Measurement[]): Measurement | null {
-    return measurements.find(({ reading }) => reading === this.#with.value) ?? null;
-  }
-  nameOf({ timeMs }: Measurement | ApiSpectrum): string {
-    return this.#model.times.full(timeMs);
-  }
-
-  offer(measurements: readonly Measurement[]): void {
-    const kept = this.#wantedWith ?? this.#with.value;
-    this.#wantedWith = null;
-    replace(
-      this.#with,
-      h("option", { value: "" }, "nothing"),
-      ...measurements.map((one) => h("option", { value: one.reading }, this.nameOf(one))),
-    );
-    if (measurements.some(({ reading }) => reading === kept)) this.#with.value = kept;
   }
 
   async #askMachine(api: Api, id: number, redraw: () => void): Promise<void> {

@@ -1,27 +1,29 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
-import type { Api, ApiSpectrum, Measurement } from "./api.ts";
+import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
+import type { Api, FallSpectrum, Measurement } from "./api.ts";
 import { save } from "./chart-export.ts";
 import { h, setText } from "./dom.ts";
 import { niceStep, number } from "./format.ts";
 import type { Model } from "./model.ts";
 import { frequency } from "./signal-specs.ts";
+import { labelled } from "./spectrum-tools.ts";
 import { colour, type Theme } from "./theme.ts";
 
-/** More rows would hide one another, and each is a request to the agent. */
-const ROWS_MAX = 24;
+const COUNTS = [12, 24, 52, 100];
+const DAY_MS = 86_400_000;
+const RANGES = [
+  ["7", "last 7 days"],
+  ["30", "last 30 days"],
+  ["90", "last 90 days"],
+  ["366", "last year"],
+  ["all", "all that is kept"],
+  ["dates", "between two days"],
+] as const;
 const LEFT = 8;
 const RIGHT = 128;
 const BOTTOM = 34;
 /** Share of the height that the largest line may take above its own baseline. */
 const LIFT = 0.3;
-
-interface Row {
-  readonly timeMs: number;
-  readonly reading: string;
-  readonly fileId: number;
-  readonly unit: number;
-  readonly spectrum: ApiSpectrum;
-}
 
 export interface WaterfallView {
   readonly unit: number;
@@ -29,33 +31,72 @@ export interface WaterfallView {
   /** Highest displayed frequency, Hz; null shows all. */
   readonly endHz: number | null;
   readonly isCpm: boolean;
-  /** The reading shown beside it: its row is the selected one. */
-  readonly selected: string;
+  /** Shown beside it: its row is the selected one. */
+  readonly selected: Measurement | null;
 }
 
 export class Waterfall {
   readonly root: HTMLElement;
   readonly #api: Api;
   readonly #model: Model;
-  readonly #open: (reading: string) => void;
+  readonly #code: string;
+  readonly #open: (one: FallSpectrum) => void;
+  readonly #range: HTMLSelectElement;
+  readonly #count: HTMLSelectElement;
+  readonly #from: HTMLInputElement;
+  readonly #to: HTMLInputElement;
+  readonly #dates: HTMLElement;
   readonly #canvas: HTMLCanvasElement;
   readonly #note = h("p", { class: "readout", role: "status" });
   readonly #stopTheme: () => void;
   readonly #observer: ResizeObserver;
-  #rows: readonly Row[] = [];
+  #rows: readonly FallSpectrum[] = [];
+  #label = "";
+  #total = 0;
   #view: WaterfallView = {
     unit: 0,
     channel: 1,
     endHz: null,
     isCpm: false,
-    selected: "",
+    selected: null,
   };
   #chosen = 0;
   #loading = new AbortController();
 
-  /** `open` shows one measurement by its reading. */
-  constructor(api: Api, model: Model, theme: Theme, open: (reading: string) => void) {
+  /** `open` shows one measurement. */
+  constructor(
+    api: Api,
+    model: Model,
+    theme: Theme,
+    code: string,
+    open: (one: FallSpectrum) => void,
+  ) {
     this.#api = api;
+    this.#code = code;
+    const again = () => {
+      this.#dates.hidden = this.#range.value !== "dates";
+      void this.show(this.#view);
+    };
+    this.#range = h(
+      "select",
+      { id: "waterfall-range", change: again },
+      ...RANGES.map(([value, text]) => h("option", { value }, text)),
+    );
+    this.#count = h(
+      "select",
+      { id: "waterfall-count", change: again },
+      ...COUNTS.map((count) => h("option", { value: count }, `at most ${count}`)),
+    );
+    this.#count.value = "24";
+    const day = (id: string) => h("input", { id, type: "date", change: again });
+    this.#from = day("waterfall-from");
+    this.#to = day("waterfall-to");
+    this.#dates = h(
+      "div",
+      { class: "tools", hidden: true },
+      labelled("From", this.#from),
+      labelled("To", this.#to),
+    );
     this.#model = model;
     this.#open = open;
     this.#canvas = h("canvas", {
@@ -81,6 +122,13 @@ export class Waterfall {
           button("PNG", "Save the picture as PNG", () => this.#savePng()),
         ),
       ),
+      h(
+        "div",
+        { class: "controls" },
+        labelled("Range", this.#range),
+        this.#dates,
+        labelled("Spectra", this.#count),
+      ),
       this.#canvas,
       this.#note,
     );
@@ -100,37 +148,46 @@ export class Waterfall {
     this.root.hidden = true;
   }
 
-  /** One request after the other, and none for a row that is there: the agent has other work. */
-  async show(measurements: readonly Measurement[], view: WaterfallView): Promise<void> {
+  /** The spectra of the chosen range, evenly chosen where there are more. */
+  async show(view: WaterfallView): Promise<void> {
     this.#loading.abort();
     this.#loading = new AbortController();
     const { signal } = this.#loading;
     this.root.hidden = false;
     this.#view = view;
-    const rows: Row[] = [];
-    const wanted = measurements.slice(0, ROWS_MAX);
+    const { channel, unit, selected } = view;
+    setText(this.#note, "Reading the spectra …");
     try {
-      for (const { timeMs, reading, channels } of wanted) {
-        const file = channels.find(({ channel }) => channel === view.channel);
-        if (file === undefined) continue;
-        const { fileId } = file;
-        const { unit } = view;
-        const known = this.#rows.find((row) => row.fileId === fileId && row.unit === unit);
-        const spectrum = known?.spectrum ?? (await this.#api.spectrum(fileId, unit, signal));
-        rows.push({ timeMs, reading, fileId, unit, spectrum });
-        setText(this.#note, `${rows.length} of ${wanted.length} measurements read`);
-      }
+      const query = { ...this.#rangeNow(), channel, unit, count: Number(this.#count.value) };
+      const { label, spectra, total } = await this.#api.spectra(this.#code, query, signal);
+      this.#label = label;
+      this.#total = total;
+      this.#rows = spectra;
     } catch (error) {
       if (signal.aborted) return;
-      setText(this.#note, `A measurement could not be read: ${(error as Error).message}`);
+      setText(this.#note, `The spectra could not be read: ${(error as Error).message}`);
+      return;
     }
-    this.#rows = rows;
     this.#chosen = Math.max(
       0,
-      rows.findIndex(({ reading }) => reading === view.selected),
+      this.#rows.findIndex(({ reading }) => reading === selected?.reading),
     );
     this.#draw();
     this.#announce();
+  }
+
+  #rangeNow(): { readonly fromMs: number; readonly toMs: number } {
+    const { times } = this.#model;
+    // A little ahead: a sensor's clock may be fast.
+    const nowMs = this.#model.gatewayNowMs() + DAY_MS;
+    const { value } = this.#range;
+    if (value === "dates") {
+      const fromMs = this.#from.value === "" ? 0 : dayStartMs(this.#from.value, times.zone);
+      const toMs = this.#to.value === "" ? nowMs : dayEndMs(this.#to.value, times.zone);
+      return { fromMs: Math.min(fromMs, toMs), toMs };
+    }
+    if (value === "all") return { fromMs: 0, toMs: nowMs };
+    return { fromMs: nowMs - (Number(value) + 1) * DAY_MS, toMs: nowMs };
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -151,7 +208,7 @@ export class Waterfall {
 
   #openChosen(): void {
     const row = this.#rows[this.#chosen];
-    if (row !== undefined) this.#open(row.reading);
+    if (row !== undefined) this.#open(row);
   }
 
   #choose(row: number): void {
@@ -169,17 +226,24 @@ export class Waterfall {
     );
     if (row === undefined) return void setText(this.#note, "No data.");
     const { isCpm } = this.#view;
-    const [peak] = [...row.spectrum.peaks].sort((a, b) => b.amplitude - a.amplitude);
+    const line = row.values.indexOf(Math.max(...row.values));
     const top =
-      peak === undefined
+      line < 0
         ? ""
-        : `: highest ${number(peak.amplitude)} ${row.spectrum.label} at ${frequency(peak.frequencyHz, isCpm)} ${isCpm ? "CPM" : "Hz"}`;
-    setText(this.#note, `${this.#model.times.full(row.timeMs)}${top}. ${help}`);
+        : `: highest ${number(row.values[line] ?? 0)} ${this.#label} at ${frequency(line * row.step, isCpm)} ${isCpm ? "CPM" : "Hz"}`;
+    const speed = row.speedRpm === null ? "" : `, ${Math.round(row.speedRpm)} rpm`;
+    const stood = row.running === false ? ", the machine stood" : "";
+    const shown =
+      this.#total > this.#rows.length
+        ? ` ${this.#rows.length} of ${this.#total} measurements, evenly chosen.`
+        : ` All ${this.#rows.length} measurements of the range.`;
+    const time = this.#model.times.full(row.timeMs);
+    setText(this.#note, `${time}${speed}${stood}${top}.${shown} ${help}`);
   }
 
   #layout(): { width: number; height: number; feet: number[]; lift: number } {
     const width = Math.max(200, this.root.clientWidth);
-    const height = Math.min(520, 200 + 14 * this.#rows.length);
+    const height = Math.min(900, 200 + 14 * this.#rows.length);
     const space = height - BOTTOM;
     const lift = space * LIFT;
     const step = (space - lift) / Math.max(1, this.#rows.length - 1);
@@ -198,16 +262,16 @@ export class Waterfall {
     const ctx = canvas.getContext("2d");
     if (ctx === null) return;
     ctx.scale(ratio, ratio);
-    const ends = this.#rows.map(({ spectrum: { step, values } }) => step * values.length);
+    const ends = this.#rows.map(({ step, values }) => step * values.length);
     const endHz = Math.min(this.#view.endHz ?? Number.POSITIVE_INFINITY, Math.max(...ends));
     const inner = width - LEFT - RIGHT;
-    const top = Math.max(...this.#rows.map((row) => highest(row.spectrum, endHz))) || 1;
+    const top = Math.max(...this.#rows.map((row) => highest(row, endHz))) || 1;
     ctx.font = "12px system-ui, sans-serif";
     for (let i = this.#rows.length - 1; i >= 0; i--) {
       const row = this.#rows[i];
       const foot = feet[i] ?? 0;
       if (row === undefined) continue;
-      const { step, values } = row.spectrum;
+      const { step, values } = row;
       const isChosen = i === this.#chosen;
       ctx.beginPath();
       ctx.moveTo(LEFT, foot);
@@ -248,12 +312,10 @@ export class Waterfall {
   }
 
   #saveCsv(): void {
-    const unit = this.#rows[0]?.spectrum.label ?? "";
-    const lines = [`Time (UTC),Frequency (Hz),"Amplitude (${unit} peak)"\r\n`];
-    for (const { timeMs, spectrum } of this.#rows) {
+    const lines = [`Time (UTC),Frequency (Hz),"Amplitude (${this.#label} peak)"\r\n`];
+    for (const { timeMs, step, values } of this.#rows) {
       const time = new Date(timeMs).toISOString();
-      for (const [k, value] of spectrum.values.entries())
-        lines.push(`${time},${k * spectrum.step},${value}\r\n`);
+      for (const [k, value] of values.entries()) lines.push(`${time},${k * step},${value}\r\n`);
     }
     save(new Blob(lines, { type: "text/csv" }), "waterfall.csv");
   }
@@ -278,7 +340,7 @@ function step12(feet: readonly number[]): number {
   return (feet[0] ?? 0) - (feet[1] ?? 0) || 16;
 }
 
-function highest({ step, values }: ApiSpectrum, endHz: number): number {
+function highest({ step, values }: FallSpectrum, endHz: number): number {
   let most = 0;
   for (let k = 0; k < values.length && k * step <= endHz; k++)
     most = Math.max(most, values[k] ?? 0);

@@ -47,7 +47,7 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   assert.equal(asked.get("spectrum"), "envelope");
   assert.equal(await control(page, "Spectrum of").inputValue(), "envelope");
   const markers = control(page, "Markers").locator("option:checked");
-  await says(markers, /^Bearing 6205: BPFO$/);
+  await says(markers, /^Bearing 6205, point 1: BPFO$/);
   assert.equal(await control(page, "Measurement").inputValue(), asked.get("reading"));
   assert.equal(await control(page, "Axis").inputValue(), asked.get("axis"));
   assert.equal(await control(page, "Cursor").inputValue(), asked.get("cursor"));

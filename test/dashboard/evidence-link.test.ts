@@ -65,6 +65,7 @@ test("evidence – a line of a bearing opens the envelope spectrum of its measur
   assert.deepEqual([view, subject], ["sensor", "a/1"]);
   assert.deepEqual(Object.fromEntries(query), {
     reading: "r1",
+    at: "1767312000000",
     axis: "2",
     spectrum: "envelope",
     markers: "bearing-1-BPFO",
@@ -75,10 +76,10 @@ test("evidence – a line of a bearing opens the envelope spectrum of its measur
 });
 
 test("evidence – the markers are those of the part that is damaged, on the bearing at the sensor's point", () => {
-  assert.equal(markers(found("bearing_outer_race", "6205")), "Bearing 6205: BPFO");
-  assert.equal(markers(found("bearing_inner_race", "6205")), "Bearing 6205: BPFI");
-  assert.equal(markers(found("rolling_element", "6205")), "Bearing 6205: 2×BSF");
-  assert.equal(markers(found("cage", "6205")), "Bearing 6205: FTF");
+  assert.equal(markers(found("bearing_outer_race", "6205")), "Bearing 6205, point 1: BPFO");
+  assert.equal(markers(found("bearing_inner_race", "6205")), "Bearing 6205, point 1: BPFI");
+  assert.equal(markers(found("rolling_element", "6205")), "Bearing 6205, point 1: 2×BSF");
+  assert.equal(markers(found("cage", "6205")), "Bearing 6205, point 1: FTF");
   assert.equal(query(found("cage", "6205")).get("markers"), "bearing-1-FTF");
   // Without a name, a finding numbers it by its place in the list.
   assert.equal(query(found("bearing_outer_race", "bearing 3")).get("markers"), "bearing-2-BPFO");

@@ -44,20 +44,27 @@ test("markers – are computed from the machine data and speed, the sensor's own
   const sets = markerSets(machine, 2);
   assert.deepEqual(
     sets.map(({ label }) => label).filter((label) => !label.includes(":")),
-    ["Shaft orders", "Bearing own", "Bearing 6205", "Blade pass", "Gear mesh, 23 teeth", "Mains"],
+    [
+      "Shaft orders",
+      "Bearing own, point 2",
+      "Bearing 6205, point 1",
+      "Blade pass",
+      "Gear mesh, 23 teeth",
+      "Mains",
+    ],
   );
   const lines = (label: string, speedHz: number | null) =>
     sets.find((set) => set.label === label)?.lines(speedHz) ?? [];
-  assert.equal(lines("Bearing own", 10)[0]?.hz, 35.8);
+  assert.equal(lines("Bearing own, point 2", 10)[0]?.hz, 35.8);
   // 9/2·(1 − 7.94/39.04) turns.
-  assert.ok(Math.abs((lines("Bearing 6205", 10)[0]?.hz ?? 0) - 35.848) < 0.001);
-  assert.ok(Math.abs((lines("Bearing own: 2×BSF", 10)[0]?.hz ?? 0) - 47.2) < 1e-9);
+  assert.ok(Math.abs((lines("Bearing 6205, point 1", 10)[0]?.hz ?? 0) - 35.848) < 0.001);
+  assert.ok(Math.abs((lines("Bearing own, point 2: 2×BSF", 10)[0]?.hz ?? 0) - 47.2) < 1e-9);
   assert.deepEqual(
     lines("Blade pass", 25).map((line) => line.hz),
     [150, 300, 450],
   );
   // Without a speed only the mains is known.
-  assert.deepEqual(lines("Bearing own", null), []);
+  assert.deepEqual(lines("Bearing own, point 2", null), []);
   assert.equal(lines("Mains", null)[1]?.hz, 100);
 });
 

@@ -1,0 +1,249 @@
+/** Which measurement is shown: the newest, one of any date, or the one of a link, with its neighbours. */
+import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
+import type { Api, Measurement } from "./api.ts";
+import { dayPicker } from "./day-picker.ts";
+import { h, replace, setText } from "./dom.ts";
+import type { Model } from "./model.ts";
+import { PinForm } from "./pin-form.ts";
+import { labelled } from "./spectrum-tools.ts";
+
+const PAGE = 100;
+
+export interface PickerParts {
+  readonly api: Api;
+  readonly model: Model;
+  readonly code: string;
+  /** Another one is selected; `byHand` by a person. */
+  readonly onSelect: (byHand: boolean) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class MeasurementPicker {
+  readonly controls: readonly HTMLElement[];
+  /** Says that a measurement is gone, and offers its neighbours. */
+  readonly gone = h("div", { class: "notice", role: "status", hidden: true });
+  readonly #parts: PickerParts;
+  readonly #select: HTMLSelectElement;
+  readonly #older: HTMLButtonElement;
+  readonly #newer: HTMLButtonElement;
+  readonly #pin: PinForm;
+  /** A stretch without a gap, newest first. */
+  #items: readonly Measurement[] = [];
+  /** Cursor of what follows it. */
+  #next: string | null = null;
+  /** The stretch begins with the newest measurement. */
+  #hasNewest = true;
+
+  constructor(parts: PickerParts) {
+    this.#parts = parts;
+    this.#select = h("select", { id: "signal-time", change: () => this.#selected(true) });
+    this.#older = h("button", { type: "button", click: () => void this.#step(1) }, "‹ Older");
+    this.#newer = h("button", { type: "button", click: () => void this.#step(-1) }, "Newer ›");
+    this.#pin = new PinForm(parts.api, parts.code, (changed) => this.#replace(changed));
+    this.controls = [
+      labelled("Measurement", this.#select, "field wide"),
+      h(
+        "div",
+        { class: "tools" },
+        this.#older,
+        this.#newer,
+        this.dayPicker("Date…", (day) => this.#toDay(day)),
+      ),
+      this.#pin.root,
+    ];
+  }
+
+  /** Null while nothing is selected, as with a link to one that is gone. */
+  get selected(): Measurement | null {
+    return this.#items.find(({ reading }) => reading === this.#select.value) ?? null;
+  }
+  get items(): readonly Measurement[] {
+    return this.#items;
+  }
+  get isNewest(): boolean {
+    return this.#hasNewest && this.selected === (this.#items[0] ?? null);
+  }
+
+  dayPicker(label: string, pick: (day: string) => void): HTMLElement {
+    const { api, code, model } = this.#parts;
+    return dayPicker({
+      label,
+      pick,
+      today: () => dayOf(model.gatewayNowMs(), model.times.zone),
+      days: (from, to) =>
+        api.measurementDays(
+          code,
+          dayStartMs(from, model.times.zone),
+          dayStartMs(to, model.times.zone),
+        ),
+    });
+  }
+
+  /** The nearest measurement at or before the end of a day; null if there is none. */
+  async ofDay(day: string): Promise<Measurement | null> {
+    const { api, code, model } = this.#parts;
+    const toMs = dayEndMs(day, model.times.zone);
+    return (await api.measurements(code, { limit: 1, toMs })).measurements[0] ?? null;
+  }
+
+  /** Loads the newest ones; while another one is shown, that one stays. */
+  async refresh(): Promise<void> {
+    if (this.#items.length > 0 && !this.isNewest) return;
+    await this.#tried(async () => {
+      await this.#load();
+      this.#show(this.#items[0]?.reading ?? null);
+    });
+  }
+
+  /** The one of a link. @param atMs its time, if the link says it */
+  async open(reading: string, atMs: number | null): Promise<void> {
+    const { api, code } = this.#parts;
+    await this.#tried(async () => {
+      const around = await api.measurement(code, reading, atMs);
+      const found = around?.measurement ?? null;
+      if (found !== null) return this.#showAt(found);
+      await this.#load();
+      this.#show(null);
+      this.#sayGone(around, atMs);
+    });
+  }
+
+  /** One of a list elsewhere on the page. */
+  select(one: Pick<Measurement, "reading" | "timeMs">): Promise<void> {
+    return this.#tried(() => this.#showAt(one, true));
+  }
+
+  async #toDay(day: string): Promise<void> {
+    await this.#tried(async () => {
+      const found = await this.ofDay(day);
+      if (found !== null) return this.#showAt(found, true);
+      const { api, code, model } = this.#parts;
+      const around = await api.measurement(code, NONE, dayEndMs(day, model.times.zone));
+      this.#show(null, true);
+      this.#sayGone(around, null);
+    });
+  }
+
+  async #showAt(one: Pick<Measurement, "reading" | "timeMs">, byHand = false): Promise<void> {
+    if (!this.#items.some(({ reading }) => reading === one.reading)) {
+      await this.#load();
+      if (!this.#items.some(({ reading }) => reading === one.reading))
+        await this.#load(one.timeMs + 1);
+    }
+    this.#show(one.reading, byHand);
+  }
+
+  async #load(toMs?: number): Promise<void> {
+    const { api, code } = this.#parts;
+    const page = await api.measurements(code, { limit: PAGE, ...(toMs !== undefined && { toMs }) });
+    this.#items = page.measurements;
+    this.#next = page.next;
+    this.#hasNewest = toMs === undefined;
+  }
+
+  /** @param by 1 to the next older one */
+  async #step(by: number): Promise<void> {
+    await this.#tried(async () => {
+      const { api, code } = this.#parts;
+      const at = this.#items.findIndex(({ reading }) => reading === this.#select.value) + by;
+      if (at === this.#items.length && this.#next !== null) {
+        const page = await api.measurements(code, { limit: PAGE, cursor: this.#next });
+        this.#items = [...this.#items, ...page.measurements];
+        this.#next = page.next;
+      }
+      if (at < 0) {
+        const first = this.#items[0];
+        const around = first && (await api.measurement(code, first.reading, null));
+        if (around?.newer) return this.#showAt(around.newer, true);
+      }
+      const one = this.#items[at];
+      if (one !== undefined) this.#show(one.reading, true);
+    });
+  }
+
+  async #tried(act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#parts.onFailure(error);
+    }
+  }
+
+  /** @param reading null: none */
+  #show(reading: string | null, byHand = false): void {
+    replace(
+      this.#select,
+      reading === null && h("option", { value: "" }, "not stored any more"),
+      ...this.#items.map((one) => h("option", { value: one.reading }, this.nameOf(one))),
+    );
+    this.#select.value = reading ?? "";
+    this.#selected(byHand);
+  }
+
+  #selected(byHand: boolean): void {
+    const one = this.selected;
+    this.gone.hidden = true;
+    const at = one === null ? -1 : this.#items.indexOf(one);
+    this.#newer.disabled = one === null || (at === 0 && this.#hasNewest);
+    this.#older.disabled = one === null || (at === this.#items.length - 1 && this.#next === null);
+    this.#pin.show(one);
+    this.#parts.onSelect(byHand);
+  }
+
+  #replace(changed: Measurement): void {
+    this.#items = this.#items.map((one) => (one.reading === changed.reading ? changed : one));
+    const option = [...this.#select.options].find(({ value }) => value === changed.reading);
+    if (option !== undefined) setText(option, this.nameOf(changed));
+  }
+
+  /** With the reasons why it is kept, and whether the machine stood. */
+  nameOf({ timeMs, running, speedRpm, kept }: Measurement): string {
+    const why = kept.map((one) => one.why).filter((word) => word !== "ladder");
+    return [
+      this.#parts.model.times.full(timeMs),
+      speedRpm === null ? "" : `${Math.round(speedRpm)} rpm`,
+      running === false ? "standing" : "",
+      ...new Set(why.map((word) => (word === "pin" ? "pinned" : word))),
+    ]
+      .filter((part) => part !== "")
+      .join(" · ");
+  }
+
+  #sayGone(around: Awaited<ReturnType<Api["measurement"]>>, atMs: number | null): void {
+    const { times } = this.#parts.model;
+    const since = around?.since ?? this.#items.at(-1)?.time ?? null;
+    const offer = (one: Measurement | null, words: string) =>
+      one !== null &&
+      h(
+        "button",
+        { type: "button", click: () => void this.select(one) },
+        `${words}: ${times.full(one.timeMs)}`,
+      );
+    replace(
+      this.gone,
+      h(
+        "p",
+        null,
+        atMs === null
+          ? "There is no measurement at that time."
+          : `The measurement of ${times.full(atMs)} is not stored any more.`,
+        since === null
+          ? " None is stored of this sensor."
+          : ` The oldest stored one is of ${times.full(Date.parse(since))}; after WAVEFORM_DAYS one of each day stays, later of each week and month.`,
+      ),
+      h(
+        "div",
+        { class: "tools" },
+        offer(around?.older ?? null, "The one before"),
+        offer(
+          around?.newer ?? this.#items[0] ?? null,
+          around?.newer ? "The one after" : "The newest",
+        ),
+      ),
+    );
+    this.gone.hidden = false;
+  }
+}
+
+/** No measurement has it. */
+const NONE = "0".repeat(32);

@@ -1,0 +1,164 @@
+/** Measurements of any date in the built dashboard, over a store with two years of them. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { createSeriesMaker } from "../../src/core/query/series.ts";
+import { DftPlans } from "../../src/core/signal/fft.ts";
+import { createApp } from "../../src/http/server.ts";
+import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { append, DAY_MS, readingOf, tempStore, waveformOf } from "../support/temp-database.ts";
+
+const SENSOR = "10234";
+const measured = (timeMs: number) =>
+  readingOf(SENSOR, timeMs, { kind: "accel", waveform: waveformOf(1024, 3) });
+
+/** One a day for two years, and thirty in each of the last five days. */
+async function twoYears(t: TestContext) {
+  const clock = new ManualClock(NOW);
+  const store = tempStore(t, { clock, uplinks: [] });
+  const daily = Array.from({ length: 730 }, (_, n) => measured(NOW - (735 - n) * DAY_MS));
+  const young = Array.from({ length: 150 }, (_, n) => measured(NOW - (150 - n) * (DAY_MS / 30)));
+  await append(store, daily);
+  await append(store, young);
+  store.keeper.machines = {
+    // Of the newest day it runs faster.
+    at: (_sensor, timeMs) => ({
+      running: true,
+      isRunning: true,
+      speedRpm: timeMs > NOW - DAY_MS ? 1600 : 1480,
+    }),
+    usualRpm: () => 1480,
+    together: (sensor) => [sensor],
+    refresh: () => Promise.resolve(),
+  };
+  await store.retain();
+  const { measurements, waveforms } = store;
+  const series = createSeriesMaker(new DftPlans());
+  const parts = testParts({ measurements, waveforms, series });
+  const newest = young.at(-1);
+  parts.history.add({
+    sensor: SENSOR,
+    kind: "accel",
+    timeMs: newest?.timeMs ?? 0,
+    values: { channel1_vel_rms: 1.5 },
+    units: { channel1_vel_rms: "mm/s" },
+    waveforms: [{ fileId: 1, channel: 1, axis: "H" }],
+  });
+  const app = createApp(parts, { ...OPTIONS, dashboardDir: join("dist", "dashboard") });
+  t.after(() => app.close());
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  const all = store.measurements.list({ sensor: SENSOR, fromMs: 0, toMs: NOW, limit: 1000 });
+  return { address, all, daily, store };
+}
+
+/** These parts have neither alarms nor a configuration. */
+const isOwn = (complaint: string) => !complaint.includes("501 (Not Implemented)");
+
+const panel = (page: Page) => page.getByRole("region", { name: "Waveform and spectrum" });
+const shown = (page: Page) => panel(page).getByLabel("Measurement", { exact: true });
+const spectrum = (page: Page) => page.getByRole("img", { name: /^Spectrum of axis/ });
+
+test("dashboard – a link to a measurement beyond the newest hundred shows it, older ones follow it, and one that is gone is not replaced by another", {
+  skip: skipWithoutBrowser,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const { address, all, daily } = await twoYears(t);
+  const { page, complaints, findings } = await openBrowser(t);
+  const old = all[170];
+  await page.goto(`${address}/#/sensor/${SENSOR}?reading=${old?.reading}`);
+  await spectrum(page).waitFor();
+  assert.equal(await shown(page).inputValue(), old?.reading);
+  for (const at of [171, 172]) {
+    await page.getByRole("button", { name: "‹ Older" }).click();
+    await pageUntil(
+      "an older one",
+      async () => (await shown(page).inputValue()) === all[at]?.reading,
+    );
+  }
+  assert.match(page.url(), new RegExp(`reading=${all[172]?.reading}&at=${all[172]?.timeMs}`));
+
+  // From the newest on, past the end of the first hundred.
+  await page.goto(`${address}/#/sensor/${SENSOR}`);
+  await spectrum(page).waitFor();
+  await shown(page).selectOption({ index: 99 });
+  await page.getByRole("button", { name: "‹ Older" }).click();
+  await pageUntil("the 101st", async () => (await shown(page).inputValue()) === all[100]?.reading);
+  await page.getByRole("button", { name: "Newer ›" }).click();
+  await pageUntil("the 100th", async () => (await shown(page).inputValue()) === all[99]?.reading);
+
+  const kept = new Set(all.map(({ reading }) => reading));
+  const gone = daily.find(({ id }) => !kept.has(id));
+  await page.goto(`${address}/#/sensor/${SENSOR}?reading=${gone?.id}&at=${gone?.timeMs}`);
+  await page.getByText(/is not stored any more\. The oldest stored one is of/).waitFor();
+  assert.equal(await spectrum(page).isVisible(), false, "nothing is drawn");
+  await page.getByRole("button", { name: /^The one after: / }).click();
+  await spectrum(page).waitFor();
+  const after = all.findLast(({ timeMs }) => timeMs > (gone?.timeMs ?? 0));
+  assert.equal(await shown(page).inputValue(), after?.reading);
+  assert.deepEqual(await findings(), []);
+  assert.deepEqual(complaints.filter(isOwn), []);
+});
+
+test("dashboard – any date can be chosen, pinned and compared, cursors survive that, and the waterfall shows any range", {
+  skip: skipWithoutBrowser,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const { address, all, store } = await twoYears(t);
+  const { page, complaints, findings } = await openBrowser(t);
+  await page.goto(`${address}/#/sensor/${SENSOR}`);
+  await spectrum(page).waitFor();
+  await page.getByRole("button", { name: "Date…", exact: true }).click();
+  await page.getByRole("button", { name: "A month earlier" }).click();
+  const day = page.getByRole("button", { name: "12 October 2026, has measurements" });
+  await day.waitFor();
+  assert.deepEqual(await findings(), []);
+  await day.click();
+  const ofDay = all.find(({ timeMs }) => new Date(timeMs).toISOString().startsWith("2026-10-12"));
+  await pageUntil("that day", async () => (await shown(page).inputValue()) === ofDay?.reading);
+  await panel(page).getByLabel("Pin with a note").fill("after the repair");
+  await page.getByRole("button", { name: "Pin", exact: true }).click();
+  await page.getByRole("button", { name: "Unpin", exact: true }).waitFor();
+  assert.deepEqual(store.measurements.find(SENSOR, ofDay?.reading ?? "")?.kept, [
+    { why: "ladder", note: null },
+    { why: "pin", note: "after the repair" },
+  ]);
+
+  // The newest over the pinned one: their speeds differ, so they are compared over orders.
+  await page.goto(`${address}/#/`);
+  await page.goto(`${address}/#/sensor/${SENSOR}`);
+  await spectrum(page).waitFor();
+  await panel(page).getByLabel("Cursor", { exact: true }).selectOption("harmonic");
+  await spectrum(page).focus();
+  for (let i = 0; i < 8; i++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  const readout = page.locator(".chart", { has: spectrum(page) }).locator(".readout");
+  const before = /harmonics of ([\d.]+) Hz/.exec((await readout.textContent()) ?? "")?.[1];
+  assert.ok(Number(before) > 0);
+  const pinned = panel(page).locator("#signal-against optgroup[label=Pinned] option");
+  await pinned.first().waitFor({ state: "attached" });
+  assert.match((await pinned.first().textContent()) ?? "", /12 Oct 2026 .* · 1480 rpm · pinned/);
+  await panel(page)
+    .getByLabel("Compare with", { exact: true })
+    .selectOption(ofDay?.reading ?? "");
+  await pageUntil("the same cursor over orders", async () => {
+    const orders = /harmonics of ([\d.]+)x/.exec((await readout.textContent()) ?? "")?.[1];
+    return Math.abs(Number(orders) - Number(before) / (1600 / 60)) < 0.01;
+  });
+
+  await page.getByRole("button", { name: "Waterfall", exact: true }).click();
+  const caption = page
+    .locator(".chart", { has: page.locator("canvas.waterfall") })
+    .getByRole("status");
+  const says = (what: RegExp) =>
+    pageUntil(String(what), async () => what.test((await caption.textContent()) ?? ""));
+  await says(/\d\d of 1\d\d measurements, evenly chosen/);
+  await page.getByLabel("Range", { exact: true }).selectOption("all");
+  await page.getByLabel("Spectra", { exact: true }).selectOption("100");
+  await says(/\d+ of 3\d\d measurements, evenly chosen/);
+  assert.deepEqual(await findings(), []);
+  assert.deepEqual(complaints.filter(isOwn), []);
+});
