@@ -47,7 +47,7 @@ export class MeasurementPicker {
         { class: "tools" },
         this.#older,
         this.#newer,
-        this.dayPicker("Date…", (day) => this.#toDay(day)),
+        this.dayPicker("Date…", (day) => void this.#toDay(day)),
       ),
       this.#pin.root,
     ];
