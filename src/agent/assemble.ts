@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 
 /** What the store must know about an uplink. */
 export function outboxUplink(uplink: Uplink, site: Site): OutboxUplink {
-  const { name, waveforms, history, maxAgeHours, startFrom } = uplink;
+  const { name, waveforms, history, maxAgeHours, onChange, everyS, startFrom } = uplink;
   return {
     name,
     lanes: lanesOf(uplink),
@@ -26,6 +26,8 @@ export function outboxUplink(uplink: Uplink, site: Site): OutboxUplink {
     waveforms,
     history,
     maxAgeHours,
+    onChange,
+    everyS,
     startFrom,
   };
 }
@@ -70,6 +72,7 @@ export function openAgentStore(
     },
     onProgress: () => parts.onProgress?.(),
     onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
+    onNotSelected: (uplink, count) => parts.metrics?.uplinkNotSelected.inc({ uplink }, count),
     onLost: (uplink, reason, count) => parts.metrics?.uplinkDropped.inc({ uplink, reason }, count),
   });
 }

@@ -3,6 +3,8 @@ import { acknowledge } from "../command/acknowledge.ts";
 import { CommandGate } from "../command/command-gate.ts";
 import { mqttActor } from "../command/request.ts";
 import type { InboundMessage } from "../core/link.ts";
+import type { Kind } from "../core/sensor.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import { clientIdsOf, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
 import { MqttLink } from "../link/mqtt-link.ts";
@@ -307,7 +309,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
           profile,
           site,
           logger,
-          newest: (sensor, kind) => store.history.latest(sensor, kind),
+          newest: (sensor, kind) => newestOf(shared, sensor, kind),
           liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
           // Its marks say where it began, not what its broker received.
           isNew: () => uplink.startFrom === "now" && announced() === null,
@@ -316,6 +318,17 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
       ],
     }),
   });
+}
+
+/** Of an uplink that leaves readings out, the newest one that it has published live. */
+function newestOf({ uplink, parts }: Shared, sensor: string, kind: Kind): StoredReading | null {
+  const { history } = parts.store;
+  if (uplink.onChange === null && uplink.everyS === null) return history.latest(sensor, kind);
+  const outbox = parts.store.outboxOf(uplink.name);
+  const fromMs = outbox.liveMark("json", sensor, kind) ?? outbox.liveMark("plain", sensor, kind);
+  if (fromMs === null) return null;
+  const [reading = null] = history.range({ sensor, kind, fromMs, toMs: fromMs + 1 });
+  return reading;
 }
 
 function createStaleAlarms(

@@ -1,3 +1,4 @@
+import type { OnChange } from "../core/thinning.ts";
 import type {
   Profile,
   Select,
@@ -30,6 +31,9 @@ export interface WrittenUplink {
   readonly history?: boolean;
   readonly waveforms?: WaveformPolicy;
   readonly maxAgeHours?: number | null;
+  readonly onChange?: OnChange | null;
+  readonly everyS?: number | null;
+  readonly compact?: boolean;
   readonly startFrom?: "stored" | "now";
   readonly inflight?: number;
   readonly backlogRate?: number;

@@ -1,6 +1,7 @@
 /** What waits for an uplink, lane by lane, and how each delivery ends. */
 import type { Kind } from "./sensor.ts";
 import type { StoredReading } from "./stored-reading.ts";
+import type { OnChange } from "./thinning.ts";
 import type { Selector, WaveformPolicy } from "./uplink.ts";
 
 /**
@@ -38,6 +39,10 @@ export interface OutboxUplink {
   /** False: only live readings. */
   readonly history: boolean;
   readonly maxAgeHours: number | null;
+  /** Readings that make no difference are left out; null: none. */
+  readonly onChange: OnChange | null;
+  /** Of each period of this length the newest goes, s; null: all do. */
+  readonly everyS: number | null;
   readonly startFrom: "stored" | "now";
 }
 

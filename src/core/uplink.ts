@@ -4,6 +4,7 @@
  */
 import { anyGlob } from "./glob.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "./sensor.ts";
+import type { OnChange } from "./thinning.ts";
 
 export const MAIN_UPLINK = "main";
 
@@ -97,6 +98,12 @@ export interface Uplink {
   readonly waveforms: WaveformPolicy;
   /** Older backlog is dropped, h; null keeps all. */
   readonly maxAgeHours: number | null;
+  /** Which readings make no difference and are left out; null: none. */
+  readonly onChange: OnChange | null;
+  /** Of each period of this length the newest goes, s; null: all do. */
+  readonly everyS: number | null;
+  /** Readings without units, names and location, which their sensor's description has. */
+  readonly compact: boolean;
   /** What a later-added uplink starts with: everything stored, or its first new reading. */
   readonly startFrom: "stored" | "now";
   readonly inflight: number;

@@ -66,6 +66,11 @@ export function createMetrics() {
       "Undelivered readings that an uplink lost, by reason.",
       ["reason", "uplink"],
     ),
+    uplinkNotSelected: counter(
+      "uplink_not_selected_total",
+      "Readings that onChange or everyS of an uplink left out.",
+      ["uplink"],
+    ),
     brokerConnected: gauge("broker_connected", "1 while every MQTT session is up."),
     linkConnected: gauge("link_connected", "1 while this MQTT session is up.", ["link", "uplink"]),
     brokerConnects: counter("broker_connects_total", "MQTT sessions opened.", ["link", "uplink"]),

@@ -145,6 +145,8 @@ class SqliteStore implements Store {
         logger,
         settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
         onLost: () => counts.note("damaged", 1),
+        meta: this.meta,
+        onNotSelected: options.onNotSelected ?? (() => {}),
       },
       options.uplinks,
     );

@@ -38,6 +38,8 @@ export interface StoreOptions {
   readonly onCommit?: (seconds: number, bytesWritten: number) => void;
   /** Called for each reading that is dropped, for the metrics. */
   readonly onDropped?: (reason: string, count: number) => void;
+  /** Readings that `onChange` or `everyS` of an uplink left out. */
+  readonly onNotSelected?: (uplink: string, count: number) => void;
   /** An uplink has lost pending readings; its gap record reports them. */
   readonly onLost?: (uplink: string, reason: string, count: number) => void;
   /** Called about every second while a damaged store is copied, which blocks everything else. */

@@ -405,3 +405,41 @@ test("writer – the role gateside_writer suffices, and gateside_reader sees the
     assert.ok((await postgres.query(as("r"), `SELECT * FROM ${view}`)).length > 0, view);
   await assert.rejects(postgres.query(as("r"), "DELETE FROM rejected"), /permission denied/);
 });
+
+test("writer – readings without units get those of their sensor's description, stored before or in the same batch; none while it has none", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const bare = (n: number) =>
+    reading(n, { sensor: "1", values: { rpm: n, other: 1 }, units: undefined });
+  const about = (rpm: string) =>
+    entry(
+      "gateside/plant-7/1/about",
+      JSON.stringify({
+        v: 1,
+        sensor: "1",
+        units: { rpm: { rpm, battery: "V" }, loop: { other: "bar" } },
+      }),
+    );
+  await writer.write([bare(1)]);
+  await writer.write([bare(2), about("rpm")]);
+  await writer.write([bare(3)]);
+  await writer.write([about("Hz"), bare(4)]);
+  await writer.write([reading(5, { sensor: "1", units: { rpm: "own" } })]);
+  assert.deepEqual(
+    await postgres.query(
+      url,
+      "SELECT number, unit FROM measurement WHERE value = 'rpm' ORDER BY time",
+    ),
+    [1, 2, 3, 4]
+      .map((number, i) => ({ number, unit: [null, "rpm", "rpm", "Hz"][i] }))
+      .concat(await postgres.query(url, "SELECT number, unit FROM measurement WHERE unit = 'own'")),
+  );
+  const units = await postgres.query(
+    url,
+    "SELECT DISTINCT unit FROM measurement WHERE value = 'other'",
+  );
+  assert.deepEqual(units, [{ unit: null }]);
+});

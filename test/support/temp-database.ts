@@ -142,6 +142,8 @@ export function uplinkOf(
     waveforms: "always",
     history: true,
     maxAgeHours: null,
+    onChange: null,
+    everyS: null,
     startFrom: "stored",
     ...rest,
   };

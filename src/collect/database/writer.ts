@@ -3,6 +3,7 @@ import type { Delivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
+import { withUnits } from "./described-units.ts";
 import { asConnectionFailure, isConnectionUsable, messageOf } from "./failure.ts";
 import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
@@ -152,7 +153,8 @@ export class Writer {
 async function transaction(session: Session, entries: readonly Entry[]): Promise<Written> {
   const { client, streams, units, attributes, descriptions, partitions } = session;
   const sorted = sortOut(entries, session.horizonMs);
-  const rows = sorted.items.map(readingRow);
+  const items = await withUnits(client, sorted.items, sorted.abouts);
+  const rows = items.map(readingRow);
   const numbers = await streams.numbersOf(client, sorted.items);
   await units.learn(client, new Set(rows.map(({ unitsText }) => unitsText)));
   await attributes.learn(client, new Set(rows.map(({ attributesText }) => attributesText)));

@@ -20,6 +20,8 @@ export interface ReadingItem {
   readonly timeMs: number;
   readonly values: Readonly<Record<string, unknown>>;
   readonly units: Readonly<Record<string, unknown>>;
+  /** False: its sensor's description has them. */
+  readonly hasUnits: boolean;
   readonly quality: Readonly<Record<string, unknown>>;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly raw: unknown;

@@ -53,6 +53,7 @@ export function parseReading(
       timeMs,
       values,
       units: unitsMember(body),
+      hasUnits: body["units"] !== undefined,
       quality: qualityMember(body),
       attributes: objectMember(body, "attributes"),
       raw: body["raw"],

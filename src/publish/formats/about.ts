@@ -19,8 +19,11 @@ interface AboutChannel {
   readonly clamp?: number;
 }
 
-/** The payload of `{code}/about`; null if the site file says nothing. */
-export function aboutPayload(site: string, sensor: Sensor): string {
+/**
+ * The payload of `{code}/about`; null if the site file says nothing.
+ * @param withUnits by kind and value, for readings that carry none
+ */
+export function aboutPayload(site: string, sensor: Sensor, withUnits = false): string {
   return JSON.stringify({
     v: 1,
     site,
@@ -30,7 +33,19 @@ export function aboutPayload(site: string, sensor: Sensor): string {
     location: sensor.location ?? null,
     channels: channelsOf(sensor),
     machineClass: sensor.machineClass ?? null,
+    ...(withUnits ? { units: unitsOf(sensor) } : {}),
   });
+}
+
+function unitsOf(sensor: Sensor): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  return Object.fromEntries(
+    readingKinds(sensor).map((kind) => [
+      kind,
+      Object.fromEntries(
+        kindValues(sensor, kind).flatMap(({ name, unit }) => (unit === null ? [] : [[name, unit]])),
+      ),
+    ]),
+  );
 }
 
 /** Every channel that the sensor publishes, listed or by default, by its name in the site file. */

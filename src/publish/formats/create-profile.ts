@@ -29,6 +29,7 @@ export function createProfile(uplink: Uplink, parts: ProfileParts, voice: Uplink
     formats: uplink.formats,
     waveforms: uplink.waveforms,
     withRaw: uplink.withRaw,
+    compact: uplink.compact,
     retain: uplink.retain,
     clearRemoved: voice.clearRemoved,
     isWanted: selector().value,

@@ -62,7 +62,9 @@ export function createGatesideProfile(parts: ProfileParts, options: ProfileOptio
     sensorState: (state) => [
       json(topics.sensorState(state.code), sensorStatePayload(site, state), true),
     ],
-    describe: (sensor) => [json(topics.about(sensor.code), aboutPayload(site, sensor), true)],
+    describe: (sensor) => [
+      json(topics.about(sensor.code), aboutPayload(site, sensor, options.compact), true),
+    ],
     describeAgent: () => [],
     farewell: () => [],
     retainedTopics: (sensor) => ({

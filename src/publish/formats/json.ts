@@ -9,6 +9,8 @@ import { selectValues, type ValueFilter } from "./value-filter.ts";
 export interface JsonEncoderOptions extends Naming {
   /** PUBLISH_RAW. */
   readonly withRaw: boolean;
+  /** Without units, names and location. */
+  readonly compact?: boolean;
   /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
   /** Readings of removed sensors and kinds are not retained. */
@@ -33,7 +35,7 @@ interface Frame {
  * reading.
  */
 export function createJsonEncoder(options: JsonEncoderOptions): Encode {
-  const { retain = true, clearRemoved = false, isWanted = null } = options;
+  const { retain = true, clearRemoved = false, isWanted = null, compact = false } = options;
   const topics = createSiteTopics(options);
   const sensors = sensorsOf(options.source);
   const framesOf = fromSite(options.source, () => new Map<string, Frame>());
@@ -46,9 +48,10 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
     if (known) return known;
     // Stored readings of a removed sensor are still sent, without name and location.
     const sensor = sensors().get(code);
-    const name = sensor?.name === undefined ? "" : `,"name":${JSON.stringify(sensor.name)}`;
-    const labels = sensor ? channelLabels(sensor, kind) : null;
-    const location = sensor?.location ? `,"location":${JSON.stringify(sensor.location)}` : "";
+    const shown = compact ? undefined : sensor;
+    const name = shown?.name === undefined ? "" : `,"name":${JSON.stringify(shown.name)}`;
+    const labels = shown ? channelLabels(shown, kind) : null;
+    const location = shown?.location ? `,"location":${JSON.stringify(shown.location)}` : "";
     const frame: Frame = {
       liveTopic: topics.reading(code, kind),
       historyTopic: topics.history(code, kind),
@@ -65,11 +68,12 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
     const reading = isWanted === null ? stored : selectValues(stored, isWanted);
     if (reading === null) return [];
     const frame = frameOf(reading.sensor, reading.kind);
+    const units = compact ? "" : `,"units":${reading.units}`;
     const raw = options.withRaw ? `,"raw":${reading.raw}` : "";
     return [
       {
         topic: live ? frame.liveTopic : frame.historyTopic,
-        payload: `{"v":1,"id":"${reading.id}${frame.head}${timeText(reading.timeMs)}","values":${reading.values},"units":${reading.units},"quality":${reading.quality},"attributes":${reading.attributes}${frame.tail}${raw},"historical":${!live}}`,
+        payload: `{"v":1,"id":"${reading.id}${frame.head}${timeText(reading.timeMs)}","values":${reading.values}${units},"quality":${reading.quality},"attributes":${reading.attributes}${frame.tail}${raw},"historical":${!live}}`,
         qos: 1,
         retain: live && frame.isRetained,
         contentType: "application/json",

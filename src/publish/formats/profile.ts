@@ -20,6 +20,8 @@ export interface ProfileOptions extends Naming {
   readonly formats: readonly ("json" | "plain" | "sparkplug")[];
   readonly waveforms: "always" | "alarm" | "never";
   readonly withRaw: boolean;
+  /** Readings without units, names and location; the description carries them. */
+  readonly compact?: boolean;
   /** False: nothing is published retained. */
   readonly retain: boolean;
   /** Readings of removed sensors are not retained: their retained messages are cleared. */

@@ -61,9 +61,11 @@ export class EventRows {
       timeMs,
       seq: Number(lastInsertRowid),
       isFuture: true,
-      owed: { stream, values: "{}", recordingReason: undefined },
+      owed: { stream, values: "{}", quality: "{}", recordingReason: undefined },
     };
     outbox.rows.insert(tx, row);
+    const { sensor, kind, timeMs: causedMs, readingId: id } = event;
+    outbox.rows.insertAlways(tx, { sensor, kind, timeMs: causedMs, id });
     tx.onCommit(() => stored(1));
   }
 }

@@ -50,6 +50,7 @@ interface Stored {
   readonly timeMs: number;
   readonly isFuture: number;
   readonly values: string;
+  readonly quality: string;
   readonly attributes: string;
   readonly waveforms: string | null;
 }
@@ -59,7 +60,7 @@ const FILLING_SQL =
 const LEAVING_SQL = "SELECT lane, uplink, format, leaving FROM lanes WHERE leaving IS NOT NULL";
 const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
 // Newest first, so that the newest of each stream is found before older ones could take its place at a live topic.
-const STORED_SQL = `SELECT seq, stream, time_ms AS timeMs, is_future AS isFuture, "values", attributes, waveforms
+const STORED_SQL = `SELECT seq, stream, time_ms AS timeMs, is_future AS isFuture, "values", quality, attributes, waveforms
   FROM readings WHERE hour = ? AND seq <= ? ORDER BY time_ms DESC, seq DESC`;
 const ROWS_SQL = `SELECT hour, stream, time_ms AS timeMs, seq FROM outbox WHERE lane = ?
   ORDER BY hour, stream, time_ms, seq LIMIT ?`;
@@ -82,6 +83,7 @@ export class LaneChores {
   async run(isStopping: () => boolean): Promise<void> {
     for (const leaving of this.#rows<Leaving>(LEAVING_SQL)) await this.#leave(leaving, isStopping);
     for (const lane of this.#parts.outbox.lanes) await this.#age(lane, isStopping);
+    await this.#endPeriods();
     for (const { lane } of this.#rows<Filling>(FILLING_SQL)) {
       const queue = this.#parts.outbox.lanes.find(({ number }) => number === lane);
       while (queue !== undefined && !isStopping() && (await this.#fillHour(queue)));
@@ -91,6 +93,14 @@ export class LaneChores {
   #rows<T>(sql: string): T[] {
     const { db, queue } = this.#parts;
     return queue.read("check lanes", () => db.write<T>(sql).all());
+  }
+
+  /** What an uplink with `everyS` holds of a period that nothing followed. */
+  async #endPeriods(): Promise<void> {
+    const { age, outbox, queue } = this.#parts;
+    const now = age.now();
+    if (now === null || !queue.read("check periods", () => outbox.rows.hasDue(now))) return;
+    await this.#writeAtOnce("queue the newest of a period", (tx) => outbox.rows.insertDue(tx, now));
   }
 
   /** One hour of readings stored before the lane was added. False if nothing is left. */
@@ -112,7 +122,7 @@ export class LaneChores {
       return false;
     }
     for (const stored of db.write<Stored>(STORED_SQL).all(next.hour, state.fillSeq)) {
-      outbox.rows.insertInto(tx, lane, this.#asRow(stored, next.hour));
+      outbox.rows.fill(tx, lane, this.#asRow(stored, next.hour));
       yield;
     }
     db.write("UPDATE lanes SET fill_hour = ? WHERE lane = ?").run(next.hour, lane.number);
@@ -120,7 +130,7 @@ export class LaneChores {
   }
 
   #asRow(stored: Stored, hour: number): PendingRow {
-    const { seq, stream, timeMs, values, attributes, waveforms } = stored;
+    const { seq, stream, timeMs, values, quality, attributes, waveforms } = stored;
     return {
       seq,
       stream,
@@ -130,6 +140,7 @@ export class LaneChores {
       owed: {
         stream: this.#parts.streams.get(stream),
         values,
+        quality,
         recordingReason: waveforms === null ? undefined : recordingReasonOf(attributes),
       },
     };
@@ -145,6 +156,7 @@ export class LaneChores {
         if (rows.length === SLICE_ROWS) return false;
         db.write("DELETE FROM live_marks WHERE lane = ?").run(lane.lane);
         db.write("DELETE FROM lanes WHERE lane = ?").run(lane.lane);
+        if (lane.leaving === "uplink_removed") this.#parts.outbox.rows.forget(lane.uplink);
         return true;
       });
       if (!isOver) continue;

@@ -1,5 +1,6 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
+import { type ChangeCheck, createChangeCheck, type Judged } from "../../core/thinning.ts";
 import { isWaveformWanted } from "../../core/uplink.ts";
 import type { Stream } from "../database/streams.ts";
 import { HOUR_MS } from "../readings/stored-reading.ts";
@@ -9,6 +10,8 @@ export interface OwedReading {
   readonly stream: Stream;
   /** JSON text of its values. */
   readonly values: string;
+  /** JSON text of its quality. */
+  readonly quality: string;
   /** Why its samples were recorded; undefined if it has none. */
   readonly recordingReason: number | null | undefined;
 }
@@ -18,9 +21,26 @@ export class LaneUplink {
   readonly #uplink: OutboxUplink;
   /** By stream. */
   readonly #chosen = new Map<number, boolean>();
+  readonly #check: ChangeCheck | null;
 
   constructor(uplink: OutboxUplink) {
     this.#uplink = uplink;
+    this.#check = uplink.onChange === null ? null : createChangeCheck(uplink.onChange);
+  }
+
+  get isThinned(): boolean {
+    return this.#check !== null || this.everyS !== null;
+  }
+  /** The newest of each period of this length goes; null: all. */
+  get everyS(): number | null {
+    return this.#uplink.everyS;
+  }
+  isChanged(last: Judged | null, reading: Judged): boolean {
+    return this.#check?.isChanged(last, reading) ?? true;
+  }
+  after(last: Judged | null, reading: Judged): Judged {
+    const { timeMs } = reading;
+    return this.#check?.after(last, reading) ?? { timeMs, values: {}, quality: {} };
   }
 
   get name(): string {

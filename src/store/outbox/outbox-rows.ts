@@ -3,7 +3,8 @@ import { isWaveform } from "../../core/lane-plan.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
-import type { OwedReading } from "./lane-uplink.ts";
+import type { LaneUplink, OwedReading } from "./lane-uplink.ts";
+import type { CausingReading, Selected, Thinning } from "./thinning.ts";
 
 /** A row about to be written with its reading. */
 export interface PendingRow extends Place {
@@ -18,6 +19,15 @@ interface Inserted {
   readonly rows: { readonly lane: LaneQueue; readonly row: PendingRow }[];
   /** The newest row of streams in live-only lanes: it replaced the one before it. */
   readonly newest: Map<StreamQueue, PendingRow>;
+  /** Readings that an uplink leaves out. */
+  readonly leftOut: Map<string, number>;
+}
+
+interface OutboxRowsParts {
+  readonly db: Database;
+  readonly thinning: Thinning;
+  /** Readings that an uplink leaves out. */
+  readonly onNotSelected: (uplink: string, count: number) => void;
 }
 
 const INSERT_SQL =
@@ -36,15 +46,26 @@ export type IsMeant = (lane: LaneQueue) => boolean;
 export const carriesSamples: IsMeant = (lane) => isWaveform(lane.lane);
 const everyLane: IsMeant = () => true;
 
+/**
+ * Events always go; so does what is dated in the future, which no later reading would follow. Samples have a policy of
+ * their own.
+ */
+const isThinned = ({ uplink, lane }: LaneQueue, { owed, isFuture }: PendingRow): boolean =>
+  uplink.isThinned && !isFuture && !isEvent(owed.stream) && !isWaveform(lane);
+
 /** The rows of the lanes, as changed by writers of readings and by retention. */
 export class OutboxRows {
   readonly #db: Database;
   readonly #lanes: () => readonly LaneQueue[];
+  readonly #thinning: Thinning;
+  readonly #onNotSelected: (uplink: string, count: number) => void;
   /** Newest row that is committed. */
   seqMax = 0;
 
-  constructor(db: Database, lanes: () => readonly LaneQueue[]) {
+  constructor({ db, thinning, onNotSelected }: OutboxRowsParts, lanes: () => readonly LaneQueue[]) {
     this.#db = db;
+    this.#thinning = thinning;
+    this.#onNotSelected = onNotSelected;
     this.#lanes = lanes;
   }
 
@@ -52,16 +73,61 @@ export class OutboxRows {
   insert(tx: Tx, row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
     const inserted = this.#inserted(tx);
     inserted.seqMax = Math.max(inserted.seqMax, row.seq);
+    const thinned = new Set<LaneUplink>();
+    for (const lane of this.#lanes()) {
+      const { uplink } = lane;
+      if (leftOut?.has(uplink.name)) continue;
+      if (!isThinned(lane, row)) this.#insertInto(tx, lane, row);
+      else if (uplink.owes(lane.lane, row.owed)) thinned.add(uplink);
+    }
+    for (const uplink of thinned) this.#select(tx, uplink, this.#thinning.take(uplink, row));
+  }
+
+  /** The reading that an alarm was raised or cleared with goes to every uplink. */
+  insertAlways(tx: Tx, reading: CausingReading): void {
+    const inserted = this.#inserted(tx);
+    for (const uplink of this.#thinned()) {
+      const row = this.#thinning.always(uplink, reading);
+      if (row === null) continue;
+      const isCounted = (inserted.leftOut.get(uplink.name) ?? 0) > 0;
+      this.#select(tx, uplink, { going: [row], leftOut: isCounted ? -1 : 0 });
+    }
+  }
+
+  /** Whether an uplink holds the newest reading of a period that is over, by the gateway's time. */
+  hasDue(nowMs: number): boolean {
+    return this.#thinned().some((uplink) => this.#thinning.hasDue(uplink, nowMs));
+  }
+
+  insertDue(tx: Tx, nowMs: number): void {
+    for (const uplink of this.#thinned())
+      this.#select(tx, uplink, this.#thinning.due(uplink, nowMs));
+  }
+
+  #thinned(): LaneUplink[] {
+    const uplinks = new Set(this.#lanes().map(({ uplink }) => uplink));
+    return [...uplinks].filter((uplink) => uplink.isThinned);
+  }
+
+  #select(tx: Tx, uplink: LaneUplink, { going, leftOut }: Selected): void {
     for (const lane of this.#lanes())
-      if (leftOut === null || !leftOut.has(lane.uplink.name)) this.insertInto(tx, lane, row);
+      if (lane.uplink === uplink && !isWaveform(lane.lane))
+        for (const row of going) this.#insertInto(tx, lane, row);
+    const counts = this.#inserted(tx).leftOut;
+    if (leftOut !== 0) counts.set(uplink.name, (counts.get(uplink.name) ?? 0) + leftOut);
   }
 
   #inserted(tx: Tx): Inserted {
     return tx.draft(this, () => {
-      const made: Inserted = { seqMax: 0, rows: [], newest: new Map() };
+      const made: Inserted = { seqMax: 0, rows: [], newest: new Map(), leftOut: new Map() };
       tx.onCommit(() => this.#remember(made));
       return made;
     });
+  }
+
+  /** The uplink was removed. */
+  forget(uplink: string): void {
+    this.#thinning.forget(uplink);
   }
 
   /** Uplinks for which a reading that is not stored yet would be pending. */
@@ -81,8 +147,17 @@ export class OutboxRows {
     return this.#inserted(tx).newest.get(stream) ?? stream.candidate;
   }
 
+  /** A reading that was stored before the lane was added. */
+  fill(tx: Tx, lane: LaneQueue, row: PendingRow): void {
+    const goes =
+      !isThinned(lane, row) ||
+      !lane.uplink.owes(lane.lane, row.owed) ||
+      this.#thinning.isFilled(lane.uplink, row);
+    if (goes) this.#insertInto(tx, lane, row);
+  }
+
   /** The row of one lane, if that should carry the reading. */
-  insertInto(tx: Tx, lane: LaneQueue, row: PendingRow): void {
+  #insertInto(tx: Tx, lane: LaneQueue, row: PendingRow): void {
     if (!lane.uplink.owes(lane.lane, row.owed)) return;
     // Events are not readings: none replaces another.
     const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
@@ -109,7 +184,8 @@ export class OutboxRows {
   }
 
   /** They are on disk. */
-  #remember({ newest, rows, seqMax }: Inserted): void {
+  #remember({ newest, rows, seqMax, leftOut }: Inserted): void {
+    for (const [uplink, count] of leftOut) this.#onNotSelected(uplink, count);
     this.seqMax = Math.max(this.seqMax, seqMax);
     const touched = new Set<LaneQueue>();
     for (const { lane, row } of rows) {

@@ -18,6 +18,7 @@ import { isWaveform, type LaneChange, laneName } from "../../core/lane-plan.ts";
 import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
+import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
@@ -28,6 +29,7 @@ import { Leasing, OUTBOX_SQL } from "./leasing.ts";
 import { newestPending } from "./outbox-loader.ts";
 import { OutboxRows } from "./outbox-rows.ts";
 import { Settlement } from "./settlement.ts";
+import { Thinning } from "./thinning.ts";
 
 interface OutboxParts {
   readonly db: Database;
@@ -38,6 +40,9 @@ interface OutboxParts {
   readonly logger: Logger;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;
+  readonly meta: Meta;
+  /** Readings that an uplink leaves out. */
+  readonly onNotSelected: (uplink: string, count: number) => void;
   /** A delivery that damage made impossible. */
   readonly onLost: () => void;
 }
@@ -70,7 +75,8 @@ export class SqliteOutbox {
   constructor(parts: OutboxParts, uplinks: readonly OutboxUplink[]) {
     this.#parts = parts;
     this.#lanes = new LaneSet(parts, uplinks);
-    this.rows = new OutboxRows(parts.db, () => this.lanes);
+    const rows = { ...parts, thinning: new Thinning(parts) };
+    this.rows = new OutboxRows(rows, () => this.lanes);
     this.#leasing = new Leasing(parts, {
       seqMax: () => this.rows.seqMax,
       taken: (entry, slot) => this.#slots.set(entry, slot),

@@ -281,6 +281,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       owed: {
         stream: this.#context.stream,
         values: reading.values,
+        quality: reading.quality,
         recordingReason: reading.waveforms.length === 0 ? undefined : reading.recordingReason,
       },
     };

@@ -7,6 +7,7 @@ import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { StoredWaveform } from "../../../src/core/stored-reading.ts";
 import { topicLevel } from "../../../src/core/topic-level.ts";
 import { createTopics } from "../../../src/core/topics/topics.ts";
+import { aboutPayload } from "../../../src/publish/formats/about.ts";
 import { createTimeText } from "../../../src/publish/formats/encoder.ts";
 import { createJsonEncoder } from "../../../src/publish/formats/json.ts";
 import { createPlainEncoder } from "../../../src/publish/formats/plain.ts";
@@ -270,4 +271,25 @@ test("json – an uplink that selects values gets only those, and no message if 
   assert.deepEqual(body.units, { current2_avg: "A" });
   assert.deepEqual(body.quality, { current2_avg: { quality: "bad", reason: "missing" } });
   assert.deepEqual(encode(() => false)({ reading, live: true }), []);
+});
+
+test("encoders – compact readings carry no units, names or location; the description carries the units by kind and value", () => {
+  const site = fixedSite({ site: "plant-7", sensors: [sensor] });
+  const options = { prefix: "gateside", site: "plant-7", source: site, withRaw: false };
+  const [message] = createJsonEncoder({ ...options, compact: true })({ reading, live: true });
+  const body: Record<string, unknown> = JSON.parse(String(message?.payload));
+  for (const member of ["units", "name", "location", "channels"])
+    assert.equal(member in body, false, member);
+  assert.deepEqual(body["values"], { current1_avg: 12.5, current2_avg: null, battery: 3.6 });
+  const loop: Sensor = {
+    code: "30007",
+    type: 12,
+    kinds: ["loop"],
+    channels: { channel1: { name: "Suction", unit: "bar", low: 0, high: 10 } },
+  };
+  const about = (withUnits: boolean) => JSON.parse(aboutPayload("plant-7", loop, withUnits));
+  assert.deepEqual(about(true).units, {
+    loop: { channel1: "bar", channel1_ma: "mA", battery: "V", module_temperature: "degC" },
+  });
+  assert.equal("units" in about(false), false);
 });
