@@ -1,9 +1,10 @@
 import type { CommandContext, TextSink } from "./command.ts";
-import { loadConfiguration } from "./configuration.ts";
+import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { table } from "./table.ts";
 import { fuxaDevices } from "./topics-fuxa.ts";
 import { ignitionTags } from "./topics-ignition.ts";
 import { csvLine, type ListedTopic, listTopics } from "./topics-list.ts";
+import { monthsOf } from "./topics-month.ts";
 import { writeOut } from "./write-out.ts";
 
 const FORMATS = ["table", "csv", "json", "fuxa", "ignition"] as const;
@@ -18,13 +19,17 @@ export async function run(context: CommandContext): Promise<number> {
   const rows = listTopics(configuration);
   switch (format) {
     case "table":
-      await writeLines(stdout, signal, asTable(rows));
+      await writeLines(stdout, signal, [...asTable(rows), ...monthTable(configuration)]);
       break;
     case "csv":
       await writeLines(stdout, signal, asCsv(rows));
       break;
     case "json":
-      await writeOut(stdout, `${JSON.stringify(rows, null, 2)}\n`, signal);
+      await writeOut(
+        stdout,
+        `${JSON.stringify({ topics: rows, uplinks: monthsOf(configuration) }, null, 2)}\n`,
+        signal,
+      );
       break;
     case "fuxa":
       return writeTags(
@@ -77,6 +82,19 @@ function asTable(rows: readonly ListedTopic[]): string[] {
   ]);
   const head = ["uplink", "topic", "member or metric", "type", "unit", "channel", "delivery"];
   return table([head, ...cells], "").split(/(?<=\n)/);
+}
+
+function monthTable(configuration: Configuration): string[] {
+  const count = (value: number) => value.toLocaleString("en-US");
+  const rows = monthsOf(configuration).map(({ uplink, messagesPerMonth, bytesPerMonth }) => [
+    uplink,
+    count(messagesPerMonth),
+    `${count(bytesPerMonth)} bytes`,
+  ]);
+  return [
+    "\n",
+    ...table([["uplink", "messages a month", "bytes a month"], ...rows], "").split(/(?<=\n)/),
+  ];
 }
 
 const COLUMNS = [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runCommand } from "../support/run-command.ts";
 
@@ -24,11 +24,18 @@ function uplinksFile(t: TestContext, uplink: object): string {
 
 test("topics – each format lists the same topics, with type and unit", async () => {
   const formats = { PUBLISH_FORMATS: "json,plain,sparkplug" };
-  const json = JSON.parse((await topics(["--format", "json"], formats)).stdout);
+  const { topics: json, uplinks } = JSON.parse(
+    (await topics(["--format", "json"], formats)).stdout,
+  );
   const csv = (await topics(["--format", "csv"], formats)).stdout.trimEnd().split("\n");
   const table = (await topics([], formats)).stdout.trimEnd().split("\n");
   assert.equal(csv.length, json.length + 1);
-  assert.equal(table.length, json.length + 1);
+  // A blank line and the month of the one uplink follow.
+  assert.equal(table.length, json.length + 4);
+  const [{ uplink, messagesPerMonth, bytesPerMonth }] = uplinks;
+  const count = (value: number) => value.toLocaleString("en-US");
+  const month = `${uplink} +${count(messagesPerMonth)} +${count(bytesPerMonth)} bytes`;
+  assert.match(table.at(-1) ?? "", new RegExp(`^main .*|${month}`));
   const value = json.find(
     (row: { topic: string }) => row.topic === "gateside/plant-7/20871/currentV2/current1_avg",
   );
@@ -116,4 +123,43 @@ test("topics and check – two streams that would share a topic are an error wit
     second.stderr,
     /uplinks\[0\]\.topics.*live readings of 20871 accCurrent and live readings of 20871 currentV2 would share the topic gateside\/20871/,
   );
+});
+
+test("topics – the month of an uplink says what thinning, compact readings and slower sensors save", async (t) => {
+  const current = {
+    code: "1",
+    type: 9,
+    kinds: ["currentV2", "accCurrent"],
+    channels: { current1: { clamp: 100 } },
+  };
+  const loop = { unit: "bar", low: 0, high: 10 };
+  const SITE_FILE = join(mkdtempSync(join(tmpdir(), "gateside-month-")), "site.json");
+  t.after(() => rmSync(dirname(SITE_FILE), { recursive: true }));
+  const sensors = [
+    current,
+    { code: "2", type: 12, kinds: ["loop"], pollIntervalS: 30, channels: { channel1: loop } },
+    { code: "3", type: 40, kinds: ["rpm"] },
+    { code: "4", type: 40, kinds: ["rpm"], enabled: false },
+  ];
+  writeFileSync(SITE_FILE, JSON.stringify({ site: "plant-7", sensors }));
+  const months = async (members: object, more: Record<string, string> = {}) => {
+    const one = { name: "cloud", url: "mqtts://cloud", ...members };
+    const env = { UPLINKS_FILE: uplinksFile(t, one), MQTT_URL: "", SITE_FILE, ...more };
+    const { stdout } = await topics(["--format", "json"], env);
+    return JSON.parse(stdout).uplinks[0] as { messagesPerMonth: number; bytesPerMonth: number };
+  };
+  const all = await months({});
+  // Four kinds, of which one is read every 30 s; and the statistics.
+  assert.equal(all.messagesPerMonth, (3 + 2 + 1) * 43_200);
+  const every = await months({ everyS: 900 });
+  assert.equal(every.messagesPerMonth, 4 * 2880 + 43_200);
+  const compact = await months({ everyS: 900, compact: true });
+  assert.equal(compact.messagesPerMonth, every.messagesPerMonth);
+  assert.ok(compact.bytesPerMonth < every.bytesPerMonth);
+  const onChange = { values: { "*": 1 }, atLeastEveryS: 3600 };
+  assert.equal((await months({ onChange })).messagesPerMonth, 4 * 720 + 43_200);
+  assert.equal((await months({ onChange, everyS: 7200 })).messagesPerMonth, 4 * 360 + 43_200);
+  assert.equal((await months({ select: { kinds: ["loop"] } })).messagesPerMonth, 3 * 43_200);
+  const slow = await months({}, { POLL_INTERVAL_S: "600" });
+  assert.equal(slow.messagesPerMonth, 3 * 4320 + 86_400 + 43_200);
 });

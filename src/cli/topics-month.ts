@@ -1,0 +1,145 @@
+/** What each uplink sends in a month, for those who pay by the byte. */
+
+import { createGlob } from "../core/glob.ts";
+import { kindValues } from "../core/kind-values.ts";
+import type { Message } from "../core/message.ts";
+import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { fixedSite } from "../core/site-source.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
+import { createSelector, type Uplink } from "../core/uplink.ts";
+import { VERSION } from "../lib/version.ts";
+import { publishPacketBytes } from "../link/packet-size.ts";
+import { createProfile } from "../publish/formats/create-profile.ts";
+import type { Configuration } from "./configuration.ts";
+
+export interface MonthOfUplink {
+  readonly uplink: string;
+  readonly messagesPerMonth: number;
+  readonly bytesPerMonth: number;
+}
+
+const MONTH_S = 30 * 86_400;
+const DAY_S = 86_400;
+/** Headers of IP and TCP; of a TLS record; a PUBACK. */
+const TCP_BYTES = 40;
+const TLS_BYTES = 22;
+const ACK_BYTES = 4;
+const PING_BYTES = 2;
+const PING_EVERY_S = 30;
+/** `agent/stats`, each minute: as measured with one uplink. */
+const STATS_EVERY_S = 60;
+const STATS_BYTES = 1_450;
+/** A metric of a Sparkplug message: alias, time, type and value, and the message around them. */
+const METRIC_BYTES = 24;
+const NODE_BYTES = 60;
+
+/**
+ * A reading of each sensor and kind in each of its intervals (pollIntervalS, POLL_INTERVAL_S), statistics and pings,
+ * with acknowledgements and the headers of TCP and TLS, each message in a packet of its own. With `onChange` as if
+ * nothing changed. Not counted: waveforms, alarms, states, descriptions, what is sent again.
+ */
+export function monthsOf({ settings, site, uplinks }: Configuration): MonthOfUplink[] {
+  return uplinks.map((uplink) => {
+    const total = { messages: 0, bytes: 0 };
+    const isTls = /^(mqtts|wss):/.test(uplink.urls[0] ?? "");
+    const overhead = TCP_BYTES + (isTls ? TLS_BYTES : 0);
+    const add = (times: number, bytes: number, answerBytes: number) => {
+      total.bytes += times * (bytes + answerBytes + 2 * overhead);
+    };
+    const publish = (times: number, bytes: number) => {
+      total.messages += times;
+      add(times, bytes, ACK_BYTES);
+    };
+    const selector = createSelector(uplink.select, site.sensors);
+    const messages = messagesOf(uplink, { settings, site });
+    for (const sensor of site.sensors)
+      for (const kind of readingKinds(sensor)) {
+        if (sensor.enabled === false || !selector.includes(sensor.code, kind)) continue;
+        const everyS = intervalS(uplink, sensor, kind, settings.pollIntervalS);
+        for (const bytes of messages(sensor, kind)) publish(MONTH_S / everyS, bytes);
+      }
+    if (uplink.formats.some((format) => format !== "sparkplug"))
+      publish(MONTH_S / STATS_EVERY_S, STATS_BYTES);
+    add(MONTH_S / PING_EVERY_S, PING_BYTES, PING_BYTES);
+    return {
+      uplink: uplink.name,
+      messagesPerMonth: Math.round(total.messages),
+      bytesPerMonth: Math.round(total.bytes),
+    };
+  });
+}
+
+function intervalS(
+  { everyS, onChange }: Uplink,
+  sensor: Sensor,
+  kind: Kind,
+  pollIntervalS: number,
+): number {
+  // A node's state is stored when it has changed, and once a day.
+  if (kind === "node") return DAY_S;
+  const ownS = sensor.pollIntervalS ?? pollIntervalS;
+  const globs = Object.keys(onChange?.values ?? {}).map(createGlob);
+  const isListed = kindValues(sensor, kind).some(({ name }) => globs.some((glob) => glob(name)));
+  const leastS = isListed ? (onChange?.atLeastEveryS ?? 0) : 0;
+  return Math.max(ownS, everyS ?? 0, leastS);
+}
+
+/** The bytes of each message that a reading of a sensor and kind becomes. */
+function messagesOf(
+  uplink: Uplink,
+  { settings, site }: Pick<Configuration, "settings" | "site">,
+): (sensor: Sensor, kind: Kind) => number[] {
+  const { encode } = createProfile(
+    uplink,
+    { waveforms: { read: () => null } },
+    { site: fixedSite(site), version: VERSION, clearRemoved: settings.publishClearRemoved },
+  );
+  const isWanted = createSelector(uplink.select, site.sensors).value ?? (() => true);
+  return (sensor, kind) => {
+    const values = kindValues(sensor, kind).filter(({ name }) => isWanted(name));
+    const entry = { reading: sampleOf(sensor, kind), live: true };
+    const encoded: Message[] = [];
+    if (uplink.formats.includes("json")) encoded.push(...encode.json(entry));
+    if (uplink.formats.includes("plain")) encoded.push(...encode.plain(entry));
+    const bytes = encoded.map((message) => publishPacketBytes(message, uplink.version));
+    if (uplink.formats.includes("sparkplug"))
+      bytes.push(NODE_BYTES + sensor.code.length + METRIC_BYTES * values.length);
+    return bytes;
+  };
+}
+
+const SAMPLES = { number: 12.3456, boolean: true, string: "A" } as const;
+
+function sampleOf(sensor: Sensor, kind: Kind): StoredReading {
+  const values = kindValues(sensor, kind);
+  const units = values.flatMap(({ name, unit }) => (unit === null ? [] : [[name, unit]]));
+  return {
+    seq: 0,
+    id: "0".repeat(32),
+    sensor: sensor.code,
+    kind,
+    timeMs: 0,
+    offsetMinutes: 0,
+    storedAtMs: 0,
+    values: JSON.stringify(
+      Object.fromEntries(values.map(({ name, type }) => [name, SAMPLES[type]])),
+    ),
+    units: JSON.stringify(Object.fromEntries(units)),
+    quality: "{}",
+    attributes: JSON.stringify(ATTRIBUTES[kind] ?? { version: 12, battery_type: 2 }),
+    raw: "{}",
+    waveforms: [],
+  };
+}
+
+const ATTRIBUTES: Readonly<Partial<Record<Kind, object>>> = {
+  accel: {
+    version: 12,
+    battery_type: 2,
+    sample_rate: 6400,
+    samples: 4096,
+    recording_reason: 2,
+    device: 1,
+    time_data: "2026-11-20T15:04:05.000Z",
+  },
+};
