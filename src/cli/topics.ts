@@ -1,10 +1,10 @@
+import { monthsOf } from "../agent/month-of-uplinks.ts";
 import type { CommandContext, TextSink } from "./command.ts";
 import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { table } from "./table.ts";
 import { fuxaDevices } from "./topics-fuxa.ts";
 import { ignitionTags } from "./topics-ignition.ts";
 import { csvLine, type ListedTopic, listTopics } from "./topics-list.ts";
-import { monthsOf } from "./topics-month.ts";
 import { writeOut } from "./write-out.ts";
 
 const FORMATS = ["table", "csv", "json", "fuxa", "ignition"] as const;

@@ -5,7 +5,7 @@ import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
-import type { PendingRow } from "../outbox/outbox-rows.ts";
+import type { PendingRow } from "../outbox/pending-row.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 
 export interface EventRowsParts {

@@ -16,7 +16,7 @@ import { hourOf } from "../readings/stored-reading.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
 import type { LaneQueue, Place } from "./lane-queue.ts";
 import type { SqliteOutbox } from "./outbox.ts";
-import type { PendingRow } from "./outbox-rows.ts";
+import type { PendingRow } from "./pending-row.ts";
 
 interface ChoreParts {
   readonly db: Database;

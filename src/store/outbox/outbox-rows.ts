@@ -3,15 +3,9 @@ import { isWaveform } from "../../core/lane-plan.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
-import type { LaneUplink, OwedReading } from "./lane-uplink.ts";
+import type { LaneUplink } from "./lane-uplink.ts";
+import type { PendingRow } from "./pending-row.ts";
 import type { CausingReading, Selected, Thinning } from "./thinning.ts";
-
-/** A row about to be written with its reading. */
-export interface PendingRow extends Place {
-  readonly isFuture: boolean;
-  /** Of the reading, for selections. */
-  readonly owed: OwedReading;
-}
 
 /** What one transaction has inserted. */
 interface Inserted {

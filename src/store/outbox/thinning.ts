@@ -14,7 +14,7 @@ import type { Meta } from "../database/meta.ts";
 import type { Streams } from "../database/streams.ts";
 import { HOUR_MS, hourOf } from "../readings/stored-reading.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
-import type { PendingRow } from "./outbox-rows.ts";
+import type { PendingRow } from "./pending-row.ts";
 
 /** What goes to an uplink, and how many readings never will. */
 export interface Selected {

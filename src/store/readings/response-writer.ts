@@ -6,7 +6,7 @@ import type { Tx } from "../../core/tx.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteJob } from "../database/write-queue.ts";
-import type { PendingRow } from "../outbox/outbox-rows.ts";
+import type { PendingRow } from "../outbox/pending-row.ts";
 import type { Shed } from "../space/shedding.ts";
 import {
   type PendingReading,

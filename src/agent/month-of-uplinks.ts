@@ -1,21 +1,27 @@
 /** What each uplink sends in a month, for those who pay by the byte. */
 
+import type { Settings } from "../config/settings.ts";
 import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
 import type { Message } from "../core/message.ts";
-import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
 import { publishPacketBytes } from "../link/packet-size.ts";
 import { createProfile } from "../publish/formats/create-profile.ts";
-import type { Configuration } from "./configuration.ts";
 
-export interface MonthOfUplink {
+interface MonthOfUplink {
   readonly uplink: string;
   readonly messagesPerMonth: number;
   readonly bytesPerMonth: number;
+}
+
+interface Configured {
+  readonly settings: Pick<Settings, "pollIntervalS" | "publishClearRemoved">;
+  readonly site: Site;
+  readonly uplinks: readonly Uplink[];
 }
 
 const MONTH_S = 30 * 86_400;
@@ -38,7 +44,7 @@ const NODE_BYTES = 60;
  * with acknowledgements and the headers of TCP and TLS, each message in a packet of its own. With `onChange` as if
  * nothing changed. Not counted: waveforms, alarms, states, descriptions, what is sent again.
  */
-export function monthsOf({ settings, site, uplinks }: Configuration): MonthOfUplink[] {
+export function monthsOf({ settings, site, uplinks }: Configured): MonthOfUplink[] {
   return uplinks.map((uplink) => {
     const total = { messages: 0, bytes: 0 };
     const isTls = /^(mqtts|wss):/.test(uplink.urls[0] ?? "");
@@ -87,7 +93,7 @@ function intervalS(
 /** The bytes of each message that a reading of a sensor and kind becomes. */
 function messagesOf(
   uplink: Uplink,
-  { settings, site }: Pick<Configuration, "settings" | "site">,
+  { settings, site }: Pick<Configured, "settings" | "site">,
 ): (sensor: Sensor, kind: Kind) => number[] {
   const { encode } = createProfile(
     uplink,
