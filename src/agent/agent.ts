@@ -131,6 +131,7 @@ class RunningAgent implements Agent {
     const publishers = uplinks.run(publishing.signal);
     notifier?.ready(this.#statusLine());
     this.#parts.remote?.endWith(polling.signal);
+    this.#parts.restorer?.endWith(polling.signal);
     const chores = [
       this.#parts.listening.run(publishing.signal),
       this.#parts.loadWatch.run(publishing.signal),

@@ -86,6 +86,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
       statesOf: (counted) => createServiceStates({ ...base, source: gateway, metrics: counted }),
       uplinks,
       reads: side.poller,
+      instance: () => store.meta.get("instance"),
     },
     options,
   );

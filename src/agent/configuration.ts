@@ -6,12 +6,15 @@ import type { Clock, Logger } from "../core/ports.ts";
 import type { ReplaceableSite, SiteSource } from "../core/site-source.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import { VERSION } from "../lib/version.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
 import type { GatewayClock } from "../poll/gateway-clock.ts";
 import { createReadDay } from "../poll/read-day.ts";
 import { configurationDigest } from "../setup/digest.ts";
+import { FileVersions } from "../setup/file-versions.ts";
 import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
 import { RemoteConfiguration } from "../setup/remote.ts";
+import { Restorer } from "../setup/restorer.ts";
 import type { TrialParts } from "../setup/trial.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -44,6 +47,8 @@ interface ConfigurationWiring {
   readonly statesOf: (metrics: Metrics) => ServiceStates;
   readonly uplinks: Uplinks;
   readonly certificates: Certificates;
+  /** Of the data directory; null while it has none. */
+  readonly instance: () => string | null;
   /** The poller's. */
   readonly reads: TrialParts["reads"];
 }
@@ -52,6 +57,8 @@ export interface Configuration {
   readonly reloader: Reloader;
   /** Null unless signed documents are accepted. */
   readonly remote: RemoteConfiguration | null;
+  /** Null if there are no files. */
+  readonly restorer: Restorer | null;
   /** What brings them in over a session, and publishes their results. */
   readonly documents: SiteDocuments | null;
   /** Null unless SETUP_ENABLED. */
@@ -83,27 +90,33 @@ export function createConfiguration(
   const changing = { settings, files, site, reloader, clock, logger };
   const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
-    return { reloader, remote: null, documents: null, setup: null, control };
-  const remote =
-    options.documentKeys === undefined ? null : createRemote(changing, status, wiring.reads);
+    return { reloader, remote: null, restorer: null, documents: null, setup: null, control };
+  const turn = { isTaken: false };
+  const restorer = createRestorer(changing, wiring, turn, () => remote?.isBusy ?? false);
+  const remote: RemoteConfiguration | null =
+    options.documentKeys === undefined
+      ? null
+      : createRemote(changing, status, wiring.reads, () => restorer.isBusy);
   const setup = settings.setupEnabled
     ? createSetup(changing, options, {
         uplinks,
         reading: wiring.reading,
         gatewayClock: wiring.gatewayClock,
         statesOf: wiring.statesOf,
-        isTrialRunning: () => remote?.isBusy ?? false,
+        turn,
+        isTrialRunning: () => remote?.isBusy === true || restorer.isBusy,
       })
     : null;
   return {
     reloader,
     remote,
+    restorer,
     documents:
       remote === null
         ? null
         : new SiteDocuments(
             remote,
-            options.recovered ?? null,
+            options.recovered?.isRestore === true ? null : (options.recovered ?? null),
             () => reloader.state.configuration,
             documentAudit(wiring.audit),
             settings.commandResponsePrefix,
@@ -123,8 +136,14 @@ export function reportRecovered(
   recovered: Accepted,
   { logger, audit }: { readonly logger: Logger; readonly audit: Audit },
 ): void {
+  const { isRestore, version, outcome, detail } = recovered;
+  if (isRestore === true) {
+    logger.warn({ outcome, detail }, "restored backup rolled back");
+    audit("restore", "configuration", outcome, detail);
+    return;
+  }
   logger.warn({ ...recovered, reply: undefined }, "signed configuration rolled back");
-  documentAudit(audit)(`version ${recovered.version}`, recovered.outcome);
+  documentAudit(audit)(`version ${version}`, outcome);
 }
 
 interface SetupPlaces {
@@ -142,12 +161,14 @@ function createSetup(
     reading,
     gatewayClock,
     statesOf,
+    turn,
     isTrialRunning,
   }: {
     readonly uplinks: Uplinks;
     readonly reading: ReadingParts;
     readonly gatewayClock: GatewayClock;
     readonly statesOf: (metrics: Metrics) => ServiceStates;
+    readonly turn: { isTaken: boolean };
     readonly isTrialRunning: () => boolean;
   },
 ): Setup {
@@ -158,6 +179,7 @@ function createSetup(
     reloader,
     site: () => site.current,
     uplinks: uplinks.others,
+    turn,
     isTrialRunning,
     gateway: {
       readDay: (log) => createReadDay({ ...reading, log, metrics }),
@@ -179,6 +201,7 @@ function createRemote(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   status: () => AgentStatus,
   reads: TrialParts["reads"],
+  isRestoring: () => boolean,
 ): RemoteConfiguration {
   return new RemoteConfiguration(
     {
@@ -187,7 +210,42 @@ function createRemote(
       journal: new TrialJournal(durableFiles, settings.dataDir),
       paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
       keys: () => reloader.documentKeys,
+      isRestoring,
       site: () => site.current,
+      status,
+      reads,
+      clock,
+      logger,
+    },
+    settings.configTrialS * 1000,
+  );
+}
+
+function createRestorer(
+  { settings, files, site, reloader, clock, logger }: ConfigurationParts,
+  { status, reads, uplinks, audit, instance }: ConfigurationWiring,
+  turn: { isTaken: boolean },
+  isTrialRunning: () => boolean,
+): Restorer {
+  const { dataDir, siteFile, uplinksFile } = settings;
+  return new Restorer(
+    {
+      reloader,
+      configuration: files,
+      journal: new TrialJournal(durableFiles, dataDir),
+      versions: {
+        site: new FileVersions(durableFiles, dataDir, "site"),
+        uplinks: new FileVersions(durableFiles, dataDir, "uplinks"),
+      },
+      paths: { site: siteFile, uplinks: uplinksFile },
+      dataDir,
+      site: () => site.current,
+      uplinks: () => uplinks.current,
+      turn,
+      isTrialRunning,
+      version: VERSION,
+      instance,
+      audit: (outcome, detail) => audit("restore", "configuration", outcome, detail),
       status,
       reads,
       clock,
@@ -218,6 +276,7 @@ const NO_FILES: ConfigurationFiles = {
     texts: { site: null, uplinks: null },
     documentKeys: [],
   }),
+  settings: () => ({}),
   texts: () => ({ site: null, uplinks: null }),
   pendingRestart: () => [],
   compare: () => [],

@@ -8,6 +8,7 @@ import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
+import type { BackupDesk } from "../core/setup.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
@@ -46,6 +47,7 @@ interface HttpSideParts {
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
   readonly setup: Setup | null;
+  readonly restorer: BackupDesk | null;
   readonly log: LogView | null;
   readonly alarms: Alarms | null;
   readonly signals: Signals;
@@ -89,6 +91,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       findings: alarms?.findingDesk ?? null,
       machineSignals: parts.signals.wait,
       setup,
+      backup: parts.restorer,
       log: parts.log,
       alarms: alarms?.desk ?? null,
       audit: store.audit,

@@ -47,6 +47,8 @@ interface SetupParts {
   readonly reloader: Reloader;
   readonly site: () => Site;
   readonly uplinks: RunningUplinks;
+  /** Shared by all that changes the two files. */
+  readonly turn: { isTaken: boolean };
   readonly isTrialRunning: () => boolean;
   /** The running agent's client; probe reads are neither counted nor stored. */
   readonly gateway: ReadingGateway;
@@ -77,13 +79,12 @@ export class Setup implements SetupDesk {
     const { settings, configuration, logger } = parts;
     const { siteFile, uplinksFile, dataDir } = settings;
     this.#parts = parts;
-    const turn = { isTaken: false };
     const editing = (part: "site" | "uplinks"): FileEditorParts => ({
       files: durableFiles,
       reloader: parts.reloader,
       versions: new FileVersions(durableFiles, dataDir, part),
       isTrialRunning: parts.isTrialRunning,
-      turn,
+      turn: parts.turn,
       clock: parts.clock,
       logger,
     });

@@ -48,7 +48,7 @@ export async function run(context: CommandContext): Promise<number> {
   return report.faults.length === 0 ? 0 : 2;
 }
 
-function digestOf({ configuration, loaded }: ConfigurationReport): string | null {
+export function digestOf({ configuration, loaded }: ConfigurationReport): string | null {
   if (configuration === null) return null;
   const others = configuration.uplinks.filter(({ name }) => name !== MAIN_UPLINK);
   return configurationDigest(settingsShown(loaded), configuration.site, others);

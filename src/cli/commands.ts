@@ -50,6 +50,44 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./check.ts"),
   },
   {
+    name: "backup",
+    summary: "write site and uplinks files to one document, without secrets",
+    details:
+      "The document names what is missing: passwords, user names and keys of uplinks. Settings are in it for reading only. Readings, baselines, alarm states,\nversions and the audit log are not. Works while the agent is running and while it is stopped. Exit code 0, or 1 if the files cannot be read.",
+    flags: [
+      {
+        name: "out",
+        value: "FILE",
+        doc: "write to this new file (mode 0600), or - for stdout; a file is never overwritten",
+        required: true,
+      },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: ["gateside backup --out plant-7.backup.json"],
+    load: () => import("./backup.ts"),
+  },
+  {
+    name: "restore",
+    summary: "restore site and uplinks files from a backup",
+    details:
+      "Shows the difference and applies it as set-up does: checked completely, the replaced files kept as versions and, on a running agent, tried: if links or reads get\nworse, the files of before come back. Uplinks whose secrets are missing here are written with enabled: false. On a stopped box, or if the site's name changes,\nthe files are in effect at the next start. Exit code 0, or 1 if the backup is refused.",
+    operands: "FILE",
+    flags: [
+      { name: "dry-run", doc: "only show what would change" },
+      {
+        name: "site",
+        value: "NAME",
+        doc: "repeat the site's name to restore a backup of another site",
+      },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside restore plant-7.backup.json --dry-run",
+      "gateside restore plant-7.backup.json --site plant-7",
+    ],
+    load: () => import("./restore.ts"),
+  },
+  {
     name: "reload",
     summary: "reload the site and uplinks files of the running agent",
     details:

@@ -34,6 +34,7 @@ export function createConfigurationFiles(
         documentKeys,
       };
     },
+    settings: () => settingsWithoutSecrets(running),
     texts: () => textsOf(running),
     pendingRestart() {
       const now = loadSettings(environmentNow(), {
@@ -106,7 +107,13 @@ export function settingsShown(loaded: LoadedSettings): Record<string, string> {
   );
 }
 
-function textsOf({ shown }: LoadedSettings): ConfigurationTexts {
+/** For backups: also without addresses that may hold a secret. */
+export function settingsWithoutSecrets({ shown }: LoadedSettings): Record<string, string> {
+  const names = SETTING_NAMES.filter((name) => !SETTINGS[name].secret);
+  return Object.fromEntries(names.map((name) => [name, shown[name]]));
+}
+
+export function textsOf({ shown }: LoadedSettings): ConfigurationTexts {
   return { site: textOf(shown.SITE_FILE), uplinks: textOf(shown.UPLINKS_FILE) };
 }
 

@@ -30,7 +30,9 @@ export function checkUplinks(
     warn: (fault) => void warnings.push(fault),
   };
   const list: unknown = dict(written)?.["uplinks"];
-  const uplinks = Array.isArray(list) ? list.map(dict) : [];
+  // One that is not used may lack what it needs.
+  const used = (uplink: Dict | null) => (uplink?.["enabled"] === false ? null : uplink);
+  const uplinks = Array.isArray(list) ? list.map((one) => used(dict(one))) : [];
   const sessions = mainSessions(context);
   checkNames(uplinks, report);
   for (const [i, uplink] of uplinks.entries()) {

@@ -10,6 +10,8 @@ import type {
 /** An uplink as written in the file, once the schema found no fault. */
 export interface WrittenUplink {
   readonly name: string;
+  /** False: as if it were not in the file. */
+  readonly enabled?: boolean;
   readonly url: string;
   readonly version?: 4 | 5;
   readonly clientId?: string;

@@ -65,34 +65,39 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   faults.push(...meaning.faults);
   const written = faults.length === 0 ? (parsed.value as WrittenFile).uplinks : [];
   const note = (fault: Fault) => void faults.push(fault);
-  const uplinks = written.map((one, i) => asUplink(one, `uplinks[${i}]`, directory, context, note));
-  for (const [i, uplink] of uplinks.entries()) faults.push(...topicsOf(uplink, i, context));
-  faults.push(...crossings(uplinks, context));
+  const placedUplinks = written.flatMap((one, i): PlacedUplink[] => {
+    const place = `uplinks[${i}]`;
+    if (one.enabled === false) return [];
+    return [{ place, uplink: asUplink(one, place, directory, context, note) }];
+  });
+  for (const one of placedUplinks) faults.push(...topicsOf(one, context));
+  faults.push(...crossings(placedUplinks, context));
   const placed = (fault: Fault): Fault =>
     fault.place.startsWith(path)
       ? fault
       : { ...fault, place: fault.place === "" ? path : `${path}: ${fault.place}` };
   return {
-    uplinks: faults.length === 0 ? uplinks : null,
+    uplinks: faults.length === 0 ? placedUplinks.map(({ uplink }) => uplink) : null,
     faults: faults.map(placed),
     warnings: [...undecodedWarnings(parsed.undecoded, path), ...meaning.warnings.map(placed)],
   };
 }
 
+interface PlacedUplink {
+  readonly place: string;
+  readonly uplink: Uplink;
+}
+
 /** Topic collisions can be checked once topics are made from the site's sensors. */
-function topicsOf(uplink: Uplink, index: number, { site }: UplinksContext): Fault[] {
+function topicsOf({ place, uplink }: PlacedUplink, { site }: UplinksContext): Fault[] {
   if (site === null) return [];
-  const place = `uplinks[${index}].topics`;
-  return topicFaults(uplink, site).map((fault) => ({ place, ...fault }));
+  return topicFaults(uplink, site).map((fault) => ({ place: `${place}.topics`, ...fault }));
 }
 
 /** Two uplinks on one broker that write the same topics: each would replace what the other has retained. */
-function crossings(uplinks: readonly Uplink[], { main, site }: UplinksContext): Fault[] {
+function crossings(uplinks: readonly PlacedUplink[], { main, site }: UplinksContext): Fault[] {
   if (site === null) return [];
-  const all = [
-    ...(main === null ? [] : [{ place: MAIN_UPLINK, uplink: main }]),
-    ...uplinks.map((uplink, i) => ({ place: `uplinks[${i}]`, uplink })),
-  ];
+  const all = [...(main === null ? [] : [{ place: MAIN_UPLINK, uplink: main }]), ...uplinks];
   return all.flatMap((second, i) =>
     all
       .slice(0, i)

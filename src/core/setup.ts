@@ -176,3 +176,38 @@ export interface SetupDesk {
   /** Null before something was found. */
   draft(hints: DiscoveryHints): DiscoveryDraft | null;
 }
+
+/** A backup to restore, as text. */
+export interface RestoreRequest {
+  readonly text: string;
+  /** Repeats the site's name of a backup of another site. */
+  readonly site: string | null;
+  readonly isDryRun: boolean;
+}
+
+/** What a restore would do, or did. */
+export interface RestoreView {
+  readonly unchanged: boolean;
+  /** A line each. */
+  readonly changes: readonly string[];
+  /** Uplinks that are not used, because this box lacks their secrets. */
+  readonly disabled: readonly string[];
+  /** In effect at the next start only: the site's name changes. */
+  readonly nextStart: boolean;
+}
+
+export type RestoreOutcome =
+  | { readonly outcome: "planned" | "unchanged"; readonly view: RestoreView }
+  | { readonly outcome: "saved"; readonly view: RestoreView; readonly report: ReloadReport | null }
+  | { readonly outcome: "faults"; readonly faults: readonly ConfigurationFault[] }
+  /** busy: try later · other_site: say so with the site's name · unusable: no such backup · not_writable: the disk */
+  | {
+      readonly outcome: "busy" | "other_site" | "unusable" | "not_writable";
+      readonly detail: string;
+    };
+
+/** Backup and restore; commands on this machine use it without SETUP_ENABLED. */
+export interface BackupDesk {
+  backup(): object;
+  restore(request: RestoreRequest, by: string): Promise<RestoreOutcome>;
+}

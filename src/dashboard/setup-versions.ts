@@ -2,6 +2,7 @@
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
+import { backupSection } from "./setup-backup.ts";
 import { differenceLines } from "./setup-difference.ts";
 import { type Part, SetupFile } from "./setup-file.ts";
 import type { SetupView } from "./setup-view.ts";
@@ -15,7 +16,8 @@ interface Version {
 export async function versionsView(view: SetupView): Promise<void> {
   const parts: readonly Part[] = view.about.uplinks === null ? ["site"] : ["site", "uplinks"];
   const sections = await Promise.all(parts.map((part) => section(view, part)));
-  if (!view.signal.aborted) replace(view.place, ...sections);
+  if (view.signal.aborted) return;
+  replace(view.place, ...sections, view.about.mayChange && backupSection(view));
 }
 
 const pathOf = (part: Part) => `setup/${part === "site" ? "" : "uplinks/"}versions`;

@@ -97,7 +97,8 @@ export function registerCommandsApi(
 /**
  * Only its owner can open the socket in DATA_DIR, and it has no address; a port is open to every program on the machine.
  */
-function isLocalSocket({ raw }: FastifyRequest): boolean {
+/** A command on this machine. */
+export function isLocalSocket({ raw }: FastifyRequest): boolean {
   return raw.socket.remoteAddress === undefined;
 }
 

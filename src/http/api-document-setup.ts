@@ -1,3 +1,4 @@
+import { BACKUP_BODY, RESTORE_QUERY } from "./api-backup.ts";
 import type { Operation } from "./api-operation.ts";
 import { RESPONSE } from "./api-responses.ts";
 import { DISCOVER_BODY, DRAFT_BODY, PROBE_BODY, PROBE_STATES_BODY, TRY_BODY } from "./api-setup.ts";
@@ -19,6 +20,30 @@ const TRY_REFUSED = {
 
 /** Set-up in the OpenAPI document. */
 export const SETUP_OPERATIONS: readonly Operation[] = [
+  {
+    path: "/api/v1/setup/backup",
+    method: "get",
+    summary: "Site and uplinks files as one document, without secrets. For HTTP_TOKEN alone.",
+    also: { ...SETUP_OFF, 501: "Not available in this agent." },
+    response: "The backup; `missing` names the secrets of uplinks that are not in it.",
+    schema: RESPONSE.backup,
+  },
+  {
+    path: "/api/v1/setup/restore",
+    method: "post",
+    summary:
+      "Restores a backup: checked, kept as versions, applied by difference and tried. Audited.",
+    query: RESTORE_QUERY,
+    body: BACKUP_BODY,
+    also: {
+      ...SETUP_OFF,
+      409: "Another change is being saved or on trial, or the backup is of another site.",
+      422: "The backup is damaged, newer than this agent, or has errors for this box. Nothing was changed.",
+      501: "Not available in this agent.",
+    },
+    response: "What changes or has changed, and which uplinks lack secrets here.",
+    schema: RESPONSE.restored,
+  },
   {
     path: "/api/v1/setup",
     method: "get",

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { currentFaults } from "../core/query/faults.ts";
 import { registerAlarmsApi } from "./api-alarms.ts";
+import { registerBackupApi } from "./api-backup.ts";
 import { registerCommandsApi } from "./api-commands.ts";
 import { registerConfigurationApi } from "./api-configuration.ts";
 import { apiOperations } from "./api-document.ts";
@@ -66,6 +67,7 @@ export function registerApi(
   registerAlarmsApi(app, parts);
   registerMachinesApi(app, parts, responses);
   registerSetupApi(app, parts);
+  registerBackupApi(app, parts);
   registerLogApi(app, parts);
   registerLiveEvents(app, parts, statusJson);
 }

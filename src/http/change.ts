@@ -11,8 +11,12 @@ export function isChange(method: string, path: string): boolean {
   return method !== "GET" && method !== "HEAD" && !ASKING_POSTS.has(path);
 }
 
-/** Beside texts with secrets removed: lines of the log name addresses and accounts. */
-const REFUSED_READS = new Set(["/api/v1/setup/uplinks/check", "/api/v1/log"]);
+/** Beside texts with secrets removed: backups and lines of the log name addresses and accounts. */
+const REFUSED_READS = new Set([
+  "/api/v1/setup/uplinks/check",
+  "/api/v1/setup/backup",
+  "/api/v1/log",
+]);
 
 /**
  * Includes requests that change nothing but return texts with the secrets of the uplinks file removed: someone who

@@ -19,7 +19,7 @@ import type {
   WaveformFiles,
 } from "../core/query/ports.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import type { SetupDesk } from "../core/setup.ts";
+import type { BackupDesk, SetupDesk } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
@@ -55,6 +55,8 @@ export interface HttpParts {
   readonly alarms: AlarmDesk | null;
   /** Where sessions outlive the process; null or absent: they end with it. */
   readonly sessions?: SessionStore | null;
+  /** Absent or null if there are no files. */
+  readonly backup?: BackupDesk | null;
   /** The newest lines of the agent's own log; absent or null if the agent keeps none. */
   readonly log?: LogView | null;
   /** The log of changes; null keeps none. */

@@ -98,7 +98,7 @@ export function uplinksPart({
   readonly policy: FilePolicy;
 }): EditedPart {
   const text = () => configuration.texts().uplinks;
-  const isPath: IsPath = (written) => /^\.{0,2}\//.test(written) || isFile(path, written);
+  const isPath = pathsBeside(path);
   const safe = (faults: readonly ConfigurationFault[], ...texts: readonly (string | null)[]) => {
     const gate = new SecretGate([text(), ...texts].flatMap((one) => secretsIn(parse(one), isPath)));
     return faults.map(({ place, problem, remedy }) => ({
@@ -135,6 +135,11 @@ export function uplinksPart({
     },
     safe: (faults, one) => safe(faults, one ?? null),
   };
+}
+
+/** Paths as they are written in a file, relative ones beside it. */
+export function pathsBeside(file: string): IsPath {
+  return (written) => /^\.{0,2}\//.test(written) || isFile(file, written);
 }
 
 /** @param path relative to the directory of `besides` */

@@ -9,7 +9,7 @@ import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
 
 /** Placeholder for a value that is hidden and stays unchanged in the file. */
-const HIDDEN = "********";
+export const HIDDEN = "********";
 
 type Dict = Readonly<Record<string, unknown>>;
 

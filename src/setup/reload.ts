@@ -46,6 +46,8 @@ interface Examined {
 export interface ConfigurationFiles {
   /** Reads everything again; `proposed` texts and `pending` secrets replace files, to be checked before they are written. */
   examine(proposed?: Partial<ConfigurationTexts>, pending?: PendingSecrets): Examined;
+  /** Settings as `check` shows them, but for all that are secrets. */
+  settings(): Readonly<Record<string, string>>;
   /** Cheap: only the files' texts. */
   texts(): ConfigurationTexts;
   /** Settings of the environment, and of the file it is set from, that differ from the running ones. */

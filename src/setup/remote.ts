@@ -51,6 +51,8 @@ export interface RemoteParts extends TrialParts {
   readonly paths: ConfigurationPaths;
   /** Those in effect now. */
   readonly keys: () => readonly KeyObject[];
+  /** While a restored backup is on trial. */
+  readonly isRestoring: () => boolean;
   /** In effect now. */
   readonly site: () => Site;
   readonly logger: Logger;
@@ -135,11 +137,11 @@ export class RemoteConfiguration {
           version,
         );
       // Last: a document that is invalid in itself is refused for that, whatever else is going on.
-      if (this.#isBusy)
+      if (this.#isBusy || this.#parts.isRestoring())
         return refuse(
           {
             reason: "trial_running",
-            detail: "another document is on trial; wait until the trial ends",
+            detail: "another configuration is on trial; wait until the trial ends",
           },
           version,
         );

@@ -35,6 +35,8 @@ export interface Trial {
   readonly after: ConfigurationTexts;
   readonly startedAtMs: number;
   readonly reply: ReplyTo;
+  /** A restored backup: it has no version, and leaves what is known of documents as it is. */
+  readonly isRestore?: boolean;
 }
 
 /** How the trial of an accepted document ended. */
@@ -51,6 +53,7 @@ export interface Accepted extends Ending {
   readonly digest: string;
   readonly atMs: number;
   readonly reply: ReplyTo;
+  readonly isRestore?: boolean;
 }
 
 export class TrialJournal {
@@ -132,8 +135,9 @@ export class TrialJournal {
       return null;
     }
     const { version, digest, reply } = trial;
+    const { isRestore = false } = trial;
     const settled = this.accepted;
-    if (settled?.digest === digest) {
+    if (settled?.digest === digest && !isRestore) {
       this.#files.remove(this.#trialPath);
       return null;
     }
@@ -150,8 +154,9 @@ export class TrialJournal {
       atMs: nowMs,
       reply,
     };
-    this.end(accepted);
-    return accepted;
+    if (isRestore) this.abandon();
+    else this.end(accepted);
+    return isRestore ? { ...accepted, isRestore } : accepted;
   }
 }
 

@@ -91,6 +91,7 @@ function setUp(t: TestContext) {
       configuration,
       journal,
       paths,
+      isRestoring: () => false,
       keys: () => reloader.documentKeys,
       site: () => site.current,
       status,

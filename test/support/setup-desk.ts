@@ -84,6 +84,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     reloader,
     site: () => running.current,
     uplinks,
+    turn: { isTaken: false },
     isTrialRunning: options.isTrialRunning ?? (() => false),
     gateway: {
       readDay: () => () => Promise.reject(new Error("nothing is read here")),

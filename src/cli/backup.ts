@@ -1,0 +1,56 @@
+import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileTrouble } from "../lib/file-trouble.ts";
+import { VERSION } from "../lib/version.ts";
+import { backupOf } from "../setup/restore.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import { digestOf } from "./check.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+import { examineConfiguration, requireConfiguration } from "./configuration.ts";
+import { createConfigurationFiles } from "./configuration-files.ts";
+
+const PRIVATE_MODE = 0o600;
+
+/** The configuration as one document: 0 written, 1 it cannot be written. */
+export async function run(context: CommandContext): Promise<number> {
+  const out = context.flags.required("out");
+  const path = resolve(context.cwd, out);
+  if (out !== "-" && existsSync(path))
+    throw new UsageError(`--out ${out}: the file exists; a backup never overwrites one`);
+  const text = `${JSON.stringify(await made(context), null, 2)}\n`;
+  if (out === "-") {
+    context.stdout.write(text);
+    return 0;
+  }
+  try {
+    const file = openSync(path, "wx", PRIVATE_MODE);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    return 0;
+  } catch (error) {
+    context.stderr.write(`error: ${path} ${fileTrouble(error, "written")}\n`);
+    return 1;
+  }
+}
+
+/** By the running agent, which knows its instance; of the files where none is running. */
+async function made(context: CommandContext): Promise<object> {
+  const report = examineConfiguration(context);
+  const { settings, site } = requireConfiguration(report, context);
+  try {
+    const client = createAgentClient({ ...settings, httpPort: null });
+    return (await client.get("/api/v1/setup/backup", context.signal)) as object;
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+  }
+  const configuration = createConfigurationFiles(context, report.loaded);
+  const paths = { site: settings.siteFile, uplinks: settings.uplinksFile };
+  return backupOf(
+    { configuration, paths, site },
+    { version: VERSION, instance: null, timeMs: Date.now(), configuration: digestOf(report) ?? "" },
+  );
+}

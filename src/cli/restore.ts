@@ -1,0 +1,127 @@
+import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { type ConfigurationFault, faultText } from "../core/configuration.ts";
+import { EMPTY_SITE } from "../core/empty-site.ts";
+import type { RestoreView } from "../core/setup.ts";
+import { durableFiles } from "../lib/durable-file.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
+import { nativeBinding } from "../lib/paths.ts";
+import { openBackup } from "../setup/backup.ts";
+import { FileVersions } from "../setup/file-versions.ts";
+import { examineRestore } from "../setup/restore.ts";
+import { TrialJournal } from "../setup/trial-journal.ts";
+import { DirectoryLock } from "../store/database/directory-lock.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+import { examineConfiguration, loadProcessSettings } from "./configuration.ts";
+import { createConfigurationFiles } from "./configuration-files.ts";
+
+/** Far more than two files of thousands of sensors. */
+const BACKUP_BYTES_MAX = 16 * 2 ** 20;
+/** The agent closes and opens sessions before it responds. */
+const RESTORE_TIMEOUT_MS = 60_000;
+
+/** Restores a backup, through the running agent where there is one: 0 done or unchanged, 1 refused. */
+export async function run(context: CommandContext): Promise<number> {
+  const [file, ...more] = context.operands ?? [];
+  if (file === undefined || more.length > 0)
+    throw new UsageError("name one FILE, the backup to restore");
+  const text = textOf(resolve(context.cwd, file));
+  const opened = openBackup(text);
+  if ("problem" in opened) return refused(context, `${opened.problem}; ${opened.remedy}`);
+  const settings = loadProcessSettings(context);
+  const site = context.flags.text("site");
+  const isDryRun = context.flags.has("dry-run");
+  const query = new URLSearchParams({
+    ...(site === null ? {} : { site }),
+    dryRun: String(isDryRun),
+  });
+  try {
+    const client = createAgentClient({ ...settings, httpPort: null });
+    const path = `/api/v1/setup/restore?${query.toString()}`;
+    const response = await client.post(path, opened.backup, context.signal, RESTORE_TIMEOUT_MS);
+    const { outcome, ...view } = response as RestoreView & { readonly outcome: string };
+    const ending = view.nextStart
+      ? "restored; in effect at the next start"
+      : "restored; on trial: if links or reads get worse, the files of before come back";
+    return shown(context, view, outcome === "saved" ? ending : null);
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    if (error.code === "refused") return refused(context, error.message);
+  }
+  return whileStopped(context, opened.backup, site, isDryRun);
+}
+
+function textOf(path: string): string {
+  try {
+    if (statSync(path).size > BACKUP_BYTES_MAX)
+      throw new UsageError(`${path} exceeds ${BACKUP_BYTES_MAX} bytes, more than any backup`);
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${path} ${fileTrouble(error)}`);
+  }
+}
+
+/** Checked and written; the next start uses it. */
+function whileStopped(
+  context: CommandContext,
+  backup: Parameters<typeof examineRestore>[0],
+  repeated: string | null,
+  isDryRun: boolean,
+): number {
+  const { loaded, configuration: now, site } = examineConfiguration(context);
+  const configuration = createConfigurationFiles(context, loaded);
+  const { dataDir, siteFile, uplinksFile } = loadProcessSettings(context);
+  const paths = { site: siteFile, uplinks: uplinksFile };
+  const state = { configuration, paths, dataDir, site: site ?? EMPTY_SITE };
+  const examined = examineRestore(backup, repeated, { ...state, uplinks: now?.uplinks ?? [] });
+  if ("outcome" in examined) {
+    if (examined.outcome === "other_site") return refused(context, examined.detail);
+    return refused(
+      context,
+      examined.faults.map((fault: ConfigurationFault) => faultText(fault)).join("\n"),
+    );
+  }
+  const { texts, view } = examined;
+  if (isDryRun || view.unchanged) return shown(context, view, null);
+  let lock: DirectoryLock;
+  try {
+    lock = DirectoryLock.take(dataDir, nativeBinding());
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    return refused(context, error.message);
+  }
+  try {
+    const before = configuration.texts();
+    for (const part of ["site", "uplinks"] as const) {
+      const replaced = before[part];
+      if (replaced === null || replaced === texts[part]) continue;
+      const versions = new FileVersions(durableFiles, dataDir, part);
+      versions.keep({ replacedAtMs: Date.now(), replacedBy: "gateside restore", text: replaced });
+    }
+    new TrialJournal(durableFiles, dataDir).write(paths, texts, before);
+  } catch (error) {
+    return refused(context, error instanceof Error ? error.message : String(error));
+  } finally {
+    lock.release();
+  }
+  return shown(context, view, "restored; in effect at the next start");
+}
+
+function refused({ stderr }: CommandContext, detail: string): number {
+  stderr.write(`error: ${detail}\n`);
+  return 1;
+}
+
+function shown({ stdout }: CommandContext, view: RestoreView, ending: string | null): number {
+  for (const line of view.changes) stdout.write(`${line}\n`);
+  for (const one of view.disabled)
+    stdout.write(
+      `uplink ${one}: not used (enabled: false), because this box lacks these secrets\n`,
+    );
+  if (view.unchanged) stdout.write("unchanged\n");
+  else if (ending !== null) stdout.write(`${ending}\n`);
+  return 0;
+}

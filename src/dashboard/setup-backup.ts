@@ -1,0 +1,83 @@
+/** Backup of both files as one document, and its restore: shown first, then applied. */
+import { messageOf } from "./api.ts";
+import { h, replace } from "./dom.ts";
+import type { SetupView } from "./setup-view.ts";
+
+interface Restored {
+  readonly unchanged: boolean;
+  readonly changes: readonly string[];
+  readonly disabled: readonly string[];
+  readonly nextStart: boolean;
+}
+
+const TRIED =
+  "On trial: if connections or reads get worse, the files of before come back by themselves.";
+
+export function backupSection(view: SetupView): HTMLElement {
+  const out = h("div", { role: "status" });
+  const site = h("input", { maxlength: 64, autocomplete: "off" });
+  const file = h("input", { type: "file", accept: ".json,application/json" });
+  const send = async (isDryRun: boolean): Promise<void> => {
+    const backup = await chosen(file);
+    if (backup === null)
+      return tell(out, "Choose a file that `gateside backup` or this page wrote.");
+    const name = site.value.trim();
+    const query = new URLSearchParams({
+      ...(name === "" ? {} : { site: name }),
+      dryRun: String(isDryRun),
+    });
+    const path = `setup/restore?${query.toString()}`;
+    const { status, body } = await view.api.send<Restored>("POST", path, backup);
+    if (status !== 200) return tell(out, messageOf(body));
+    if (body.unchanged) return tell(out, "Unchanged: this box has the same files.");
+    const lines = [
+      ...body.changes,
+      ...body.disabled.map(
+        (one) => `uplink ${one} is not used, because this box lacks these secrets`,
+      ),
+    ];
+    const list = h("ul", null, ...lines.map((line) => h("li", null, line)));
+    if (isDryRun) {
+      const apply = h("button", { type: "button", click: () => void send(false) }, "Restore this");
+      return replace(out, list, apply);
+    }
+    replace(out, list, h("p", null, body.nextStart ? "In effect at the next start." : TRIED));
+  };
+  return h(
+    "section",
+    { "aria-labelledby": "backup-title" },
+    h("h2", { id: "backup-title" }, "Backup"),
+    h(
+      "p",
+      { class: "hint" },
+      "Both files as one document, without secrets. Readings, baselines, alarm states, versions and the audit log are not in it.",
+    ),
+    h(
+      "p",
+      { class: "set-actions" },
+      h(
+        "a",
+        { class: "set-button", href: "api/v1/setup/backup", download: "" },
+        "Download a backup",
+      ),
+    ),
+    h("p", null, h("label", null, "Restore from ", file)),
+    h("p", null, h("label", null, "Name of its site, if it is another one ", site)),
+    h("button", { type: "button", click: () => void send(true) }, "Show what would change"),
+    out,
+  );
+}
+
+function tell(out: HTMLElement, text: string): void {
+  replace(out, h("p", null, text));
+}
+
+/** The content as JSON; null if there is none. */
+async function chosen(input: HTMLInputElement): Promise<object | null> {
+  try {
+    const value: unknown = JSON.parse((await input.files?.[0]?.text()) ?? "null");
+    return typeof value === "object" ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,140 @@
+/** Backup and restore of a stopped box: the two files, as they are on disk. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { digestOf } from "../../src/setup/backup.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const SECRET = "pass-of-the-cloud";
+const SITE = {
+  site: "plant-7",
+  sensors: [
+    {
+      code: "30007",
+      type: 12,
+      kinds: ["loop"],
+      channels: { channel1: { unit: "bar", low: 0, high: 10 } },
+    },
+  ],
+};
+const uplink = (name: string, more: object = {}) => ({
+  name,
+  url: `mqtt://${name}.example:1883`,
+  ...more,
+});
+
+/** A box that was set up and never run. */
+function openBox(t: TestContext, uplinks: readonly object[], site: object = SITE) {
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-backup-"));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const path = (name: string) => join(cwd, name);
+  writeFileSync(path("cloud.password"), `${SECRET}\n`);
+  writeFileSync(path("site.json"), JSON.stringify(site));
+  writeFileSync(path("uplinks.json"), JSON.stringify({ uplinks }));
+  const env = {
+    GATEWAY_URL: "http://user:gateway-secret@127.0.0.1:9",
+    GATEWAY_TIMEZONE: "UTC",
+    SITE_FILE: path("site.json"),
+    UPLINKS_FILE: path("uplinks.json"),
+    DATA_DIR: path("data"),
+    HTTP_PORT: "off",
+    HTTP_TOKEN: "a-token-that-nobody-reads",
+    HEARTBEAT_URL: "https://watch.example/secret-heartbeat",
+    ALARM_WEBHOOK_URL: "https://hook.example/secret-hook",
+  };
+  const run = (...words: string[]) => runCommand(words, { env, cwd });
+  const read = (name: string) => JSON.parse(readFileSync(path(name), "utf8"));
+  return { cwd, path, run, read };
+}
+
+const CLOUD = uplink("cloud", { username: "plant-7-user", passwordFile: "cloud.password" });
+
+test("backup – the two files without secrets, mode 0600, never over a file, and a digest over all of it", async (t) => {
+  const box = openBox(t, [CLOUD, uplink("local")]);
+  const made = await box.run("backup", "--out", "first.json");
+  assert.equal(made.code, 0, made.stderr);
+  assert.equal(statSync(box.path("first.json")).mode & 0o777, 0o600);
+  const backup = box.read("first.json");
+  assert.deepEqual([backup.gatesideBackup, backup.site, backup.siteFile], [1, "plant-7", SITE]);
+  assert.deepEqual(backup.missing, ["cloud.password", "cloud.username"]);
+  assert.deepEqual(backup.uplinksFile.uplinks, [
+    uplink("cloud", { passwordFile: "cloud.password" }),
+    uplink("local"),
+  ]);
+  assert.equal(backup.sha256, digestOf(backup));
+  const text = readFileSync(box.path("first.json"), "utf8");
+  assert.doesNotMatch(text, /pass-of|plant-7-user|gateway-secret|nobody-reads|secret-h/);
+  const again = await box.run("backup", "--out", "first.json");
+  assert.equal(again.code, 2);
+  assert.match(again.stderr, /exists/);
+  assert.deepEqual(
+    JSON.parse((await box.run("backup", "--out", "-")).stdout).missing,
+    backup.missing,
+  );
+});
+
+test("restore – says the difference, keeps the replaced files as versions and this box's own secrets; the same again is unchanged", async (t) => {
+  const box = openBox(t, [CLOUD]);
+  await box.run("backup", "--out", "backup.json");
+  const files = readFileSync(box.path("uplinks.json"), "utf8");
+  const changed = { ...SITE, sensors: [{ ...SITE.sensors[0], name: "Intake" }] };
+  writeFileSync(box.path("site.json"), JSON.stringify(changed));
+  const planned = await box.run("restore", "backup.json", "--dry-run");
+  assert.match(planned.stdout, /sensor 30007 changes: name/);
+  assert.deepEqual(box.read("site.json"), changed, "nothing is written");
+  const done = await box.run("restore", "backup.json");
+  assert.deepEqual([done.code, done.stderr], [0, ""]);
+  assert.match(done.stdout, /in effect at the next start/);
+  assert.deepEqual(box.read("site.json"), SITE);
+  assert.equal(readFileSync(box.path("uplinks.json"), "utf8"), files);
+  assert.deepEqual(JSON.parse(box.read("data/configuration/versions/site-1.json").text), changed);
+  const same = await box.run("restore", "backup.json");
+  assert.deepEqual([same.code, same.stdout], [0, "unchanged\n"]);
+});
+
+test("restore – on another box an uplink that lacks its secrets is not used and named; a secret serves only its own name and address", async (t) => {
+  const box = openBox(t, [CLOUD, uplink("local")]);
+  await box.run("backup", "--out", "backup.json");
+  const text = readFileSync(box.path("backup.json"), "utf8");
+  // The same name at another address, and another name at the same address.
+  const other = openBox(t, [
+    { ...CLOUD, url: "mqtt://elsewhere.example:1883" },
+    { ...CLOUD, name: "second" },
+  ]);
+  writeFileSync(other.path("backup.json"), text);
+  const done = await other.run("restore", "backup.json");
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout, /uplink cloud \(username, password\): not used/);
+  assert.deepEqual(other.read("uplinks.json").uplinks, [
+    uplink("cloud", { passwordFile: "cloud.password", enabled: false }),
+    uplink("local"),
+  ]);
+  const check = await other.run("check", "--json");
+  assert.deepEqual(
+    JSON.parse(check.stdout).uplinks.map(({ name }: { name: string }) => name),
+    ["local"],
+  );
+});
+
+test("restore – another site's backup needs its name; what is truncated, altered or newer is refused with that word", async (t) => {
+  const box = openBox(t, [uplink("local")]);
+  await box.run("backup", "--out", "backup.json");
+  const text = readFileSync(box.path("backup.json"), "utf8");
+  const other = openBox(t, [uplink("local")], { ...SITE, site: "plant-8" });
+  const restore = async (content: string, ...flags: string[]) => {
+    writeFileSync(other.path("backup.json"), content);
+    const { code, stderr, stdout } = await other.run("restore", "backup.json", ...flags);
+    assert.equal(other.read("site.json").site, code === 0 ? "plant-7" : "plant-8");
+    return `${code} ${stderr}${stdout}`;
+  };
+  assert.match(await restore(text), /^1 error: the backup is of site "plant-7".*--site/);
+  assert.match(await restore(text, "--site", "plant-8"), /^1 /);
+  assert.match(await restore(text.slice(0, 300)), /^1 error: the backup is truncated/);
+  assert.match(await restore(text.replace('"bar"', '"kPa"')), /^1 error: the backup was altered/);
+  const newer = JSON.stringify({ ...JSON.parse(text), gatesideBackup: 2, version: "0.5.3" });
+  assert.match(await restore(newer), /^1 error: the backup needs Gateside 0\.5 or newer/);
+  assert.match(await restore('{"site":"plant-7"}'), /^1 error: this is not a backup/);
+  assert.match(await restore(text, "--site", "plant-7"), /^0 .*next start/s);
+});
