@@ -55,6 +55,11 @@ const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
   { line: /^mbpoll /, script: "test/agent/modbus.test.ts", does: /mbpoll/ },
   { line: /^gateside sign /, script: "test/agent/signed-configuration.test.ts", does: /"sign"/ },
   {
+    line: /^gateside (backup|restore) /,
+    script: "test/cli/backup.test.ts",
+    does: /"backup", "--out"/,
+  },
+  {
     line: /^mosquitto_pub .* -f plant-7\.signed\.json/,
     script: "test/agent/signed-configuration.test.ts",
     does: /cmd\/site/,
