@@ -27,7 +27,8 @@ function faultOf(words: readonly string[]): string | null {
   if (rest.length === 0 || rest.includes("--help")) return null;
   try {
     const firstFlag = rest.findIndex((word) => word.startsWith("--"));
-    parseFlags(command.operands === undefined ? rest : rest.slice(firstFlag), command.flags);
+    const flags = firstFlag < 0 ? [] : rest.slice(firstFlag);
+    parseFlags(command.operands === undefined ? rest : flags, command.flags);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
