@@ -108,12 +108,12 @@ export function settingsShown(loaded: LoadedSettings): Record<string, string> {
 }
 
 /** For backups: also without addresses that may hold a secret. */
-export function settingsWithoutSecrets({ shown }: LoadedSettings): Record<string, string> {
+function settingsWithoutSecrets({ shown }: LoadedSettings): Record<string, string> {
   const names = SETTING_NAMES.filter((name) => !SETTINGS[name].secret);
   return Object.fromEntries(names.map((name) => [name, shown[name]]));
 }
 
-export function textsOf({ shown }: LoadedSettings): ConfigurationTexts {
+function textsOf({ shown }: LoadedSettings): ConfigurationTexts {
   return { site: textOf(shown.SITE_FILE), uplinks: textOf(shown.UPLINKS_FILE) };
 }
 
