@@ -56,6 +56,7 @@ export function openAgentStore(
     gatewayNow: () => parts.gatewayNow?.() ?? null,
     isClockConfirmed: () => parts.isClockConfirmed?.() ?? true,
     waveformDays: settings.waveformDays,
+    trendDays: settings.trendDays,
     bufferMaxMb: settings.bufferMaxMb,
     diskFreeMinMb: settings.diskFreeMinMb,
     uplinks,

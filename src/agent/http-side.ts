@@ -68,6 +68,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       status: { status },
       health: { parts: () => watchdog.health() },
       history: historyPages(store.history),
+      hours: store.hours,
       waveforms: store.waveforms,
       measurements: store.measurements,
       series: createSeriesMaker(plans),

@@ -198,7 +198,11 @@ function bufferText({ buffer, delivered, nowMs, clock }: AgentStatus): string {
     buffer.kept === undefined
       ? ""
       : `; ${buffer.kept.measurements} measurements kept for years, ${mb(buffer.kept.bytes)} of ${mb(buffer.kept.limitBytes)}${buffer.kept.isFull ? ", no room for new ones" : ""}`;
-  return `${buffer.isWritable ? "" : "NOT WRITABLE, "}waiting: ${lanes.join(", ") || "nothing"}; ${buffer.readings} stored, ${mb(buffer.databaseBytes)} of ${mb(buffer.limitBytes)}${left}; ${delivered} delivered, ${dropped} dropped${kept}`;
+  const { bytes, oldestHourMs, oldestDayMs } = buffer.hours;
+  const since = (ms: number | null) =>
+    ms === null ? "none" : new Date(ms).toISOString().slice(0, 13);
+  const hours = `hourly values ${mb(bytes)}, hours since ${since(oldestHourMs)}, days since ${since(oldestDayMs).slice(0, 10)} UTC`;
+  return `${buffer.isWritable ? "" : "NOT WRITABLE, "}waiting: ${lanes.join(", ") || "nothing"}; ${buffer.readings} stored, ${mb(buffer.databaseBytes)} of ${mb(buffer.limitBytes)}${left}; ${delivered} delivered, ${dropped} dropped${kept}; ${hours}`;
 }
 
 function ago(timeMs: number | null, nowMs: number): string {

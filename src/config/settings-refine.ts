@@ -68,6 +68,7 @@ export function refineSettings(
     commitIntervalS: raw.COMMIT_INTERVAL_S,
     historyDays,
     waveformDays: raw.WAVEFORM_DAYS,
+    trendDays: raw.TREND_DAYS,
     bufferMaxMb: raw.BUFFER_MAX_MB,
     diskFreeMinMb: raw.DISK_FREE_MIN_MB,
     publishFormats,

@@ -33,6 +33,7 @@ export interface Settings {
   readonly commitIntervalS: number;
   readonly historyDays: number;
   readonly waveformDays: number;
+  readonly trendDays: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
   /** Comma-separated, for display; empty without an uplink `main`. */

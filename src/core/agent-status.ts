@@ -119,6 +119,16 @@ export interface ModbusState {
   readonly lastError: string | null;
 }
 
+/** What hourly values take and reach back to. */
+export interface HoursState {
+  readonly bytes: number;
+  /** Above it the oldest hours are merged to days. */
+  readonly limitBytes: number;
+  /** ms; null while there is none. */
+  readonly oldestHourMs: number | null;
+  readonly oldestDayMs: number | null;
+}
+
 export interface BufferState {
   /** By the names of lane-plan.ts: `json` is main's, `cloud/json` that of the uplink cloud. */
   readonly lanes: Readonly<Record<string, LaneDepth>>;
@@ -128,6 +138,7 @@ export interface BufferState {
   readonly diskFreeBytes: number | null;
   /** Hours of outage that fit into the free space at the recent rate; null while unknown. */
   readonly hoursUntilFull: number | null;
+  readonly hours: HoursState;
   readonly dropped: Readonly<Record<string, number>>;
   readonly alarm: string | null;
   readonly isWritable: boolean;

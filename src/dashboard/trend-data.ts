@@ -18,6 +18,16 @@ function usualStepMs(timesMs: readonly number[]): number {
   return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
 }
 
+/** Hours and days begin at their time; a line passes through their middle. */
+export function centred(trend: Trend): Trend {
+  if (trend.resolution === "readings") return trend;
+  const series = Object.entries(trend.series).map(([name, one]) => [
+    name,
+    { ...one, timesMs: one.timesMs.map((ms) => ms + trend.bucketMs / 2) },
+  ]);
+  return { ...trend, series: Object.fromEntries(series) };
+}
+
 /** `undefined` is "no point of this value here", null is "the line ends here". Times in s; an interval of 0 is unknown. */
 export function alignTrend(
   trend: Trend,

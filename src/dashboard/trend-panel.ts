@@ -1,4 +1,4 @@
-/** A sensor's values over hours to weeks: lowest and highest as a band, the mean as a line, gaps left open. */
+/** A sensor's values over hours to years: lowest and highest as a band, the mean as a line, gaps left open. */
 import type { Api, ApiSensor, Trend } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
@@ -18,6 +18,7 @@ import {
   type TrendContext,
   trendContext,
 } from "./trend-context.ts";
+import { centred } from "./trend-data.ts";
 import { groupLabel, type TrendGroup, trendGroups } from "./trend-groups.ts";
 import { mergedTrend, trendSpec } from "./trend-spec.ts";
 
@@ -28,6 +29,8 @@ const SPANS = [
   [72, "3 days"],
   [168, "7 days"],
   [720, "30 days"],
+  [8766, "1 year"],
+  [87_660, "10 years"],
 ] as const;
 /** Redraw interval while the plot follows the present. */
 const FOLLOW_MS = 10_000;
@@ -194,11 +197,12 @@ export class TrendPanel {
     // Before layout the plot has no width.
     const widthPx = this.#chart.root.clientWidth || innerWidth / 2;
     const buckets = Math.min(BUCKETS_MAX, Math.max(120, Math.round(widthPx / 2)));
-    const load = (sensor: string, { kind, values }: TrendGroup): Promise<Trend> =>
-      this.#api.trend(
-        { sensor, kind, values: values.map(({ name }) => name), fromMs, toMs, buckets },
-        signal,
-      );
+    const load = async (sensor: string, { kind, values, isContact }: TrendGroup) => {
+      const names = values.map(({ name }) => name);
+      const query = { sensor, kind, values: names, fromMs, toMs, buckets };
+      const trend = await this.#api.trend(query, signal);
+      return isContact ? trend : centred(trend);
+    };
     try {
       const others = this.#compare.groups(group);
       const [own, ...rest] = await Promise.all([

@@ -96,7 +96,7 @@ function readoutOf(
 
 /** Values in another unit cannot be drawn on the same scale. */
 function formerWords(
-  { unit, timesMs, min, max }: Trend["series"][string],
+  { unit, timesMs, min, max }: Trend["series"][string]["formerly"][number],
   toMs: number,
   times: ZoneTimes,
 ): string {
@@ -111,7 +111,7 @@ function trendSummary(group: TrendGroup, trend: Trend, times: ZoneTimes): string
     if (series === undefined) return "";
     if (group.isContact) return contactWords(label, series, trend);
     const [low, high] = [Math.min(...series.min), Math.max(...series.max)];
-    const formerly = (series.formerly ?? []).map((one) => formerWords(one, trend.toMs, times));
+    const formerly = series.formerly.map((one) => formerWords(one, trend.toMs, times));
     return [`${label}: ${number(low)} to ${number(high)} ${group.unit}`, ...formerly].join("; ");
   });
   const shown = parts.filter((part) => part !== "").join(", ");
@@ -119,7 +119,8 @@ function trendSummary(group: TrendGroup, trend: Trend, times: ZoneTimes): string
     .map(({ sensor, untilMs }) => ` Until ${times.full(untilMs)} readings of sensor ${sensor}.`)
     .join("");
   const from = trend.readings === 1 ? "1 reading" : `${trend.readings} readings`;
-  return `${group.label} from ${from}. ${shown === "" ? "" : `${shown}.`}${formers}`;
+  const by = { readings: "", hours: ", by UTC hours", days: ", by UTC days" }[trend.resolution];
+  return `${group.label} from ${from}${by}. ${shown === "" ? "" : `${shown}.`}${formers}`;
 }
 
 function contactWords(label: string, series: Trend["series"][string], trend: Trend): string {

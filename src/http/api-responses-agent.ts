@@ -192,6 +192,15 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
     limitBytes: INTEGER,
     diskFreeBytes: orNull(INTEGER),
     hoursUntilFull: orNull(NUMBER),
+    hours: object({
+      bytes: { ...INTEGER, description: "What hourly and daily values take, approximately." },
+      limitBytes: {
+        ...INTEGER,
+        description: "Above it the oldest hours are merged to UTC days, then the oldest days go.",
+      },
+      oldestHourMs: orNull(MS),
+      oldestDayMs: orNull(MS),
+    }),
     dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
     alarm: orNull(TEXT),
     isWritable: YES_NO,

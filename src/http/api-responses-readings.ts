@@ -42,6 +42,22 @@ const SERIES_END = {
   },
 };
 
+const TREND_LINE = {
+  unit: orNull(TEXT),
+  timesMs: {
+    ...list(MS),
+    description:
+      "Of readings: the middle of the bucket, or the reading's own time if it contains one. Of hours and days: where the bucket begins.",
+  },
+  min: list(NUMBER),
+  max: list(NUMBER),
+  mean: list(NUMBER),
+  count: { ...list(INTEGER), description: "Readings with a number." },
+  uncertain: { ...list(INTEGER), description: "Those of them that were uncertain." },
+  bad: { ...list(INTEGER), description: "Readings whose value was bad." },
+  doubtful: { ...list(INTEGER), description: "Readings whose value was not good." },
+};
+
 /** Sensors, readings, trends and signals. */
 export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
   Sensor: object({
@@ -101,22 +117,20 @@ export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
   }),
   Doubt: object({ quality: oneOf(["uncertain", "bad"]), reason: oneOf(REASONS) }),
   WaveformRef: object({ fileId: INTEGER, channel: INTEGER, axis: oneOf(["H", "V", "A"]) }),
-  TrendSeries: object(
-    {
-      unit: orNull(TEXT),
-      timesMs: list(MS),
-      min: list(NUMBER),
-      max: list(NUMBER),
-      mean: list(NUMBER),
-      doubtful: list(INTEGER),
-      formerly: list(ref("TrendSeries")),
-    },
-    ["formerly"],
-  ),
+  TrendLine: object(TREND_LINE),
+  TrendSeries: object({
+    ...TREND_LINE,
+    formerly: { ...list(ref("TrendLine")), description: "In other units, oldest first." },
+  }),
   Trend: object(
     {
       sensor: TEXT,
       kind: oneOf(KINDS),
+      resolution: oneOf(["readings", "hours", "days"]),
+      sinceMs: {
+        ...orNull(MS),
+        description: "Start of the oldest hour or day that this box has counted, of any sensor.",
+      },
       fromMs: MS,
       toMs: MS,
       bucketMs: NUMBER,

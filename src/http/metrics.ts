@@ -37,6 +37,10 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   for (const { uplink, file, untilMs } of certificates)
     metrics.certificateExpiry.set({ uplink, file }, (untilMs - status.nowMs) / 1000);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
+  const { bytes, oldestHourMs, oldestDayMs } = status.buffer.hours;
+  metrics.hoursBytes.set(bytes);
+  metrics.oldestHour.set(oldestHourMs === null ? Number.NaN : oldestHourMs / 1000);
+  metrics.oldestDay.set(oldestDayMs === null ? Number.NaN : oldestDayMs / 1000);
   metrics.keptBytes.set(status.buffer.kept.bytes);
   metrics.keptMeasurements.set(status.buffer.kept.measurements);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);

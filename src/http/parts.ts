@@ -12,6 +12,7 @@ import type {
   GapReader,
   HealthSource,
   HistoryReader,
+  HourValues,
   LiveSource,
   SeriesMaker,
   SettingsCommands,
@@ -36,6 +37,7 @@ export interface HttpParts {
   readonly status: StatusSource;
   readonly health: HealthSource;
   readonly history: HistoryReader;
+  readonly hours: HourValues;
   readonly waveforms: WaveformFiles;
   readonly measurements: Measurements;
   /** Spectra and waveforms in any unit, from stored samples. */

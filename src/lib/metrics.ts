@@ -91,6 +91,12 @@ export function createMetrics() {
       ["uplink", "file"],
     ),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
+    hoursBytes: gauge("hourly_values_bytes", "Hourly and daily values, approximately."),
+    oldestHour: gauge(
+      "hourly_values_oldest_hour_seconds",
+      "Start of the oldest hourly value, UTC.",
+    ),
+    oldestDay: gauge("hourly_values_oldest_day_seconds", "Start of the oldest daily value, UTC."),
     keptBytes: gauge("kept_bytes", "Size of the measurements that are kept for years."),
     keptMeasurements: gauge("kept_measurements", "Measurements that are kept for years."),
     diskWrittenBytes: counter("store_written_bytes_total", "Bytes that the store wrote to disk."),

@@ -13,6 +13,8 @@ import { Meta } from "./database/meta.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
+import { HourReader } from "./hours/hour-reader.ts";
+import { HourlyValues } from "./hours/hourly-values.ts";
 import { Keeper } from "./kept/keeper.ts";
 import { StoredMeasurements } from "./kept/measurements.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
@@ -42,6 +44,7 @@ const SETTLE_WINDOW_MS = 50;
  * that are still on their way.
  */
 const SETTLE_WAIT_MS = 120_000;
+const TREND_DAYS = 3650;
 const MIB = 1 << 20;
 const DAY_MS = 86_400_000;
 /** Kept measurements own what they hold, up to this share of the buffer. */
@@ -63,6 +66,7 @@ class SqliteStore implements Store {
   readonly keeper: Keeper;
   readonly measurements: StoredMeasurements;
   readonly history: History;
+  readonly hours: HourReader;
   readonly commands: CommandLog;
   readonly alarms: AlarmLog;
   readonly audit: SqliteAuditLog;
@@ -119,6 +123,8 @@ class SqliteStore implements Store {
     this.#identities = new Identities(db, this.meta, newest);
     const counts = new DroppedCounts(this.meta, options.onDropped);
     const stored = this.#stored;
+    const hours = new HourlyValues({ db, queue, streams });
+    this.hours = new HourReader(db, streams);
     this.#counts = counts;
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
@@ -191,6 +197,7 @@ class SqliteStore implements Store {
       waveforms: this.waveforms,
       identities: this.#identities,
       gaps: this.gaps,
+      hours,
       keeper: this.keeper,
       meta: this.meta,
       monitor: this.#monitor,
@@ -213,6 +220,7 @@ class SqliteStore implements Store {
         gaps: this.gaps,
         full: this.#full,
         stored,
+        hours,
         growth,
         clock,
       },
@@ -242,6 +250,7 @@ class SqliteStore implements Store {
         waveforms: this.waveforms,
         identities: this.#identities,
         gaps: this.gaps,
+        hours,
         meta: this.meta,
         monitor: this.#monitor,
         full: this.#full,
@@ -258,6 +267,7 @@ class SqliteStore implements Store {
         gatewayNow: options.gatewayNow,
         isClockConfirmed,
         waveformDays: options.waveformDays,
+        trendDays: options.trendDays ?? TREND_DAYS,
         limits: this.#limits,
       },
     );
@@ -360,6 +370,7 @@ class SqliteStore implements Store {
       limitBytes: this.#limits.totalBytes,
       diskFreeBytes: this.#monitor.diskFreeBytes(),
       hoursUntilFull: this.#hoursUntilFull(),
+      hours: { ...this.#hoursState(), limitBytes: this.#limits.hoursBytes },
       dropped: this.#counts.counts,
       alarm: this.#queue.failure?.message ?? this.#monitor.alarm,
       isWritable: !this.#isClosed && this.#queue.failure === null,
@@ -375,6 +386,16 @@ class SqliteStore implements Store {
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       return null;
+    }
+  }
+
+  /** Zero, too, while the disk cannot be read. */
+  #hoursState(): Omit<BufferState["hours"], "limitBytes"> {
+    try {
+      return this.#queue.read("look up hourly values", () => this.hours.state());
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return { bytes: 0, oldestHourMs: null, oldestDayMs: null };
     }
   }
 

@@ -12,6 +12,7 @@ import type { Kind } from "../core/sensor.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
+import type { HourReader } from "./hours/hour-reader.ts";
 import type { History } from "./readings/history.ts";
 
 export interface StoreOptions {
@@ -26,6 +27,8 @@ export interface StoreOptions {
   /** False while nobody has confirmed the clock: nothing is then removed by age. Absent: always true. */
   readonly isClockConfirmed?: () => boolean;
   readonly waveformDays: number;
+  /** TREND_DAYS; 3650 unless given. */
+  readonly trendDays?: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
   /** Configured destinations; the first ones are the first candidates to publish gaps of others. */
@@ -79,6 +82,7 @@ export interface Store {
   /** Knows the machines for the choice of measurements that are kept. */
   readonly keeper: { machines: MeasuredMachines | null };
   readonly history: History;
+  readonly hours: HourReader;
   readonly commands: CommandLog;
   readonly alarms: AlarmStore;
   readonly audit: AuditLog;

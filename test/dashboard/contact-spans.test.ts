@@ -9,6 +9,10 @@ const series = (points: readonly (readonly [number, number, number])[]) => ({
   max: points.map(([, , high]) => high),
   mean: points.map(([, low, high]) => (low + high) / 2),
   doubtful: points.map(() => 0),
+  count: points.map(() => 1),
+  uncertain: points.map(() => 0),
+  bad: points.map(() => 0),
+  formerly: [],
 });
 
 test("contact spans – a state lasts until the next reading, and consecutive equal states form one bar", () => {

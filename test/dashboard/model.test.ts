@@ -28,6 +28,7 @@ function statusOf(more: Partial<Status> = {}): Status {
       limitBytes: 1,
       diskFreeBytes: null,
       hoursUntilFull: null,
+      hours: { bytes: 0, limitBytes: 16_777_216, oldestHourMs: null, oldestDayMs: null },
       dropped: {},
       alarm: null,
       isWritable: true,

@@ -60,6 +60,7 @@ function status(clock: ManualClock): AgentStatus {
       limitBytes: 2000,
       diskFreeBytes: 3000,
       hoursUntilFull: 12.5,
+      hours: { bytes: 0, limitBytes: 16_777_216, oldestHourMs: null, oldestDayMs: null },
       dropped: { space: 2 },
       alarm: null,
       isWritable: true,
@@ -206,6 +207,7 @@ test("presence – statistics are published with each session and every minute, 
       json: { readings: 5, oldest: "2026-11-20T11:59:00.000Z" },
       plain: { readings: 0, oldest: null },
     },
+    hours: { bytes: 0, limitBytes: 16_777_216, oldestHour: null, oldestDay: null },
   });
   assert.equal(stats?.["delivered"], 42);
   assert.deepEqual(stats?.["dropped"], { space: 2 });

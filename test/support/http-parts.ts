@@ -1,9 +1,13 @@
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { Gap } from "../../src/core/delivery.ts";
+import { DAY_MS, HOUR_MS, HourSums } from "../../src/core/hours/hour-sums.ts";
 import type {
   BackfillJobs,
   HealthPart,
   HistoryRange,
+  HourPoint,
+  HourQuery,
+  HourValues,
   LiveEvent,
   SeriesMaker,
   SettingsCommands,
@@ -132,6 +136,48 @@ export class MemoryHistory {
   }
 }
 
+/** Hours and days of a history in memory, of which nothing leaves. */
+class MemoryHours implements HourValues {
+  readonly #history: MemoryHistory;
+
+  constructor(history: MemoryHistory) {
+    this.#history = history;
+  }
+
+  *points({ sensor, kind, fromMs, toMs, span, values }: HourQuery): Generator<HourPoint> {
+    const spanMs = span === "days" ? DAY_MS : HOUR_MS;
+    const range = { sensor, kind, order: "ascending", after: null, limit: spanMs } as const;
+    const history = this.#history;
+    const extent = history.extent() ?? { fromMs: 0, toMs: 0 };
+    const first = Math.max(fromMs, extent.fromMs - spanMs);
+    for (
+      let at = Math.ceil(first / spanMs) * spanMs;
+      at < Math.min(toMs, extent.toMs);
+      at += spanMs
+    ) {
+      const sums = new HourSums();
+      for (const reading of history.page({ ...range, fromMs: at, toMs: at + spanMs }))
+        sums.add(reading);
+      if (sums.readings === 0) continue;
+      const series = [...sums.series].filter(({ value }) => values?.includes(value) ?? true);
+      yield { startMs: at, readings: sums.readings, series };
+    }
+  }
+
+  isGone(): boolean {
+    return false;
+  }
+
+  firstMs(): number | null {
+    return null;
+  }
+
+  sinceMs(): number | null {
+    const extent = this.#history.extent();
+    return extent === null ? null : Math.floor(extent.fromMs / DAY_MS) * DAY_MS;
+  }
+}
+
 export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
   return {
     site: "plant-7",
@@ -168,6 +214,7 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
       limitBytes: 2 ** 31,
       diskFreeBytes: 1e9,
       hoursUntilFull: 500,
+      hours: { bytes: 0, limitBytes: 16_777_216, oldestHourMs: null, oldestDayMs: null },
       dropped: {},
       alarm: null,
       isWritable: true,
@@ -249,6 +296,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
       Promise.resolve({ ok: true, outcome: "queued", statusNumber: 0, description: "OK" }),
     lastQueuedAtMs: () => null,
   };
+  const history = new MemoryHistory();
   return {
     site: fixedSite(SITE),
     configuration: null,
@@ -278,8 +326,9 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     loopDelay: new LoopDelay(),
     logger: silentLogger,
     gatewayNow: () => clock.now(),
+    hours: new MemoryHours(history),
     ...change,
-    history: new MemoryHistory(),
+    history,
     clock,
     setStatus(next) {
       status = next;

@@ -1,7 +1,8 @@
 /** The readings of a place: those of the sensor that is there now, and of the ones that it replaced, each in its time. */
 import { formerCodes } from "../replacement.ts";
 import { KINDS, normalCode, type Sensor } from "../sensor.ts";
-import type { HistoryReader } from "./ports.ts";
+import { HOUR_MS } from "../hours/hour-sums.ts";
+import type { HistoryReader, HourValues } from "./ports.ts";
 
 /** When the readings of a sensor count for the place, ms; `toMs` excluded. */
 export interface PlaceSpan {
@@ -38,8 +39,24 @@ export function placeSpans(
   return spans;
 }
 
-/** Time of a sensor's first stored reading of any kind, ms. */
+/** Time of a sensor's first reading of any kind, ms; once that is gone, of the hour or day in which it was. */
 export function firstReadingMs(
+  parts: {
+    readonly history: Pick<HistoryReader, "extent" | "page">;
+    readonly hours: Pick<HourValues, "firstMs">;
+  },
+  sensor: string,
+): number | null {
+  const storedMs = firstStoredMs(parts.history, sensor);
+  const counted = KINDS.map((kind) => parts.hours.firstMs(sensor, kind)).filter(
+    (ms) => ms !== null,
+  );
+  const countedMs = counted.length === 0 ? null : Math.min(...counted);
+  if (storedMs === null || countedMs === null) return storedMs ?? countedMs;
+  return countedMs > storedMs - HOUR_MS ? storedMs : countedMs;
+}
+
+function firstStoredMs(
   history: Pick<HistoryReader, "extent" | "page">,
   sensor: string,
 ): number | null {

@@ -4,6 +4,7 @@
  */
 import type { AgentStatus } from "../agent-status.ts";
 import type { Gap } from "../delivery.ts";
+import type { SeriesSum } from "../hours/hour-sums.ts";
 import type { WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
 import type { Kind, Sensor } from "../sensor.ts";
@@ -40,6 +41,38 @@ export interface HistoryReader {
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
   /** Number of readings in a range, from an index only. */
   count(range: Pick<HistoryRange, "sensor" | "kind" | "fromMs" | "toMs">): number;
+}
+
+export interface HourQuery {
+  readonly sensor: string;
+  readonly kind: Kind;
+  /** Hours or days that begin from here on, ms. */
+  readonly fromMs: number;
+  /** And before this, ms. */
+  readonly toMs: number;
+  /** UTC hours, or UTC days. */
+  readonly span: "hours" | "days";
+  /** True: of hours, the UTC days within the range may come as one point each. */
+  readonly takesDays?: boolean;
+  /** Null: all. */
+  readonly values: readonly string[] | null;
+}
+export interface HourPoint {
+  readonly startMs: number;
+  /** Readings counted. */
+  readonly readings: number;
+  readonly series: readonly SeriesSum[];
+}
+/** Sums of every reading ever taken, also of those that are no longer stored. */
+export interface HourValues {
+  /** In ascending time; what has no reading is left out. */
+  points(query: HourQuery): Iterable<HourPoint>;
+  /** True if some of the readings of this range, or of its hours, are no longer stored although they were counted. */
+  isGone(finer: "readings" | "hours", range: Omit<HourQuery, "span" | "values">): boolean;
+  /** Start of the first hour of a sensor and kind, or of its first day where the hours are gone, ms; null without any. */
+  firstMs(sensor: string, kind: Kind): number | null;
+  /** Start of the oldest hour or day that is counted, of any sensor, ms; null while there is none. */
+  sinceMs(): number | null;
 }
 
 /** Readings that were dropped, newest first; published or not. */

@@ -1,19 +1,48 @@
+import {
+  addNumber,
+  addSum,
+  DAY_MS,
+  emptySum,
+  HOUR_MS,
+  numberOf,
+  type SeriesSum,
+} from "../hours/hour-sums.ts";
+import type { Value } from "../reading.ts";
 import type { StoredReading } from "../stored-reading.ts";
+import type { HourPoint } from "./ports.ts";
 
-/** One value over time, downsampled: the lowest and highest of every bucket that has any, so that no spike is lost. */
-interface TrendSeries {
+/** Points of one value in one unit: the lowest and highest of every bucket that has any, so that no spike is lost. */
+interface TrendLine {
   readonly unit: string | null;
-  /** Middle of each bucket, or the reading's own time if a bucket contains one, ms. */
+  /**
+   * Of readings: the middle of the bucket, or the reading's own time if it contains one. Of hours and days: where the
+   * bucket begins. ms.
+   */
   readonly timesMs: number[];
   readonly min: number[];
   readonly max: number[];
   readonly mean: number[];
-  /** Readings of the bucket whose value was not good. */
+  /** Readings with a number. */
+  readonly count: number[];
+  /** Those of them that were uncertain. */
+  readonly uncertain: number[];
+  /** Readings whose value was bad. */
+  readonly bad: number[];
+  /** Readings whose value was not good. */
   readonly doubtful: number[];
-  /** The same value in other units, before its unit was changed; oldest first. */
-  readonly formerly?: readonly TrendSeries[];
 }
+
+/** One value over time in its newest unit. */
+interface TrendSeries extends TrendLine {
+  /** The same value in other units, before its unit was changed; oldest first. */
+  readonly formerly: readonly TrendLine[];
+}
+
+/** What a trend is made of. */
+export type Resolution = "readings" | "hours" | "days";
+
 export interface TrendResult {
+  readonly resolution: Resolution;
   readonly fromMs: number;
   readonly toMs: number;
   readonly bucketMs: number;
@@ -26,132 +55,192 @@ export interface Trend extends TrendResult {
   readonly kind: string;
   /** The sensors that were in its place before, oldest first, and until when their readings count. */
   readonly formerSensors?: readonly { readonly sensor: string; readonly untilMs: number }[];
+  /** Start of the oldest hour or day that this box has counted, of any sensor, ms; null while there is none. */
+  readonly sinceMs: number | null;
 }
+
+export interface TrendRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Most buckets. */
+  readonly buckets: number;
+  /** Null: all values. */
+  readonly names: readonly string[] | null;
+}
+
+export const SPAN_MS: Readonly<Record<Resolution, number>> = {
+  readings: 1,
+  hours: HOUR_MS,
+  days: DAY_MS,
+};
 
 /** A sensor has at most about thirty values; this limits what a malicious site file could cause. */
 const SERIES_MAX = 64;
 
-const GOOD: Readonly<Record<string, unknown>> = {};
+const GOOD: Readonly<Record<string, { readonly quality: string }>> = {};
 
-interface Entry {
-  readonly series: TrendSeries;
-  open: Bucket | null;
+/** The resolution that fits a bucket of the range. */
+export function resolutionFor({ fromMs, toMs, buckets }: TrendRange): Resolution {
+  const bucketMs = (toMs - fromMs) / buckets;
+  if (bucketMs >= DAY_MS) return "days";
+  return bucketMs >= HOUR_MS ? "hours" : "readings";
 }
 
 interface Bucket {
-  index: number;
+  readonly index: number;
+  /** Of its first number, ms. */
   timeMs: number;
-  count: number;
-  min: number;
-  max: number;
-  sum: number;
-  doubtful: number;
+  readonly sum: SeriesSum;
 }
 
-/** Takes readings in ascending time and keeps `buckets` points per value, whatever the number of readings. */
+interface Drawn {
+  readonly line: TrendLine;
+  open: Bucket | null;
+  /** Bucket of its newest number. */
+  newest: number;
+}
+
+/** Takes readings, hours or days in ascending time and keeps `buckets` points per value, whatever their number. */
 export class TrendBuckets {
-  readonly #fromMs: number;
-  readonly #toMs: number;
+  readonly #resolution: Resolution;
+  readonly #range: TrendRange;
+  /** The first hour or day of the range, ms: they belong to the range in which they begin. */
+  readonly #firstMs: number;
+  /** Where the first bucket would begin, ms. */
+  readonly #startMs: number;
   readonly #bucketMs: number;
   readonly #wanted: ReadonlySet<string> | null;
-  /** By value, a series for each unit in which it came. */
-  readonly #series = new Map<string, Entry[]>();
-  #count = 0;
+  /** By name, then unit. */
+  readonly #values = new Map<string, Map<string | null, Drawn>>();
+  /** Units by their text. */
+  readonly #units = new Map<string, Readonly<Record<string, string>>>();
+  /** Buckets of hours are whole UTC days: those that lie within the range may come as days. */
+  readonly takesDays: boolean;
   #readings = 0;
-  #units: { readonly text: string; readonly units: Readonly<Record<string, string>> } = {
-    text: "{}",
-    units: {},
-  };
 
-  constructor(fromMs: number, toMs: number, buckets: number, names: readonly string[] | null) {
-    this.#fromMs = fromMs;
-    this.#toMs = toMs;
-    this.#bucketMs = Math.max(1, Math.ceil((toMs - fromMs) / buckets));
-    this.#wanted = names === null ? null : new Set(names);
+  constructor(resolution: Resolution, range: TrendRange) {
+    const spanMs = SPAN_MS[resolution];
+    this.#resolution = resolution;
+    this.#range = range;
+    this.#firstMs = Math.ceil(range.fromMs / spanMs) * spanMs;
+    const spans = Math.ceil((range.toMs - range.fromMs) / spanMs);
+    const bucketMs = Math.max(1, Math.ceil(spans / range.buckets)) * spanMs;
+    this.takesDays = resolution === "hours" && bucketMs > DAY_MS;
+    this.#bucketMs = this.takesDays ? Math.ceil(bucketMs / DAY_MS) * DAY_MS : bucketMs;
+    this.#startMs = this.takesDays ? Math.floor(this.#firstMs / DAY_MS) * DAY_MS : this.#firstMs;
+    this.#wanted = range.names === null ? null : new Set(range.names);
   }
 
-  add(reading: StoredReading): void {
+  addReading({ timeMs, values, quality, units }: StoredReading): void {
     this.#readings += 1;
-    const values = JSON.parse(reading.values) as Record<string, unknown>;
     // Most readings are good throughout.
-    const quality =
-      reading.quality === "{}" ? GOOD : (JSON.parse(reading.quality) as Record<string, unknown>);
-    const index = Math.floor((reading.timeMs - this.#fromMs) / this.#bucketMs);
-    for (const [name, value] of Object.entries(values)) {
+    const doubts = quality === "{}" ? GOOD : (JSON.parse(quality) as typeof GOOD);
+    for (const [name, value] of Object.entries(JSON.parse(values) as Record<string, Value>)) {
       if (this.#wanted !== null && !this.#wanted.has(name)) continue;
-      const number = typeof value === "boolean" ? Number(value) : value;
-      const entry = this.#entry(name, reading);
-      if (entry === null) continue;
-      if (entry.open !== null && entry.open.index !== index) this.#close(entry);
-      entry.open ??= {
-        index,
-        timeMs: reading.timeMs,
-        count: 0,
-        min: Infinity,
-        max: -Infinity,
-        sum: 0,
-        doubtful: 0,
-      };
-      if (Object.hasOwn(quality, name)) entry.open.doubtful += 1;
-      if (typeof number !== "number") continue;
-      entry.open.count += 1;
-      entry.open.min = Math.min(entry.open.min, number);
-      entry.open.max = Math.max(entry.open.max, number);
-      entry.open.sum += number;
+      const doubt = doubts !== GOOD && Object.hasOwn(doubts, name) ? doubts[name]?.quality : null;
+      const bucket = this.#bucket(name, this.#unitOf(units, name), timeMs);
+      if (bucket === null) continue;
+      if (doubt === "bad") bucket.sum.bad += 1;
+      const number = doubt === "bad" ? null : numberOf(name, value);
+      if (number === null) continue;
+      if (bucket.sum.count === 0) bucket.timeMs = timeMs;
+      addNumber(bucket.sum, number);
+      if (doubt !== null) bucket.sum.uncertain += 1;
+    }
+  }
+
+  addPoint({ startMs, readings, series }: HourPoint): void {
+    this.#readings += readings;
+    for (const more of series) {
+      const bucket = this.#bucket(more.value, more.unit, startMs);
+      if (bucket !== null) addSum(bucket.sum, more);
     }
   }
 
   result(): TrendResult {
-    const shown: [string, TrendSeries][] = [];
-    for (const [name, entries] of this.#series) {
-      for (const entry of entries) this.#close(entry);
-      // The newest unit is that of the value; ascending times make it the one that ends last.
-      const filled = entries
-        .map(({ series }) => series)
-        .filter(({ timesMs }) => timesMs.length > 0)
-        .sort((a, b) => (a.timesMs.at(-1) ?? 0) - (b.timesMs.at(-1) ?? 0));
-      const newest = filled.pop();
-      if (newest === undefined) continue;
-      shown.push([name, filled.length === 0 ? newest : { ...newest, formerly: filled }]);
+    const series: Record<string, TrendSeries> = {};
+    for (const [name, byUnit] of this.#values) {
+      for (const drawn of byUnit.values()) this.#close(drawn);
+      const [now, ...others] = [...byUnit.values()]
+        .filter(({ line }) => line.timesMs.length > 0)
+        .sort((a, b) => b.newest - a.newest);
+      if (now === undefined) continue;
+      series[name] = { ...now.line, formerly: others.reverse().map(({ line }) => line) };
     }
+    const { fromMs, toMs } = this.#range;
     return {
-      fromMs: this.#fromMs,
-      toMs: this.#toMs,
+      resolution: this.#resolution,
+      fromMs,
+      toMs,
       bucketMs: this.#bucketMs,
       readings: this.#readings,
-      series: Object.fromEntries(shown),
+      series,
     };
   }
 
-  #entry(name: string, { units }: StoredReading): Entry | null {
-    const unit = this.#unit(units, name);
-    const entries = this.#series.get(name) ?? [];
-    const found = entries.find(({ series }) => series.unit === unit);
-    if (found !== undefined) return found;
-    if (this.#count >= SERIES_MAX) return null;
-    this.#count += 1;
-    const series: TrendSeries = { unit, timesMs: [], min: [], max: [], mean: [], doubtful: [] };
-    const entry = { series, open: null };
-    this.#series.set(name, [...entries, entry]);
-    return entry;
+  #unitOf(text: string, name: string): string | null {
+    let units = this.#units.get(text);
+    if (units === undefined) {
+      units = JSON.parse(text) as Record<string, string>;
+      this.#units.set(text, units);
+    }
+    return Object.hasOwn(units, name) ? (units[name] ?? null) : null;
   }
 
-  /** Few texts of units differ, so the last one is nearly always this one. */
-  #unit(text: string, name: string): string | null {
-    if (this.#units.text !== text) this.#units = { text, units: JSON.parse(text) };
-    return this.#units.units[name] ?? null;
+  /** The bucket in which this time lies; null for one series too many. */
+  #bucket(name: string, unit: string | null, timeMs: number): Bucket | null {
+    let byUnit = this.#values.get(name);
+    if (byUnit === undefined) {
+      if (this.#values.size >= SERIES_MAX) return null;
+      byUnit = new Map();
+      this.#values.set(name, byUnit);
+    }
+    let drawn = byUnit.get(unit);
+    if (drawn === undefined) {
+      if (byUnit.size >= SERIES_MAX) return null;
+      drawn = { line: emptyLine(unit), open: null, newest: -1 };
+      byUnit.set(unit, drawn);
+    }
+    const index = Math.floor((timeMs - this.#startMs) / this.#bucketMs);
+    if (drawn.open?.index !== index) {
+      this.#close(drawn);
+      drawn.open = { index, timeMs, sum: emptySum(name, unit) };
+    }
+    return drawn.open;
   }
 
-  #close(entry: Entry): void {
-    const { series, open } = entry;
-    entry.open = null;
+  #close(drawn: Drawn): void {
+    const { line, open } = drawn;
+    drawn.open = null;
     // A bucket with only bad values is a gap in the line, never a zero.
-    if (open === null || open.count === 0) return;
-    const middle = this.#fromMs + (open.index + 0.5) * this.#bucketMs;
-    series.timesMs.push(open.count === 1 ? open.timeMs : Math.round(middle));
-    series.min.push(open.min);
-    series.max.push(open.max);
-    series.mean.push(open.sum / open.count);
-    series.doubtful.push(open.doubtful);
+    if (open === null || open.sum.count === 0) return;
+    const { count, min, max, mean, uncertain, bad } = open.sum;
+    drawn.newest = open.index;
+    line.timesMs.push(this.#timeOf(open));
+    line.min.push(min);
+    line.max.push(max);
+    line.mean.push(mean);
+    line.count.push(count);
+    line.uncertain.push(uncertain);
+    line.bad.push(bad);
+    line.doubtful.push(uncertain + bad);
+  }
+
+  #timeOf({ index, timeMs, sum }: Bucket): number {
+    const startMs = this.#startMs + index * this.#bucketMs;
+    if (this.#resolution !== "readings") return Math.max(startMs, this.#firstMs);
+    return sum.count === 1 ? timeMs : Math.round(startMs + this.#bucketMs / 2);
   }
 }
+
+const emptyLine = (unit: string | null): TrendLine => ({
+  unit,
+  timesMs: [],
+  min: [],
+  max: [],
+  mean: [],
+  count: [],
+  uncertain: [],
+  bad: [],
+  doubtful: [],
+});

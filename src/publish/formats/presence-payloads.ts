@@ -91,6 +91,12 @@ export function statsPayload(site: string, status: AgentStatus): string {
       hoursUntilFull: buffer.hoursUntilFull,
       isWritable: buffer.isWritable,
       alarm: buffer.alarm,
+      hours: {
+        bytes: buffer.hours.bytes,
+        limitBytes: buffer.hours.limitBytes,
+        oldestHour: timeOf(buffer.hours.oldestHourMs),
+        oldestDay: timeOf(buffer.hours.oldestDayMs),
+      },
       kept: { measurements: buffer.kept.measurements, bytes: buffer.kept.bytes },
       lanes: Object.fromEntries(
         Object.entries(buffer.lanes).map(([lane, depth]) => [

@@ -7,6 +7,7 @@ import { sql as auditShares } from "./migrations/005-audit-shares.ts";
 import { sql as wholeTimes } from "./migrations/006-whole-times.ts";
 import { sql as waiting } from "./migrations/007-waiting.ts";
 import { sql as people } from "./migrations/008-people.ts";
+import { sql as hours } from "./migrations/009-hours.ts";
 import { sql as kept } from "./migrations/010-kept.ts";
 import { StoreFailure } from "./store-failure.ts";
 
@@ -20,8 +21,7 @@ export const STEPS: readonly string[] = [
   wholeTimes,
   waiting,
   people,
-  // 9: hourly values.
-  "",
+  hours,
   kept,
 ];
 

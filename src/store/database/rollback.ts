@@ -72,10 +72,17 @@ DROP TABLE waiting;
 ALTER TABLE audit DROP COLUMN person;
 DROP TABLE sessions;
 `,
+  // Hourly values stay: what they count may be stored nowhere else. The next upgrade adds what is stored by then.
   "",
   // Kept measurements stay where they are: the next upgrade finds them.
   "",
 ];
+/** Older programs assign the numbers of these streams again. */
+const LATER_HOURS_SQL = ["hours", "days"]
+  .map((table) => `DELETE FROM ${table} WHERE place & 1048575 IN (${LATER_KINDS});`)
+  .concat(`DELETE FROM hour_series WHERE stream IN (${LATER_KINDS});`)
+  .join("\n");
+const HAS_HOURS_SQL = "SELECT count(*) FROM sqlite_master WHERE name = 'hour_series'";
 
 export interface Rollback {
   readonly from: number;
@@ -119,6 +126,7 @@ function stepBack(db: Sqlite.Database, path: string, to: number): Rollback {
   db.pragma("synchronous = FULL");
   if (from > to) repage(db);
   db.transaction(() => {
+    if (to < 3 && db.prepare(HAS_HOURS_SQL).pluck().get() === 1) db.exec(LATER_HOURS_SQL);
     for (let version = from; version > to; version--) db.exec(stepFrom(version, path));
     if (from > to) db.pragma(`user_version = ${to}`);
   }).immediate();

@@ -4,6 +4,7 @@ import type { AlarmLog } from "../alarms/alarm-log.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
+import type { HourlyValues } from "../hours/hourly-values.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
 import type { Growth } from "../space/growth.ts";
@@ -41,6 +42,7 @@ export interface ReadingLogParts {
   readonly gaps: SqliteGapLog;
   readonly full: FullBuffer;
   readonly stored: ReadingCount;
+  readonly hours: HourlyValues;
 }
 
 export interface ReadingLogOptions {

@@ -200,7 +200,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     const { key, stream } = this.#context;
     const rows: PendingRow[] = [];
     const fresh: PendingReading[] = [];
-    let shedCount = 0;
+    const shed: PendingReading[] = [];
     const tooOld = full.shed();
     streams.write(stream);
     for (const reading of readings) {
@@ -208,21 +208,22 @@ export class SqliteResponseWriter implements ResponseWriter {
       if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
         this.#dropSamples(reading);
       } else if (tooOld !== null && this.#isShed(tx, reading, tooOld)) {
-        shedCount += 1;
+        shed.push(reading);
       } else {
         rows.push(this.#insert(tx, reading, tooOld));
         fresh.push(reading);
       }
       yield;
     }
-    if (shedCount > 0) full.addShed(tx, shedCount);
+    if (shed.length > 0) full.addShed(tx, shed.length);
+    this.#parts.hours.came(stream.stream, fresh, shed);
     const { readAtMs } = this.#context;
     const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
     alarms.follow(tx, stream, fresh, read);
     tx.onCommit(() => this.#stored(readings, rows, progress !== null));
     if (progress !== null) this.#writeProgress(tx, progress);
     // What was not accepted counts like what is stored and dropped later.
-    return rows.length + shedCount;
+    return rows.length + shed.length;
   }
 
   #writeProgress(tx: Tx, progress: DayProgress): void {

@@ -4,6 +4,9 @@ import type { Database } from "../database/database.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "../database/migrate.ts";
 import { LANES_OF_RELEASED_SQL } from "../database/migrations/002-lanes.ts";
 import { StoreFailure } from "../database/store-failure.ts";
+import { Streams } from "../database/streams.ts";
+import { HourRows } from "../hours/hour-rows.ts";
+import { mendHours } from "../hours/mend-hours.ts";
 import type { FiledLane } from "../outbox/lane-book.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 
@@ -63,6 +66,9 @@ const TABLES: readonly Table[] = [
     columns: "hour, stream, time_ms, hash",
     order: "hour, stream, time_ms, hash",
   },
+  { name: "hour_series", columns: "series, stream, value, unit", order: "series" },
+  { name: "hours", columns: "place, upto, body", order: "place" },
+  { name: "days", columns: "place, upto, body", order: "place" },
   { name: "gaps", columns: "gap, stream, from_ms, to_ms, count, reason, uplink", order: "gap" },
   {
     name: "lanes",
@@ -147,6 +153,8 @@ export function salvage(
       // Released stores, and those that lost the page: main's lanes are identified by their numbers.
       db.writer.exec(LANES_OF_RELEASED_SQL);
       removeNameless(db, parts.progress);
+      const identities = whole.get("readings") === true && whole.get("forgotten") === true;
+      mendHours(db, HourRows.written(db, new Streams(db)), { identities });
       const lanes = parts.lanes.file();
       if (whole.get("outbox") !== true) requeued = requeue(db, lanes, parts);
       if (whole.get("live_marks") !== true)
@@ -334,6 +342,9 @@ function removeNameless(db: Database, progress: SalvageProgress): void {
     ["live_marks", "stream NOT IN (SELECT stream FROM streams)"],
     ["forgotten", "stream NOT IN (SELECT stream FROM streams)"],
     ["gaps", "stream NOT IN (SELECT stream FROM streams)"],
+    ["hour_series", "stream NOT IN (SELECT stream FROM streams)"],
+    ["hours", "place & 1048575 NOT IN (SELECT stream FROM streams)"],
+    ["days", "place & 1048575 NOT IN (SELECT stream FROM streams)"],
     ["outbox", "lane NOT IN (SELECT lane FROM lanes)"],
     ["live_marks", "lane NOT IN (SELECT lane FROM lanes)"],
   ] as const) {
@@ -405,7 +416,7 @@ function requeue(
 /** Numbers that the lost part may have used are not assigned again. */
 function skipNumbers(db: Database, nowMs: number): void {
   const floor = Math.max(1, Math.floor((nowMs - EPOCH_MS) / 1000));
-  for (const name of ["readings", "waveforms"]) {
+  for (const name of ["readings", "waveforms", "hour_series"]) {
     const { seq } = db.writer
       .prepare<unknown[], { seq: number | null }>(
         "SELECT max(seq) AS seq FROM sqlite_sequence WHERE name = ?",

@@ -13,6 +13,8 @@ export interface BufferLimits {
   readonly checkpointBytes: number;
   /** Limit for identities of removed readings. */
   readonly forgottenBytes: number;
+  /** Limit for hourly values. */
+  readonly hoursBytes: number;
   /** Commands kept: a twentieth of the buffer at 1500 bytes each. */
   readonly commandsMax: number;
 }
@@ -43,6 +45,7 @@ export function shareBuffer(totalBytes: number): BufferLimits {
     // else.
     checkpointBytes: ballastBytes / 2,
     forgottenBytes: Math.floor(totalBytes * FORGOTTEN_SHARE),
+    hoursBytes: Math.floor(totalBytes / 4),
     commandsMax: Math.floor(totalBytes / 20 / 1500),
   };
 }

@@ -1,6 +1,7 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
+import type { HourlyValues } from "../hours/hourly-values.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { Place } from "../outbox/lane-queue.ts";
@@ -19,6 +20,7 @@ export interface EvictionParts {
   readonly identities: Identities;
   readonly gaps: SqliteGapLog;
   readonly keeper: Pick<Keeper, "fateOf">;
+  readonly hours: HourlyValues;
 }
 
 /** Current position of a walk from the oldest reading on. */
@@ -87,13 +89,16 @@ export class Eviction {
 
   /** Delivered readings before `untilMs`. Examines `rowsMax` readings. */
   readings(tx: Tx, walk: Walk, untilMs: number, rowsMax: number): Slice {
-    const { outbox } = this.#parts;
+    const { hours, outbox } = this.#parts;
+    const counted = hours.leave();
     const slice = emptySlice();
     for (const reading of this.#next(walk, untilMs, rowsMax)) {
       if (outbox.rows.isOwed(reading) || this.#isStaying(reading)) continue;
+      counted.before(reading);
       this.#remove(tx, reading);
       slice.removed += 1;
     }
+    counted.write();
     return slice;
   }
 
@@ -103,7 +108,8 @@ export class Eviction {
    * at the oldest whatever was removed before: older ones may have been added since.
    */
   oldest(tx: Tx, walk: Walk, rowsMax: number, reason: string, tiers: readonly Tier[]): Slice {
-    const { outbox } = this.#parts;
+    const { hours, outbox } = this.#parts;
+    const counted = hours.leave();
     const slice = emptySlice();
     const passes = GIVEN_UP_SQL.flatMap((sql) => tiers.map((tier) => ({ sql, tier })));
     if (tiers.includes(null)) Object.assign(walk, startWalk());
@@ -120,12 +126,14 @@ export class Eviction {
         // What is counted as lost must not arrive after all.
         if (outbox.rows.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
         if (this.#isStaying(reading)) continue;
+        counted.before(reading);
         this.#giveUp(tx, reading, reason, slice);
         this.#remove(tx, reading);
         slice.removed += 1;
       }
       if (pass.tier !== null) examined += found.length;
     }
+    counted.write();
     return slice;
   }
 

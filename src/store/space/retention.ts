@@ -5,6 +5,7 @@
  */
 
 import type { GatewayTime } from "../../core/gateway-time.ts";
+import { DAY_MS, HOUR_MS } from "../../core/hours/hour-sums.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { CommandLog } from "../command-log.ts";
@@ -14,6 +15,7 @@ import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
+import { hourOf } from "../readings/stored-reading.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
@@ -41,6 +43,7 @@ export interface RetentionParts extends EvictionParts {
 export interface RetentionOptions {
   readonly historyDays: number;
   readonly waveformDays: number;
+  readonly trendDays: number;
   readonly limits: BufferLimits;
   /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow?: (() => number | null) | undefined;
@@ -48,7 +51,6 @@ export interface RetentionOptions {
   readonly isClockConfirmed: () => boolean;
 }
 
-const DAY_MS = 86_400_000;
 /** Intervals of the checks of sizes and of ages. */
 const PASS_MS = 10_000;
 const AGE_PASS_MS = 10 * 60_000;
@@ -109,13 +111,15 @@ export class Retention {
 
   /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
-    const { clock, meta, monitor, queue } = this.#parts;
-    queue.read("check the store", () => this.#parts.keeper.measure());
+    const { clock, hours, keeper, meta, monitor, queue } = this.#parts;
+    queue.read("check the store", () => keeper.measure());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
-    monitor.sample(this.#owedShare(), this.#parts.keeper.state.bytes);
+    monitor.sample(this.#owedShare(), keeper.state.bytes + hours.bytes);
     this.#parts.outbox.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
+    await this.#fileHours();
+    await this.#thinHours();
     if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
       await this.#age();
@@ -132,6 +136,19 @@ export class Retention {
     return readings.count === 0 ? 0 : Math.min(1, owed / readings.count);
   }
 
+  /** Hours that ended an hour ago: what comes late is mostly there. */
+  async #fileHours(): Promise<void> {
+    const nowMs = this.#options.gatewayNow?.() ?? this.#parts.clock.now();
+    const untilHour = hourOf(nowMs - HOUR_MS);
+    while (this.#stopping?.aborted !== true && (await this.#parts.hours.file(untilHour)));
+  }
+
+  async #thinHours(): Promise<void> {
+    const { hours } = this.#parts;
+    const isTooMuch = () => hours.bytes > this.#options.limits.hoursBytes;
+    await this.#untilNone(() => Number(isTooMuch() && hours.thin()));
+  }
+
   /** An endless series of commands must not displace the readings. */
   async #trimCommands(): Promise<void> {
     const { clock, commands, queue } = this.#parts;
@@ -145,8 +162,8 @@ export class Retention {
   }
 
   async #age(): Promise<void> {
-    const { identities, keeper, progress } = this.#parts;
-    const { historyDays, limits, waveformDays } = this.#options;
+    const { hours, identities, keeper, progress } = this.#parts;
+    const { historyDays, limits, trendDays, waveformDays } = this.#options;
     const nowMs = this.#time.now();
     const historyUntil = nowMs - historyDays * DAY_MS;
     const waveformsUntil = nowMs - waveformDays * DAY_MS;
@@ -160,6 +177,8 @@ export class Retention {
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
     await this.#write((tx) => progress.deleteBefore(tx, dayBefore));
+    const trendFrom = Math.floor(nowMs / DAY_MS) - trendDays;
+    await this.#untilNone(() => Number(hours.dropBefore(trendFrom)));
     while (identities.bytes > limits.forgottenBytes)
       await this.#write((tx) => identities.shrink(tx));
   }

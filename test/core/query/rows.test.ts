@@ -96,9 +96,10 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
 
 test("trend – keeps the lowest and highest value of every bucket; bad values are gaps and uncertain ones are counted", () => {
   const history = new MemoryHistory();
-  const trend = new TrendBuckets(T0, T0 + 1000, 10, null);
+  const range = { fromMs: T0, toMs: T0 + 1000, buckets: 10, names: null };
+  const trend = new TrendBuckets("readings", range);
   const add = (at: number, value: number | null, quality = {}) =>
-    trend.add(
+    trend.addReading(
       history.add({
         sensor: "1",
         kind: "rpm",
@@ -122,15 +123,20 @@ test("trend – keeps the lowest and highest value of every bucket; bad values a
     min: [-7, 4],
     max: [9, 4],
     mean: [7 / 3, 4],
+    count: [3, 1],
+    uncertain: [1, 0],
+    bad: [0, 0],
     doubtful: [1, 0],
+    formerly: [],
   });
 });
 
 test("trend – a value whose unit was changed is one series per unit, never one line through both", () => {
   const history = new MemoryHistory();
-  const trend = new TrendBuckets(T0, T0 + 1000, 2, null);
+  const range = { fromMs: T0, toMs: T0 + 1000, buckets: 2, names: null };
+  const trend = new TrendBuckets("readings", range);
   const add = (at: number, value: number, unit: string) =>
-    trend.add(
+    trend.addReading(
       history.add({
         sensor: "1",
         kind: "loop",

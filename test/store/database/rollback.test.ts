@@ -27,7 +27,8 @@ function schemaOf(path: string): unknown[] {
     const columns = db
       .prepare(
         `SELECT m.type, m.name, p.name AS column, p.type AS columnType, p.pk FROM sqlite_master m
-         LEFT JOIN pragma_table_info(m.name) p WHERE m.name NOT LIKE 'sqlite_%' AND m.tbl_name NOT LIKE 'kept_%' ORDER BY m.name, p.cid`,
+         LEFT JOIN pragma_table_info(m.name) p WHERE m.name NOT LIKE 'sqlite_%' AND m.tbl_name NOT LIKE 'kept_%'
+         AND m.tbl_name NOT IN ('hour_series', 'hours', 'days') ORDER BY m.name, p.cid`,
       )
       .all();
     return [...columns, db.pragma("user_version", { simple: true })];

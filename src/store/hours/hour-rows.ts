@@ -1,0 +1,162 @@
+import { HourSums, type ReadingTexts } from "../../core/hours/hour-sums.ts";
+import type { Database, Row } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import { type CountedSums, decodeSums, type Series } from "./sums-body.ts";
+
+/** Of a row's place, the lowest 20 bits are the stream. */
+const STREAMS_MAX = 2 ** 20;
+
+export const placeOf = (index: number, stream: number) => index * STREAMS_MAX + stream;
+export const indexOf = (place: number) => Math.floor(place / STREAMS_MAX);
+export const streamOf = (place: number) => place - indexOf(place) * STREAMS_MAX;
+
+export type Table = "hours" | "days";
+
+export interface CountedRow extends CountedSums {
+  /** Stored readings up to this number are counted. */
+  upto: number;
+}
+
+export const emptyRow = (): CountedRow => ({ sums: new HourSums(), lost: 0, upto: -1 });
+
+export function countReading(row: CountedRow, reading: ReadingTexts): void {
+  // It was counted before a damaged store lost it.
+  if (row.lost > 0) row.lost -= 1;
+  else row.sums.add(reading);
+}
+
+export interface HourState {
+  /**
+   * Before this hour, rows contain every reading, and every day that is over has its row. From it on, what is stored
+   * beyond a row adds to it. -Infinity before anything was filed.
+   */
+  readonly mark: number;
+  /** Hours before this one were merged to days, or are gone. */
+  readonly hoursFrom: number;
+  /** Days before this one are gone. */
+  readonly daysFrom: number;
+  /** What the rows take, approximately. */
+  readonly bytes: number;
+}
+
+export const STATE = "hours";
+const STATE_SQL = "SELECT value FROM meta WHERE name = 'hours'";
+const SERIES_SQL = "SELECT series, value, unit FROM hour_series WHERE stream = ?";
+const STORED_SQL = `SELECT seq, unit_set, "values", quality FROM readings
+  WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;
+
+type Select = (sql: string, ...values: unknown[]) => Row[];
+
+/** Rows of hours and days as one of the two connections sees them. */
+export class HourRows {
+  readonly #select: Select;
+  readonly #streams: Streams;
+
+  private constructor(select: Select, streams: Streams) {
+    this.#select = select;
+    this.#streams = streams;
+  }
+
+  static committed(db: Database, streams: Streams): HourRows {
+    return new HourRows((sql, ...values) => db.read(sql).all(...values), streams);
+  }
+
+  /** Including what the running transaction has written. */
+  static written(db: Database, streams: Streams): HourRows {
+    return new HourRows(
+      (sql, ...values) =>
+        db
+          .write<Record<string, Row[number]>>(sql)
+          .all(...values)
+          .map((row) => Object.values(row)),
+      streams,
+    );
+  }
+
+  state(): HourState {
+    const text = this.#select(STATE_SQL)[0]?.[0];
+    const saved = (text === undefined ? {} : JSON.parse(String(text))) as Partial<HourState>;
+    return {
+      mark: saved.mark ?? Number.NEGATIVE_INFINITY,
+      hoursFrom: saved.hoursFrom ?? Number.NEGATIVE_INFINITY,
+      daysFrom: saved.daysFrom ?? Number.NEGATIVE_INFINITY,
+      bytes: saved.bytes ?? 0,
+    };
+  }
+
+  series(stream: number): Map<number, Series> {
+    return new Map(
+      this.#select(SERIES_SQL, stream).map(([series, value, unit]) => [
+        Number(series),
+        { value: String(value), unit: unit === "" ? null : String(unit) },
+      ]),
+    );
+  }
+
+  /** Null if nothing is counted there; a damaged row counts nothing. */
+  row(
+    table: Table,
+    index: number,
+    stream: number,
+    series: ReadonlyMap<number, Series>,
+  ): CountedRow | null {
+    const sql = `SELECT upto, body FROM ${table} WHERE place = ?`;
+    const [found] = this.#select(sql, placeOf(index, stream));
+    if (found === undefined) return null;
+    const decoded = decodeSums(found[1] as Buffer, series);
+    return decoded === null ? null : { ...decoded, upto: Number(found[0]) };
+  }
+
+  has(table: Table, index: number, stream: number): boolean {
+    return (
+      this.#select(`SELECT 1 FROM ${table} WHERE place = ?`, placeOf(index, stream)).length > 0
+    );
+  }
+
+  /** Index of the oldest row from this index on. */
+  oldest(table: Table, from = Number.NEGATIVE_INFINITY): number | null {
+    const first = Math.max(placeOf(from, 0), Number.MIN_SAFE_INTEGER);
+    const sql = `SELECT place FROM ${table} WHERE place >= ? ORDER BY place LIMIT 1`;
+    const [row] = this.#select(sql, first);
+    return row === undefined ? null : indexOf(Number(row[0]));
+  }
+
+  newest(table: Table): number | null {
+    const [row] = this.#select(`SELECT place FROM ${table} ORDER BY place DESC LIMIT 1`);
+    return row === undefined ? null : indexOf(Number(row[0]));
+  }
+
+  /** Streams with rows in this range. */
+  streams(table: Table, from: number, to: number): Set<number> {
+    const sql = `SELECT place FROM ${table} WHERE place >= ? AND place < ?`;
+    const rows = this.#select(sql, placeOf(from, 0), placeOf(to, 0));
+    return new Set(rows.map(([place]) => streamOf(Number(place))));
+  }
+
+  /** Adds what is stored in these hours beyond the row; null if nothing is counted at all. */
+  withStored(
+    row: CountedRow | null,
+    fromHour: number,
+    toHour: number,
+    stream: number,
+  ): CountedRow | null {
+    const whole = row ?? emptyRow();
+    const before = whole.upto;
+    for (let hour = fromHour; hour < toHour; hour += 1) {
+      for (const [seq, unitSet, values, quality] of this.#select(
+        STORED_SQL,
+        hour,
+        stream,
+        before,
+      )) {
+        whole.upto = Math.max(whole.upto, Number(seq));
+        countReading(whole, {
+          values: String(values),
+          quality: String(quality),
+          units: this.#streams.units(Number(unitSet)),
+        });
+      }
+    }
+    return row === null && whole.upto < 0 ? null : whole;
+  }
+}
