@@ -30,6 +30,7 @@ const SMALL = 50;
 const ACCEL = 5;
 const SAMPLES = 2048;
 const CADENCE_S = 60;
+const HOUR_MS = 3_600_000;
 const LANES: readonly Lane[] = ["json", "waveform"];
 /** Midday, so that hours change as in a day. */
 const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
@@ -206,8 +207,10 @@ async function main(): Promise<void> {
   const spreadMs = flags.scattered ? 22_013 : 977;
   const [minutes, every] = [Number(flags.minutes), flags.rounds ? CADENCE_S : Number(flags.every)];
   const directory = mkdtempSync(join(tmpdir(), "gateside-writes-"));
+  let nowMs = START_MS;
   const store = openStore(
     storeOptions(directory, {
+      gatewayNow: () => nowMs,
       uplinks: mainOf(...LANES),
       commitWindowMs: 1e8,
       commitPaceMs: 1e8,
@@ -245,6 +248,13 @@ async function main(): Promise<void> {
     await Promise.all(work);
     watch.look();
     deliver(store);
+    // Hourly values are written an hour after their end.
+    const isNextHour =
+      Math.floor((START_MS + toS * 1000) / HOUR_MS) !== Math.floor(nowMs / HOUR_MS);
+    nowMs = START_MS + toS * 1000;
+    if (!isNextHour) return;
+    await store.retain();
+    watch.look();
   };
   /** After each commit, so that only whole cycles from checkpoint to checkpoint count: a part of one would show too little. */
   const total = (s: number) => ({

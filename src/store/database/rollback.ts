@@ -78,7 +78,7 @@ DROP TABLE sessions;
   "",
 ];
 /** Older programs assign the numbers of these streams again. */
-const LATER_HOURS_SQL = ["hours", "days"]
+const LATER_HOURS_SQL = ["hours", "days", "day_medians"]
   .map((table) => `DELETE FROM ${table} WHERE place & 1048575 IN (${LATER_KINDS});`)
   .concat(`DELETE FROM hour_series WHERE stream IN (${LATER_KINDS});`)
   .join("\n");

@@ -69,6 +69,7 @@ const TABLES: readonly Table[] = [
   { name: "hour_series", columns: "series, stream, value, unit", order: "series" },
   { name: "hours", columns: "place, upto, body", order: "place" },
   { name: "days", columns: "place, upto, body", order: "place" },
+  { name: "day_medians", columns: "place, body", order: "place" },
   { name: "gaps", columns: "gap, stream, from_ms, to_ms, count, reason, uplink", order: "gap" },
   {
     name: "lanes",
@@ -345,6 +346,7 @@ function removeNameless(db: Database, progress: SalvageProgress): void {
     ["hour_series", "stream NOT IN (SELECT stream FROM streams)"],
     ["hours", "place & 1048575 NOT IN (SELECT stream FROM streams)"],
     ["days", "place & 1048575 NOT IN (SELECT stream FROM streams)"],
+    ["day_medians", "place & 1048575 NOT IN (SELECT stream FROM streams)"],
     ["outbox", "lane NOT IN (SELECT lane FROM lanes)"],
     ["live_marks", "lane NOT IN (SELECT lane FROM lanes)"],
   ] as const) {

@@ -28,7 +28,7 @@ function schemaOf(path: string): unknown[] {
       .prepare(
         `SELECT m.type, m.name, p.name AS column, p.type AS columnType, p.pk FROM sqlite_master m
          LEFT JOIN pragma_table_info(m.name) p WHERE m.name NOT LIKE 'sqlite_%' AND m.tbl_name NOT LIKE 'kept_%'
-         AND m.tbl_name NOT IN ('hour_series', 'hours', 'days') ORDER BY m.name, p.cid`,
+         AND m.tbl_name NOT IN ('hour_series', 'hours', 'days', 'day_medians') ORDER BY m.name, p.cid`,
       )
       .all();
     return [...columns, db.pragma("user_version", { simple: true })];

@@ -15,6 +15,8 @@ CREATE TABLE IF NOT EXISTS hour_series (
 -- upto: stored readings up to this one are counted; so is every reading that has left.
 CREATE TABLE IF NOT EXISTS hours (place INTEGER PRIMARY KEY, upto INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS days (place INTEGER PRIMARY KEY, upto INTEGER NOT NULL, body BLOB NOT NULL);
+-- Medians of the values that an outlook is told of, by day and stream as above: JSON (store/hours/day-medians.ts).
+CREATE TABLE IF NOT EXISTS day_medians (place INTEGER PRIMARY KEY, body TEXT NOT NULL);
 DELETE FROM meta WHERE name = 'hours' AND NOT EXISTS (SELECT 1 FROM hours) AND NOT EXISTS (SELECT 1 FROM days);
 UPDATE meta SET value = json_set(value, '$.mark', NULL) WHERE name = 'hours';
 `;
