@@ -41,9 +41,20 @@ export interface HourState {
 
 export const STATE = "hours";
 const STATE_SQL = "SELECT value FROM meta WHERE name = 'hours'";
+const HAS_SQL = "SELECT 1 FROM hours WHERE place = ?";
 const SERIES_SQL = "SELECT series, value, unit FROM hour_series WHERE stream = ?";
 const STORED_SQL = `SELECT seq, unit_set, "values", quality FROM readings
   WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;
+
+function parseState(text: string): HourState {
+  const saved = JSON.parse(text) as Partial<HourState>;
+  return {
+    mark: saved.mark ?? Number.NEGATIVE_INFINITY,
+    hoursFrom: saved.hoursFrom ?? Number.NEGATIVE_INFINITY,
+    daysFrom: saved.daysFrom ?? Number.NEGATIVE_INFINITY,
+    bytes: saved.bytes ?? 0,
+  };
+}
 
 type Select = (sql: string, ...values: unknown[]) => Row[];
 
@@ -51,6 +62,8 @@ type Select = (sql: string, ...values: unknown[]) => Row[];
 export class HourRows {
   readonly #select: Select;
   readonly #streams: Streams;
+  /** It is read in every transaction and changes once an hour. */
+  #parsed = { text: "{}", state: parseState("{}") };
 
   private constructor(select: Select, streams: Streams) {
     this.#select = select;
@@ -68,20 +81,15 @@ export class HourRows {
         db
           .write<Record<string, Row[number]>>(sql)
           .all(...values)
-          .map((row) => Object.values(row)),
+          .map(Object.values),
       streams,
     );
   }
 
   state(): HourState {
-    const text = this.#select(STATE_SQL)[0]?.[0];
-    const saved = (text === undefined ? {} : JSON.parse(String(text))) as Partial<HourState>;
-    return {
-      mark: saved.mark ?? Number.NEGATIVE_INFINITY,
-      hoursFrom: saved.hoursFrom ?? Number.NEGATIVE_INFINITY,
-      daysFrom: saved.daysFrom ?? Number.NEGATIVE_INFINITY,
-      bytes: saved.bytes ?? 0,
-    };
+    const text = String(this.#select(STATE_SQL)[0]?.[0] ?? "{}");
+    if (text !== this.#parsed.text) this.#parsed = { text, state: parseState(text) };
+    return this.#parsed.state;
   }
 
   series(stream: number): Map<number, Series> {
@@ -107,10 +115,8 @@ export class HourRows {
     return decoded === null ? null : { ...decoded, upto: Number(found[0]) };
   }
 
-  has(table: Table, index: number, stream: number): boolean {
-    return (
-      this.#select(`SELECT 1 FROM ${table} WHERE place = ?`, placeOf(index, stream)).length > 0
-    );
+  has(hour: number, stream: number): boolean {
+    return this.#select(HAS_SQL, placeOf(hour, stream)).length > 0;
   }
 
   /** Index of the oldest row from this index on. */

@@ -99,8 +99,14 @@ export class HourlyValues {
    * @param refused by a full buffer, for good
    */
   came(stream: number, stored: readonly Arrival[], refused: readonly Arrival[]): void {
+    const { mark } = this.#rows.state();
     const hours = new Map<number, Arrival[]>();
-    for (const { hour, isFuture } of stored) if (!isFuture) hours.set(hour, []);
+    let seen: number | null = null;
+    for (const { hour, isFuture } of stored) {
+      if (isFuture || hour === seen) continue;
+      seen = hour;
+      if (hour < mark || this.#rows.has(hour, stream)) hours.set(hour, []);
+    }
     for (const reading of refused) {
       const others = hours.get(reading.hour);
       if (others === undefined) hours.set(reading.hour, [reading]);
@@ -108,10 +114,7 @@ export class HourlyValues {
     }
     if (hours.size === 0) return;
     const work = new Work(this.#parts, this.#rows);
-    for (const [hour, more] of hours) {
-      const isOpen = hour >= work.state.mark && !this.#rows.has("hours", hour, stream);
-      if (!isOpen || more.length > 0) work.settle(hour, stream, more);
-    }
+    for (const [hour, more] of hours) work.settle(hour, stream, more);
     work.end();
   }
 
