@@ -25,7 +25,8 @@ const SHAPES = [
   [12_800, 16_384],
   [25_600, 16_384],
 ] as const;
-const SENSOR: Pick<Sensor, "location" | "machineClass"> = {
+const SENSOR: Pick<Sensor, "location" | "channels"> = {
+  channels: {},
   location: { company: 1, area: 1, machine: 1, point: 1 },
 };
 const plans = new DftPlans();

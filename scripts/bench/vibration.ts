@@ -35,6 +35,7 @@ const MACHINE: Machine = {
 };
 const SENSOR = {
   location: { company: 1, area: 2, machine: 40, point: 1 },
+  channels: {},
   machineClass: "group2-rigid",
 } as const;
 const AXES = ["H", "V", "A"] as const;

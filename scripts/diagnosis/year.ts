@@ -135,7 +135,7 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
     code: "10234",
     type: 3,
     kinds: ["accel"],
-    channels: {},
+    channels: { channel1: { axis: "H" }, channel2: { axis: "V" }, channel3: { axis: "A" } },
     machineClass: CLASS,
     location: { company: 1, area: 2, machine: 40, point: 1 },
   };

@@ -30,6 +30,7 @@ export function checkMachines(
     if (typeof id === "number") checkId(id, i, seen, sensors, notes);
     checkRunning(machine, place, sensors, notes);
     checkSpeed(machine, place, sensors, notes.warnings);
+    checkUnused(machine, place, notes.warnings);
     const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
     checkNames(machine, place, own, notes.warnings);
     checkBands(machine, place, own, notes.faults);
@@ -81,6 +82,19 @@ function checkNames(
     problem: `this machine has ${distinct.length} names: ${distinct.slice(0, NAMES_SHOWN_MAX).map(shown).join(", ")}`,
     remedy: "write the same name here and in location.names.machine of its sensors",
   });
+}
+
+/** Without the measured speed there are no findings, and nothing uses these. */
+function checkUnused(machine: Dict, place: string, warnings: Fault[]): void {
+  if (machine["speed"] !== undefined) return;
+  for (const key of ["bearings", "blades", "teeth"]) {
+    if (machine[key] === undefined || list(machine[key])?.length === 0) continue;
+    warnings.push({
+      place: `${place}.${key}`,
+      problem: "has no effect without `speed`: findings need the measured shaft speed",
+      remedy: "name a sensor of the kind rpm in `speed` of this machine",
+    });
+  }
 }
 
 function pointsOf(id: unknown, sensors: readonly Sensor[]): ReadonlySet<number> {

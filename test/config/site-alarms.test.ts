@@ -214,6 +214,12 @@ const WRONG: readonly [string, readonly Part[], readonly Part[], string][] = [
     "machines[0].speed.sensor",
   ],
   [
+    "a bearing of a machine whose speed is not measured",
+    [],
+    machine({ speed: undefined, blades: undefined, teeth: undefined }),
+    "machines[0].bearings",
+  ],
+  [
     "a bearing without balls and ratios",
     [],
     machine({ bearings: [{ point: 1 }] }),
@@ -248,6 +254,7 @@ const WARNED = new Set([
   "a running signal of an unknown sensor",
   "a running signal of a kind not configured",
   "a speed that nobody measures",
+  "a bearing of a machine whose speed is not measured",
 ]);
 
 for (const [name, alarms, machines, place] of WRONG) {

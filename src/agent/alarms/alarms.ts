@@ -20,7 +20,7 @@ export function createAlarms(
   return {
     engines,
     upkeep: new AlarmUpkeep({ ...parts, engines }),
-    desk: new StoredAlarmDesk({ ...parts, engine: engines.alarms }),
+    desk: new StoredAlarmDesk({ ...parts, engine: engines.alarms, findings: engines.findings }),
     findingDesk: createFindingDesk(engines, parts.gatewayNow),
   };
 }

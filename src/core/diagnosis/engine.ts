@@ -166,7 +166,10 @@ export class FindingEngine {
   /** The findings of sensors that were in its place before are its own from its first reading on; returns their codes. */
   #takeOver(code: string): readonly string[] {
     const watched = this.#watched.get(code);
-    const formers = (watched?.formers ?? []).filter((former) => this.of(former).states.size > 0);
+    const formers = (watched?.formers ?? []).filter((former) => {
+      const { states, reference } = this.of(former);
+      return states.size > 0 || (reference ?? null) !== null;
+    });
     for (const former of formers) {
       const own = this.of(code);
       const states = new Map(own.states);
@@ -181,7 +184,8 @@ export class FindingEngine {
         };
         states.set(key, { ...state, stands: moved });
       }
-      this.#staged.set(code, { ...own, states });
+      const reference = own.reference ?? this.of(former).reference ?? null;
+      this.#staged.set(code, { ...own, states, reference });
       this.#staged.set(former, NO_FINDINGS);
     }
     return formers;
@@ -216,6 +220,7 @@ export class FindingEngine {
         speedRpm,
         state,
         thresholds,
+        reference: before.reference ?? null,
         isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
         fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
       },
@@ -239,6 +244,13 @@ export class FindingEngine {
     );
     this.#staged.set(code, next);
     return changes.map((change) => eventOf(change, watched, id, timeMs));
+  }
+
+  /** Learns the normal state of a sensor's machine again, with its next readings. */
+  relearn(sensor: string): FollowUp["states"] {
+    const code = normalCode(sensor);
+    this.#staged.set(code, { ...this.of(code), reference: null });
+    return this.#changed([code]);
   }
 
   /** Forgets what the site file no longer describes. @param hasReadings of a sensor, so that it takes over now */

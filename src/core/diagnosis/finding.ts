@@ -1,4 +1,6 @@
 /** The results of diagnosis, and the reasons for missing ones. */
+import type { OrderLevels } from "./reference.ts";
+
 export const FINDINGS = [
   "unbalance",
   "misalignment",
@@ -56,6 +58,10 @@ export interface Verdict {
   /** The required level. */
   readonly limit: number;
   readonly lines: readonly EvidenceLine[];
+  /** Of the shaft: the same lines in the machine's learned normal state, RMS; null: it is not known. */
+  readonly normal?: number | null;
+  /** Its level reaches only the limit of a speed below the one at which it was seen: it neither counts nor interrupts. */
+  readonly isBelowFull?: boolean;
 }
 
 export type CannotReason =
@@ -84,6 +90,8 @@ export interface Judgement {
   readonly cannot: readonly Cannot[];
   /** Keys of the faults that could be checked: one counts as absent if no verdict names it. */
   readonly judged: readonly string[];
+  /** Amplitudes of the shaft's orders, for its normal state; null if they cannot belong to one. */
+  readonly levels?: OrderLevels | null;
 }
 
 /** One finding of a sensor. */

@@ -4,10 +4,11 @@ import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import { VELOCITY_LIMITS } from "../signal/severity.ts";
 import { bearingFaults } from "./bearings.ts";
-import type { CannotReason, Judgement } from "./finding.ts";
+import { type CannotReason, findingKey, type Judgement, type Verdict } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
-import { axisLooks, type Look } from "./look.ts";
+import { axisLooks, forceShare, type Look } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
+import { normalBy, orderLevels, type Reference } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { shaftOf } from "./shaft.ts";
 import { looseness, misalignment, unbalance } from "./shaft-rules.ts";
@@ -25,12 +26,14 @@ export interface Measured {
 
 export interface Circumstances {
   readonly machine: Machine;
-  readonly sensor: Pick<Sensor, "location" | "machineClass" | "limits">;
+  readonly sensor: Pick<Sensor, "location" | "machineClass" | "limits" | "channels">;
   /** r/min at the time of the reading; null: unknown. */
   readonly speedRpm: number | null;
   /** `unknown` if the machine names a signal and that has no value. */
   readonly state: "running" | "standing" | "unknown";
   readonly isHeld: (key: string) => boolean;
+  /** The shaft's normal state, as learned. */
+  readonly reference?: Reference | null;
   /** See `Look`. */
   readonly fullRpm?: (key: string) => number | null;
   readonly thresholds?: Thresholds;
@@ -78,6 +81,8 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
     isSeen: shaft.isSeen,
     shaftLines: shaft.lines,
     besideHz: shaft.besideHz,
+    hasAxes: Object.values(sensor.channels).some(({ axis }) => axis !== undefined),
+    normalOf: normalBy(around.reference),
     limits: limits ?? DEFAULT_LIMITS,
     thresholds,
     isHeld,
@@ -88,7 +93,23 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
   const hasPlay = rest.verdicts.some(({ stage }) => stage > 1);
   shaftFaults(look, rest, hasPlay);
   processFaults(look, rest);
-  return rest;
+  const levels = shaft.besideHz === null ? orderLevels(look) : null;
+  const { cannot, judged } = rest;
+  return {
+    verdicts: rest.verdicts.map((verdict) => withSpeed(look, verdict)),
+    cannot,
+    judged,
+    levels,
+  };
+}
+
+/** Marks a fault that reaches its limit only because the limit was lowered with the speed. */
+function withSpeed(look: Look, verdict: Verdict): Verdict {
+  const key = findingKey(verdict.finding, verdict.bearing);
+  const fullLimit = verdict.limit / forceShare(look, key);
+  return look.isHeld(key) || verdict.level >= fullLimit
+    ? verdict
+    : { ...verdict, isBelowFull: true };
 }
 
 function refuse(
@@ -193,7 +214,14 @@ function processFaults(look: Look, rest: Rest): void {
       rest.cannotTell("gear_mesh", null, "sample_rate_low", beyond("Gear mesh", lowest, topHz));
     } else if (look.shaftHz < 3 * resolutionHz) {
       rest.cannotTell("gear_mesh", null, "resolution_coarse", coarse("side bands", resolutionHz));
-    } else rest.record("gear_mesh", gearMesh(look));
+    } else {
+      rest.record("gear_mesh", gearMesh(look));
+      const above = teeth.filter((count) => count * look.shaftHz > topHz);
+      if (above.length > 0) {
+        const text = `Not the mesh of ${above.join(" and ")} teeth: it is above ${topHz.toFixed(0)} Hz, the limit of this sample rate.`;
+        rest.cannotTell("gear_mesh", null, "sample_rate_low", text);
+      }
+    }
   }
   if (lineHz !== undefined) {
     const { verdict, isTooClose } = electrical(look);

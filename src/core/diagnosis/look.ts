@@ -4,6 +4,7 @@ import type { ChannelTones } from "../reading.ts";
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
 import { MM_S2_PER_G } from "../unit.ts";
 import type { EvidenceLine, SideBand } from "./finding.ts";
+import type { NormalOf } from "./reference.ts";
 import type { Thresholds } from "./thresholds.ts";
 
 export interface AxisLook {
@@ -31,6 +32,10 @@ export interface Look {
   readonly shaftLines: number;
   /** A strong line near a measured speed that shows none, Hz. */
   readonly besideHz: number | null;
+  /** Whether the site file states the directions of the axes. */
+  readonly hasAxes: boolean;
+  /** The machine's normal amplitudes. */
+  readonly normalOf: NormalOf;
   /** Zone limits of the velocity, mm/s RMS: A/B, B/C, C/D. */
   readonly limits: readonly [number, number, number];
   readonly thresholds: Thresholds;
@@ -142,9 +147,16 @@ const SPEED_SHARE_MIN = 0.6;
  * a lower one with a limit lowered accordingly: slowing down does not repair a machine.
  */
 export function forceLimit(look: Look, key: string, limit: number): number {
-  const fullRpm = look.fullRpm(key);
+  return heldLimit(look, key, limit) * forceShare(look, key);
+}
+
+const FORCES = new Set(["unbalance", "misalignment", "looseness", "blade_pass"]);
+
+/** By what a limit is lowered for the speed. */
+export function forceShare(look: Look, key: string): number {
+  const fullRpm = FORCES.has(key) ? look.fullRpm(key) : null;
   const share = fullRpm === null ? 1 : (60 * look.measuredHz) / fullRpm;
-  return heldLimit(look, key, limit) * Math.min(1, Math.max(SPEED_SHARE_MIN, share) ** 2);
+  return Math.min(1, Math.max(SPEED_SHARE_MIN, share) ** 2);
 }
 
 export function stageOf(level: number, second: number, third: number): 1 | 2 | 3 {

@@ -32,10 +32,15 @@ const MAINS_CLEAR = 1.5;
 const MAINS_EXACT = 0.2;
 
 function lineAt(look: Look, axis: AxisLook, order: number, name: string): EvidenceLine | null {
-  const hz = order * look.shaftHz;
-  const tone = toneNear(axis.accel, hz, highOrderReach(look, axis.accel, order, hz));
-  if (tone === null || tone.ratio < look.thresholds.supportRatio) return null;
-  return velocityLine(look, axis, name, tone);
+  // At the measured speed too: an error of what was taken for 1x counts many times here.
+  for (const shaftHz of [look.shaftHz, look.measuredHz]) {
+    const hz = order * shaftHz;
+    const tone = toneNear(axis.accel, hz, highOrderReach(look, axis.accel, order, hz));
+    if (tone !== null && tone.ratio >= look.thresholds.supportRatio) {
+      return velocityLine(look, axis, name, tone);
+    }
+  }
+  return null;
 }
 
 /** Not if blade pass is at twice the mains frequency. */

@@ -8,8 +8,12 @@ import {
   type Judgement,
   type Verdict,
 } from "./finding.ts";
+import { learn, type Reference } from "./reference.ts";
 import type { Thresholds } from "./thresholds.ts";
 
+/** A cage stands after so many of the last six readings. */
+const CAGE_READINGS = 4;
+const CAGE_WINDOW = 0b11_1111;
 /** Counting stops here. */
 const COUNT_MAX = 9999;
 
@@ -19,6 +23,8 @@ export interface FindingState {
   /** Consecutive readings that showed it and, if it is active, that did not. */
   readonly inRow: number;
   readonly missed: number;
+  /** Of a cage: which of the last six readings showed it, the newest as the lowest bit. */
+  readonly recent?: number;
   /** Of the first reading that showed it. */
   readonly since: Since;
   /** Late readings in a row that did not show it. */
@@ -41,6 +47,8 @@ export interface SensorFindings {
   /** Time of the newest evaluated reading. */
   readonly newestMs: number | null;
   readonly states: ReadonlyMap<string, FindingState>;
+  /** The shaft's normal state, as far as it is learned. */
+  readonly reference?: Reference | null;
   /** Of the newest reading; not kept on disk. */
   readonly seen: {
     readonly readingId: string;
@@ -78,6 +86,8 @@ export function advance(
   for (const key of judgement.judged) {
     const old = states.get(key);
     const verdict = shown.get(key);
+    const isOpen = old !== undefined && old.stands === null;
+    if (verdict?.isBelowFull === true && isOpen) continue;
     if (verdict !== undefined) {
       const next = raise(old, reading, verdict, thresholds, () => idOf(key));
       if (next.stands !== null && (old?.stands ?? null) === null) {
@@ -94,13 +104,24 @@ export function advance(
       states.set(key, { ...old, inRow: 0, missed });
       continue;
     }
+    if (isOpen && old.finding === "cage") {
+      const recent = recentOf(old, false);
+      if (recent > 0) {
+        states.set(key, { ...old, inRow: 0, recent });
+        continue;
+      }
+    }
     if (old.stands !== null) changes.push({ change: "ended", state: { ...old, inRow: 0, missed } });
     states.delete(key);
   }
   const { id: readingId, timeMs, speedRpm } = reading;
   const { cannot, judged } = judgement;
   const seen = { readingId, timeMs, speedRpm, cannot, judged };
-  return { next: { newestMs: timeMs, states, seen }, changes };
+  const isShaftFaulty = [...states.values()].some(({ last }) => last.verdict.normal !== undefined);
+  const reference = isShaftFaulty
+    ? (before.reference ?? null)
+    : learn(before.reference, judgement.levels);
+  return { next: { newestMs: timeMs, states, reference, seen }, changes };
 }
 
 const keyOf = ({ finding, bearing }: Verdict) => findingKey(finding, bearing);
@@ -113,13 +134,39 @@ function raise(
   newId: () => string,
 ): FindingState {
   const inRow = Math.min(COUNT_MAX, (old?.inRow ?? 0) + 1);
-  const stands = old?.stands ?? (inRow >= raiseReadings ? { id: newId(), sinceMs: timeMs } : null);
   const { finding, bearing, stage } = verdict;
+  const recent = finding === "cage" ? recentOf(old, true) : null;
+  // A damaged cage is unsteady: its lines come and go from one reading to the next.
+  const isOften =
+    recent !== null && raiseReadings > CAGE_READINGS && count(recent) >= CAGE_READINGS;
+  const isEnough = inRow >= raiseReadings || isOften;
+  const stands = old?.stands ?? (isEnough ? { id: newId(), sinceMs: timeMs } : null);
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
   const last = { readingId: id, timeMs, speedRpm: speedRpm ?? 0, verdict };
   const since = old?.since ?? sinceFrom(timeMs);
   const fullRpm = Math.max(old?.fullRpm ?? 0, speedRpm ?? 0);
-  return { finding, bearing, inRow, missed: 0, since, stands, worstStage, fullRpm, last };
+  return {
+    finding,
+    bearing,
+    inRow,
+    missed: 0,
+    since,
+    stands,
+    worstStage,
+    fullRpm,
+    last,
+    ...(recent === null ? {} : { recent }),
+  };
+}
+
+function recentOf(old: FindingState | undefined, isShown: boolean): number {
+  return (((old?.recent ?? 0) << 1) | (isShown ? 1 : 0)) & CAGE_WINDOW;
+}
+
+function count(bits: number): number {
+  let ones = 0;
+  for (let rest = bits; rest > 0; rest >>= 1) ones += rest & 1;
+  return ones;
 }
 
 /** A late reading says since when the machine has shown what is remembered of it; it raises and ends nothing. */
@@ -154,13 +201,20 @@ function withSince([key, state]: [string, SavedFinding]): [string, FindingState]
 
 interface SavedFindings {
   readonly newestMs: number;
+  readonly reference?: Reference | null;
   readonly states: [string, FindingState][];
 }
 
 /** What must be on disk; null if that is nothing. */
-export function saveFindings({ newestMs, states }: SensorFindings): string | null {
-  if (newestMs === null || states.size === 0) return null;
-  const saved: SavedFindings = { newestMs, states: [...states] };
+export function saveFindings({ newestMs, states, reference }: SensorFindings): string | null {
+  if (newestMs === null || (states.size === 0 && !reference)) return null;
+  // While no finding is remembered, the normal state alone is, which does not change with every reading.
+  const time = states.size === 0 ? 0 : newestMs;
+  const saved: SavedFindings = {
+    newestMs: time,
+    states: [...states],
+    ...(reference && { reference }),
+  };
   return JSON.stringify(saved, (_key, value: unknown) =>
     typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
   );
@@ -168,6 +222,6 @@ export function saveFindings({ newestMs, states }: SensorFindings): string | nul
 
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
-  const { newestMs, states } = JSON.parse(text) as SavedFindings;
-  return { newestMs, states: new Map(states.map(withSince)), seen: null };
+  const { newestMs, states, reference = null } = JSON.parse(text) as SavedFindings;
+  return { newestMs, states: new Map(states.map(withSince)), reference, seen: null };
 }

@@ -35,11 +35,18 @@ export function findingSentence(
   machine: Machine,
   sensor: Pick<Sensor, "code" | "location">,
 ): string {
-  const { finding, bearing, stage, level, unit, lines } = verdict;
+  const { finding, bearing, stage, level, unit, lines, normal } = verdict;
   const of = bearing === null ? "" : ` of bearing ${bearing}`;
   const where = `${machine.name ?? `machine ${machine.id}`}, sensor ${sensor.code}`;
   const row = inRow === 1 ? "one reading" : `${inRow} readings in a row`;
-  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines)}, together ${level.toPrecision(3)} ${unit} RMS, in ${row}. ${ADVICE[finding]}`;
+  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${row}. ${ADVICE[finding]}`;
+}
+
+/** What the machine's normal state was, for a fault that is compared with it. */
+function past(normal: number | null | undefined, unit: string): string {
+  if (normal === undefined) return "";
+  if (normal === null) return " (without a learned normal state, it stays in stage 1)";
+  return `, ${normal.toPrecision(2)} ${unit} when the machine was learned`;
 }
 
 export function endedSentence(

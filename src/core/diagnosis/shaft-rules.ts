@@ -1,8 +1,9 @@
 /**
  * Faults of the shaft: unbalance, misalignment, looseness (ISO 13373-3:2015 annexes; Technical Associates' diagnostic chart).
- * Each needs both a level (of the machine's zone limits) and the pattern.
+ * Each needs a level (of the machine's zone limits) and the pattern. Where the machine's normal state is known, both are
+ * asked of what rose above it; where it is not, of the whole in zone C or worse, and then the finding stays in stage 1.
  */
-import type { EvidenceLine, Verdict } from "./finding.ts";
+import type { EvidenceLine, FindingKind, Stage, Verdict } from "./finding.ts";
 import {
   type AxisLook,
   forceLimit,
@@ -11,110 +12,160 @@ import {
   levelOf,
   middleOfB,
   orderLine,
+  rss,
   stageOf,
 } from "./look.ts";
+import { HALF_ORDERS, WHOLE_ORDERS } from "./reference.ts";
 
-/** Share of the overall velocity that 1x carries, at least. */
+/** What rose: at least this share of the middle of zone B, and this many times the normal amplitude. */
+const RISEN_LEVEL = 0.7;
+const RISEN_TIMES = 1.6;
+/** Share of the velocity of its axis that 1x carries, in an unbalance. */
 const UNBALANCE_SHARE = 0.8;
-/** 2x over 1x, and axial over radial 1x, at most. */
+/** 2x over 1x of the same axis, in an unbalance at most. */
 const UNBALANCE_SECOND = 0.5;
-const UNBALANCE_AXIAL = 0.6;
-/** The weaker radial direction over the stronger, at least: less is a resonance or a soft support. */
-const UNBALANCE_OTHER = 0.2;
+/** Axial over radial 1x, at most: rigs show up to 2.1. */
+const UNBALANCE_AXIAL = 3;
 /** 2x over 1x above which parallel misalignment is likely. */
 const MISALIGNED_SECOND = 0.75;
 /**
  * Axial over radial above which angular misalignment is likely; axial 2x over 1x, which distinguishes it from a bent
- * shaft.
+ * shaft and from an unbalance.
  */
 const MISALIGNED_AXIAL = 0.5;
 const MISALIGNED_AXIAL_SECOND = 0.3;
-const HALF_ORDERS = [0.5, 1.5, 2.5, 3.5] as const;
-const WHOLE_ORDERS = [3, 4, 5, 6, 7, 8, 9, 10] as const;
 /** Lines of looseness: this many half and whole orders, or this many whole orders alone. */
 const LOOSE_HALVES = 2;
 const LOOSE_WHOLES = 2;
 const LOOSE_WHOLES_ALONE = 5;
-/** A line below this share of the pattern is not part of it. */
+/** A line below this share of the pattern is not part of it; the pattern below this share of 1x is none. */
 const LOOSE_LINE_SHARE = 0.08;
+const LOOSE_SHARE = 0.5;
 
 const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
-
-function strongest(lines: readonly (EvidenceLine | null)[]): EvidenceLine | null {
-  let best: EvidenceLine | null = null;
-  for (const line of lines) if (at(line) > at(best)) best = line;
-  return best;
-}
 
 const present = (lines: readonly (EvidenceLine | null)[]): EvidenceLine[] =>
   lines.filter((line) => line !== null);
 
-export function unbalance(look: Look): Verdict | null {
-  const radial = look.axes.filter(isRadial);
-  const firsts = radial.map((axis) => orderLine(look, axis, 1));
-  const best = strongest(firsts);
-  const axis = look.axes.find(({ channel }) => channel === best?.channel);
-  const limit = forceLimit(look, "unbalance", middleOfB(look));
-  if (best === null || axis === undefined || best.amplitude < limit) return null;
-  const second = at(orderLine(look, axis, 2));
-  const axial = look.axes.filter((other) => !isRadial(other));
-  const along = Math.max(0, ...axial.map((other) => at(orderLine(look, other, 1))));
-  const others = firsts.filter((line) => line !== best);
-  const isPattern =
-    best.amplitude >= UNBALANCE_SHARE * (axis.velocityRms ?? Number.POSITIVE_INFINITY) &&
-    second <= UNBALANCE_SECOND * best.amplitude &&
-    along <= UNBALANCE_AXIAL * best.amplitude &&
-    (others.length === 0 || others.some((line) => at(line) >= UNBALANCE_OTHER * best.amplitude));
-  if (!isPattern) return null;
+/** A line, and how much of it the machine did not have when it was learned; all of it, where nothing was. */
+interface Risen {
+  readonly axis: AxisLook;
+  readonly line: EvidenceLine | null;
+  readonly rise: number;
+}
+
+function risen(look: Look, axis: AxisLook, order: number): Risen {
+  const line = orderLine(look, axis, order);
+  const normal = look.normalOf(axis.channel, order) ?? 0;
+  return { axis, line, rise: at(line) >= RISEN_TIMES * normal ? at(line) - normal : 0 };
+}
+
+const isLearned = (look: Look) =>
+  look.axes.some(({ channel }) => look.normalOf(channel, 1) !== null);
+
+/** The level that a fault must reach, and the stage of one. */
+function limitOf(look: Look, finding: FindingKind): number {
+  const level = isLearned(look) ? RISEN_LEVEL * middleOfB(look) : look.limits[1];
+  return forceLimit(look, finding, level);
+}
+
+function shaftVerdict(
+  look: Look,
+  finding: FindingKind,
+  level: number,
+  limit: number,
+  stage: Stage,
+  lines: readonly EvidenceLine[],
+): Verdict {
+  const hasReference = isLearned(look);
+  const normal = hasReference
+    ? rss(lines.map(({ channel, name }) => look.normalOf(channel, Number.parseFloat(name)) ?? 0))
+    : null;
   return {
-    finding: "unbalance",
+    finding,
     bearing: null,
-    stage: stageOf(best.amplitude, look.limits[1], look.limits[2]),
-    level: best.amplitude,
+    stage: hasReference ? stage : 1,
+    level,
     unit: "mm/s",
     limit,
-    lines: present([best, ...others]),
+    lines,
+    normal,
   };
+}
+
+function strongest(found: readonly Risen[]): Risen | null {
+  let best: Risen | null = null;
+  for (const one of found) if (one.rise > (best?.rise ?? 0)) best = one;
+  return best;
+}
+
+/** Directions that the site file does not state may be any. */
+const across = (look: Look) => (look.hasAxes ? look.axes.filter(isRadial) : look.axes);
+const along = (look: Look) => (look.hasAxes ? look.axes.filter((axis) => !isRadial(axis)) : []);
+
+export function unbalance(look: Look): Verdict | null {
+  const firsts = across(look).map((axis) => risen(look, axis, 1));
+  const best = strongest(firsts);
+  const limit = limitOf(look, "unbalance");
+  if (best === null || best.line === null || best.line.amplitude < limit) return null;
+  const { axis, line, rise } = best;
+  const second = risen(look, axis, 2).rise;
+  const axial = along(look).map((other) => risen(look, other, 1).rise);
+  const others = rss(
+    [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => risen(look, axis, order).rise),
+  );
+  const isMost = isLearned(look)
+    ? rise >= others
+    : line.amplitude >= UNBALANCE_SHARE * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
+  if (!isMost || second > UNBALANCE_SECOND * rise) return null;
+  if (Math.max(0, ...axial) > UNBALANCE_AXIAL * rise) return null;
+  const level = line.amplitude;
+  const stage = stageOf(level, look.limits[1], look.limits[2]);
+  const lines = present([line, ...firsts.map((other) => other.line).filter((one) => one !== line)]);
+  return shaftVerdict(look, "unbalance", level, limit, stage, lines);
 }
 
 /** Not for machines of two blades: their 2x is blade pass. */
 export function misalignment(look: Look): Verdict | null {
   if (look.machine.blades === 2) return null;
-  const limit = forceLimit(look, "misalignment", middleOfB(look));
-  const radial = look.axes.filter(isRadial);
-  const pair = (axis: AxisLook) => [orderLine(look, axis, 1), orderLine(look, axis, 2)] as const;
-  const across = radial.map(pair).toSorted((a, b) => at(b[1]) - at(a[1]))[0];
-  const along = look.axes.filter((axis) => !isRadial(axis)).map(pair)[0];
-  const [first, second] = across ?? [null, null];
-  const [axialFirst, axialSecond] = along ?? [null, null];
-  const isParallel = at(second) >= limit && at(second) >= MISALIGNED_SECOND * at(first);
-  const axial = Math.hypot(at(axialFirst), at(axialSecond));
+  const limit = limitOf(look, "misalignment");
+  const pair = (axis: AxisLook) => [risen(look, axis, 1), risen(look, axis, 2)] as const;
+  const radial = across(look)
+    .map(pair)
+    .toSorted((a, b) => b[1].rise - a[1].rise)[0];
+  const axial = along(look).map(pair)[0];
+  const isParallel =
+    radial !== undefined &&
+    radial[1].rise > 0 &&
+    at(radial[1].line) >= limit &&
+    radial[1].rise >= MISALIGNED_SECOND * radial[0].rise;
+  const axialLevel = axial === undefined ? 0 : Math.hypot(at(axial[0].line), at(axial[1].line));
+  const axialRise = axial === undefined ? 0 : Math.hypot(axial[0].rise, axial[1].rise);
+  const mostAcross = Math.max(0, ...across(look).map((axis) => risen(look, axis, 1).rise));
   const isAngular =
-    axial >= limit &&
-    at(axialSecond) >= MISALIGNED_AXIAL_SECOND * at(axialFirst) &&
-    axial >= MISALIGNED_AXIAL * Math.max(...radial.map((axis) => at(orderLine(look, axis, 1))), 0);
+    axial !== undefined &&
+    axialRise > 0 &&
+    axialLevel >= limit &&
+    axial[1].rise >= MISALIGNED_AXIAL_SECOND * axial[0].rise &&
+    axialRise >= MISALIGNED_AXIAL * mostAcross;
   if (!isParallel && !isAngular) return null;
-  const level = Math.max(isParallel ? at(second) : 0, isAngular ? axial : 0);
-  return {
-    finding: "misalignment",
-    bearing: null,
-    stage: stageOf(level, look.limits[1], look.limits[2]),
-    level,
-    unit: "mm/s",
-    limit,
-    lines: present([first, second, axialFirst, axialSecond]),
-  };
+  const level = Math.max(isParallel ? at(radial[1].line) : 0, isAngular ? axialLevel : 0);
+  const stage = stageOf(level, look.limits[1], look.limits[2]);
+  const lines = present([...(radial ?? []), ...(axial ?? [])].map(({ line }) => line));
+  return shaftVerdict(look, "misalignment", level, limit, stage, lines);
 }
 
 export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): Verdict | null {
   const middle = middleOfB(look);
-  const limit = forceLimit(look, "looseness", 0.5 * middle);
+  const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
   let best: Verdict | null = null;
   for (const axis of look.axes) {
     const all = (orders: readonly number[]) =>
-      present(orders.map((order) => orderLine(look, axis, order))).filter(
-        ({ hz }) => !isMachinesOwn(hz),
-      );
+      present(
+        orders
+          .map((order) => risen(look, axis, order))
+          .map(({ line, rise }) => (rise > 0 ? line : null)),
+      ).filter(({ hz }) => !isMachinesOwn(hz));
     const lines = [...all(HALF_ORDERS), ...all(WHOLE_ORDERS)];
     const least = LOOSE_LINE_SHARE * levelOf(lines);
     const counted = lines.filter(({ amplitude }) => amplitude >= least);
@@ -124,9 +175,15 @@ export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): V
       (halves >= LOOSE_HALVES && wholes >= LOOSE_WHOLES) || wholes >= LOOSE_WHOLES_ALONE;
     const level = levelOf(counted);
     if (!isPattern || level < limit || level <= (best?.level ?? 0)) continue;
-    const stage = stageOf(level, middle, look.limits[1]);
-    const place = { finding: "looseness" as const, bearing: null, unit: "mm/s" as const };
-    best = { ...place, stage, level, limit, lines: counted };
+    if (level < LOOSE_SHARE * risen(look, axis, 1).rise) continue;
+    best = shaftVerdict(
+      look,
+      "looseness",
+      level,
+      limit,
+      stageOf(level, middle, look.limits[1]),
+      counted,
+    );
   }
   return best;
 }

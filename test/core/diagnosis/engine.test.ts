@@ -32,9 +32,9 @@ test("one reading without the fault restarts the count", () => {
   assert.equal(engine.of("10234").states.get(KEY)?.inRow, 4);
 });
 
-test("a drive that slows down does not break the row, and at no speed does a row begin below the full limit", () => {
+test("a drive that slows down does not break the row, but only what reaches the full limit counts", () => {
   const at = (share: number, hour: number) =>
-    recordOf({ fault: "misalignment", severity: 0.7 }, hour, 8192, {
+    recordOf({ fault: "misalignment", severity: 0.95 }, hour, 8192, {
       ...PLANT,
       speedRpm: 1480 * share,
       zoneD: 4.5 * share ** 2,
@@ -46,9 +46,10 @@ test("a drive that slows down does not break the row, and at no speed does a row
     return follow(record, hour).events;
   };
   for (let hour = 1; hour <= 6; hour++) assert.deepEqual(run(0.8, hour), []);
-  for (const [i, share] of [1, 0.8, 0.85, 0.8].entries()) assert.deepEqual(run(share, 7 + i), []);
+  const shares = [1, 0.8, 0.85, 0.8, 1, 0.8, 1, 1];
+  for (const [i, share] of shares.entries()) assert.deepEqual(run(share, 7 + i), []);
   assert.deepEqual(
-    run(0.8, 11).map(({ value }) => value),
+    run(1, 15).map(({ value }) => value),
     ["misalignment"],
   );
   // The highest speed of the row is remembered across a restart.
@@ -56,9 +57,25 @@ test("a drive that slows down does not break the row, and at no speed does a row
   assert.ok(saved !== undefined && saved.text !== null);
   const again = engineOf();
   again.engine.load([{ sensor: saved.sensor, text: saved.text }]);
-  again.world.speedRpm = at(0.8, 12).speedRpm;
-  again.follow(at(0.8, 12), 12);
+  again.world.speedRpm = at(0.8, 16).speedRpm;
+  again.follow(at(0.8, 16), 16);
   assert.equal(again.engine.of("10234").states.get("misalignment")?.inRow, 6);
+});
+
+test("a cage stands after four of six readings, other findings after five in a row", () => {
+  const pattern = [true, false, true, true, false, true] as const;
+  for (const [fault, expected] of [
+    ["cage", ["cage/6205"]],
+    ["outer_race", []],
+  ] as const) {
+    const { follow, world } = engineOf();
+    const told = pattern.flatMap((isShown, hour) => {
+      const record = recordOf(isShown ? { fault, severity: 0.3 } : {}, hour);
+      world.speedRpm = record.speedRpm;
+      return follow(record, hour + 1).events.map(({ value }) => value);
+    });
+    assert.deepEqual(told, expected, fault);
+  }
 });
 
 test("a repaired machine ends the finding after five readings, with an event", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearingOrders } from "../../../src/core/diagnosis/frequencies.ts";
 import { type Circumstances, judge } from "../../../src/core/diagnosis/judge.ts";
+import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
 import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
 
 const around = (speedRpm: number | null, over: Partial<Circumstances> = {}): Circumstances => ({
@@ -12,6 +13,17 @@ const around = (speedRpm: number | null, over: Partial<Circumstances> = {}): Cir
   isHeld: () => false,
   ...over,
 });
+
+/** The normal state of the plant, from healthy records. */
+function normalState(): Reference | null {
+  let reference: Reference | null = null;
+  for (let n = 50; n < 60; n++) {
+    const record = recordOf({}, n);
+    reference = learn(reference, judge(record, around(record.speedRpm)).levels);
+  }
+  return reference;
+}
+const NORMAL = normalState();
 
 function found(record: ReturnType<typeof recordOf>, over: Partial<Circumstances> = {}): string[] {
   return judge(record, around(record.speedRpm, over)).verdicts.map(({ finding }) => finding);
@@ -166,7 +178,7 @@ const FAULTS = [
 for (const [fault, finding, severity] of FAULTS) {
   test(`${fault} is identified as itself and as nothing else`, () => {
     const record = recordOf({ fault, severity }, 3);
-    const judgement = judge(record, around(record.speedRpm * 1.0005));
+    const judgement = judge(record, around(record.speedRpm * 1.0005, { reference: NORMAL }));
     assert.deepEqual(
       judgement.verdicts.map((verdict) => verdict.finding),
       [finding],
@@ -180,6 +192,50 @@ for (const [fault, finding, severity] of FAULTS) {
     }
   });
 }
+
+test("a fault of the shaft says what rose since the machine was learned; without that it stays in stage 1, from zone C on", () => {
+  const fault = { fault: "unbalance", severity: 1 } as const;
+  const verdictOf = (severity: number, reference: Reference | null) => {
+    const record = recordOf({ ...fault, severity }, 3);
+    return judge(record, around(record.speedRpm, { reference })).verdicts[0];
+  };
+  const known = verdictOf(1, NORMAL);
+  assert.equal(known?.finding, "unbalance");
+  assert.ok((known?.stage ?? 0) > 1);
+  assert.ok((known?.normal ?? Number.NaN) < 1);
+  const unknown = verdictOf(1, null);
+  assert.equal(unknown?.finding, "unbalance");
+  assert.equal(unknown?.stage, 1);
+  assert.equal(unknown?.normal, null);
+  assert.equal(verdictOf(0.5, null), undefined);
+});
+
+test("what a machine has shown since it was learned is its normal state", () => {
+  // 1x in zone B from the first reading on.
+  const plain = { fault: "unbalance", severity: 0.45 } as const;
+  let reference: Reference | null = null;
+  for (let n = 0; n < 10; n++) {
+    const record = recordOf(plain, n);
+    reference = learn(reference, judge(record, around(record.speedRpm)).levels);
+  }
+  assert.deepEqual(found(recordOf({ ...plain, severity: 0.55 }, 11), { reference }), []);
+  assert.deepEqual(found(recordOf({ ...plain, severity: 0.9 }, 12), { reference }), ["unbalance"]);
+  // A machine in zone C is nobody's normal state.
+  const record = recordOf({ ...plain, severity: 1 }, 13);
+  assert.equal(judge(record, around(record.speedRpm)).levels, null);
+});
+
+test("axes whose directions the site file does not state lead to no axial verdict", () => {
+  const record = recordOf({ fault: "unbalance", severity: 1 }, 3);
+  // The sensor is mounted with its third axis across the shaft.
+  const turned = {
+    ...record,
+    tones: record.tones.map((axis) => ({ ...axis, axis: "A" as const })),
+  };
+  const verdicts = (channels: typeof SENSOR.channels) =>
+    found(turned, { reference: NORMAL, sensor: { ...SENSOR, channels } });
+  assert.deepEqual(verdicts({}), ["unbalance"]);
+});
 
 test("a bearing is found only at its own point", () => {
   const location = { company: 1, area: 2, machine: 40, point: 2 };

@@ -36,7 +36,7 @@ export const SENSOR: Sensor = {
   code: "10234",
   type: 3,
   kinds: ["accel"],
-  channels: {},
+  channels: { channel1: { axis: "H" }, channel2: { axis: "V" }, channel3: { axis: "A" } },
   machineClass: "group2-rigid",
   location: { company: 1, area: 2, machine: 40, point: 1 },
 };
