@@ -1,5 +1,4 @@
 /** The results of diagnosis, and the reasons for missing ones. */
-import type { OrderLevels } from "./reference.ts";
 
 export const FINDINGS = [
   "unbalance",
@@ -84,6 +83,12 @@ export interface Cannot {
   readonly reason: CannotReason;
   readonly text: string;
 }
+
+/** RMS velocity by channel and order, `1:2` for 2x of channel 1, mm/s. */
+export type OrderLevels = Readonly<Record<string, number>>;
+
+/** Normal amplitude of an order, mm/s; null: not learned yet, or the machine was already bad. */
+export type NormalOf = (channel: number, order: number) => number | null;
 
 export interface Judgement {
   readonly verdicts: readonly Verdict[];

@@ -3,8 +3,7 @@ import type { Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
 import { MM_S2_PER_G } from "../unit.ts";
-import type { EvidenceLine, SideBand } from "./finding.ts";
-import type { NormalOf } from "./reference.ts";
+import type { EvidenceLine, NormalOf, SideBand } from "./finding.ts";
 import type { Thresholds } from "./thresholds.ts";
 
 export interface AxisLook {

@@ -2,6 +2,7 @@
  * The normal state of a machine's shaft: the highest amplitude of each of its orders while it was learned. What stands
  * since then is no fault; a finding of the shaft says what rose. Without a reference it stays in stage 1.
  */
+import type { NormalOf, OrderLevels } from "./finding.ts";
 import { type Look, orderLine } from "./look.ts";
 
 /** Orders of which the normal amplitude is kept. */
@@ -14,18 +15,12 @@ const READINGS_MAX = 60;
 /** After the first ones, a reading may raise it by this share of what they showed. */
 const WIDEN_MAX = 1.3;
 
-/** RMS velocity by channel and order, `1:2` for 2x of channel 1, mm/s. */
-export type OrderLevels = Readonly<Record<string, number>>;
-
 export interface Reference {
   readonly readings: number;
   /** Highest of the first readings, and of all so far. */
   readonly first: OrderLevels;
   readonly highest: OrderLevels;
 }
-
-/** Normal amplitude of an order, mm/s; null: not learned yet, or the machine was already bad. */
-export type NormalOf = (channel: number, order: number) => number | null;
 
 const keyOf = (channel: number, order: number) => `${channel}:${order}`;
 
