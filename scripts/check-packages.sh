@@ -29,7 +29,13 @@ for deb in "$packages"/gateside_"$version"-1_*.deb; do
   ! grep -vE '^.{10} root/root' <<<"$listing" | grep -q . || die "$deb holds files that root does not own"
   size=$(stat -c %s "$deb")
   [ "$size" -lt 35000000 ] || die "$deb has grown to $size bytes"
-  claim "$(basename "$deb"): complete, owned by root, $((size / 1000000)) MB"
+  installed_mb=$(($(dpkg-deb -f "$deb" Installed-Size) * 1024 / 1000000))
+  read -r said_mb said_installed_mb < <(sed -nE 's/^The package \(([0-9]+) MB, ([0-9]+) MB installed\).*/\1 \2/p' docs/operations.md)
+  for pair in "$((size / 1000000)) $said_mb" "$installed_mb $said_installed_mb"; do
+    read -r is said <<<"$pair"
+    [ $((is > said ? is - said : said - is)) -le 5 ] || die "docs/operations.md says $said MB, it is $is MB"
+  done
+  claim "$(basename "$deb"): complete, owned by root, $((size / 1000000)) MB, installed $installed_mb MB, as docs/operations.md says"
   dpkg-deb --fsys-tarfile "$deb" | tar -xOf - ./usr/share/doc/gateside/sbom.cdx.json >"$work/sbom.json"
   node --import tsx scripts/check-sbom.ts "$work/sbom.json" >"$work/sbom.log" 2>&1 || { cat "$work/sbom.log"; die "bill of materials"; }
   claim "$(basename "$deb"): $(cat "$work/sbom.log")"

@@ -6,6 +6,7 @@ export const HELP = `npm run virtual -- [options]: runs the whole agent in virtu
 
   --seeds A-B         which seeds (default 1-10); a seed is a plant, its settings, and everything that happens to it
   --hours H           virtual hours of faults (default 8), after which everything heals and must be delivered
+  --flood             other seeds: a first start that is larger than the buffer, three uplinks, a disk that others fill
   --only NAME,…       only these happenings; the others of the seed are left out, the rest stays as it is
   --without NAME,…    all but these; --only none leaves out everything
   --twice             runs each seed twice: the journals must be equal to the byte
@@ -24,6 +25,7 @@ export interface Orders {
   readonly seeds: readonly number[];
   readonly hours: number;
   readonly happenings: readonly HappeningName[];
+  readonly isFlood: boolean;
   readonly isTwice: boolean;
   readonly against: string | null;
   readonly mutants: string | null;
@@ -42,6 +44,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     options: {
       seeds: { type: "string", default: "1-10" },
       hours: { type: "string", default: "8" },
+      flood: { type: "boolean", default: false },
       only: { type: "string" },
       without: { type: "string" },
       twice: { type: "boolean", default: false },
@@ -64,6 +67,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     seeds: Array.from({ length: last - first + 1 }, (_, i) => first + i),
     hours: positive("hours", values.hours),
     happenings: happeningsOf(values.only, values.without),
+    isFlood: values.flood,
     isTwice: values.twice,
     against: values.against ?? null,
     mutants: values.mutants ? positionals.join(" ") : null,
@@ -73,7 +77,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
       values["at-most"] === undefined
         ? Number.POSITIVE_INFINITY
         : positive("at-most", values["at-most"]) * 60_000,
-    repeat: ` --hours ${values.hours}${repeat.join("")}`,
+    repeat: ` --hours ${values.hours}${values.flood ? " --flood" : ""}${repeat.join("")}`,
   };
 }
 

@@ -82,6 +82,8 @@ export interface Drawn {
   /** Settings that do not depend on addresses. */
   readonly env: Readonly<Record<string, string>>;
   readonly plan: readonly Planned[];
+  /** Whoever gives up a reading of `main` has failed: an uplink delivers it, and the gateway still has it. */
+  readonly mustGiveUpNothing?: boolean;
 }
 
 /** Further nights in which the calendar changes. */
@@ -148,6 +150,52 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
     env: settingsOf(random, isDark),
   };
   return { ...drawn, plan: isDark ? darkPlan(hours) : planOf(random, drawn, allowed) };
+}
+
+/**
+ * A first start that is larger than the buffer, over three uplinks, while others fill the disk and links are cut. `main` is
+ * connected throughout, so that nothing has to be given up.
+ */
+export function drawFlood(seed: number, hours: number): Drawn {
+  const random = new SeededRandom(seed);
+  const drawn = drawSeed(seed, hours, new Set());
+  const plan: Planned[] = [];
+  for (let atMs = random.between(1000, MINUTE_MS); atMs < hours * HOUR_MS; ) {
+    const forMs = random.between(MINUTE_MS, 20 * MINUTE_MS);
+    const other = random.pick(["cloud", "scada"] as const);
+    const what = random.pick<Happening>([
+      { name: "disk fault", what: "full", forMs },
+      { name: "disk fault", what: "full", forMs },
+      {
+        name: "broker away",
+        uplink: other,
+        how: random.pick(["shut", "silent"] as const),
+        forMs: 2 * forMs,
+      },
+      { name: "link cut", uplink: other, at: "accepted", n: random.between(1, 12) },
+      { name: "broker slow", uplink: other, delayMs: 3000, forMs },
+    ]);
+    plan.push({ atMs, what });
+    atMs += random.between(MINUTE_MS, 25 * MINUTE_MS);
+  }
+  return {
+    ...drawn,
+    sensors: 10,
+    cadenceS: {
+      accel: 3600,
+      current: 60,
+      currentV2: 60,
+      accCurrent: 60,
+      loop: 60,
+      dryContact: 60,
+      rpm: 60,
+    },
+    historyDays: 1,
+    uplinks: ["main", "cloud", "scada"],
+    env: { ...drawn.env, BUFFER_MAX_MB: "8", PUBLISH_WAVEFORMS: "never", POLL_INTERVAL_S: "60" },
+    plan,
+    mustGiveUpNothing: true,
+  };
 }
 
 function settingsOf(random: SeededRandom, isDark: boolean): Record<string, string> {

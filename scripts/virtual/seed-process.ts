@@ -15,7 +15,7 @@ let trials = 0;
 
 /** `files`: where the journal and the rows of the store are written; null: nowhere. */
 export function runSeed(
-  { hours, happenings }: Pick<Orders, "hours" | "happenings">,
+  { hours, happenings, isFlood }: Pick<Orders, "hours" | "happenings" | "isFlood">,
   { directory, agent, plant }: Place,
   seed: number,
   files: string | null,
@@ -24,6 +24,7 @@ export function runSeed(
     seed,
     hours,
     happenings,
+    isFlood,
     agent,
     plant,
     directory: join(directory, `trial-${++trials}`),

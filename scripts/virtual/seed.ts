@@ -1,6 +1,6 @@
 /** One seed in a process of its own, so that nothing of it reaches the next. Started by run.ts; the result is one JSON line. */
 
-import { drawSeed, type HappeningName } from "./draw.ts";
+import { drawFlood, drawSeed, type HappeningName } from "./draw.ts";
 import { Program } from "./program.ts";
 import { type Outcome, runTrial } from "./trial.ts";
 
@@ -8,6 +8,7 @@ export interface SeedOrder {
   readonly seed: number;
   readonly hours: number;
   readonly happenings: readonly HappeningName[];
+  readonly isFlood: boolean;
   /** Bundles. */
   readonly agent: string;
   readonly plant: string;
@@ -22,7 +23,8 @@ export interface SeedResult extends Outcome {
 }
 
 async function main(order: SeedOrder): Promise<SeedResult> {
-  const drawn = drawSeed(order.seed, order.hours, new Set(order.happenings));
+  const { seed, hours, happenings, isFlood } = order;
+  const drawn = isFlood ? drawFlood(seed, hours) : drawSeed(seed, hours, new Set(happenings));
   const programs = { agent: new Program(order.agent), plant: new Program(order.plant) };
   const outcome = await runTrial({ ...order, ...programs, drawn });
   return { ...outcome, cpuS: process.cpuUsage().user / 1e6 };

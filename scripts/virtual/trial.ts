@@ -133,6 +133,8 @@ class Trial {
     watching.isOver = true;
     const { verdict, failures } = account(stage, { ...due, may: expectations.now().may }, checks);
     this.#failures.push(...failures);
+    if (this.#options.drawn.mustGiveUpNothing && verdict.givenUp > 0)
+      this.#failures.push(`${verdict.givenUp} readings were given up, and the gateway had them`);
     const unread = expectations.unread(places).length;
     if (unread > 0) this.#failures.push(`${unread} records were never read`);
     return verdict;

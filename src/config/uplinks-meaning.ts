@@ -44,8 +44,7 @@ export function checkUplinks(
     checkWay(uplink, place, urls, report);
     checkCombinations(uplink, place, context, report);
     checkSelect(dict(uplink["select"]), place, context.site, report.warn);
-    if (urls !== null)
-      checkSessions(sessions, sessionsOf(uplink, place, urls, context), report.fault);
+    if (urls !== null) checkSessions(sessions, sessionsOf(uplink, place, urls, context), report);
   }
   checkPrefixes(sessions, report.warn);
   const hasMain = context.main !== null || context.hasMainUrl === true;

@@ -71,17 +71,27 @@ function brokerOf(url: string): string {
   return `${hostname.toLowerCase()}:${port || ports[protocol]}`;
 }
 
-export function checkSessions(others: Session[], own: Session, fault: Note): void {
+export function checkSessions(
+  others: Session[],
+  own: Session,
+  { fault, warn }: { readonly fault: Note; readonly warn: Note },
+): void {
   for (const other of others) {
     if (!shareHost(own, other)) continue;
     // The listeners of one broker know each client id once.
     const id = own.clientIds.find((clientId) => other.clientIds.includes(clientId));
-    if (id !== undefined)
-      fault({
-        place: `${own.place}.clientId`,
-        problem: `${shown(id)} is also a client id of ${other.place} at the same host, so each session would end the other`,
-        remedy: "use a different client id for each",
-      });
+    if (id !== undefined) {
+      const place = `${own.place}.clientId`;
+      const remedy = "use a different client id for each";
+      const also = `${shown(id)} is also a client id of ${other.place} at`;
+      if (isOneBroker(own, other)) {
+        const problem = `${also} the same host, so each session would end the other`;
+        fault({ place, problem, remedy });
+      } else {
+        const problem = `${also} another port of the same host; if both are listeners of one broker, each session ends the other`;
+        warn({ place, problem, remedy });
+      }
+    }
     if (!shareBroker(own, other)) continue;
     if (own.isHomeAssistant && other.isHomeAssistant)
       fault({
@@ -104,6 +114,16 @@ type Addresses = Pick<Session, "urls">;
 export const shareBroker = (a: Addresses, b: Addresses) => share(a, b, brokerOf);
 const shareHost = (a: Addresses, b: Addresses) =>
   share(a, b, (url) => new URL(url).hostname.toLowerCase());
+
+/** One broker has a listener for each protocol; one protocol at two ports of a host is usually two brokers. */
+function isOneBroker(a: Addresses, b: Addresses): boolean {
+  const isSame = (one: string, other: string) => {
+    const [own, others] = [new URL(one), new URL(other)];
+    if (own.hostname.toLowerCase() !== others.hostname.toLowerCase()) return false;
+    return own.protocol !== others.protocol || brokerOf(one) === brokerOf(other);
+  };
+  return a.urls.some((one) => b.urls.some((other) => isSame(one, other)));
+}
 
 function share(a: Addresses, b: Addresses, partOf: (url: string) => string): boolean {
   const parts = new Set(a.urls.map(partOf));

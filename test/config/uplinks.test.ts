@@ -405,6 +405,19 @@ test("uplinks file – a shared access key that is no base64 is a fault that doe
   }
 });
 
+test("uplinks file – one client id at two ports of a host for the same protocol is a warning: these may be two brokers", () => {
+  const at = (name: string, port: number) => ({
+    name,
+    url: `mqtt://host.example:${port}`,
+    clientId: "box",
+    topicPrefix: name,
+  });
+  const { faults, warnings } = load(file(at("a", 1883), at("b", 1884)));
+  assert.deepEqual(faults, []);
+  const [warning] = warnings.filter(({ place }) => place.endsWith("uplinks[1].clientId"));
+  assert.match(warning?.problem ?? "", /if both are listeners of one broker/);
+});
+
 test("uplinks file – what works at one broker stays allowed: equal prefixes, two tenants of a platform, other client ids", () => {
   const tenant = { ...CLOUD, profile: "thingsboard" };
   for (const uplinks of [

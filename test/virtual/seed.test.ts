@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BREAKS, type Break } from "../../scripts/chaos/breaks.ts";
-import { type Drawn, drawSeed, HAPPENINGS } from "../../scripts/virtual/draw.ts";
+import { type Drawn, drawFlood, drawSeed, HAPPENINGS } from "../../scripts/virtual/draw.ts";
 import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
 import { runTrial } from "../../scripts/virtual/trial.ts";
 
@@ -35,6 +35,15 @@ test("virtual trial – the same seed gives the same journal to the byte, with c
   assert.ok(first.starts > 1, "the agent was never killed");
   const second = await run(drawn);
   assert.equal(second.digest, first.digest);
+});
+
+test("virtual trial – a first start over three uplinks, on a disk that others fill, gives up nothing that an uplink delivers", async (t) => {
+  const run = await trialsIn(t);
+  const full = { name: "disk fault", what: "full", forMs: 900_000 } as const;
+  const plan = [{ atMs: 3_000, what: full }];
+  const { failures, received } = await run({ ...drawFlood(1, 0.4), sensors: 3, plan });
+  assert.deepEqual(failures, []);
+  assert.ok(received > 2_000, `${received} readings`);
 });
 
 test("virtual trial – the box's clock is set back two hours: everything holds, the uptime too", async (t) => {

@@ -140,13 +140,13 @@ export class SqliteResponseWriter implements ResponseWriter {
     }
   }
 
-  /** Where there is no space for all of them, as many as fit: with the readings that others read, they are delivered. */
+  /** Where there is no space for all of them, as many as fit: these are delivered, and make room for the next. */
   async #store(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
     try {
       return await this.#enqueue(readings, progress);
     } catch (error) {
       const isFull = error instanceof StoreFailure && error.code === "full";
-      if (!isFull || readings.length < 2 || !this.#parts.full.isWaitingForDelivery) throw error;
+      if (!isFull || readings.length < 2) throw error;
     }
     const half = readings.length >> 1;
     // Counted even if the rest fails: the next read finds these known.
