@@ -108,7 +108,8 @@ function envelopeOf(
   }
   plan.run();
   const z = plan.output;
-  const room = plans.table(`white-lines/${size}`, lines + 1, () => doubles(half));
+  const room = plans.table(`white-lines/${size}`, half, () => doubles(half));
+  const turns = plans.table(`white-turns/${size}`, size, () => turnsOf(size));
   for (let k = 1; k <= lines; k++) {
     const a = 2 * k;
     const b = 2 * (half - k);
@@ -116,9 +117,8 @@ function envelopeOf(
     const eim = (z[a + 1] ?? 0) - (z[b + 1] ?? 0);
     const ore = (z[a + 1] ?? 0) + (z[b + 1] ?? 0);
     const oim = (z[b] ?? 0) - (z[a] ?? 0);
-    const angle = (2 * Math.PI * k) / size;
-    const cos = Math.cos(angle);
-    const sin = Math.sin(angle);
+    const cos = turns[2 * k] ?? 0;
+    const sin = turns[2 * k + 1] ?? 0;
     const re = ere + cos * ore + sin * oim;
     const im = eim + cos * oim - sin * ore;
     room[k] = Math.sqrt(re * re + im * im);
@@ -135,6 +135,16 @@ function envelopeOf(
     ratioMin: RATIO_MIN,
     tonesMax: TONES_MAX,
   });
+}
+
+/** cos and sin of 2πk/size, interleaved. */
+function turnsOf(size: number): Doubles {
+  const turns = doubles(size);
+  for (let k = 0; k < size / 2; k++) {
+    turns[2 * k] = Math.cos((2 * Math.PI * k) / size);
+    turns[2 * k + 1] = Math.sin((2 * Math.PI * k) / size);
+  }
+  return turns;
 }
 
 function periodicHann(size: number): Doubles {
