@@ -110,6 +110,8 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       token: settings.httpToken,
       viewToken: settings.httpViewToken,
       sessionDays: settings.httpSessionDays,
+      // Of boxes on one host or behind one address, two have different sites, directories or ports.
+      instance: [site.current.site, settings.dataDir, settings.httpPort].join(" "),
       ownName: hostname,
       publicUrls: settings.httpPublicUrls,
       trustedProxies: settings.httpTrustedProxies,

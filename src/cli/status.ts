@@ -39,7 +39,12 @@ export function isWell(status: AgentStatus): boolean {
   return (
     isGatewayWell(status.gateway) &&
     status.links.every(
-      (link) => link.isConnected && link.hostOnline !== false && !link.refused && !link.otherAgent,
+      (link) =>
+        link.isConnected &&
+        link.hostOnline !== false &&
+        !link.refused &&
+        !link.stolen &&
+        !link.otherAgent,
     ) &&
     status.buffer.isWritable &&
     status.buffer.alarm === null &&
@@ -153,8 +158,9 @@ function pendingText({ pending, oldestTimeMs }: LinkStatus, { links, nowMs }: Ag
   return `, ${pending} waiting${oldest}`;
 }
 
-function refusedText({ isConnected, refused }: LinkState): string {
-  return isConnected && refused ? `, REFUSED: ${refused.text}` : "";
+function refusedText({ isConnected, refused, stolen }: LinkState): string {
+  const theft = stolen ? `, TAKEN OVER AGAIN AND AGAIN: ${stolen}` : "";
+  return isConnected && refused ? `${theft}, REFUSED: ${refused.text}` : theft;
 }
 
 function otherText({ otherAgent }: LinkState): string {

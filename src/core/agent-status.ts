@@ -19,6 +19,8 @@ export interface LinkState {
   readonly refused?: Refused | null;
   /** Another agent publishes as this site at the broker: which, and what to do; null if none was seen lately. */
   readonly otherAgent?: string | null;
+  /** Another client takes the session over again and again; until ten minutes after the last time. */
+  readonly stolen?: string | null;
   /** Whether the broker supports retained messages; null without a session. */
   readonly retainAvailable?: boolean | null;
   /** The chain that the broker showed last, its own certificate first; none without TLS. */

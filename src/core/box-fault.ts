@@ -30,11 +30,15 @@ export function boxFaults({ gateway, links, buffer, clock, certificates = [] }: 
     });
   for (const uplink of new Set(links.map((link) => link.uplink))) {
     const down = links.find(
-      (link) => link.uplink === uplink && (!link.isConnected || link.hostOnline === false),
+      (link) =>
+        link.uplink === uplink &&
+        (!link.isConnected || link.hostOnline === false || Boolean(link.stolen)),
     );
     if (down === undefined) continue;
     const why = down.isConnected ? `: primary host offline` : because(down.lastError);
-    const text = `The uplink ${uplink} does not deliver${why}. Readings wait in the buffer.`;
+    const text = down.stolen
+      ? `The session of the uplink ${uplink} is taken over again and again: ${down.stolen}.`
+      : `The uplink ${uplink} does not deliver${why}. Readings wait in the buffer.`;
     faults.push({ value: "uplink", uplink, severity: "alarm", text });
   }
   if (buffer.alarm !== null || !buffer.isWritable)

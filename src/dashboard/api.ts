@@ -423,7 +423,7 @@ export class Api {
   }
 
   async signOut(): Promise<void> {
-    await fetch("sign-out", { method: "POST", credentials: "same-origin" });
+    await fetch(withoutLogin("sign-out"), { method: "POST", credentials: "same-origin" });
   }
 
   /** Every response says whether the page is signed in, and with which token. */
@@ -462,8 +462,13 @@ export class Api {
   }
 }
 
+/** Where the page is, as the browser was given it: it makes no request to an address with a name and a password. */
+function withoutLogin(path: string): string {
+  return new URL(path, location.origin + location.pathname).href;
+}
+
 function request(address: string, options: RequestInit): Promise<Response> {
-  return fetch(address, options).catch(rethrow);
+  return fetch(withoutLogin(address), options).catch(rethrow);
 }
 
 function rethrow(error: unknown): never {

@@ -145,6 +145,11 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         ...orNull(YES_NO),
         description: "Whether the broker supports retained messages; null without a session.",
       },
+      stolen: {
+        ...orNull(TEXT),
+        description:
+          "Another client takes the session over again and again; until ten minutes after the last time.",
+      },
       brokerCertificates: {
         ...list(object({ subject: TEXT, fingerprint: TEXT, fromMs: MS, untilMs: MS })),
         description: "The chain that the broker showed last, its own certificate first.",
@@ -179,7 +184,15 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
       failures: { ...map(INTEGER), description: "Publishes that failed since then, by reason." },
     },
-    ["retainAvailable", "brokerCertificates", "addresses", "hostOnline", "hostDoubt", "otherAgent"],
+    [
+      "retainAvailable",
+      "stolen",
+      "brokerCertificates",
+      "addresses",
+      "hostOnline",
+      "hostDoubt",
+      "otherAgent",
+    ],
   ),
   Buffer: object({
     lanes: {

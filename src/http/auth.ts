@@ -157,13 +157,16 @@ export function bearerToken(header: string | undefined): string | null {
   return match?.[1] ?? null;
 }
 
-const SESSION_COOKIE = "gateside_session";
+/** A browser sends the cookies of one host to every port: two boxes there must not use the same. */
+export function sessionCookieName(instance: string): string {
+  return `gateside_session_${digest(instance).toString("hex").slice(0, 8)}`;
+}
 
 /** The dashboard's session in a Cookie header; null if there is none. */
-export function sessionCookie(header: string | undefined): string | null {
+export function sessionCookie(name: string, header: string | undefined): string | null {
   for (const part of (header ?? "").split(";")) {
     const at = part.indexOf("=");
-    if (at > 0 && part.slice(0, at).trim() === SESSION_COOKIE) return part.slice(at + 1).trim();
+    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
   }
   return null;
 }
@@ -176,9 +179,10 @@ const COOKIE_LIFE_S = 400 * 86_400;
 
 /** HttpOnly: scripts cannot read it. Strict: no other site's link or form sends it. */
 export function sessionSetCookie(
+  name: string,
   key: string | null,
   { path, isSecure }: { readonly path: string; readonly isSecure: boolean },
 ): string {
   const life = key === null ? 0 : COOKIE_LIFE_S;
-  return `${SESSION_COOKIE}=${key ?? ""}; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
+  return `${name}=${key ?? ""}; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
 }

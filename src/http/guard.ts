@@ -5,6 +5,7 @@ import {
   type Role,
   Sessions,
   sessionCookie,
+  sessionCookieName,
   sessionSetCookie,
   TokenCheck,
 } from "./auth.ts";
@@ -92,6 +93,7 @@ export function registerGuard(
   app.decorate("isTokenRequired", token.isRequired);
   // A proxy may rewrite `Host` to a loopback address.
   const isDirect = (options.publicUrls ?? []).length === 0;
+  const cookieName = sessionCookieName(options.instance ?? "");
   const sessions = new Sessions(clock);
   const viewSessions = new ViewSessions(
     { store: parts.sessions ?? null, clock, logger },
@@ -102,7 +104,7 @@ export function registerGuard(
   const failures = new FailureLimit(parts.clock);
 
   app.decorate("isWelcome", (request: FastifyRequest): boolean => {
-    const session = sessionCookie(request.headers.cookie);
+    const session = sessionCookie(cookieName, request.headers.cookie);
     const bearer = bearerToken(request.headers.authorization);
     return (
       !token.isRequired ||
@@ -150,7 +152,7 @@ export function registerGuard(
         return void reply.code(403).send(problem(403, VIEW_REFUSED));
       done();
     };
-    const session = sessionCookie(request.headers.cookie);
+    const session = sessionCookie(cookieName, request.headers.cookie);
     const sessionRole =
       session === null ? null : viewSessions.use(session) ? "view" : sessions.use(session);
     if (sessionRole !== null) {
@@ -210,20 +212,20 @@ export function registerGuard(
           .send(signInPage("The token is wrong."));
       }
       const key = role === "view" ? viewSessions.open() : sessions.open(role);
-      reply.header("set-cookie", sessionSetCookie(key, cookieScope(request)));
+      reply.header("set-cookie", sessionSetCookie(cookieName, key, cookieScope(request)));
       return isForm ? reply.redirect(request.base, 303) : reply.code(204).send();
     };
     scope.post("/sign-in", signIn);
     // The form on the dashboard's own address posts there: only so does the browser keep the view that a link names.
     scope.post("/", signIn);
     scope.post("/sign-out", (request, reply) => {
-      const session = sessionCookie(request.headers.cookie);
+      const session = sessionCookie(cookieName, request.headers.cookie);
       if (session !== null) {
         sessions.close(session);
         viewSessions.close(session);
       }
       return reply
-        .header("set-cookie", sessionSetCookie(null, cookieScope(request)))
+        .header("set-cookie", sessionSetCookie(cookieName, null, cookieScope(request)))
         .code(204)
         .send();
     });

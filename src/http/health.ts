@@ -60,10 +60,16 @@ function gatewayText({ isUp, isNeeded, lastError }: AgentStatus["gateway"]): str
 /** Whether all of these sessions are up and nothing is refused there, and what is wrong with each of the others. */
 function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readiness {
   const down = links.filter(
-    (link) => !link.isConnected || link.hostOnline === false || link.refused || link.otherAgent,
+    (link) =>
+      !link.isConnected ||
+      link.hostOnline === false ||
+      link.refused ||
+      link.stolen ||
+      link.otherAgent,
   );
   const lack = down.map((link) => {
     const title = linkTitle(link, all);
+    if (link.stolen) return `${title}: ${link.stolen}`;
     if (!link.isConnected) return `${title}: ${link.lastError ?? "not connected"}`;
     return link.hostOnline === false
       ? `${title}: primary host is offline`

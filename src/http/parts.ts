@@ -96,6 +96,8 @@ export interface HttpOptions {
   readonly userHeader?: string | null;
   /** HTTP_SESSION_DAYS: absent = 30. */
   readonly sessionDays?: number;
+  /** Tells the cookies of several agents on one host apart; stays the same over restarts. */
+  readonly instance?: string;
   /** With them the port accepts only TLS; the socket stays plain. */
   readonly tls?: TlsFiles | null;
   readonly version: string;

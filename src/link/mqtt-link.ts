@@ -110,6 +110,7 @@ export class MqttLink implements SessionLink {
       since: this.#since,
       lastError: this.#lastError,
       refused: this.#refusals.state(this.#addresses.current.shown),
+      stolen: this.#history.stolen,
       brokerCertificates: this.#brokerCertificates,
       retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
       addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),

@@ -28,6 +28,7 @@ const SHORT_SESSIONS_SUSPICIOUS = 3;
 const BROKEN_SESSIONS_ISOLATE = 2;
 
 const SESSION_TAKEN_OVER = 0x8e;
+const THEFT_MEMORY_MS = 600_000;
 const PACKET_TOO_LARGE = 0x95;
 /** Busy, shutting down, idle, taken over, administrative, use another server, moved: none of these concerns a message of ours. */
 const CODES_NOT_ABOUT_A_MESSAGE = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
@@ -39,10 +40,16 @@ export class SessionHistory {
   readonly #limit: PacketLimit;
   readonly #delay: ReconnectDelay;
   readonly #takeoverBackoff = new Backoff(TAKEOVER_BACKOFF_MIN_MS, TAKEOVER_BACKOFF_MAX_MS);
+  /** When the session was taken over last, ms of the monotonic clock, and whether it was not long after the time before. */
+  #theftAtMs = Number.NEGATIVE_INFINITY;
+  #isTheftRepeated = false;
   #shortSessions = 0;
   #brokenSessions = 0;
 
+  readonly #clock: Pick<Clock, "monotonic">;
+
   constructor(options: MqttLinkOptions, clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
     this.#clientId = options.clientId;
     this.#options = options;
     this.#limit = new PacketLimit(clock);
@@ -61,6 +68,12 @@ export class SessionHistory {
     return this.#limit.bytesMax;
   }
 
+  /** Another client takes the session over again and again; until ten minutes after the last time. */
+  get stolen(): string | null {
+    if (!this.#isTheftRepeated || !this.#isTheftRecent()) return null;
+    return inOperatorWords(takenOver(this.#clientId).text, this.#options);
+  }
+
   /** Records the end; returns what to report. `livedMs` is null if no session was established. */
   judge(end: SessionEnd, livedMs: number | null, wasIsolated: boolean): LinkFailure | null {
     const culprit = end.culprit ?? null;
@@ -75,6 +88,7 @@ export class SessionHistory {
       this.#brokenSessions += 1;
     else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
     const learned = this.#learnLimit(end);
+    if (end.code === SESSION_TAKEN_OVER && end.wasOpen) this.#noteTheft();
     if (end.failure === null) return null;
     let { text, needsHands } = end.failure;
     if (culprit !== null) {
@@ -87,6 +101,8 @@ export class SessionHistory {
     ) {
       text += `; this happens soon after each connect: ${takenOver(this.#clientId).text}, or a message is refused`;
       needsHands = true;
+      // MQTT 3.1.1 has no code for it.
+      this.#noteTheft();
     }
     if (learned) text += `; packets of ${this.#limit.bytesMax + 1} bytes are not sent for an hour`;
     return { text: inOperatorWords(text, this.#options), needsHands };
@@ -101,6 +117,16 @@ export class SessionHistory {
     if (isGood && this.#shortSessions < SHORT_SESSIONS_SUSPICIOUS) this.#delay.reset();
     if (end.wasOpen && this.#shortSessions === 0) this.#takeoverBackoff.reset();
     return this.#delay.next();
+  }
+
+  /** One alone may be a restart that overlaps. */
+  #noteTheft(): void {
+    this.#isTheftRepeated = this.#isTheftRecent();
+    this.#theftAtMs = this.#clock.monotonic();
+  }
+
+  #isTheftRecent(): boolean {
+    return this.#clock.monotonic() - this.#theftAtMs < THEFT_MEMORY_MS;
   }
 
   #learnLimit(end: SessionEnd): boolean {

@@ -118,3 +118,20 @@ test("sessions – use is written at most once an hour, and at the end; the long
   assert.equal(await next.status(view), 401);
   await next.app.close();
 });
+
+test("sessions – of two boxes on one host, signing in to one signs nobody out of the other", async (t) => {
+  const boxes = [1, 2].map((n) => start(tempStore(t), 0, { instance: `plant-${n} data 8080` }));
+  const [one, two] = boxes;
+  assert.ok(one && two);
+  // A browser keeps one cookie of each name for a host, whatever the port, and sends all of them.
+  const jar = new Map<string, string>();
+  const cookie = () => [...jar].map((pair) => pair.join("=")).join("; ");
+  for (const box of [one, two, one]) {
+    const [name = "", key = ""] = (await box.signIn(TOKENS.token)).split("=");
+    jar.set(name, key);
+  }
+  assert.deepEqual([await one.status(cookie()), await two.status(cookie())], [200, 200]);
+  const out = { method: "POST", url: "/sign-out", headers: { host, cookie: cookie() } } as const;
+  await one.app.inject(out);
+  assert.deepEqual([await one.status(cookie()), await two.status(cookie())], [401, 200]);
+});

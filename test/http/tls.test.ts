@@ -119,7 +119,7 @@ test("tls – the port accepts only TLS, the socket stays plain, and cookies are
     });
     socket.once("error", reject);
   });
-  assert.match(cookie, /set-cookie: gateside_session=[^;]+; .*; Secure/i);
+  assert.match(cookie, /set-cookie: gateside_session_[0-9a-f]{8}=[^;]+; .*; Secure/i);
 });
 
 test("tls – a renewed certificate and key are loaded without a restart; an incomplete or mismatched pair leaves the old one in use", async (t) => {

@@ -95,8 +95,17 @@ function brokerRemedy(links: AgentStatus["links"]): string {
 }
 
 function linkFaults({ links }: AgentStatus): Fault[] {
-  const faults = brokerFaults(links.filter(({ isConnected }) => !isConnected));
+  const faults = brokerFaults(links.filter(({ isConnected, stolen }) => !isConnected && !stolen));
   for (const link of links) {
+    if (link.stolen)
+      faults.push({
+        code: "session_stolen",
+        severity: "error",
+        subject: "broker",
+        what: `The ${wordOf(link)} session is taken over again and again: ${link.stolen}.`,
+        remedy: brokerRemedy([link]),
+        sinceMs: link.since,
+      });
     if (link.isConnected && link.hostOnline === false) {
       faults.push({
         code: "host_offline",

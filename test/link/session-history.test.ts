@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SessionEnd } from "../../src/link/session-end.ts";
+import { SessionHistory } from "../../src/link/session-history.ts";
+
+const MINUTE = 60_000;
+
+const TAKEN_OVER: SessionEnd = {
+  failure: { text: "taken over", needsHands: true },
+  wasOpen: true,
+  connectSent: true,
+  isConnectUnanswered: false,
+  code: 0x8e,
+  brokeWithInflight: false,
+  byPeer: true,
+  largestInflight: 0,
+  largestUnproven: 0,
+  acks: 1,
+};
+const CLOSED: SessionEnd = {
+  ...TAKEN_OVER,
+  failure: { text: "closed", needsHands: false },
+  code: null,
+};
+
+function historyAt(now: { ms: number }, uplink?: string) {
+  const options = {
+    name: "mqtt",
+    urls: ["mqtt://b"],
+    version: 5,
+    clientId: "box",
+    inflight: 1,
+  } as const;
+  const clock = { monotonic: () => now.ms };
+  return new SessionHistory(uplink === undefined ? options : { ...options, uplink }, clock);
+}
+
+test("session history – a session that is taken over again and again is a fault at every look until ten minutes after the last time", () => {
+  const now = { ms: 0 };
+  const history = historyAt(now, "cloud");
+  history.judge(TAKEN_OVER, 40_000, false);
+  // One is a restart that overlaps.
+  assert.equal(history.stolen, null);
+  now.ms = 9 * MINUTE;
+  history.judge(TAKEN_OVER, 40_000, false);
+  for (let look = 0; look < 10; look++) {
+    assert.match(history.stolen ?? "", /another client uses the client id "box".*"clientId"/);
+    now.ms += 59_000;
+  }
+  history.judge(TAKEN_OVER, 40_000, false);
+  now.ms += 10 * MINUTE - 1;
+  assert.notEqual(history.stolen, null);
+  now.ms += 1;
+  assert.equal(history.stolen, null);
+});
+
+test("session history – two thefts ten minutes apart are no series, and with MQTT 3.1.1 a series shows by its short sessions", () => {
+  const now = { ms: 0 };
+  const history = historyAt(now);
+  history.judge(TAKEN_OVER, 40_000, false);
+  now.ms = 10 * MINUTE;
+  history.judge(TAKEN_OVER, 40_000, false);
+  assert.equal(history.stolen, null);
+  const older = historyAt(now);
+  // Three short sessions are suspicious; the next one makes a series.
+  for (let n = 0; n < 4; n++) {
+    assert.equal(older.stolen, null);
+    older.judge(CLOSED, 1_000, false);
+  }
+  assert.match(older.stolen ?? "", /another client uses the client id "box"/);
+  now.ms += 10 * MINUTE;
+  assert.equal(older.stolen, null);
+});
