@@ -462,6 +462,9 @@ export class Api {
   }
 }
 
+/** The browser's; tests in Node load this file, too. */
+declare const location: { readonly origin: string; readonly pathname: string };
+
 /** Where the page is, as the browser was given it: it makes no request to an address with a name and a password. */
 function withoutLogin(path: string): string {
   return new URL(path, location.origin + location.pathname).href;
