@@ -35,14 +35,17 @@ const PING_EVERY_S = 30;
 /** `agent/stats`, each minute: as measured with one uplink. */
 const STATS_EVERY_S = 60;
 const STATS_BYTES = 1_450;
+/** `{code}/state` with its topic, when the sensor has sent something, at most each minute. */
+const STATE_EVERY_S = 60;
+const STATE_BYTES = 180;
 /** A metric of a Sparkplug message: alias, time, type and value, and the message around them. */
 const METRIC_BYTES = 24;
 const NODE_BYTES = 60;
 
 /**
- * A reading of each sensor and kind in each of its intervals (pollIntervalS, POLL_INTERVAL_S), statistics and pings,
+ * A reading of each sensor and kind in each of its intervals (pollIntervalS, POLL_INTERVAL_S), states, statistics and pings,
  * with acknowledgements and the headers of TCP and TLS, each message in a packet of its own. With `onChange` as if
- * nothing changed. Not counted: waveforms, alarms, states, descriptions, what is sent again.
+ * nothing changed. Not counted: waveforms, alarms, descriptions, what is sent again.
  */
 export function monthsOf({ settings, site, uplinks }: Configured): MonthOfUplink[] {
   return uplinks.map((uplink) => {
@@ -58,14 +61,17 @@ export function monthsOf({ settings, site, uplinks }: Configured): MonthOfUplink
     };
     const selector = createSelector(uplink.select, site.sensors);
     const messages = messagesOf(uplink, { settings, site });
-    for (const sensor of site.sensors)
-      for (const kind of readingKinds(sensor)) {
-        if (sensor.enabled === false || !selector.includes(sensor.code, kind)) continue;
-        const everyS = intervalS(uplink, sensor, kind, settings.pollIntervalS);
-        for (const bytes of messages(sensor, kind)) publish(MONTH_S / everyS, bytes);
-      }
-    if (uplink.formats.some((format) => format !== "sparkplug"))
-      publish(MONTH_S / STATS_EVERY_S, STATS_BYTES);
+    const hasStates = uplink.formats.some((format) => format !== "sparkplug");
+    for (const sensor of site.sensors) {
+      const kinds = readingKinds(sensor).filter((kind) => selector.includes(sensor.code, kind));
+      if (sensor.enabled === false || kinds.length === 0) continue;
+      const everyS = kinds.map((kind) => intervalS(uplink, sensor, kind, settings.pollIntervalS));
+      kinds.forEach((kind, i) => {
+        for (const bytes of messages(sensor, kind)) publish(MONTH_S / (everyS[i] ?? 60), bytes);
+      });
+      if (hasStates) publish(MONTH_S / Math.max(STATE_EVERY_S, Math.min(...everyS)), STATE_BYTES);
+    }
+    if (hasStates) publish(MONTH_S / STATS_EVERY_S, STATS_BYTES);
     add(MONTH_S / PING_EVERY_S, PING_BYTES, PING_BYTES);
     return {
       uplink: uplink.name,

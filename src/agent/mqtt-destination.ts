@@ -281,6 +281,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
     status: parts.status,
     sensors: () => parts.sensors().filter(({ code }) => isChosen(code)),
     profile,
+    stateRefreshMs: stateRefreshMs(uplink),
     others,
     descriptions: new Descriptions(
       {
@@ -318,6 +319,16 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
       ],
     }),
   });
+}
+
+const STATE_REFRESH_MS = 60_000;
+/** Where nothing else says how often at least. */
+const THINNED_STATE_REFRESH_S = 3_600;
+
+/** Between two states of a sensor that differ in the time of its last reading alone: as rare as its readings. */
+function stateRefreshMs({ everyS, onChange }: Uplink): number {
+  const changeS = onChange === null ? 0 : (onChange.atLeastEveryS ?? THINNED_STATE_REFRESH_S);
+  return Math.max(STATE_REFRESH_MS, 1000 * Math.max(everyS ?? 0, changeS));
 }
 
 /** Of an uplink that leaves readings out, the newest one that it has published live. */

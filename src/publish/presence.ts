@@ -18,6 +18,8 @@ export interface PresenceParts {
   readonly sensors: () => readonly SensorState[];
   /** Turns all of it into messages. */
   readonly profile: Profile;
+  /** Between two states of a sensor that differ in the time of its last reading alone; a minute unless given. */
+  readonly stateRefreshMs?: number;
   readonly board: Pick<AlarmBoard, "online" | "renew">;
   readonly descriptions: Pick<Descriptions, "entitiesRemoved" | "sync" | "renew">;
   /** Gives way to the newest readings. */
@@ -195,7 +197,7 @@ export class Presence {
   }
 
   async #publishSensors(): Promise<void> {
-    const { clock, profile } = this.#parts;
+    const { clock, profile, stateRefreshMs: refreshMs = REFRESH_MS } = this.#parts;
     const sensors = this.#parts.sensors();
     const now = clock.monotonic();
     // Retained messages of a removed sensor are cleared: if it returns, everything is published again.
@@ -211,7 +213,7 @@ export class Presence {
         last.battery === sensor.batteryV &&
         last.firmware === sensor.firmware &&
         last.signalDbm === sensor.signalDbm &&
-        (last.lastReadingMs === sensor.lastReadingMs || now - last.at < REFRESH_MS);
+        (last.lastReadingMs === sensor.lastReadingMs || now - last.at < refreshMs);
       return isFresh ? [] : [{ sensor, topic }];
     });
     const outcomes = await this.#sendEach(due.map(({ sensor }) => profile.sensorState(sensor)));

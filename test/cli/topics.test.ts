@@ -149,17 +149,17 @@ test("topics – the month of an uplink says what thinning, compact readings and
     return JSON.parse(stdout).uplinks[0] as { messagesPerMonth: number; bytesPerMonth: number };
   };
   const all = await months({});
-  // Four kinds, of which one is read every 30 s; and the statistics.
-  assert.equal(all.messagesPerMonth, (3 + 2 + 1) * 43_200);
+  // Four kinds, of which one is read every 30 s; three states, and the statistics.
+  assert.equal(all.messagesPerMonth, (3 + 2 + 3 + 1) * 43_200);
   const every = await months({ everyS: 900 });
-  assert.equal(every.messagesPerMonth, 4 * 2880 + 43_200);
+  assert.equal(every.messagesPerMonth, (4 + 3) * 2880 + 43_200);
   const compact = await months({ everyS: 900, compact: true });
   assert.equal(compact.messagesPerMonth, every.messagesPerMonth);
   assert.ok(compact.bytesPerMonth < every.bytesPerMonth);
   const onChange = { values: { "*": 1 }, atLeastEveryS: 3600 };
-  assert.equal((await months({ onChange })).messagesPerMonth, 4 * 720 + 43_200);
-  assert.equal((await months({ onChange, everyS: 7200 })).messagesPerMonth, 4 * 360 + 43_200);
-  assert.equal((await months({ select: { kinds: ["loop"] } })).messagesPerMonth, 3 * 43_200);
+  assert.equal((await months({ onChange })).messagesPerMonth, (4 + 3) * 720 + 43_200);
+  assert.equal((await months({ onChange, everyS: 7200 })).messagesPerMonth, (4 + 3) * 360 + 43_200);
+  assert.equal((await months({ select: { kinds: ["loop"] } })).messagesPerMonth, 4 * 43_200);
   const slow = await months({}, { POLL_INTERVAL_S: "600" });
-  assert.equal(slow.messagesPerMonth, 3 * 4320 + 86_400 + 43_200);
+  assert.equal(slow.messagesPerMonth, (3 + 2) * 4320 + 86_400 + 2 * 43_200);
 });

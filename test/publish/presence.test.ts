@@ -101,6 +101,7 @@ function start(
   sensors: () => SensorState[] = () => [],
   gaps: Gap[] = [],
   profile: Profile = profileOf(),
+  stateRefreshMs = 60_000,
 ) {
   const clock = new ManualClock();
   const link = new FakeLink();
@@ -118,6 +119,7 @@ function start(
       settleGaps: (ids) => void settled.push(...ids),
     },
     profile,
+    stateRefreshMs,
     board: { online: () => Promise.resolve(), renew: () => Promise.resolve() },
     descriptions: { sync: () => Promise.resolve(), renew: () => {}, entitiesRemoved: () => [] },
     others: { sending: () => {}, heard: () => {}, isRepeatDue: false },
@@ -273,6 +275,23 @@ test("presence – a sensor's state is published at the start and on change, and
   await presence.online();
   await clock.advance(5000);
   assert.equal(link.payloads(topic).length, 4, "a new session hears all states");
+});
+
+test("presence – an uplink with few readings gets states as rarely while only the time of the last reading changes, and a change at once", async (t) => {
+  let current = sensorState();
+  const { clock, link, run } = start(t, () => [current], [], profileOf(), 900_000);
+  const topic = "gateside/plant-7/10234/state";
+  await run();
+  for (let minute = 0; minute < 14; minute++) {
+    current = sensorState({ lastReadingMs: clock.now() });
+    await clock.advance(60_000);
+  }
+  assert.equal(link.payloads(topic).length, 1);
+  await clock.advance(65_000);
+  assert.equal(link.payloads(topic).length, 2);
+  current = sensorState({ state: "silent" });
+  await clock.advance(5_000);
+  assert.equal(link.payloads(topic).length, 3);
 });
 
 test("presence – a sensor that is removed and returns, or whose topic moves, has its state published again, changed or not", async (t) => {
