@@ -86,6 +86,13 @@ export class AgentLife {
     return this.isRunning ? (this.#run?.program?.openReadOnly(this.#dataDir) ?? null) : null;
   }
 
+  /** What its metrics count as lost by an uplink since this start. */
+  async lostBy(uplink: string): Promise<number> {
+    const { values } = (await this.#run?.agent?.metrics.uplinkDropped.get()) ?? { values: [] };
+    const ofUplink = values.filter(({ labels }) => labels["uplink"] === uplink);
+    return ofUplink.reduce((sum, { value }) => sum + value, 0);
+  }
+
   start(): void {
     this.#wantsToRun = true;
     if (this.#run !== null) return;

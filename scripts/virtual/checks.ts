@@ -55,6 +55,7 @@ export class Checks {
       this.#owned(db);
       this.#noteEvents(db);
       this.#deliveries(db, main);
+      this.#lostCount(db);
       if (this.#minutes % RARELY_MINUTES === 0) this.#answers();
       this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
     } finally {
@@ -125,6 +126,17 @@ export class Checks {
       .prepare<[number], WrittenEvent & { id: string }>(sql)
       .all(this.#seq))
       this.events.set(id, event);
+  }
+
+  /** The metric of what an uplink lost says what its gaps say, as long as all of these are still in the store. */
+  #lostCount(db: Sqlite.Database): void {
+    const { agent, main } = this.#stage;
+    if (agent.starts > 1 || [...main.gaps].length > 0) return;
+    const sql = "SELECT coalesce(sum(count), 0) FROM gaps WHERE uplink = 'main'";
+    const told = Number(db.prepare(sql).pluck().get());
+    void agent.lostBy("main").then((counted) => {
+      if (counted !== told) this.#fail(`main lost ${told}, and its metric says ${counted}`);
+    });
   }
 
   /** What is no longer pending has arrived, unless its reading was given up (the end of the trial looks for its gap). */

@@ -11,7 +11,8 @@ export const HELP = `npm run virtual -- [options]: runs the whole agent in virtu
   --without NAME,…    all but these; --only none leaves out everything
   --twice             runs each seed twice: the journals must be equal to the byte
   --against COMMIT    runs each seed with the agent of that commit as well, and shows the first difference
-  --mutants [WORDS]   breaks one promise at a time (those whose description contains WORDS), until a seed notices
+  --mutants [WORDS]   breaks one promise at a time (those whose description contains WORDS), and runs the seed that is known
+                      to notice it, or those of --seeds until one does
   --journal DIR       writes the journal of each seed to DIR
   --jobs N            seeds at a time (default: one for each core)
   --at-most MINUTES   starts no further seed after this time
@@ -23,6 +24,8 @@ Exit code 0: everything held; 1: something did not; 2: the run itself failed.
 
 export interface Orders {
   readonly seeds: readonly number[];
+  /** False: the usual ones. */
+  readonly areSeedsGiven: boolean;
   readonly hours: number;
   readonly happenings: readonly HappeningName[];
   readonly isFlood: boolean;
@@ -42,7 +45,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     args: [...words],
     allowPositionals: true,
     options: {
-      seeds: { type: "string", default: "1-10" },
+      seeds: { type: "string" },
       hours: { type: "string", default: "8" },
       flood: { type: "boolean", default: false },
       only: { type: "string" },
@@ -57,14 +60,16 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     },
   });
   if (values.help) return null;
-  const [first = Number.NaN, last = first] = values.seeds.split("-").map(Number);
+  const { seeds = "1-10" } = values;
+  const [first = Number.NaN, last = first] = seeds.split("-").map(Number);
   if (!(Number.isInteger(first) && Number.isInteger(last) && first >= 0 && last >= first))
-    throw new Error(`--seeds ${values.seeds}: write a number or a range, e.g. 1-20`);
+    throw new Error(`--seeds ${seeds}: write a number or a range, e.g. 1-20`);
   const repeat = (["only", "without"] as const)
     .filter((name) => values[name] !== undefined)
     .map((name) => ` --${name} ${JSON.stringify(values[name])}`);
   return {
     seeds: Array.from({ length: last - first + 1 }, (_, i) => first + i),
+    areSeedsGiven: values.seeds !== undefined,
     hours: positive("hours", values.hours),
     happenings: happeningsOf(values.only, values.without),
     isFlood: values.flood,

@@ -1,12 +1,9 @@
-/** Shows that seeds notice: breaks one promise at a time, and runs seeds until one fails. */
+/** Shows that seeds notice: breaks one promise at a time, and runs seeds until one fails that holds without the break. */
 import { join } from "node:path";
-import { BREAKS } from "../chaos/breaks.ts";
+import { BREAKS, type Break } from "../chaos/breaks.ts";
 import type { Orders } from "./command-line.ts";
 import { bundleAgent } from "./program.ts";
 import { type Place, runSeed } from "./seed-process.ts";
-
-/** Sparkplug messages are not broken in virtual time: only some seeds have a host. */
-const CANDIDATES = BREAKS.filter(({ formats }) => formats === "json");
 
 export async function runMutants(
   orders: Orders,
@@ -15,19 +12,27 @@ export async function runMutants(
   tell: (line: string) => void,
 ): Promise<number> {
   let unnoticed = 0;
-  for (const one of CANDIDATES.filter(({ what }) => what.includes(words))) {
-    const agent = join(place.directory, "mutant.cjs");
-    await bundleAgent(".", agent, [one]);
-    let noticed: string | null = null;
-    for (const seed of orders.seeds) {
-      const { failures } = await runSeed(orders, { ...place, agent }, seed, null);
-      const failure = failures[0] ?? null;
-      if (failure === null) continue;
-      noticed = `noticed by seed ${seed}: ${one.what}: ${failure}`;
-      break;
-    }
+  tell("| broken | noticed by seed | hours | by |\n| --- | --- | --- | --- |");
+  for (const one of BREAKS.filter(({ what }) => what.includes(words))) {
+    const noticed = await notice(orders, one, place);
     if (noticed === null) unnoticed += 1;
-    tell(noticed ?? `NOT NOTICED: ${one.what}`);
+    tell(`| ${one.what} | ${noticed ?? "NONE | |"} |`);
   }
   return unnoticed === 0 ? 0 : 1;
+}
+
+/** By default the one seed that is known to notice it, so that this takes seconds. */
+async function notice(orders: Orders, one: Break, place: Place): Promise<string | null> {
+  const hours = orders.areSeedsGiven ? orders.hours : one.virtual.hours;
+  const seeds = orders.areSeedsGiven ? orders.seeds : [one.virtual.seed];
+  const agent = join(place.directory, "mutant.cjs");
+  await bundleAgent(".", agent, [one]);
+  for (const seed of seeds) {
+    const order = { ...orders, hours };
+    const [failure] = (await runSeed(order, { ...place, agent }, seed, null)).failures;
+    if (failure === undefined) continue;
+    const [own] = (await runSeed(order, place, seed, null)).failures;
+    if (own === undefined) return `${seed} | ${hours} | ${failure}`;
+  }
+  return null;
 }

@@ -321,6 +321,7 @@ class SqliteStore implements Store {
     this.#identities.load();
     this.readings.load();
     this.#outbox.load();
+    this.gaps.load();
     this.alarms.load();
   }
 
@@ -366,10 +367,8 @@ class SqliteStore implements Store {
     return {
       lanes,
       readings: this.#stored.count,
-      databaseBytes: this.#monitor.filesBytes(),
+      ...this.#monitor.shown(this.statistics.commits, () => this.#hoursUntilFull()),
       limitBytes: this.#limits.totalBytes,
-      diskFreeBytes: this.#monitor.diskFreeBytes(),
-      hoursUntilFull: this.#hoursUntilFull(),
       hours: { ...this.#hoursState(), limitBytes: this.#limits.hoursBytes },
       dropped: this.#counts.counts,
       alarm: this.#queue.failure?.message ?? this.#monitor.alarm,

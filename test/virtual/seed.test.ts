@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { BREAKS, type Break } from "../../scripts/chaos/breaks.ts";
+import { BREAKS, type Break, broken } from "../../scripts/chaos/breaks.ts";
 import { type Drawn, drawFlood, drawSeed, HAPPENINGS } from "../../scripts/virtual/draw.ts";
 import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
 import { runTrial } from "../../scripts/virtual/trial.ts";
@@ -52,6 +52,11 @@ test("virtual trial – the box's clock is set back two hours: everything holds,
   const plan = [{ atMs: 300_000, what: back }];
   const { failures } = await run({ ...drawSeed(4, 0.2, new Set()), plan });
   assert.deepEqual(failures, []);
+});
+
+test("breaks – each still fits the sources: a seed or a campaign can be shown to notice it", () => {
+  for (const one of BREAKS)
+    assert.notEqual(broken(readFileSync(one.file, "utf8"), one), "", one.what);
 });
 
 test("virtual trial – an agent that settles a delivery before its acknowledgement is noticed", async (t) => {

@@ -45,6 +45,8 @@ export class SqliteGapLog implements GapLog {
    * not published stays.
    */
   readonly #handedOut = new Map<number, number>();
+  /** Looked up once: every uplink asks for gaps every few seconds, and there hardly ever is one. */
+  #isEmpty = false;
 
   constructor(parts: GapLogParts) {
     this.#parts = parts;
@@ -59,6 +61,11 @@ export class SqliteGapLog implements GapLog {
     this.#tellers = uplinks
       .filter(({ lanes }) => lanes.some((lane) => lane === "json" || lane === "plain"))
       .map(({ name }) => name);
+  }
+
+  /** The file may be another one now. */
+  load(): void {
+    this.#isEmpty = false;
   }
 
   /** The part of the log that one uplink publishes. */
@@ -87,6 +94,8 @@ export class SqliteGapLog implements GapLog {
 
   #read(max: number, uplink: string | null): Gap[] {
     const { db, streams } = this.#parts;
+    this.#isEmpty ||= db.read("SELECT 1 FROM gaps LIMIT 1").all().length === 0;
+    if (this.#isEmpty) return [];
     const tellers = JSON.stringify(this.#tellers);
     const isFirst = uplink === null || this.#tellers[0] === uplink ? 1 : 0;
     return db
@@ -173,6 +182,8 @@ export class SqliteGapLog implements GapLog {
     const lost = tx.draft(this, () => {
       const made: { readonly uplink: string; readonly reason: string; count: number }[] = [];
       tx.onCommit(() => {
+        // Not before: whoever asked meanwhile did not see them.
+        this.#isEmpty = false;
         for (const one of made) this.#parts.onLost?.(one.uplink, one.reason, one.count);
       });
       return made;

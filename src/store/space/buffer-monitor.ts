@@ -28,6 +28,16 @@ const BALLAST_CHUNK_BYTES = 64 << 10;
 /** A -shm takes 32 kB, the first pages of a -wal some more. */
 const ROOM_TO_OPEN_BYTES = 128 << 10;
 
+/** Without a commit only others change what displays show: how old it may be, ms. */
+const SHOWN_MS = 30_000;
+
+/** What displays show. */
+interface Sizes {
+  readonly databaseBytes: number;
+  readonly diskFreeBytes: number | null;
+  readonly hoursUntilFull: number | null;
+}
+
 /** Sizes: of our files, of the disk, and their growth. */
 export class BufferMonitor {
   readonly #parts: MonitorParts;
@@ -37,6 +47,7 @@ export class BufferMonitor {
   #owedShare = 0;
   #keptBytes = 0;
   #damagedBytes = 0;
+  #shown: { readonly sizes: Sizes; readonly commits: number; readonly atMs: number } | null = null;
 
   constructor(parts: MonitorParts) {
     this.#parts = parts;
@@ -77,6 +88,20 @@ export class BufferMonitor {
   get pagesMax(): number {
     const { db, limits } = this.#parts;
     return Math.floor((limits.fileBytesMax - this.#damagedBytes) / db.pageBytes);
+  }
+
+  /** For displays, which ask every few seconds. `commits`: how many there were. `hoursUntilFull`: ours, or null. */
+  shown(commits: number, hoursUntilFull: () => number | null): Sizes {
+    const atMs = this.#parts.clock.monotonic();
+    const last = this.#shown;
+    if (last?.commits === commits && atMs - last.atMs < SHOWN_MS) return last.sizes;
+    const sizes = {
+      databaseBytes: this.filesBytes(),
+      diskFreeBytes: this.diskFreeBytes(),
+      hoursUntilFull: hoursUntilFull(),
+    };
+    this.#shown = { sizes, commits, atMs };
+    return sizes;
   }
 
   /** All files of the store, bytes. */

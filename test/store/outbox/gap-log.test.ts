@@ -53,3 +53,37 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
   own.settleGaps(rest.map(({ gapId }) => gapId));
   assert.deepEqual(counts(), []);
 });
+
+test("gap log – that it is empty is looked up once; a gap that is written meanwhile is found after its commit", async (t) => {
+  const { db, queue } = openQueue(t);
+  const streams = new Streams(db);
+  const gaps = new SqliteGapLog({ db, queue, streams, logger: silentLogger });
+  const stream = streams.intern("1", "rpm");
+  queue.direct("file the stream", () => streams.write(stream));
+  const own = gaps.of("main");
+  const count = () => own.pendingGaps(9).length;
+  assert.equal(count(), 0);
+  await queue.enqueue(
+    {
+      what: "give up one",
+      rows: 1,
+      *run(tx) {
+        gaps.add(tx, stream.stream, START_MS, "disk_full", "main");
+        assert.equal(count(), 0);
+        yield;
+        assert.equal(count(), 0);
+      },
+    },
+    0,
+  );
+  assert.equal(count(), 1);
+  own.settleGaps(own.pendingGaps(9).map(({ gapId }) => gapId));
+  assert.equal(count(), 0);
+  // As after a damaged file was replaced by a copy of what could be read.
+  db.writer.exec(
+    `INSERT INTO gaps (stream, from_ms, to_ms, count, reason, uplink) VALUES (${stream.stream}, 1, 1, 1, 'damaged', 'main')`,
+  );
+  assert.equal(count(), 0);
+  gaps.load();
+  assert.equal(count(), 1);
+});
