@@ -53,6 +53,7 @@ export class Checks {
     try {
       this.#wholeNumbers(db);
       this.#owned(db);
+      this.#once(db);
       this.#noteEvents(db);
       this.#deliveries(db, main);
       this.#lostCount(db);
@@ -117,6 +118,15 @@ export class Checks {
         .get(isThorough ? 0 : this.#seq),
     );
     if (alone > 0) this.#fail(`${alone} rows of the outbox have no reading of their hour and time`);
+  }
+
+  /** A record that is read again is recognised: its reading is stored once. */
+  #once(db: Sqlite.Database): void {
+    const sql = `SELECT lower(hex(r.id)) FROM readings r JOIN readings o
+      ON o.hour = r.hour AND o.stream = r.stream AND o.time_ms = r.time_ms AND o.id = r.id AND o.seq < r.seq
+      WHERE r.seq > ?`;
+    const twice = db.prepare<[number], string>(sql).pluck().all(this.#seq);
+    if (twice.length > 0) this.#fail(`${twice.length} readings are stored twice, e.g. ${twice[0]}`);
   }
 
   #noteEvents(db: Sqlite.Database): void {

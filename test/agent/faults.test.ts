@@ -19,6 +19,8 @@ import { holdsWithin, OTHER_PAUSE_MS, waitUntil } from "../support/wait-until.ts
 
 /** The agent's own pauses are slept in real time: cadences are short instead of the plant fast. */
 const SPEED = 10;
+/** Three answers that fall silent, 30 s each: the third is taken as far as it goes, ms. A slow machine gets there. */
+const SILENT_CALLS_MS = 85_000;
 /** Nine o'clock today: within what the store keeps by the clock of this machine. */
 const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 9 * 3_600_000;
 const MINUTE_MS = 60_000;
@@ -224,6 +226,7 @@ describe("an agent and a gateway with every fault", {
   /** Plant time of that look. */
   let shownUntilMs: number;
   let shownAfter: ReturnType<typeof shown>;
+  let isEarly = false;
   const trueIds = (sensor: string, untilMs: number): string[] =>
     (plant.simulator.plant.byCode.get(sensor)?.kinds ?? []).flatMap((kind) =>
       plant.simulator
@@ -291,6 +294,7 @@ describe("an agent and a gateway with every fault", {
       }
     };
     switchOn(false);
+    const startedAt = performance.now();
     agent = plant.startAgent();
     const later = [...sensorOf].filter(([one]) => one.isLater).map(([, code]) => code);
     await readAll(later, (code) => trueIds(code, START_MS), 20_000);
@@ -312,6 +316,7 @@ describe("an agent and a gateway with every fault", {
     for (const code of healthy) shownHealthy.set(code, trueIds(code, shownUntilMs));
     await readAll(healthy, (code) => shownHealthy.get(code) ?? [], 60_000);
     during = new Map(received());
+    isEarly = performance.now() - startedAt < SILENT_CALLS_MS;
     shownAfter = shown();
     metrics = await (await fetch(`${await agent.address}/metrics`)).text();
   });
@@ -341,7 +346,7 @@ describe("an agent and a gateway with every fault", {
             const shown = (shownBefore.get(code) ?? []).filter(({ isDue }) => isDue);
             assert.ok(shown.length > 2, `${shown.length} shown`);
             assert.equal(shown.filter(({ id }) => !ids.has(id)).length, 0, "some did not come");
-          } else if (expect === "waits" && !one.isLater)
+          } else if (expect === "waits" && !one.isLater && (fault.name !== "silence" || isEarly))
             assert.equal(ids.size, 0, "something came");
           const allowed = new Set((shownAfter.get(code) ?? []).map(({ id }) => id));
           for (const id of ids) assert.ok(allowed.has(id), `${id} was never shown`);

@@ -57,7 +57,13 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
 test("gap log – that it is empty is looked up once; a gap that is written meanwhile is found after its commit", async (t) => {
   const { db, queue } = openQueue(t);
   const streams = new Streams(db);
-  const gaps = new SqliteGapLog({ db, queue, streams, logger: silentLogger });
+  const gaps = new SqliteGapLog({
+    db,
+    queue,
+    streams,
+    logger: silentLogger,
+    hasBetween: () => false,
+  });
   const stream = streams.intern("1", "rpm");
   queue.direct("file the stream", () => streams.write(stream));
   const own = gaps.of("main");
