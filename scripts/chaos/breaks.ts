@@ -19,7 +19,7 @@ export const BREAKS: readonly Break[] = [
     from: "const ticket: Ticket = { entry, queue, left: messages.length,",
     to: 'queue.record(entry, "sent"); const ticket: Ticket = { entry, queue, left: -1,',
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 1, hours: 0.5 },
   },
   {
     what: "a day's progress is committed a second before its readings",
@@ -40,13 +40,13 @@ export const BREAKS: readonly Break[] = [
     from: 'if (row.id.toString("hex") === id) return true;',
     to: "if (row.id.length === 0) return true;",
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 1, hours: 0.5 },
   },
   {
     what: "a Sparkplug message counts as delivered once it is written",
     file: "src/publish/sparkplug/node.ts",
     from: "onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),",
-    to: 'onSent: (lane, entries) => { window.add(lane, [], clock.monotonic()); this.#settle(lane, entries, "sent"); },',
+    to: 'onSent: (lane, entries) => { window.add(lane, [], clock.monotonic()); settlements.settle(lane, entries, "sent"); },',
     formats: "json,sparkplug",
     virtual: { seed: 1, hours: 1 },
   },
@@ -56,7 +56,7 @@ export const BREAKS: readonly Break[] = [
     from: "    return timeMs > this.mark &&",
     to: "    return timeMs !== this.mark &&",
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 2, hours: 1 },
   },
   {
     what: "the gateway's time has fractions of a millisecond",
@@ -64,7 +64,7 @@ export const BREAKS: readonly Break[] = [
     from: "return Math.floor(anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic));",
     to: "return anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic);",
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 1, hours: 0.3 },
   },
   {
     what: "the first row that is given back is not read again",
@@ -72,7 +72,7 @@ export const BREAKS: readonly Break[] = [
     from: "if (!isBehind) this.cursor = { ...to, seq: to.seq - 1 };",
     to: "if (!isBehind) this.cursor = to;",
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 4, hours: 1 },
   },
   {
     what: "the metric of what an uplink lost leaves out what one commit gave up in numbers",
@@ -80,7 +80,7 @@ export const BREAKS: readonly Break[] = [
     from: "for (const one of made) this.#parts",
     to: "for (const one of made) if (one.count < 16) this.#parts",
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 7, hours: 2 },
   },
   {
     what: "after a commit, an error that nobody sees leaves memory behind the disk",
@@ -88,7 +88,7 @@ export const BREAKS: readonly Break[] = [
     from: "for (const act of this.#acts) act();",
     to: "for (const act of this.#acts.slice(0, 12)) act();",
     formats: "json",
-    virtual: { seed: 1, hours: 1 },
+    virtual: { seed: 2, hours: 0.5 },
   },
 ];
 
