@@ -62,6 +62,19 @@ test("a drive that slows down does not break the row, but only what reaches the 
   assert.equal(again.engine.of("10234").states.get("misalignment")?.inRow, 6);
 });
 
+test("the machine's normal state is kept over a restart, and learned again on command", () => {
+  const { engine, follow, options } = engineOf();
+  for (let hour = 1; hour <= 12; hour++) follow(recordOf({}, hour), hour);
+  assert.equal(engine.of("10234").reference?.readings, 12);
+  const again = new FindingEngine(siteOf(), options);
+  again.load(engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" })));
+  assert.equal(again.of("10234").reference?.readings, 12);
+  const states = again.relearn("10234");
+  again.committed();
+  assert.deepEqual(states, [{ sensor: "finding:10234", text: null }]);
+  assert.equal(again.of("10234").reference, null);
+});
+
 test("a cage stands after four of six readings, other findings after five in a row", () => {
   const pattern = [true, false, true, true, false, true] as const;
   for (const [fault, expected] of [
