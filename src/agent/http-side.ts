@@ -91,6 +91,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       tryPublish: parts.tryPublish,
       findings: alarms?.findingDesk ?? null,
       machineSignals: parts.signals.wait,
+      dayMedians: store.dayMedians,
       setup,
       backup: parts.restorer,
       log: parts.log,

@@ -7,6 +7,7 @@ import type { Poller } from "../poll/poller.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import type { AgentBase } from "./base.ts";
+import { DayMedianJob } from "./day-medians.ts";
 import { GapWatch } from "./gap-watch.ts";
 import { LiveHub } from "./live-hub.ts";
 import { openSignals } from "./machine-signals.ts";
@@ -72,6 +73,16 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     metrics,
     onStored,
   });
+  const dayMedians = new DayMedianJob({
+    site,
+    wait: signals.wait,
+    history: store.history,
+    rows: store.dayMedians,
+    historyDays: settings.historyDays,
+    clock,
+    gatewayNow: () => gatewayClock.now(),
+    logger,
+  });
   const reading = createReadingParts({ ...base, gateway });
   const poller: Poller = createPoller({
     ...base,
@@ -109,5 +120,17 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     poller.readAgain();
     void alarms?.upkeep.rewrite();
   });
-  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms, signals, bands };
+  return {
+    hub,
+    newest,
+    watch,
+    gaps,
+    reading,
+    poller,
+    nodeStates,
+    alarms,
+    signals,
+    bands,
+    dayMedians,
+  };
 }

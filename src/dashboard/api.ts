@@ -12,6 +12,7 @@ import type { Gap } from "../core/delivery.ts";
 import type { KeptWhy } from "../core/kept/ports.ts";
 import type { Machine } from "../core/machine.ts";
 import type { CONDITIONS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
+import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Fault } from "../core/query/fault.ts";
 import type { Trend } from "../core/query/trend.ts";
@@ -392,6 +393,9 @@ export class Api {
 
   findings = (machine: number): Promise<ApiMachineFindings> =>
     this.#get(`machines/${machine}/findings`, {});
+
+  outlook = (machine: number): Promise<MachineOutlook> =>
+    this.#get(`machines/${machine}/outlook`, {});
 
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async sayOfAlarm(id: string, word: AlarmWord, body: object): Promise<void> {

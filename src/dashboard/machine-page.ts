@@ -1,4 +1,5 @@
 /** A machine: its findings and its sensors. */
+import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { Api, Machine } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { findingsPanel } from "./findings-panel.ts";
@@ -22,6 +23,13 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
     h("h2", { id: "machine-sensors" }, "Sensors"),
     list,
   );
+  const outlooks = h("ul", { class: "alarms" });
+  const outlook = h(
+    "section",
+    { class: "panel", "aria-labelledby": "machine-outlook", hidden: true },
+    h("h2", { id: "machine-outlook" }, "Outlook"),
+    outlooks,
+  );
   /** Those that the site file lists; null until they are known. */
   let listed: readonly Machine[] | null = null;
   const findings = findingsPanel(api, model, Number(id), null);
@@ -39,6 +47,7 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
       hint,
     ),
     findings.root,
+    outlook,
     panel,
   );
   const show = (): void => {
@@ -91,8 +100,33 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
     // Without the list, the page says that the machine has no sensors.
     () => {},
   );
+  api.outlook(Number(id)).then(
+    ({ values }) => {
+      outlook.hidden = values.length === 0;
+      // What will reach a limit first, then the rest by name.
+      const told = [...values].sort((a, b) =>
+        (a.outlook?.from ?? "9").localeCompare(b.outlook?.from ?? "9"),
+      );
+      replace(outlooks, ...told.map((one) => outlookItem(model, one)));
+    },
+    // Without it, the page has no such section.
+    () => {},
+  );
   return () => {
     unsubscribe();
     findings.stop();
   };
+}
+
+function outlookItem(
+  model: Model,
+  { sensor: code, value, text }: MachineOutlook["values"][number],
+): HTMLElement {
+  const sensor = model.sensors.get(code);
+  return h(
+    "li",
+    null,
+    h("a", { href: linkTo("sensor", code) }, sensor === undefined ? code : sensorName(sensor)),
+    ` ${value}: ${text}`,
+  );
 }

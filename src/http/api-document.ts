@@ -274,6 +274,16 @@ const OPERATIONS: readonly Operation[] = [
     schema: RESPONSE.findings,
   },
   {
+    path: "/api/v1/machines/{id}/outlook",
+    method: "get",
+    summary:
+      "When rising velocities and bands of a machine will reach their next limit, or why that is not told.",
+    params: MACHINE_ID,
+    also: { 404: "There is no machine with this id." },
+    response: "Each value with its level, limit and slope.",
+    schema: RESPONSE.outlook,
+  },
+  {
     path: "/api/v1/alarms",
     method: "get",
     summary: "Alarms that are active, acknowledged or shelved, and the newest events.",

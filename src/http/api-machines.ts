@@ -1,4 +1,6 @@
 import type { FastifyInstance } from "fastify";
+import { machineOutlook } from "../core/outlook/machine-outlook.ts";
+import type { MachineOutlook } from "../core/outlook/words.ts";
 import { integer, objectOf } from "./api-schemas.ts";
 import { MachineConditions } from "./machine-conditions.ts";
 import type { HttpParts } from "./parts.ts";
@@ -40,6 +42,16 @@ export function registerMachinesApi(
     },
   );
   app.get<{ Params: { id: number } }>(
+    "/api/v1/machines/:id/outlook",
+    { schema: { params: MACHINE_ID } },
+    (request, reply) => {
+      const { id } = request.params;
+      const outlook = outlookFor(id, parts);
+      if (outlook !== null) return reply.send(outlook);
+      return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
+    },
+  );
+  app.get<{ Params: { id: number } }>(
     "/api/v1/machines/:id/findings",
     { schema: { params: MACHINE_ID } },
     (request, reply) => {
@@ -50,4 +62,24 @@ export function registerMachinesApi(
       return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
     },
   );
+}
+
+/** Relearned baselines are among this many actions. */
+const ACTIONS_MAX = 10_000;
+
+/** Null for a machine that neither the machines nor a sensor's location name. */
+function outlookFor(id: number, parts: HttpParts): MachineOutlook | null {
+  const { site, alarms, dayMedians, machineSignals } = parts;
+  const { machines = [], sensors } = site.current;
+  const own = sensors.filter(({ location }) => location?.machine === id);
+  if (own.length === 0 && !machines.some((machine) => machine.id === id)) return null;
+  const nowMs = parts.gatewayNow();
+  const isStanding = machineSignals.stateOf(id, nowMs) === "standing";
+  const from = {
+    rows: dayMedians,
+    limits: (sensor: string) => alarms?.limits(sensor) ?? [],
+    baselines: (sensor: string) => alarms?.baselines(sensor) ?? [],
+    actions: () => alarms?.actions(ACTIONS_MAX) ?? [],
+  };
+  return machineOutlook(id, own, from, nowMs, isStanding);
 }

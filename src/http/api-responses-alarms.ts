@@ -1,5 +1,6 @@
 import { FINDINGS } from "../core/diagnosis/finding.ts";
 import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
+import { OUTLOOK_REASONS } from "../core/outlook/words.ts";
 import { KINDS } from "../core/sensor.ts";
 import {
   INTEGER,
@@ -50,6 +51,18 @@ export const ALARM_RESPONSES: Readonly<Record<string, Schema>> = {
     slow: orNull(object({ median: NUMBER, mad: NUMBER })),
     high: orNull(NUMBER),
     low: orNull(NUMBER),
+  }),
+  ValueOutlook: object({
+    sensor: TEXT,
+    value: TEXT,
+    unit: orNull(TEXT),
+    level: { ...orNull(NUMBER), description: "Median of the newest week." },
+    limit: { ...orNull(NUMBER), description: "The next one above the level." },
+    slopePerDay: orNull(NUMBER),
+    days: { ...INTEGER, description: "UTC days that it rests on." },
+    outlook: orNull(object({ from: ISO, to: orNull(ISO) })),
+    reason: orNull(oneOf(OUTLOOK_REASONS)),
+    text: TEXT,
   }),
   Machine: object({
     id: INTEGER,

@@ -111,6 +111,7 @@ export const RESPONSE = {
     findings: list(ref("Finding")),
     checked: list(ref("CheckedSensor")),
   }),
+  outlook: object({ machine: INTEGER, values: list(ref("ValueOutlook")) }),
   audit: object({ actions: list(ref("AlarmAction")) }),
   ...SETUP_RESPONSE,
   auditLog: object({ entries: list(ref("AuditEntry")), before: orNull(INTEGER) }),

@@ -6,6 +6,7 @@ import type { FindingDesk } from "../core/diagnosis/view.ts";
 import type { Measurements } from "../core/kept/ports.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
+import type { DayMedianStore } from "../core/outlook/day-medians.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type {
   BackfillJobs,
@@ -66,6 +67,8 @@ export interface HttpParts {
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingDesk | null;
   readonly machineSignals: MachineSignalsNow;
+  /** Day rows of outlooks. */
+  readonly dayMedians: Pick<DayMedianStore, "of">;
   readonly metrics: Metrics;
   readonly loopDelay: Pick<LoopDelay, "quantiles">;
   readonly clock: Clock;

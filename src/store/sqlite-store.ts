@@ -13,6 +13,7 @@ import { Meta } from "./database/meta.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
+import { DayMedianTable } from "./hours/day-medians.ts";
 import { HourReader } from "./hours/hour-reader.ts";
 import { HourlyValues } from "./hours/hourly-values.ts";
 import { Keeper } from "./kept/keeper.ts";
@@ -67,6 +68,7 @@ class SqliteStore implements Store {
   readonly measurements: StoredMeasurements;
   readonly history: History;
   readonly hours: HourReader;
+  readonly dayMedians: DayMedianTable;
   readonly commands: CommandLog;
   readonly alarms: AlarmLog;
   readonly audit: SqliteAuditLog;
@@ -125,6 +127,7 @@ class SqliteStore implements Store {
     const stored = this.#stored;
     const hours = new HourlyValues({ db, queue, streams });
     this.hours = new HourReader(db, streams);
+    this.dayMedians = new DayMedianTable(db, queue, streams);
     this.#counts = counts;
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");

@@ -5,6 +5,7 @@ import type { DayKey } from "../core/day.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
 import type { MeasuredMachines, Measurements } from "../core/kept/ports.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
+import type { DayMedianStore } from "../core/outlook/day-medians.ts";
 import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
@@ -83,6 +84,8 @@ export interface Store {
   readonly keeper: { machines: MeasuredMachines | null };
   readonly history: History;
   readonly hours: HourReader;
+  /** Day rows of outlooks. */
+  readonly dayMedians: DayMedianStore;
   readonly commands: CommandLog;
   readonly alarms: AlarmStore;
   readonly audit: AuditLog;

@@ -322,6 +322,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     audit: null,
     findings: null,
     machineSignals: { stateOf: () => null, speedAt: () => null },
+    dayMedians: { of: () => [] },
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),
     logger: silentLogger,

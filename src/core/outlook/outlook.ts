@@ -10,6 +10,7 @@
  * follows the former at its steepest, `to` the latter at its slowest.
  */
 import { mannKendall, median, medianDeviation, type Point, theilSen } from "./robust.ts";
+import type { OutlookReason } from "./words.ts";
 
 /** One UTC day of one value on the running machine. */
 export interface DayRow {
@@ -19,16 +20,6 @@ export interface DayRow {
   /** Readings that the median was made of. */
   readonly count: number;
 }
-
-type OutlookReason =
-  | "no_limit"
-  | "too_few_days"
-  | "not_rising"
-  | "within_noise"
-  | "step"
-  | "too_far"
-  | "standing"
-  | "beyond_limit";
 
 /** Days since 1970-01-01 UTC; `to` is null where the slowest growth that the data allow never gets there. */
 interface DayRange {

@@ -1,0 +1,99 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { DAY_MS } from "../core/hours/hour-sums.ts";
+import type { Wait } from "../core/machine-state/wait.ts";
+import { DayMedianMaker, type DayMedianStore, OUTLOOK_KINDS } from "../core/outlook/day-medians.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { History } from "../store/readings/history.ts";
+
+interface DayMedianParts {
+  readonly site: SiteSource;
+  readonly wait: Pick<Wait, "hasRunning" | "stateAt">;
+  readonly history: Pick<History, "count" | "range">;
+  readonly rows: DayMedianStore;
+  /** How long readings are stored, days. */
+  readonly historyDays: number;
+  readonly clock: Clock;
+  /** The gateway's clock, ms. */
+  readonly gatewayNow: () => number;
+  readonly logger: Logger;
+}
+
+const HOUR_MS = 3_600_000;
+/** The first look after a start leaves the first reads of the gateway alone. */
+const START_MS = 120_000;
+/** Days that are made anew at every look: the machine's state may become known late. */
+const RECENT_DAYS = 2;
+/** Days older than any outlook looks back are dropped. */
+const KEPT_DAYS = 400;
+const READINGS_PER_TURN = 200;
+
+/** Makes the day rows of outlooks once an hour, from readings that are still stored. */
+export class DayMedianJob {
+  readonly #parts: DayMedianParts;
+
+  constructor(parts: DayMedianParts) {
+    this.#parts = parts;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#parts;
+    await clock.sleep(START_MS, signal);
+    while (!signal.aborted) {
+      try {
+        await this.look(signal);
+      } catch (err) {
+        logger.warn({ err }, "the medians of days could not be stored; tried again in an hour");
+      }
+      await clock.sleep(HOUR_MS, signal);
+    }
+  }
+
+  /** Every day that is over, whose readings are stored, and that has no row or one made of fewer. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { gatewayNow, historyDays, rows, site } = this.#parts;
+    const today = Math.floor(gatewayNow() / DAY_MS);
+    for (const sensor of site.current.sensors) {
+      for (const kind of OUTLOOK_KINDS) {
+        const made = new Map(
+          rows.of(sensor.code, kind, today - historyDays, today).map((row) => [row.day, row]),
+        );
+        for (let day = today - historyDays; day < today; day += 1) {
+          if (signal.aborted) return;
+          const count = this.#count(sensor, kind, day);
+          const known = made.get(day)?.readings ?? 0;
+          const isRecent = day >= today - RECENT_DAYS;
+          if (count === 0 || count < known || (count === known && !isRecent)) continue;
+          await this.#make(sensor, kind, day);
+        }
+        await turn();
+      }
+    }
+    await rows.dropBefore(today - KEPT_DAYS);
+  }
+
+  #count({ code }: Sensor, kind: Kind, day: number): number {
+    const fromMs = day * DAY_MS;
+    return this.#parts.history.count({ sensor: code, kind, fromMs, toMs: fromMs + DAY_MS });
+  }
+
+  async #make(sensor: Sensor, kind: Kind, day: number): Promise<void> {
+    const { history, rows, wait } = this.#parts;
+    const maker = new DayMedianMaker(sensor, kind);
+    const hasSignal = wait.hasRunning(sensor.code);
+    const range = { sensor: sensor.code, kind, fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
+    let count = 0;
+    for (const reading of history.range(range)) {
+      // A clock that ran ahead says nothing about this day.
+      const isFuture = reading.attributes.includes('"time_in_future"');
+      const isRunning = !hasSignal || wait.stateAt(sensor.code, reading.timeMs) === "running";
+      maker.add(reading, isRunning && !isFuture);
+      count += 1;
+      if (count % READINGS_PER_TURN === 0) await turn();
+    }
+    const row = maker.result(day);
+    const [known] = rows.of(sensor.code, kind, day, day + 1);
+    if (JSON.stringify(known) !== JSON.stringify(row)) await rows.put(sensor.code, kind, row);
+  }
+}

@@ -1,0 +1,85 @@
+/** Day rows for outlooks (plant section 19): medians of what the running machine showed on a UTC day. */
+import type { Value } from "../reading.ts";
+import type { Kind, Sensor } from "../sensor.ts";
+import type { StoredReading } from "../stored-reading.ts";
+import { median } from "./robust.ts";
+
+/** Of one value. */
+interface DayMedian {
+  readonly median: number;
+  /** Readings that it was made of. */
+  readonly count: number;
+  readonly unit: string | null;
+  /** Machine, point, class and axis by then: with another one, an outlook begins anew. */
+  readonly mount: string;
+}
+
+export interface DayMedians {
+  /** Days since 1970-01-01 UTC. */
+  readonly day: number;
+  /** Readings stored of the day when this was made, running or not. */
+  readonly readings: number;
+  readonly values: Readonly<Record<string, DayMedian>>;
+}
+
+export interface DayMedianStore {
+  /** Days from `fromDay` up to, without, `toDay`, ascending; those that were never made are left out. */
+  of(sensor: string, kind: Kind, fromDay: number, toDay: number): readonly DayMedians[];
+  put(sensor: string, kind: Kind, row: DayMedians): Promise<void>;
+  dropBefore(day: number): Promise<void>;
+}
+
+/** Kinds that have values with an outlook. */
+export const OUTLOOK_KINDS: readonly Kind[] = ["accel", "bands"];
+
+function hasOutlook(kind: Kind, value: string): boolean {
+  if (kind === "bands") return value !== "speed_rpm";
+  return kind === "accel" && value.endsWith("_vel_rms");
+}
+
+/** What must stay the same while days belong to one row of an outlook. */
+export function mountOf(sensor: Sensor, value: string): string {
+  const { location, machineClass, limits } = sensor;
+  const channel = value.slice(0, value.indexOf("_"));
+  const axis = sensor.channels[channel]?.axis ?? null;
+  return JSON.stringify([location?.machine, location?.point, machineClass, limits, axis]);
+}
+
+/** Collects the readings of one sensor, kind and day. */
+export class DayMedianMaker {
+  readonly #sensor: Sensor;
+  readonly #kind: Kind;
+  readonly #values = new Map<string, { readonly numbers: number[]; unit: string | null }>();
+  #readings = 0;
+
+  constructor(sensor: Sensor, kind: Kind) {
+    this.#sensor = sensor;
+    this.#kind = kind;
+  }
+
+  /** @param isRunning false for a reading of a machine that stands, or of which that is unknown */
+  add(reading: StoredReading, isRunning: boolean): void {
+    this.#readings += 1;
+    if (!isRunning) return;
+    const units = JSON.parse(reading.units) as Record<string, string>;
+    for (const [name, value] of Object.entries(
+      JSON.parse(reading.values) as Record<string, Value>,
+    )) {
+      if (typeof value !== "number" || !hasOutlook(this.#kind, name)) continue;
+      const unit = units[name] ?? null;
+      const known = this.#values.get(name);
+      // The day on which a unit changes belongs to the new one.
+      if (known === undefined || known.unit !== unit)
+        this.#values.set(name, { numbers: [value], unit });
+      else known.numbers.push(value);
+    }
+  }
+
+  result(day: number): DayMedians {
+    const values = [...this.#values].map(([name, { numbers, unit }]) => [
+      name,
+      { median: median(numbers), count: numbers.length, unit, mount: mountOf(this.#sensor, name) },
+    ]);
+    return { day, readings: this.#readings, values: Object.fromEntries(values) };
+  }
+}

@@ -1,0 +1,81 @@
+import type { DayMedianStore, DayMedians } from "../../core/outlook/day-medians.ts";
+import type { Kind } from "../../core/sensor.ts";
+import type { Database } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import { indexOf, placeOf } from "./hour-rows.ts";
+
+const ROWS_SQL = "SELECT place, body FROM day_medians WHERE place >= ? AND place < ?";
+
+/** Medians of days, a row for each sensor, kind and day. */
+export class DayMedianTable implements DayMedianStore {
+  readonly #db: Database;
+  readonly #queue: WriteQueue;
+  readonly #streams: Streams;
+
+  constructor(db: Database, queue: WriteQueue, streams: Streams) {
+    this.#db = db;
+    this.#queue = queue;
+    this.#streams = streams;
+  }
+
+  of(sensor: string, kind: Kind, fromDay: number, toDay: number): readonly DayMedians[] {
+    const stream = this.#streams.find(sensor, kind)?.stream;
+    if (stream === undefined) return [];
+    const found: DayMedians[] = [];
+    for (let day = fromDay; day < toDay; day += 1) {
+      const place = placeOf(day, stream);
+      const [row] = this.#db.read(ROWS_SQL).all(place, place + 1);
+      if (row !== undefined) found.push({ day: indexOf(Number(row[0])), ...parse(String(row[1])) });
+    }
+    return found;
+  }
+
+  put(sensor: string, kind: Kind, { day, ...body }: DayMedians): Promise<void> {
+    const { stream } = this.#streams.intern(sensor, kind);
+    const db = this.#db;
+    return this.#queue.enqueue(
+      {
+        what: "store the medians of a day",
+        rows: 1,
+        canWait: true,
+        *run() {
+          db.write("INSERT OR REPLACE INTO day_medians VALUES (?, ?)").run(
+            placeOf(day, stream),
+            JSON.stringify(body),
+          );
+          yield;
+        },
+      },
+      WINDOW_MS,
+    );
+  }
+
+  async dropBefore(day: number): Promise<void> {
+    const [old] = this.#db.read(ROWS_SQL).all(Number.MIN_SAFE_INTEGER, placeOf(day, 0));
+    if (old === undefined) return;
+    const db = this.#db;
+    await this.#queue.enqueue(
+      {
+        what: "drop old medians",
+        rows: 1,
+        *run() {
+          db.write("DELETE FROM day_medians WHERE place < ?").run(placeOf(day, 0));
+          yield;
+        },
+      },
+      0,
+    );
+  }
+}
+
+/** They share a commit with readings. */
+const WINDOW_MS = 10_000;
+
+function parse(body: string): Omit<DayMedians, "day"> {
+  try {
+    return JSON.parse(body) as Omit<DayMedians, "day">;
+  } catch {
+    return { readings: 0, values: {} };
+  }
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DayMedianJob } from "../../src/agent/day-medians.ts";
+import { DAY_MS, HOUR_MS } from "../../src/core/hours/hour-sums.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import {
+  append,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+} from "../support/temp-database.ts";
+
+const SENSOR: Sensor = {
+  code: "1",
+  type: 3,
+  kinds: ["accel"],
+  channels: { channel1: { axis: "H" } },
+  location: { company: 1, area: 1, machine: 40, point: 1 },
+};
+const DAY = START_MS / DAY_MS;
+
+const accel = (hours: number, velocity: number) =>
+  readingOf("1", START_MS + hours * HOUR_MS, {
+    kind: "accel",
+    values: { channel1_vel_rms: velocity, channel1_accel_rms: 1, temperature: 20 },
+    units: { channel1_vel_rms: "mm/s", channel1_accel_rms: "G", temperature: "degC" },
+  });
+
+test("day medians – of the running machine's readings of a UTC day that is over; made anew for late ones, kept when readings leave", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = openStore(storeOptions(tempDirectory(t), { clock, historyDays: 3, uplinks: [] }));
+  t.after(() => store.close());
+  const runningFrom = START_MS + 4 * HOUR_MS;
+  const job = new DayMedianJob({
+    site: fixedSite({ site: "s", sensors: [SENSOR] }),
+    wait: {
+      hasRunning: () => true,
+      stateAt: (_sensor, timeMs) => (timeMs >= runningFrom ? "running" : "standing"),
+    },
+    history: store.history,
+    rows: store.dayMedians,
+    historyDays: 3,
+    clock,
+    gatewayNow: () => clock.now(),
+    logger: silentLogger,
+  });
+  const signal = new AbortController().signal;
+  /** Medians and counts of the first day; only velocities have an outlook. */
+  const look = async () => {
+    await job.look(signal);
+    const [row] = store.dayMedians.of("1", "accel", DAY, DAY + 1);
+    return Object.entries(row?.values ?? {}).map(([name, { median, count, unit }]) => [
+      name,
+      median,
+      count,
+      unit,
+    ]);
+  };
+  await append(store, [accel(1, 9), accel(5, 1), accel(6, 2), accel(7, 6)]);
+  assert.deepEqual(await look(), [], "the day is not over");
+  await clock.advance(DAY_MS);
+  assert.deepEqual(await look(), [["channel1_vel_rms", 2, 3, "mm/s"]]);
+  await append(store, [accel(8, 7)]);
+  assert.deepEqual(await look(), [["channel1_vel_rms", 4, 4, "mm/s"]]);
+  await clock.advance(9 * DAY_MS);
+  await store.retain();
+  assert.equal(store.state().readings, 0);
+  assert.deepEqual(await look(), [["channel1_vel_rms", 4, 4, "mm/s"]]);
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../../../src/core/hours/hour-sums.ts";
+import { type DayMedians, mountOf } from "../../../src/core/outlook/day-medians.ts";
+import { machineOutlook, type OutlookParts } from "../../../src/core/outlook/machine-outlook.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+
+const TODAY = 20_780;
+const VALUE = "channel1_vel_rms";
+const SENSOR: Sensor = {
+  code: "7",
+  type: 3,
+  kinds: ["accel"],
+  channels: { channel1: { axis: "H" } },
+  location: { company: 1, area: 1, machine: 40, point: 1 },
+  machineClass: "group2-rigid",
+};
+
+/** Half a year of days; `level` by days before today. */
+function days(
+  level: (back: number) => number,
+  more: { unit?: string; mount?: string; value?: string; until?: number } = {},
+): DayMedians[] {
+  const { unit = "mm/s", value = VALUE, until = 1 } = more;
+  const mount = more.mount ?? mountOf(SENSOR, value);
+  return Array.from({ length: 182 - until }, (_, n) => 181 - n).map((back) => ({
+    day: TODAY - back,
+    readings: 24,
+    values: { [value]: { median: level(back), count: 24, unit, mount } },
+  }));
+}
+
+function outlook(rows: readonly DayMedians[], parts: Partial<OutlookParts> = {}, sensor = SENSOR) {
+  const kind = Object.keys(rows[0]?.values ?? {})[0]?.endsWith("_vel_rms") ? "accel" : "bands";
+  const from: OutlookParts = {
+    rows: { of: (_code, of) => (of === kind ? rows : []) },
+    limits: () => [],
+    baselines: () => [],
+    actions: () => [],
+    ...parts,
+  };
+  const { machine, values } = machineOutlook(40, [sensor], from, TODAY * DAY_MS + 1000, false);
+  assert.equal(machine, 40);
+  assert.equal(values.length, 1);
+  return values[0] as NonNullable<(typeof values)[0]>;
+}
+
+/** Grows by 2 % a day towards 2 mm/s today. */
+const growing = (back: number) => 2 * 0.985 ** back;
+
+test("machine outlook – a growing velocity has a range of days at 00:00 UTC before the boundary of zone C, and a sentence with its ground", () => {
+  const {
+    limit,
+    level,
+    outlook: range,
+    reason,
+    text,
+    days: used,
+    slopePerDay,
+    unit,
+  } = outlook(days(growing));
+  assert.deepEqual([limit, reason, used, unit], [2.8, null, 181, "mm/s"]);
+  assert.ok(level !== null && level > 1.8 && level < 2);
+  assert.ok(slopePerDay !== null && slopePerDay > 0);
+  assert.match(range?.from ?? "", /^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
+  // 0.985 ** 22 is 2 / 2.8.
+  assert.ok(Date.parse(range?.from ?? "") <= (TODAY + 23) * DAY_MS);
+  assert.ok(range?.to === null || Date.parse(range?.to ?? "") >= (TODAY + 22) * DAY_MS);
+  assert.match(
+    text,
+    /^Reaches 2\.8 mm\/s between \d{4}-.*: 1\.9\d? mm\/s in the newest week, changing by .* mm\/s a day over 181 days\.$/,
+  );
+});
+
+test("machine outlook – above B/C the next limit is C/D, above both it is beyond the limit; without a class there is none", () => {
+  assert.equal(outlook(days((back) => 2 * growing(back))).limit, 4.5);
+  const beyond = outlook(days((back) => 3 * growing(back)));
+  assert.deepEqual([beyond.limit, beyond.reason, beyond.outlook], [4.5, "beyond_limit", null]);
+  const { machineClass: _, ...unclassed } = SENSOR;
+  const none = outlook(days(growing, { mount: mountOf(unclassed, VALUE) }), {}, unclassed);
+  assert.deepEqual([none.limit, none.reason], [null, "no_limit"]);
+  assert.ok((none.slopePerDay ?? 0) > 0);
+});
+
+test("machine outlook – begins anew with another mount, with another unit, and when a baseline is learned again", () => {
+  const before = days(growing, { until: 31, mount: "elsewhere" });
+  const since = days(growing).slice(-30);
+  assert.deepEqual(
+    [outlook([...before, ...since]).days, outlook([...before, ...since]).reason],
+    [30, "too_few_days"],
+  );
+  const inches = days(growing, { until: 31, unit: "in/s" });
+  assert.equal(outlook([...inches, ...since]).days, 30);
+  const relearned = {
+    timeMs: (TODAY - 10) * DAY_MS + 5,
+    who: "A",
+    source: "http",
+    what: "relearn",
+    subject: `7/vibration-change/${VALUE}`,
+    detail: "{}",
+    outcome: "done",
+  };
+  assert.equal(outlook(days(growing), { actions: () => [relearned] }).days, 10);
+});
+
+test("machine outlook – the limit of a band is the next high limit of a rule or baseline on it", () => {
+  const value = "channel1_bpfo";
+  const rows = days(growing, { value, unit: "GE" });
+  const limits = [1, 2.5, 9].map((high) => ({
+    alarm: "outer",
+    kind: "bands" as const,
+    value,
+    unit: "GE",
+    highHigh: null,
+    high,
+    low: null,
+    lowLow: null,
+  }));
+  assert.equal(outlook(rows, { limits: () => limits }).limit, 2.5);
+  assert.equal(outlook(rows).reason, "no_limit");
+});
