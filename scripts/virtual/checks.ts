@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
 import type { Received } from "../chaos/received.ts";
+import { SeenHours } from "./hours.ts";
 import { wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
 
@@ -30,6 +31,7 @@ export class Checks {
   readonly events = new Map<string, WrittenEvent>();
   readonly #stage: Stage;
   readonly #budgetBytes: number;
+  readonly #hours = new SeenHours();
   #minutes = 0;
   #seq = 0;
   #peakBytes = 0;
@@ -57,18 +59,20 @@ export class Checks {
       this.#noteEvents(db);
       this.#deliveries(db, main);
       this.#lostCount(db);
-      if (this.#minutes % RARELY_MINUTES === 0) this.#answers();
+      this.#hours.note(db, this.#seq);
+      if (this.#minutes % RARELY_MINUTES === 0) this.#answers(db);
       this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
     } finally {
       db.close();
     }
   }
 
-  #answers(): void {
+  #answers(db: Sqlite.Database): void {
     const store = this.#stage.agent.inspect();
     if (store === null) return;
     const turn = this.#minutes / RARELY_MINUTES;
     for (const wrong of wrongAnswers(this.#stage.agent.dataDir, store, turn)) this.#fail(wrong);
+    for (const wrong of this.#hours.wrong(db, store, turn)) this.#fail(wrong);
     store.close();
   }
 

@@ -1,7 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { DAY_MS } from "../core/hours/hour-sums.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
-import { DayMedianMaker, type DayMedianStore, OUTLOOK_KINDS } from "../core/outlook/day-medians.ts";
+import {
+  DayMedianMaker,
+  type DayMedianStore,
+  type DayMediansOf,
+  OUTLOOK_KINDS,
+} from "../core/outlook/day-medians.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -54,6 +59,7 @@ export class DayMedianJob {
   async look(signal: AbortSignal): Promise<void> {
     const { gatewayNow, historyDays, rows, site } = this.#parts;
     const today = Math.floor(gatewayNow() / DAY_MS);
+    const changed: DayMediansOf[] = [];
     for (const sensor of site.current.sensors) {
       for (const kind of OUTLOOK_KINDS) {
         const made = new Map(
@@ -65,11 +71,12 @@ export class DayMedianJob {
           const known = made.get(day)?.readings ?? 0;
           const isRecent = day >= today - RECENT_DAYS;
           if (count === 0 || count < known || (count === known && !isRecent)) continue;
-          await this.#make(sensor, kind, day);
+          changed.push(...(await this.#make(sensor, kind, day)));
         }
         await turn();
       }
     }
+    await rows.put(changed);
     await rows.dropBefore(today - KEPT_DAYS);
   }
 
@@ -78,7 +85,8 @@ export class DayMedianJob {
     return this.#parts.history.count({ sensor: code, kind, fromMs, toMs: fromMs + DAY_MS });
   }
 
-  async #make(sensor: Sensor, kind: Kind, day: number): Promise<void> {
+  /** None if it is stored already. */
+  async #make(sensor: Sensor, kind: Kind, day: number): Promise<DayMediansOf[]> {
     const { history, rows, wait } = this.#parts;
     const maker = new DayMedianMaker(sensor, kind);
     const hasSignal = wait.hasRunning(sensor.code);
@@ -94,6 +102,7 @@ export class DayMedianJob {
     }
     const row = maker.result(day);
     const [known] = rows.of(sensor.code, kind, day, day + 1);
-    if (JSON.stringify(known) !== JSON.stringify(row)) await rows.put(sensor.code, kind, row);
+    if (JSON.stringify(known) === JSON.stringify(row)) return [];
+    return [{ sensor: sensor.code, kind, ...row }];
   }
 }

@@ -3,12 +3,14 @@ import { type LaneChange, planLanes, type WantedLanes } from "../core/lane-plan.
 import type { WaveformReader } from "../core/ports.ts";
 import { Database } from "./database/database.ts";
 import { Streams } from "./database/streams.ts";
+import { HourReader } from "./hours/hour-reader.ts";
 import { History } from "./readings/history.ts";
 import { Waveforms } from "./readings/waveforms.ts";
 
 /** Read-only access to a store for a second process. */
 export interface ReadOnlyStore {
   readonly history: History;
+  readonly hours: HourReader;
   readonly waveforms: WaveformReader;
   /** Everything is read as it is now, so that two passes see the same. */
   keepSnapshot(): void;
@@ -23,6 +25,7 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
   streams.load();
   return {
     history: new History(db, streams, null),
+    hours: new HourReader(db, streams),
     waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }, undefined, false),
     keepSnapshot: () => db.keepSnapshot(),
     close: () => db.close(),

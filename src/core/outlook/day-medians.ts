@@ -22,10 +22,15 @@ export interface DayMedians {
   readonly values: Readonly<Record<string, DayMedian>>;
 }
 
+export interface DayMediansOf extends DayMedians {
+  readonly sensor: string;
+  readonly kind: Kind;
+}
+
 export interface DayMedianStore {
   /** Days from `fromDay` up to, without, `toDay`, ascending; those that were never made are left out. */
   of(sensor: string, kind: Kind, fromDay: number, toDay: number): readonly DayMedians[];
-  put(sensor: string, kind: Kind, row: DayMedians): Promise<void>;
+  put(rows: readonly DayMediansOf[]): Promise<void>;
   dropBefore(day: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import type { DayMedianStore, DayMedians } from "../../core/outlook/day-medians.ts";
+import type { DayMedianStore, DayMedians, DayMediansOf } from "../../core/outlook/day-medians.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
@@ -31,23 +31,28 @@ export class DayMedianTable implements DayMedianStore {
     return found;
   }
 
-  put(sensor: string, kind: Kind, { day, ...body }: DayMedians): Promise<void> {
-    const { stream } = this.#streams.intern(sensor, kind);
+  async put(rows: readonly DayMediansOf[]): Promise<void> {
+    if (rows.length === 0) return;
     const db = this.#db;
-    return this.#queue.enqueue(
+    const streams = this.#streams;
+    await this.#queue.enqueue(
       {
-        what: "store the medians of a day",
-        rows: 1,
-        canWait: true,
+        what: "store the medians of days",
+        rows: rows.length,
         *run() {
-          db.write("INSERT OR REPLACE INTO day_medians VALUES (?, ?)").run(
-            placeOf(day, stream),
-            JSON.stringify(body),
-          );
-          yield;
+          for (const { sensor, kind, day, ...body } of rows) {
+            const stream = streams.intern(sensor, kind);
+            streams.write(stream);
+            const place = placeOf(day, stream.stream);
+            db.write("INSERT OR REPLACE INTO day_medians VALUES (?, ?)").run(
+              place,
+              JSON.stringify(body),
+            );
+            yield;
+          }
         },
       },
-      WINDOW_MS,
+      0,
     );
   }
 
@@ -68,9 +73,6 @@ export class DayMedianTable implements DayMedianStore {
     );
   }
 }
-
-/** They share a commit with readings. */
-const WINDOW_MS = 10_000;
 
 function parse(body: string): Omit<DayMedians, "day"> {
   try {

@@ -68,7 +68,7 @@ test("machine outlook – a growing velocity has a range of days at 00:00 UTC be
   assert.ok(range?.to === null || Date.parse(range?.to ?? "") >= (TODAY + 22) * DAY_MS);
   assert.match(
     text,
-    /^Reaches 2\.8 mm\/s between \d{4}-.*: 1\.9\d? mm\/s in the newest week, changing by .* mm\/s a day over 181 days\.$/,
+    /^Reaches 2\.8 mm\/s between \d{4}-.*: 1\.88 mm\/s in the newest week, changing by .* mm\/s a day over 181 days\.$/,
   );
 });
 
