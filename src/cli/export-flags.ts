@@ -17,6 +17,12 @@ export const EXPORT_FLAGS: readonly FlagSpec[] = [
     default: "csv",
   },
   {
+    name: "resolution",
+    value: "RESOLUTION",
+    doc: "readings, or the hourly (hours) or daily (days) values of every reading ever taken, UTC: count, min, mean, max, uncertain and bad of each value",
+    default: "readings",
+  },
+  {
     name: "excel",
     doc: "a table that spreadsheets open as it is: a row per reading, a column per value, local times, a mark for UTF-8",
   },

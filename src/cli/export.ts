@@ -16,6 +16,7 @@ import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { writeDayFiles } from "./export-day-files.ts";
 import { excelLines, tableStyle } from "./export-excel.ts";
+import { hourLines, spanFlag } from "./export-hours.ts";
 import { measurementsOf, writeParquet } from "./export-parquet.ts";
 import { SITE_COLUMNS, siteCells, siteMembers } from "./export-site.ts";
 import { exportWaveforms } from "./export-waveforms.ts";
@@ -44,6 +45,7 @@ export async function run(context: CommandContext): Promise<number> {
   const zone = settings.gatewayTimezone;
   const fromMs = parseTime("from", flags.required("from"), zone, false);
   const style = tableStyle(flags, zone);
+  const span = spanFlag(flags);
   const toMs = parseTime("to", flags.required("to"), zone, true);
   if (toMs <= fromMs) throw new UsageError("--to is before --from");
   const db = flags.text("db");
@@ -74,6 +76,7 @@ export async function run(context: CommandContext): Promise<number> {
   const store = openReadOnly(settings.dataDir, nativeBinding());
   const progress = new ProgressLine(stderr);
   let count = 0;
+  const noun = span === null ? "readings" : `values of ${span}`;
   try {
     const sensor = sensorOf(flags.text("sensor"), store.history.streams());
     if (directory !== null) {
@@ -108,21 +111,27 @@ export async function run(context: CommandContext): Promise<number> {
     }
     const readings = () => store.history.range({ sensor, kind, fromMs, toMs });
     if (style !== null) store.keepSnapshot();
+    const streams = store.history
+      .streams()
+      .filter((one) => (sensor ?? one.sensor) === one.sensor && (kind ?? one.kind) === one.kind);
     const lines =
-      style === null
-        ? plainLines(readings(), format === "csv" ? csvLines : jsonLine, placeOf)
-        : excelLines(
-            readings,
-            style,
-            (code) => site?.sensors.find((one) => sameCode(one.code, code))?.name ?? "",
-          );
-    let piece = style === null && format === "csv" ? CSV_HEADER : "";
-    count = style === null ? 0 : -1; // The head of the table.
+      span !== null
+        ? hourLines(store.hours, streams, { fromMs, toMs }, { span, isCsv: format === "csv" })
+        : style === null
+          ? plainLines(readings(), format === "csv" ? csvLines : jsonLine, placeOf)
+          : excelLines(
+              readings,
+              style,
+              (code) => site?.sensors.find((one) => sameCode(one.code, code))?.name ?? "",
+            );
+    const hasHead = span !== null ? format === "csv" : style !== null;
+    let piece = !hasHead && format === "csv" ? CSV_HEADER : "";
+    count = hasHead ? -1 : 0;
     for (const line of lines) {
       piece += line;
       count += 1;
       if (piece.length < PIECE_CHARACTERS) continue;
-      progress.show(`${count} readings`);
+      progress.show(`${count} ${noun}`);
       await writeOut(stdout, piece, signal);
       piece = "";
       await turn();
@@ -134,7 +143,7 @@ export async function run(context: CommandContext): Promise<number> {
     progress.end();
     store.close();
   }
-  if (stderr.isTTY) stderr.write(`${count} readings\n`);
+  if (stderr.isTTY) stderr.write(`${count} ${noun}\n`);
   return 0;
 }
 

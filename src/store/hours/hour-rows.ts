@@ -31,6 +31,8 @@ export interface HourState {
    * beyond a row adds to it. -Infinity before anything was filed.
    */
   readonly mark: number;
+  /** The newest hour that has a row: readings of later ones need no look-up. */
+  readonly newest: number;
   /** Hours before this one were merged to days, or are gone. */
   readonly hoursFrom: number;
   /** Days before this one are gone. */
@@ -41,7 +43,6 @@ export interface HourState {
 
 export const STATE = "hours";
 const STATE_SQL = "SELECT value FROM meta WHERE name = 'hours'";
-const HAS_SQL = "SELECT 1 FROM hours WHERE place = ?";
 const SERIES_SQL = "SELECT series, value, unit FROM hour_series WHERE stream = ?";
 const STORED_SQL = `SELECT seq, unit_set, "values", quality FROM readings
   WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;
@@ -50,6 +51,7 @@ function parseState(text: string): HourState {
   const saved = JSON.parse(text) as Partial<HourState>;
   return {
     mark: saved.mark ?? Number.NEGATIVE_INFINITY,
+    newest: saved.newest ?? Number.NEGATIVE_INFINITY,
     hoursFrom: saved.hoursFrom ?? Number.NEGATIVE_INFINITY,
     daysFrom: saved.daysFrom ?? Number.NEGATIVE_INFINITY,
     bytes: saved.bytes ?? 0,
@@ -113,10 +115,6 @@ export class HourRows {
     if (found === undefined) return null;
     const decoded = decodeSums(found[1] as Buffer, series);
     return decoded === null ? null : { ...decoded, upto: Number(found[0]) };
-  }
-
-  has(hour: number, stream: number): boolean {
-    return this.#select(HAS_SQL, placeOf(hour, stream)).length > 0;
   }
 
   /** Index of the oldest row from this index on. */

@@ -47,6 +47,7 @@ interface Leaving {
 }
 
 const NEXT_HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
+const HAS_SQL = "SELECT 1 FROM hours WHERE place = ?";
 const STREAMS_SQL = "SELECT DISTINCT stream FROM readings WHERE hour = ?";
 const NUMBER_SQL = "SELECT series FROM hour_series WHERE stream = ? AND value = ? AND unit = ?";
 const NEW_NUMBER_SQL = "INSERT INTO hour_series (stream, value, unit) VALUES (?, ?, ?)";
@@ -99,13 +100,13 @@ export class HourlyValues {
    * @param refused by a full buffer, for good
    */
   came(stream: number, stored: readonly Arrival[], refused: readonly Arrival[]): void {
-    const { mark } = this.#rows.state();
+    const { mark, newest } = this.#rows.state();
     const hours = new Map<number, Arrival[]>();
     let seen: number | null = null;
     for (const { hour, isFuture } of stored) {
       if (isFuture || hour === seen) continue;
       seen = hour;
-      if (hour < mark || this.#rows.has(hour, stream)) hours.set(hour, []);
+      if (hour < mark || (hour <= newest && this.#hasRow(hour, stream))) hours.set(hour, []);
     }
     for (const reading of refused) {
       const others = hours.get(reading.hour);
@@ -116,6 +117,10 @@ export class HourlyValues {
     const work = new Work(this.#parts, this.#rows);
     for (const [hour, more] of hours) work.settle(hour, stream, more);
     work.end();
+  }
+
+  #hasRow(hour: number, stream: number): boolean {
+    return this.#parts.db.write(HAS_SQL).get(placeOf(hour, stream)) !== undefined;
   }
 
   /** Inside the transaction that removes readings. `write` follows once they are deleted: a full disk has room then. */
@@ -249,6 +254,8 @@ class Work {
       .write<{ bytes: number }>(`SELECT length(body) AS bytes FROM ${table} WHERE place = ?`)
       .get(place);
     db.write(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?)`).run(place, row.upto, body);
+    if (table === "hours" && index > this.state.newest)
+      this.state = { ...this.state, newest: index };
     this.#grow(this.#bytesOf(body.length) - (old === undefined ? 0 : this.#bytesOf(old.bytes)));
   }
 
@@ -316,9 +323,8 @@ class Work {
   end(): void {
     for (const { day, stream } of this.#days.values()) this.#sumDay(day, stream);
     if (this.state === this.#before) return;
-    const { mark, hoursFrom, daysFrom, bytes } = this.state;
     // JSON writes what is not finite as null.
-    const text = JSON.stringify({ mark, hoursFrom, daysFrom, bytes: Math.max(0, bytes) });
+    const text = JSON.stringify({ ...this.state, bytes: Math.max(0, this.state.bytes) });
     this.#parts.db.write("INSERT OR REPLACE INTO meta VALUES (?, ?)").run(STATE, text);
   }
 

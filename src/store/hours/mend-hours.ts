@@ -29,9 +29,10 @@ export function mendHours(
       bytes += rowBytes(row.bytes, db.pageBytes);
   }
   const { hoursFrom, daysFrom } = saved;
+  const newest = rows.newest("hours");
   db.writer
     .prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)")
-    .run(STATE, JSON.stringify({ mark: null, hoursFrom, daysFrom, bytes }));
+    .run(STATE, JSON.stringify({ mark: null, newest, hoursFrom, daysFrom, bytes }));
 }
 
 function markLost(db: Database, table: Table): void {
