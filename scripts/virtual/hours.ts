@@ -36,7 +36,8 @@ export class SeenHours {
     const stream = streams[turn % Math.max(1, streams.length)];
     if (stream === undefined) return [];
     const [sensor = "", kind = ""] = stream.split(" ");
-    const dropped = Object.keys(JSON.parse(String(db.prepare(DROPPED_SQL).pluck().get() ?? "{}")));
+    const text = db.prepare<[], string>(DROPPED_SQL).pluck().get() ?? "{}";
+    const dropped = Object.keys(JSON.parse(text));
     const all = { fromMs: -1e15, toMs: 1e15, values: null, span: "hours" } as const;
     const counted = new Map(
       [...hours.points({ ...all, sensor, kind: kind as Kind })].map(({ startMs, readings }) => [
