@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import { DAY_MS } from "../core/hours/hour-sums.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import {
@@ -22,6 +21,8 @@ interface DayMedianParts {
   readonly clock: Clock;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
+  /** Other work gets its turn. */
+  readonly rest: () => Promise<void>;
   readonly logger: Logger;
 }
 
@@ -57,7 +58,7 @@ export class DayMedianJob {
 
   /** Every day that is over, whose readings are stored, and that has no row or one made of fewer. */
   async look(signal: AbortSignal): Promise<void> {
-    const { gatewayNow, historyDays, rows, site } = this.#parts;
+    const { gatewayNow, historyDays, rest, rows, site } = this.#parts;
     const today = Math.floor(gatewayNow() / DAY_MS);
     const changed: DayMediansOf[] = [];
     for (const sensor of site.current.sensors) {
@@ -73,7 +74,7 @@ export class DayMedianJob {
           if (count === 0 || count < known || (count === known && !isRecent)) continue;
           changed.push(...(await this.#make(sensor, kind, day)));
         }
-        await turn();
+        await rest();
       }
     }
     await rows.put(changed);
@@ -87,7 +88,7 @@ export class DayMedianJob {
 
   /** None if it is stored already. */
   async #make(sensor: Sensor, kind: Kind, day: number): Promise<DayMediansOf[]> {
-    const { history, rows, wait } = this.#parts;
+    const { history, rest, rows, wait } = this.#parts;
     const maker = new DayMedianMaker(sensor, kind);
     const hasSignal = wait.hasRunning(sensor.code);
     const range = { sensor: sensor.code, kind, fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
@@ -98,7 +99,7 @@ export class DayMedianJob {
       const isRunning = !hasSignal || wait.stateAt(sensor.code, reading.timeMs) === "running";
       maker.add(reading, isRunning && !isFuture);
       count += 1;
-      if (count % READINGS_PER_TURN === 0) await turn();
+      if (count % READINGS_PER_TURN === 0) await rest();
     }
     const row = maker.result(day);
     const [known] = rows.of(sensor.code, kind, day, day + 1);

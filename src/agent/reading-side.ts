@@ -19,6 +19,8 @@ import type { AgentResources } from "./resources.ts";
 
 const DAY_MS = 86_400_000;
 
+const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
 export function buildReadingSide(base: AgentBase, { store, marks, gateway }: AgentResources) {
   const { settings, site, clock, gatewayClock, logger, metrics } = base;
   const hub = new LiveHub();
@@ -55,7 +57,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     site,
     wait: signals.wait,
     history: store.history,
-    rest: () => new Promise((resolve) => void setImmediate(resolve)),
+    rest,
   });
   const bands: BandMaker = new BandMaker({
     site,
@@ -81,6 +83,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     historyDays: settings.historyDays,
     clock,
     gatewayNow: () => gatewayClock.now(),
+    rest,
     logger,
   });
   const reading = createReadingParts({ ...base, gateway });

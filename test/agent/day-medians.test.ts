@@ -47,6 +47,7 @@ test("day medians – of the running machine's readings of a UTC day that is ove
     historyDays: 3,
     clock,
     gatewayNow: () => clock.now(),
+    rest: () => Promise.resolve(),
     logger: silentLogger,
   });
   const signal = new AbortController().signal;
