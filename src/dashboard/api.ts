@@ -16,9 +16,19 @@ import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Fault } from "../core/query/fault.ts";
 import type { Trend } from "../core/query/trend.ts";
+import { textAsRead } from "../core/read-units.ts";
 import type { Value } from "../core/reading.ts";
 import type { ChannelConfig, Kind, MachineClass, SensorLocation } from "../core/sensor.ts";
+import {
+  alarmAsRead,
+  baselineAsRead,
+  findingAsRead,
+  limitAsRead,
+  sensorAsRead,
+  trendAsRead,
+} from "./as-read.ts";
 import { noResponse } from "./no-response.ts";
+import { unitsKept } from "./units-kept.ts";
 
 export type Status = AgentStatus & {
   readonly faults: number;
@@ -282,13 +292,13 @@ export class Api {
         "sensors",
         { limit: SENSORS_PER_PAGE, cursor },
       );
-      all.push(...page.sensors);
+      all.push(...page.sensors.map((sensor) => sensorAsRead(sensor, unitsKept())));
       cursor = page.next;
     }
     return all;
   }
 
-  trend(
+  async trend(
     query: {
       readonly sensor: string;
       readonly kind: Kind;
@@ -301,7 +311,12 @@ export class Api {
   ): Promise<Trend> {
     const { sensor, kind, values, fromMs, toMs, buckets } = query;
     const range = { from: instant(fromMs), to: instant(toMs), buckets };
-    return this.#get("trend", { sensor, kind, values: values.join(","), ...range }, signal);
+    const trend = await this.#get<Trend>(
+      "trend",
+      { sensor, kind, values: values.join(","), ...range },
+      signal,
+    );
+    return trendAsRead(trend, unitsKept());
   }
 
   measurements(
@@ -373,14 +388,30 @@ export class Api {
   spectrum = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiSpectrum> =>
     this.#series<ApiSpectrum>(`spectrum/${fileId}`, unit, signal);
 
-  alarms = (history: number, before: number | null = null): Promise<ApiAlarms> =>
-    this.#get("alarms", { history, ...(before !== null && { before }) });
+  async alarms(history: number, before: number | null = null): Promise<ApiAlarms> {
+    const lists = await this.#get<ApiAlarms>("alarms", {
+      history,
+      ...(before !== null && { before }),
+    });
+    const all = (list: readonly ApiAlarm[]) => list.map((one) => alarmAsRead(one, unitsKept()));
+    return {
+      ...lists,
+      active: all(lists.active),
+      acknowledged: all(lists.acknowledged),
+      shelved: all(lists.shelved),
+      history: all(lists.history),
+    };
+  }
   alarmActions = async (limit: number): Promise<readonly AlarmAction[]> =>
     (await this.#get<{ actions: readonly AlarmAction[] }>("alarms/audit", { limit })).actions;
   limits = async (sensor: string): Promise<readonly LimitView[]> =>
-    (await this.#get<{ limits: readonly LimitView[] }>("alarms/limits", { sensor })).limits;
+    (await this.#get<{ limits: readonly LimitView[] }>("alarms/limits", { sensor })).limits.map(
+      (limit) => limitAsRead(limit, unitsKept()),
+    );
   baselines = async (sensor: string): Promise<readonly BaselineView[]> =>
-    (await this.#get<{ baselines: readonly BaselineView[] }>("baselines", { sensor })).baselines;
+    (
+      await this.#get<{ baselines: readonly BaselineView[] }>("baselines", { sensor })
+    ).baselines.map((baseline) => baselineAsRead(baseline, unitsKept()));
   /** Machine data of the site file; none if it has none. */
   machines = async (): Promise<readonly Machine[]> => {
     type Answer = { readonly site: { readonly machines?: readonly Machine[] } };
@@ -388,11 +419,14 @@ export class Api {
   };
 
   worstMachines = async (): Promise<readonly RankedMachine[]> =>
-    (await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" }))
-      .machines;
+    (
+      await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" })
+    ).machines.map((machine) => ({ ...machine, reason: textAsRead(machine.reason, unitsKept()) }));
 
-  findings = (machine: number): Promise<ApiMachineFindings> =>
-    this.#get(`machines/${machine}/findings`, {});
+  async findings(machine: number): Promise<ApiMachineFindings> {
+    const found = await this.#get<ApiMachineFindings>(`machines/${machine}/findings`, {});
+    return { ...found, findings: found.findings.map((one) => findingAsRead(one, unitsKept())) };
+  }
 
   outlook = (machine: number): Promise<MachineOutlook> =>
     this.#get(`machines/${machine}/outlook`, {});

@@ -4,6 +4,8 @@ const UNIT_SIGNS: Readonly<Record<string, string>> = {
   um: "µm",
   degC: "°C",
   "mm/s2": "mm/s²",
+  "m/s2": "m/s²",
+  degF: "°F",
   "m3/h": "m³/h",
   m3: "m³",
   "1": "",
@@ -25,7 +27,7 @@ export function number(value: number, unit?: string | null): string {
 function decimals(size: number, unit: string): number {
   if (unit === "rpm") return 0;
   if (unit === "V") return 2;
-  if (unit === "degC" || unit === "%") return 1;
+  if (unit === "degC" || unit === "degF" || unit === "%") return 1;
   if (size === 0 || size >= 1000) return size === 0 ? 1 : 0;
   if (size >= 100) return 1;
   if (size >= 1) return 2;

@@ -3,8 +3,11 @@
  * Browsers open at most six connections to a server, shared by all tabs, and a stream takes one for as long as it is
  * open. So only a visible page keeps its stream: with a stream in each of six tabs, nothing else would get through.
  */
+
 import type { Api, ApiReading, Status } from "./api.ts";
+import { readingAsRead } from "./as-read.ts";
 import type { Model } from "./model.ts";
+import { unitsKept } from "./units-kept.ts";
 
 /** The agent sends its status every 2 s; after this time the stream counts as silent. */
 const SILENT_MS = 6_500;
@@ -65,7 +68,7 @@ export class Live {
     source.addEventListener("status", (event) => this.#onStatus(parse<Status>(event)));
     source.addEventListener("reading", (event) => {
       this.#heard();
-      this.#model.takeReading(parse<ApiReading>(event));
+      this.#model.takeReading(readingAsRead(parse<ApiReading>(event), unitsKept()));
     });
     source.addEventListener("gap", () => {
       this.#heard();

@@ -30,6 +30,10 @@ async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
       const { alarmsPage } = await import("./alarms-page.ts");
       return ({ content, api, model }) => alarmsPage(content, api, model);
     }
+    case "units": {
+      const { unitsPage } = await import("./units-page.ts");
+      return ({ content }) => unitsPage(content);
+    }
     case "log": {
       const { logPage } = await import("./log-page.ts");
       return ({ content, api, model }) => logPage(content, api, model);

@@ -70,7 +70,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     banner,
     configuration,
     main,
-    h("footer", null, times, about, log),
+    h("footer", null, times, about, h("a", { href: "#/units" }, "Units"), log),
   );
 
   const show = (): void => {

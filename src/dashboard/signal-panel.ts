@@ -13,6 +13,7 @@ import { placeNow, remember } from "./place.ts";
 import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
 import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
 import type { Theme } from "./theme.ts";
+import { unitsKept } from "./units-kept.ts";
 import { Waterfall } from "./waterfall.ts";
 import { AXIS_WORDS, doubtWords } from "./words.ts";
 
@@ -84,8 +85,11 @@ export class SignalPanel {
     );
     const unit = this.#query.get("unit");
     const unitAt = SIGNAL_UNITS.findIndex((name) => name === unit);
-    this.#unit.value = String(unitAt >= 0 ? unitAt : VELOCITY);
-    this.#frequency = choice("signal-frequency", ["Hz", "CPM"], redraw);
+    const { velocity, frequency } = unitsKept();
+    const usual = velocity === "in/s" ? SIGNAL_UNITS.indexOf("in/s") : VELOCITY;
+    this.#unit.value = String(unitAt >= 0 ? unitAt : usual);
+    this.#frequency = choice("signal-frequency", ["Hz", "CPM", "orders"], redraw);
+    this.#frequency.value = frequency === "cpm" ? "CPM" : frequency;
     this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
     this.#orders = h(
       "select",
@@ -345,6 +349,7 @@ export class SignalPanel {
     this.#spectrum.show(
       spectrumSpec(spectrum, {
         isCpm,
+        isInOrders: this.#frequency.value === "orders",
         speedHz,
         isLog: this.#scale.value === "logarithmic",
         orders: this.#orders.value === "" ? null : Number(this.#orders.value),

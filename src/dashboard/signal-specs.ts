@@ -38,6 +38,8 @@ function sizeWords({ values, overall, label }: ApiWaveform): string {
 
 export interface SpectrumView {
   readonly isCpm: boolean;
+  /** Orders, where the speed is known. */
+  readonly isInOrders: boolean;
   readonly speedHz: number | null;
   readonly isLog: boolean;
   readonly markers: readonly MarkerLine[];
@@ -111,11 +113,12 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
   };
 }
 
-/** The other's speed over this one's, where both are known and they differ; null compares over frequency. */
-function speedRatio({ other, speedHz }: SpectrumView): number | null {
-  if (other === null || other.speedHz === null || speedHz === null) return null;
+/** The other's speed over this one's, where both are known and they differ; null: over frequency. */
+function speedRatio({ other, speedHz, isInOrders }: SpectrumView): number | null {
+  const same = isInOrders && speedHz !== null ? 1 : null;
+  if (other === null || other.speedHz === null || speedHz === null) return same;
   const ratio = other.speedHz / speedHz;
-  return ratio > 0 && Math.abs(ratio - 1) > SPEED_TOLERANCE ? ratio : null;
+  return ratio > 0 && Math.abs(ratio - 1) > SPEED_TOLERANCE ? ratio : same;
 }
 
 function marksOf({ markers }: SpectrumView, endHz: number, scale: number): ChartMark[] {

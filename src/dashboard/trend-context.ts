@@ -2,8 +2,10 @@
 import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
 import { alarmName } from "./alarm-words.ts";
 import type { Api, ApiAlarm, ApiSensor, BaselineView, LimitView } from "./api.ts";
+import { limitsAsRead } from "./as-read.ts";
 import type { ChartBand, ChartLevel, ChartMark } from "./chart-spec.ts";
 import type { TrendGroup } from "./trend-groups.ts";
+import { unitsKept } from "./units-kept.ts";
 
 /** Number of events searched for those of the sensor. */
 const EVENTS = 1000;
@@ -56,7 +58,9 @@ function isOf(group: TrendGroup, { kind, value }: { kind: string; value: string 
 }
 
 function zoneLevels({ machineClass, limits }: ApiSensor): ChartLevel[] {
-  const bounds = limits ?? (machineClass === null ? null : VELOCITY_LIMITS[machineClass]);
+  // Those of the sensor are converted already.
+  const ofClass = machineClass === null ? null : VELOCITY_LIMITS[machineClass];
+  const bounds = limits ?? limitsAsRead(ofClass, unitsKept());
   if (bounds === null) return [];
   return bounds.map((y, i) => {
     const [better, worse] = ["AB", "BC", "CD"][i] ?? "AB";

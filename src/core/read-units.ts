@@ -1,0 +1,94 @@
+/**
+ * Units as people read them (plant section 20): measured vibration, temperature and frequency in metric or US units. What a
+ * site configures itself (loop units), and GE, rpm, A, V and Ah stay as they are.
+ */
+import { MM_PER_INCH, MM_S2_PER_G, UM_PER_MIL } from "./unit.ts";
+
+export interface ReadUnits {
+  readonly velocity: "mm/s" | "in/s";
+  readonly displacement: "um" | "mils";
+  readonly acceleration: "G" | "m/s2";
+  readonly temperature: "degC" | "degF";
+  readonly frequency: "Hz" | "cpm" | "orders";
+}
+
+export const METRIC: ReadUnits = {
+  velocity: "mm/s",
+  displacement: "um",
+  acceleration: "G",
+  temperature: "degC",
+  frequency: "Hz",
+};
+export const US: ReadUnits = {
+  velocity: "in/s",
+  displacement: "mils",
+  acceleration: "G",
+  temperature: "degF",
+  frequency: "cpm",
+};
+
+/** The choices of each quantity, the metric one first. */
+export const READ_UNITS: { readonly [Q in keyof ReadUnits]: readonly ReadUnits[Q][] } = {
+  velocity: ["mm/s", "in/s"],
+  displacement: ["um", "mils"],
+  acceleration: ["G", "m/s2"],
+  temperature: ["degC", "degF"],
+  frequency: ["Hz", "cpm", "orders"],
+};
+
+/** From the unit that is stored to the one that is read: value × scale + offset. */
+export interface Conversion {
+  /** With the detection, where people of the field expect another one: a velocity in in/s is elsewhere a peak. */
+  readonly unit: string;
+  readonly scale: number;
+  readonly offset: number;
+}
+
+const CONVERSIONS: Readonly<Record<string, Conversion>> = {
+  "in/s": { unit: "in/s RMS", scale: 1 / MM_PER_INCH, offset: 0 },
+  mils: { unit: "mils p-p", scale: 1 / UM_PER_MIL, offset: 0 },
+  "m/s2": { unit: "m/s2", scale: MM_S2_PER_G / 1000, offset: 0 },
+  degF: { unit: "degF", scale: 1.8, offset: 32 },
+};
+const QUANTITIES: Readonly<
+  Record<string, "velocity" | "displacement" | "acceleration" | "temperature">
+> = { "mm/s": "velocity", um: "displacement", G: "acceleration", degC: "temperature" };
+
+/** Null for a value that is read as it is stored. @param unit as stored */
+export function conversionOf(
+  { kind, value }: { readonly kind: string; readonly value: string },
+  unit: string | null | undefined,
+  wanted: ReadUnits,
+): Conversion | null {
+  const isOwn =
+    kind === "accel" ||
+    kind === "bands" ||
+    value === "temperature" ||
+    value === "module_temperature";
+  if (!isOwn || unit === null || unit === undefined) return null;
+  const quantity = Object.hasOwn(QUANTITIES, unit) ? QUANTITIES[unit] : undefined;
+  if (quantity === undefined) return null;
+  return CONVERSIONS[wanted[quantity]] ?? null;
+}
+
+/** The same for a number without a reading around it, such as a limit in a text; temperatures may be differences. */
+export function scaleOf(unit: string, wanted: ReadUnits): Conversion | null {
+  const found = conversionOf({ kind: "accel", value: "" }, unit, wanted);
+  return found === null || found.offset !== 0 ? null : found;
+}
+
+export function converted(value: number, conversion: Conversion | null): number {
+  return conversion === null ? value : value * conversion.scale + conversion.offset;
+}
+
+/** Numbers with such units in a sentence of the agent. */
+export function textAsRead(text: string, wanted: ReadUnits): string {
+  return text.replace(
+    /(-?\d+(?:\.\d+)?) (mm\/s|um|G)(?![\w/])/g,
+    (whole: string, number: string, unit: string) => {
+      const conversion = scaleOf(unit, wanted);
+      if (conversion === null) return whole;
+      return `${Number((Number(number) * conversion.scale).toPrecision(3))} ${conversion.unit}`;
+    },
+  );
+}

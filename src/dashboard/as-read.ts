@@ -1,0 +1,136 @@
+/** Responses of the agent in the units that were chosen in this browser. */
+import {
+  type Conversion,
+  conversionOf,
+  converted,
+  type ReadUnits,
+  scaleOf,
+  textAsRead,
+} from "../core/read-units.ts";
+import type {
+  ApiAlarm,
+  ApiFinding,
+  ApiReading,
+  ApiSensor,
+  BaselineView,
+  LimitView,
+  Trend,
+} from "./api.ts";
+
+export function readingAsRead(reading: ApiReading, wanted: ReadUnits): ApiReading {
+  const values: Record<string, ApiReading["values"][string]> = { ...reading.values };
+  const units: Record<string, string> = { ...reading.units };
+  for (const [name, unit] of Object.entries(reading.units)) {
+    const conversion = conversionOf({ kind: reading.kind, value: name }, unit, wanted);
+    if (conversion === null) continue;
+    const value = values[name];
+    if (typeof value === "number") values[name] = converted(value, conversion);
+    units[name] = conversion.unit;
+  }
+  return { ...reading, values, units };
+}
+
+export function sensorAsRead(sensor: ApiSensor, wanted: ReadUnits): ApiSensor {
+  const latest = Object.fromEntries(
+    Object.entries(sensor.latest).map(([kind, one]) => [kind, readingAsRead(one, wanted)]),
+  );
+  return { ...sensor, latest, limits: limitsAsRead(sensor.limits, wanted) };
+}
+
+/** Zone limits, mm/s. */
+export function limitsAsRead<T extends readonly number[] | null>(limits: T, wanted: ReadUnits): T {
+  const conversion = scaleOf("mm/s", wanted);
+  return (limits?.map((limit) => converted(limit, conversion)) ?? null) as T;
+}
+
+type Series = Trend["series"][string];
+
+export function trendAsRead(trend: Trend, wanted: ReadUnits): Trend {
+  const { kind } = trend;
+  const series = Object.entries(trend.series).map(([value, one]): [string, Series] => [
+    value,
+    seriesAsRead(one, { kind, value }, wanted),
+  ]);
+  return { ...trend, series: Object.fromEntries(series) };
+}
+
+function seriesAsRead(
+  series: Series,
+  of: { readonly kind: string; readonly value: string },
+  wanted: ReadUnits,
+): Series {
+  const conversion = conversionOf(of, series.unit, wanted);
+  const all = (values: readonly number[]) => values.map((value) => converted(value, conversion));
+  const { formerly } = series;
+  return {
+    ...series,
+    unit: conversion?.unit ?? series.unit,
+    min: all(series.min),
+    max: all(series.max),
+    mean: all(series.mean),
+    ...(formerly && { formerly: formerly.map((one) => seriesAsRead(one, of, wanted)) }),
+  };
+}
+
+const orNull = (value: number | null, conversion: Conversion | null) =>
+  value === null ? null : converted(value, conversion);
+
+export function limitAsRead(limit: LimitView, wanted: ReadUnits): LimitView {
+  const conversion = conversionOf(limit, limit.unit, wanted);
+  if (conversion === null) return limit;
+  const { highHigh, high, low, lowLow } = limit;
+  return {
+    ...limit,
+    unit: conversion.unit,
+    highHigh: orNull(highHigh, conversion),
+    high: orNull(high, conversion),
+    low: orNull(low, conversion),
+    lowLow: orNull(lowLow, conversion),
+  };
+}
+
+/** A baseline does not say its kind; its value's name does, because those of loops have no suffix. */
+export function baselineAsRead(baseline: BaselineView, wanted: ReadUnits): BaselineView {
+  const { value, unit, high, low, median } = baseline;
+  const kind = /^channel\d_(?!ma$)/.test(value) ? "accel" : "";
+  const conversion = conversionOf({ kind, value }, unit, wanted);
+  if (conversion === null) return baseline;
+  return {
+    ...baseline,
+    unit: conversion.unit,
+    high: orNull(high, conversion),
+    low: orNull(low, conversion),
+    median: orNull(median, conversion),
+  };
+}
+
+export function alarmAsRead(alarm: ApiAlarm, wanted: ReadUnits): ApiAlarm {
+  const conversion = conversionOf(alarm, alarm.unit, wanted);
+  if (conversion === null) return alarm;
+  const { limit, measured, worst, text } = alarm;
+  return {
+    ...alarm,
+    unit: conversion.unit,
+    ...(limit !== undefined && { limit: orNull(limit, conversion) }),
+    ...(measured !== undefined && { measured: orNull(measured, conversion) }),
+    ...(worst && { worst: { ...worst, measured: orNull(worst.measured, conversion) } }),
+    ...(text !== undefined && { text: textAsRead(text, wanted) }),
+  };
+}
+
+export function findingAsRead(finding: ApiFinding, wanted: ReadUnits): ApiFinding {
+  const conversion = scaleOf(finding.unit, wanted);
+  return {
+    ...finding,
+    unit: conversion?.unit ?? finding.unit,
+    level: converted(finding.level, conversion),
+    limit: converted(finding.limit, conversion),
+    text: textAsRead(finding.text, wanted),
+    evidence: finding.evidence.map((line) => {
+      const own = scaleOf(line.unit, wanted);
+      // The table says the detection of all its lines.
+      const unit = own?.unit.replace(/ RMS$/, "") ?? line.unit;
+      return { ...line, unit, amplitude: converted(line.amplitude, own) };
+    }),
+  };
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  conversionOf,
+  converted,
+  METRIC,
+  type ReadUnits,
+  textAsRead,
+  US,
+} from "../../src/core/read-units.ts";
+
+const read = (kind: string, value: string, unit: string, number: number, units: ReadUnits) => {
+  const conversion = conversionOf({ kind, value }, unit, units);
+  return [Number(converted(number, conversion).toPrecision(6)), conversion?.unit ?? unit];
+};
+
+test("units as read – velocity, displacement, acceleration and temperature in US units and back at metric", () => {
+  assert.deepEqual(read("accel", "channel1_vel_rms", "mm/s", 25.4, US), [1, "in/s RMS"]);
+  assert.deepEqual(read("bands", "channel1_1x", "mm/s", 2.54, US), [0.1, "in/s RMS"]);
+  assert.deepEqual(read("accel", "channel1_disp_pp", "um", 254, US), [10, "mils p-p"]);
+  assert.deepEqual(read("accel", "temperature", "degC", 100, US), [212, "degF"]);
+  assert.deepEqual(read("loop", "module_temperature", "degC", -40, US), [-40, "degF"]);
+  const si: ReadUnits = { ...METRIC, acceleration: "m/s2" };
+  assert.deepEqual(read("accel", "channel1_accel_rms", "G", 2, si), [19.6, "m/s2"]);
+  assert.deepEqual(read("accel", "channel1_vel_rms", "mm/s", 25.4, METRIC), [25.4, "mm/s"]);
+});
+
+test("units as read – GE, rpm and what a site configured itself stay, whatever they are called", () => {
+  assert.deepEqual(read("accel", "channel1_env_rms", "GE", 3, US), [3, "GE"]);
+  assert.deepEqual(read("rpm", "rpm", "rpm", 1480, US), [1480, "rpm"]);
+  assert.deepEqual(read("loop", "channel1", "mm/s", 5, US), [5, "mm/s"]);
+  assert.deepEqual(read("loop", "channel1", "degC", 60, US), [60, "degC"]);
+  assert.deepEqual(read("node", "vel_rms1", "mm/s", 5, US), [5, "mm/s"]);
+});
+
+test("units as read – numbers with such units in a sentence of the agent, and no others", () => {
+  const text =
+    "Alarm: Vibration velocity (RMS) of axis H is 7.62 mm/s, above the limit of 4.5 mm/s (zone D); 3 GE, 2 Gaskets, 60 degC.";
+  assert.equal(
+    textAsRead(text, US),
+    "Alarm: Vibration velocity (RMS) of axis H is 0.3 in/s RMS, above the limit of 0.177 in/s RMS (zone D); 3 GE, 2 Gaskets, 60 degC.",
+  );
+  assert.equal(textAsRead(text, METRIC), text);
+});

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { US } from "../../src/core/read-units.ts";
+import type { ApiReading, Trend } from "../../src/dashboard/api.ts";
+import { limitsAsRead, readingAsRead, trendAsRead } from "../../src/dashboard/as-read.ts";
+
+test("units as read – readings, trends and zone limits are converted together, texts and bad values are not", () => {
+  const reading = {
+    kind: "accel",
+    values: { channel1_vel_rms: 25.4, channel1_zone: "D", channel2_vel_rms: null, temperature: 0 },
+    units: { channel1_vel_rms: "mm/s", channel2_vel_rms: "mm/s", temperature: "degC" },
+  } as Partial<ApiReading> as ApiReading;
+  const { values, units } = readingAsRead(reading, US);
+  assert.deepEqual(rounded(values), {
+    channel1_vel_rms: 1,
+    channel1_zone: "D",
+    channel2_vel_rms: null,
+    temperature: 32,
+  });
+  assert.deepEqual(units, {
+    channel1_vel_rms: "in/s RMS",
+    channel2_vel_rms: "in/s RMS",
+    temperature: "degF",
+  });
+  assert.deepEqual(rounded(limitsAsRead([2.54, 25.4, 254], US)), [0.1, 1, 10]);
+  const one = { unit: "mm/s", timesMs: [1], min: [0], max: [25.4], mean: [12.7], doubtful: [0] };
+  const trend = { kind: "accel", series: { channel1_vel_rms: one } } as Partial<Trend> as Trend;
+  const series = trendAsRead(trend, US).series["channel1_vel_rms"];
+  assert.deepEqual(rounded([series?.unit, series?.max, series?.mean]), ["in/s RMS", [1], [0.5]]);
+});
+
+/** Without the last digits of binary fractions. */
+function rounded(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_key, one: unknown) =>
+    typeof one === "number" ? Number(one.toPrecision(9)) : one,
+  );
+}
