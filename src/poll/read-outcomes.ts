@@ -33,6 +33,9 @@ export class ReadOutcomes {
   /** `now`: when the response had arrived; the wait for its commit says nothing about the gateway. */
   succeeded(task: Task, read: DayRead & { ok: true }, now: number): void {
     const { stream } = task;
+    const { stored, known, durationMs } = read;
+    const ms = Math.round(durationMs);
+    this.#parts.logger.debug({ ...keyOf(task), stored, known, ms }, "day read");
     if (stream.lastError !== null) {
       this.#parts.logger.info(keyOf(task), "reads work again after a failure");
       stream.lastError = null;
@@ -42,15 +45,15 @@ export class ReadOutcomes {
     task.cuts = 0;
     task.tries = 0;
     noteRejected(stream, read.rejected);
-    task.hasRecords = read.stored + read.known > 0;
+    task.hasRecords = stored + known > 0;
     if (task.hasRecords) stream.hasRecords = true;
-    stream.slowdown = slowdownAfter(stream, read.durationMs);
+    stream.slowdown = slowdownAfter(stream, durationMs);
     if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
       stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
     }
     this.#learnOffset(task, read.offsetMinutes, now);
     task.lastOkAtMs = now;
-    this.settleJobs(task, read.stored, read.known, null);
+    this.settleJobs(task, stored, known, null);
     this.requeue(task);
   }
 
