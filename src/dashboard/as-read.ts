@@ -44,31 +44,31 @@ export function limitsAsRead<T extends readonly number[] | null>(limits: T, want
 }
 
 type Series = Trend["series"][string];
+type Line = Series["formerly"][number];
 
 export function trendAsRead(trend: Trend, wanted: ReadUnits): Trend {
   const { kind } = trend;
-  const series = Object.entries(trend.series).map(([value, one]): [string, Series] => [
-    value,
-    seriesAsRead(one, { kind, value }, wanted),
-  ]);
+  const series = Object.entries(trend.series).map(([value, one]): [string, Series] => {
+    const of = { kind, value };
+    const formerly = one.formerly.map((line) => lineAsRead(line, of, wanted));
+    return [value, { ...lineAsRead(one, of, wanted), formerly }];
+  });
   return { ...trend, series: Object.fromEntries(series) };
 }
 
-function seriesAsRead(
-  series: Series,
+function lineAsRead(
+  line: Line,
   of: { readonly kind: string; readonly value: string },
   wanted: ReadUnits,
-): Series {
-  const conversion = conversionOf(of, series.unit, wanted);
+): Line {
+  const conversion = conversionOf(of, line.unit, wanted);
   const all = (values: readonly number[]) => values.map((value) => converted(value, conversion));
-  const { formerly } = series;
   return {
-    ...series,
-    unit: conversion?.unit ?? series.unit,
-    min: all(series.min),
-    max: all(series.max),
-    mean: all(series.mean),
-    ...(formerly && { formerly: formerly.map((one) => seriesAsRead(one, of, wanted)) }),
+    ...line,
+    unit: conversion?.unit ?? line.unit,
+    min: all(line.min),
+    max: all(line.max),
+    mean: all(line.mean),
   };
 }
 

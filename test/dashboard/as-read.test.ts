@@ -23,7 +23,8 @@ test("units as read – readings, trends and zone limits are converted together,
     temperature: "degF",
   });
   assert.deepEqual(rounded(limitsAsRead([2.54, 25.4, 254], US)), [0.1, 1, 10]);
-  const one = { unit: "mm/s", timesMs: [1], min: [0], max: [25.4], mean: [12.7], doubtful: [0] };
+  const counts = { count: [1], uncertain: [0], bad: [0], doubtful: [0], formerly: [] };
+  const one = { unit: "mm/s", timesMs: [1], min: [0], max: [25.4], mean: [12.7], ...counts };
   const trend = { kind: "accel", series: { channel1_vel_rms: one } } as Partial<Trend> as Trend;
   const series = trendAsRead(trend, US).series["channel1_vel_rms"];
   assert.deepEqual(rounded([series?.unit, series?.max, series?.mean]), ["in/s RMS", [1], [0.5]]);
