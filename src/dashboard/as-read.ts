@@ -1,4 +1,7 @@
 /** Responses of the agent in the units that were chosen in this browser. */
+
+import type { BaselineView, LimitView } from "../core/alarm/shown.ts";
+import type { Trend } from "../core/query/trend.ts";
 import {
   type Conversion,
   conversionOf,
@@ -7,18 +10,37 @@ import {
   scaleOf,
   textAsRead,
 } from "../core/read-units.ts";
-import type {
-  ApiAlarm,
-  ApiFinding,
-  ApiReading,
-  ApiSensor,
-  BaselineView,
-  LimitView,
-  Trend,
-} from "./api.ts";
+import type { Value } from "../core/reading.ts";
 
-export function readingAsRead(reading: ApiReading, wanted: ReadUnits): ApiReading {
-  const values: Record<string, ApiReading["values"][string]> = { ...reading.values };
+/** The members that have a unit. */
+interface Reading {
+  readonly kind: string;
+  readonly values: Readonly<Record<string, Value>>;
+  readonly units: Readonly<Record<string, string>>;
+}
+interface Sensor {
+  readonly latest: Readonly<Record<string, Reading>>;
+  readonly limits: readonly number[] | null;
+}
+interface Alarm {
+  readonly kind: string;
+  readonly value: string;
+  readonly unit: string | null;
+  readonly limit?: number | null;
+  readonly measured?: number | null;
+  readonly worst?: { readonly measured: number | null };
+  readonly text?: string;
+}
+interface Finding {
+  readonly unit: string;
+  readonly level: number;
+  readonly limit: number;
+  readonly text: string;
+  readonly evidence: readonly { readonly unit: string; readonly amplitude: number }[];
+}
+
+export function readingAsRead<T extends Reading>(reading: T, wanted: ReadUnits): T {
+  const values: Record<string, Value> = { ...reading.values };
   const units: Record<string, string> = { ...reading.units };
   for (const [name, unit] of Object.entries(reading.units)) {
     const conversion = conversionOf({ kind: reading.kind, value: name }, unit, wanted);
@@ -30,7 +52,7 @@ export function readingAsRead(reading: ApiReading, wanted: ReadUnits): ApiReadin
   return { ...reading, values, units };
 }
 
-export function sensorAsRead(sensor: ApiSensor, wanted: ReadUnits): ApiSensor {
+export function sensorAsRead<T extends Sensor>(sensor: T, wanted: ReadUnits): T {
   const latest = Object.fromEntries(
     Object.entries(sensor.latest).map(([kind, one]) => [kind, readingAsRead(one, wanted)]),
   );
@@ -104,7 +126,7 @@ export function baselineAsRead(baseline: BaselineView, wanted: ReadUnits): Basel
   };
 }
 
-export function alarmAsRead(alarm: ApiAlarm, wanted: ReadUnits): ApiAlarm {
+export function alarmAsRead<T extends Alarm>(alarm: T, wanted: ReadUnits): T {
   const conversion = conversionOf(alarm, alarm.unit, wanted);
   if (conversion === null) return alarm;
   const { limit, measured, worst, text } = alarm;
@@ -118,7 +140,7 @@ export function alarmAsRead(alarm: ApiAlarm, wanted: ReadUnits): ApiAlarm {
   };
 }
 
-export function findingAsRead(finding: ApiFinding, wanted: ReadUnits): ApiFinding {
+export function findingAsRead<T extends Finding>(finding: T, wanted: ReadUnits): T {
   const conversion = scaleOf(finding.unit, wanted);
   return {
     ...finding,
