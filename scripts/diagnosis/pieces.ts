@@ -4,6 +4,7 @@ import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { Sensor, Site } from "../../src/core/sensor.ts";
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
+import { UnitOfWork } from "../../src/core/tx.ts";
 import type { RealRecord } from "./real-records.ts";
 
 /** Counts of the largest sample of a record. */
@@ -47,11 +48,12 @@ export function findingsOn(record: RealRecord, size: number): Found {
   for (let from = 0; from + size <= record.samplesG.length; from += size) {
     const timeMs = START_MS + (from / size) * STEP_MS;
     const piece = record.samplesG.subarray(from, from + size);
+    const tx = new UnitOfWork();
     const reading = readingOf(piece, record.sampleRateHz, calibration, timeMs);
-    for (const event of engine.follow("1", "accel", [reading]).events) {
+    for (const event of engine.follow(tx, "1", "accel", [reading]).events) {
       if (event.state === "active") found.add(event.value.split("/")[0] ?? "");
     }
-    engine.committed();
+    tx.committed();
   }
   const seen = engine.of("1").seen?.cannot ?? [];
   return { found: [...found], cannot: seen.map(({ finding, reason }) => `${finding}:${reason}`) };

@@ -7,6 +7,7 @@ import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../src/core/signal/severity.ts";
+import { UnitOfWork } from "../../src/core/tx.ts";
 import {
   type FaultKind,
   type FaultyMachine,
@@ -189,19 +190,19 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
   const follow = (code: string, kind: Kind, reading: FollowedReading) => {
     const dayRead = new Date(reading.timeMs).toISOString().slice(0, 10);
     alarmEngine.wait.noteRead("50021", "rpm", { day: dayRead, atMs: reading.timeMs + DAY_MS });
-    const up = alarmEngine.follow(code, kind, [reading]);
-    alarmEngine.committed();
+    const tx = new UnitOfWork();
+    const up = alarmEngine.follow(tx, code, kind, [reading]);
     for (const event of up.events) {
       if (event.state !== "active") continue;
       if (event.alarm === "zone") alarms.zone += 1;
       if (event.alarm === "vibration-change") alarms.baseline += 1;
     }
     for (const [i, engine] of engines.entries()) {
-      for (const event of engine.follow(code, kind, [reading]).events) {
+      for (const event of engine.follow(tx, code, kind, [reading]).events) {
         if (event.state === "active") found[i]?.push({ finding: event.value, day });
       }
-      engine.committed();
     }
+    tx.committed();
   };
   for (; day < DAYS; day++) {
     const severity = severityOn(day, plan.startDay, plan.growthDays);

@@ -118,7 +118,7 @@ export class StoredAlarmDesk implements AlarmDesk {
     let refusal: AlarmOutcome | null = null;
     await store.apply(
       `${word} an alarm`,
-      (): FollowUp | null => {
+      (tx): FollowUp | null => {
         const found = engine.find(id);
         if (found === null) return null;
         const { state } = found;
@@ -129,7 +129,7 @@ export class StoredAlarmDesk implements AlarmDesk {
           return null;
         }
         const mark = { by, timeMs: nowMs, note };
-        const up = engine.change(found, nextOf(word, state, mark, untilMs), word, nowMs, by);
+        const up = engine.change(tx, found, nextOf(word, state, mark, untilMs), word, nowMs, by);
         changed = alarmView(engine.refreshed(found));
         return up;
       },
@@ -149,10 +149,10 @@ export class StoredAlarmDesk implements AlarmDesk {
     const subject = `${of.sensor}/${of.alarm}/${of.value}`;
     const ok = await store.apply(
       "relearn a baseline",
-      () => {
-        const up = engine.relearn(of.sensor, of.alarm, of.value, gatewayNow());
+      (tx) => {
+        const up = engine.relearn(tx, of.sensor, of.alarm, of.value, gatewayNow());
         if (up === null || findings === undefined) return up;
-        return { ...up, states: [...up.states, ...findings.relearn(of.sensor)] };
+        return { ...up, states: [...up.states, ...findings.relearn(tx, of.sensor)] };
       },
       true,
     );

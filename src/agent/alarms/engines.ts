@@ -9,6 +9,7 @@ import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import type { Tx } from "../../core/tx.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import {
   createWait,
@@ -41,10 +42,7 @@ export class AlarmEngines {
     this.#parts = parts;
     const { history, site, store } = parts;
     const wait = createWait(site.current, history, parts, store.waiting);
-    this.alarms = new AlarmEngine(site.current, {
-      wait,
-      onEvents: (events) => this.#announce(events),
-    });
+    this.alarms = new AlarmEngine(site.current, { wait });
     this.findings = new FindingEngine(site.current, { wait });
     this.#follower = new DiagnosisFollower(this.alarms, this.findings, {
       onFailure: (err, sensor) => {
@@ -82,6 +80,7 @@ export class AlarmEngines {
     primeNewest(history, site.current, this.alarms, this.findings);
     primeSignals(history, this.alarms);
     store.follower = this.#follower;
+    store.onEvents = (events) => this.#announce(events);
     this.#count();
     site.onChange((next) => {
       this.alarms.setSite(next);
@@ -91,13 +90,13 @@ export class AlarmEngines {
   }
 
   /** Judges what has waited for long enough for the state and speed of its machine. */
-  judgeDue(): FollowUp {
-    return this.#follower.judgeDue();
+  judgeDue(tx: Tx): FollowUp {
+    return this.#follower.judgeDue(tx);
   }
 
   /** Ends what the site file no longer describes. */
-  reconcile(nowMs: number): FollowUp {
-    return this.#follower.reconcile(nowMs);
+  reconcile(tx: Tx, nowMs: number): FollowUp {
+    return this.#follower.reconcile(tx, nowMs);
   }
 
   /** Calls the listener with the events of each commit. Returns how to stop that. */

@@ -68,7 +68,7 @@ export class AlarmUpkeep {
     await this.#write("alarms of silent sensors", () =>
       store.apply(
         "publish alarms that time alone changes",
-        () => engines.alarms.tick(now, sensors, isGatewayUp()),
+        (tx) => engines.alarms.tick(tx, now, sensors, isGatewayUp()),
         false,
       ),
     );
@@ -77,7 +77,7 @@ export class AlarmUpkeep {
   /** What waited for a signal that has been read without anything new, or that cannot be read. */
   async #judgeDue(): Promise<void> {
     const { engines, store } = this.#parts;
-    const judge = () => store.apply("judge what waited", () => engines.judgeDue(), false);
+    const judge = () => store.apply("judge what waited", (tx) => engines.judgeDue(tx), false);
     while (engines.alarms.wait.releases()) {
       if (!(await this.#write("alarms that waited", judge))) return;
     }
@@ -98,7 +98,7 @@ export class AlarmUpkeep {
   async #reconcile(): Promise<void> {
     const { engines, gatewayNow, store } = this.#parts;
     await this.#write("alarms that are no longer configured", () =>
-      store.apply("end alarms", () => engines.reconcile(gatewayNow()), true),
+      store.apply("end alarms", (tx) => engines.reconcile(tx, gatewayNow()), true),
     );
   }
 

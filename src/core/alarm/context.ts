@@ -1,6 +1,7 @@
 import type { Wait } from "../machine-state/wait.ts";
 import type { Kind, Sensor, Site } from "../sensor.ts";
 import { normalCode } from "../sensor.ts";
+import type { Tx } from "../tx.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmStates } from "./states.ts";
@@ -16,6 +17,11 @@ export interface AlarmContext {
   readonly wait: Wait;
   readonly states: AlarmStates;
   readonly samples: BaselineSamples;
+}
+
+/** The same within the transaction that writes what changes. */
+export interface AlarmChange extends AlarmContext {
+  readonly tx: Tx;
 }
 
 /** Whether anything of a sensor and kind is watched, is a signal of a machine, or may still clear an alarm. */

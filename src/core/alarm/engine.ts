@@ -1,17 +1,18 @@
 /**
  * The alarm engine: takes readings in the order of their arrival, returns transitions. It does no I/O: every method
  * that changes a state returns what must be written, and the caller writes it in the transaction that stores the
- * readings. `committed` makes the change the state of the engine, `undone` drops it.
+ * readings. If that is rolled back, the change is taken back.
  */
 import type { SensorState } from "../agent-status.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
+import type { Tx } from "../tx.ts";
 import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
-import { type AlarmContext, isFollowed } from "./context.ts";
+import { type AlarmChange, type AlarmContext, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import { adoptFindings, restoreFindings } from "./finding-alarms.ts";
 import type {
@@ -34,21 +35,17 @@ import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
 export interface EngineOptions {
   /** By default one without a store. */
   readonly wait?: Wait;
-  /** Called after the commit, with the events in order. */
-  readonly onEvents?: (events: readonly AlarmEvent[]) => void;
 }
 
 const NOTHING: FollowUp = { events: [], states: [], samples: [], forgotten: [] };
 
 export class AlarmEngine implements ReadingFollower {
-  readonly #options: EngineOptions;
   readonly #states = new AlarmStates();
   readonly #samples = new BaselineSamples();
   readonly wait: Wait;
   #context: AlarmContext;
 
   constructor(site: Site, options: EngineOptions = {}) {
-    this.#options = options;
     this.wait = options.wait ?? new Wait(site);
     this.#context = this.#compile(site);
   }
@@ -95,7 +92,7 @@ export class AlarmEngine implements ReadingFollower {
 
   #loadSample({ sensor, number, text }: LearningSample): void {
     const code = normalCode(sensor);
-    const state = this.#states.committed(code);
+    const state = this.#states.loaded(code);
     state.nextSample = Math.max(state.nextSample, number + 1);
     for (const [key, [value, zone]] of Object.entries(JSON.parse(text) as Learned)) {
       const before = state.baselines.get(key) ?? UNLEARNED;
@@ -114,7 +111,7 @@ export class AlarmEngine implements ReadingFollower {
     return own ?? sensors.get(normalCode(next.get(code)?.code ?? code))?.byKey.get(key);
   }
 
-  /** Every state with the changes of the running transaction, for a store that was recreated and lost some of them. */
+  /** Every state, for a store that was recreated and lost some of them. */
   saved(): FollowUp {
     return { ...NOTHING, states: this.#states.saved() };
   }
@@ -125,7 +122,7 @@ export class AlarmEngine implements ReadingFollower {
     kind: Kind,
     newest: { readonly timeMs: number; readonly id: string },
   ): void {
-    const state = this.#states.committed(normalCode(sensor));
+    const state = this.#states.loaded(normalCode(sensor));
     const known = state.newest.get(kind);
     if (known === undefined || newest.timeMs > known.timeMs) state.newest.set(kind, newest);
   }
@@ -137,20 +134,25 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   follow(
+    tx: Tx,
     sensor: string,
     kind: Kind,
     readings: readonly FollowedReading[],
     read: DayReadAt | null = null,
   ): FollowUp {
-    this.wait.note(sensor, kind, readings, read);
+    this.wait.note(tx, sensor, kind, readings, read);
     const compiled = this.#context.sensors.get(normalCode(sensor));
     if (compiled === undefined) return NOTHING;
-    return new ReadingPass(this.#context).take(compiled, kind, readings);
+    return new ReadingPass(this.#change(tx)).take(compiled, kind, readings);
+  }
+
+  #change(tx: Tx): AlarmChange {
+    return { ...this.#context, tx };
   }
 
   /** Transitions of findings. */
-  adoptFindings(transitions: readonly AlarmEvent[]): FollowUp {
-    return adoptFindings(this.#context, transitions);
+  adoptFindings(tx: Tx, transitions: readonly AlarmEvent[]): FollowUp {
+    return adoptFindings(this.#change(tx), transitions);
   }
 
   /** Findings that stood before this process. */
@@ -159,19 +161,8 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /** Judges what has waited for long enough. */
-  judgeDue(): FollowUp {
-    return new ReadingPass(this.#context).takeDue();
-  }
-
-  committed(): void {
-    this.wait.committed();
-    const events = this.#states.commit();
-    if (events.length > 0) this.#options.onEvents?.(events);
-  }
-
-  undone(): void {
-    this.wait.undone();
-    this.#states.undo();
+  judgeDue(tx: Tx): FollowUp {
+    return new ReadingPass(this.#change(tx)).takeDue();
   }
 
   machineStateFor(sensor: string, kind: Kind, timeMs: number): MachineState | null {
@@ -191,18 +182,18 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
-  tick(nowMs: number, sensors: readonly SensorState[], isGatewayUp: boolean): FollowUp {
-    return applyTime(this.#context, nowMs, sensors, isGatewayUp);
+  tick(tx: Tx, nowMs: number, sensors: readonly SensorState[], isGatewayUp: boolean): FollowUp {
+    return applyTime(this.#change(tx), nowMs, sensors, isGatewayUp);
   }
 
   /** Ends what the site file no longer defines. */
-  reconcile(nowMs: number): FollowUp {
-    return reconcile(this.#context, nowMs);
+  reconcile(tx: Tx, nowMs: number): FollowUp {
+    return reconcile(this.#change(tx), nowMs);
   }
 
   /** Starts the baselines of a watch again. Null if it has none. */
-  relearn(sensor: string, alarm: string, value: string, nowMs: number): FollowUp | null {
-    return relearn(this.#context, sensor, alarm, value, nowMs);
+  relearn(tx: Tx, sensor: string, alarm: string, value: string, nowMs: number): FollowUp | null {
+    return relearn(this.#change(tx), sensor, alarm, value, nowMs);
   }
 
   /**
@@ -210,13 +201,14 @@ export class AlarmEngine implements ReadingFollower {
    * @param word the action, as part of the event's id
    */
   change(
+    tx: Tx,
     found: FoundAlarm,
     next: Pick<AlarmState, "acknowledged" | "shelved" | "note">,
     word: string,
     nowMs: number,
     by: string,
   ): FollowUp {
-    return applyOperatorChange(this.#context, found, next, word, nowMs, by);
+    return applyOperatorChange(this.#change(tx), found, next, word, nowMs, by);
   }
 
   /* ---------- views ---------- */

@@ -1,7 +1,7 @@
 /** Findings as alarms: diagnosis says when one stands, becomes severe or ends; people acknowledge, note and shelve it here. */
 import { normalCode } from "../sensor.ts";
 import { watchKey } from "./compile.ts";
-import type { AlarmContext } from "./context.ts";
+import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
@@ -12,7 +12,7 @@ export const FINDING_ALARM = "finding";
 
 /** Adopts transitions of findings. The events that are to be reported carry what people have said of the alarm. */
 export function adoptFindings(
-  { states }: AlarmContext,
+  { states, tx }: AlarmChange,
   transitions: readonly AlarmEvent[],
 ): FollowUp {
   const codes: string[] = [];
@@ -23,16 +23,16 @@ export function adoptFindings(
     const state = stateAfter(before, event);
     const told = event.state === "active" ? state : before;
     codes.push(code);
-    states.put(code, key, state);
+    states.put(tx, code, key, state);
     return { ...event, ...eventMembers(told), raisedMs: told.raised?.timeMs ?? event.raisedMs };
   });
-  return states.followUp(codes, events);
+  return states.followUp(tx, codes, events);
 }
 
 /** Remembers findings that stood before findings were alarms, without an event. */
 export function restoreFindings({ states }: AlarmContext, standing: readonly AlarmEvent[]): void {
   for (const event of standing) {
-    const { live } = states.committed(normalCode(event.sensor));
+    const { live } = states.loaded(normalCode(event.sensor));
     const key = watchKey(event.alarm, event.value);
     if (!live.has(key)) live.set(key, stateAfter(normalAlarm(event), event));
   }

@@ -2,6 +2,7 @@ import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import type { Doubt } from "../quality.ts";
 import type { ChannelTones, RecordFacts, Value } from "../reading.ts";
 import type { Kind } from "../sensor.ts";
+import type { Tx } from "../tx.ts";
 import type { AlarmEvent } from "./event.ts";
 
 /** A stored reading as the alarms see it. */
@@ -53,10 +54,7 @@ export interface LearningSample {
   readonly text: string;
 }
 
-/**
- * Follows readings into the store (its two ends are the alarm engine and the writer of responses). All three calls come
- * from inside the store: `follow` within the transaction, one of the others after it.
- */
+/** Follows readings into the store: its two ends are the alarm engine and the writer of responses. */
 export interface ReadingFollower {
   /**
    * Whether the machine was running when a reading was taken, to be published with it; null while that is unknown, if
@@ -68,6 +66,7 @@ export interface ReadingFollower {
    * @param read the read of a day that they complete; null while there is more of it to come
    */
   follow(
+    tx: Tx,
     sensor: string,
     kind: Kind,
     readings: readonly FollowedReading[],
@@ -75,8 +74,4 @@ export interface ReadingFollower {
   ): FollowUp;
   /** Whether `follow` needs the values of readings of this sensor and kind at all. */
   isFollowed(sensor: string, kind: Kind): boolean;
-  /** What was followed is durable. */
-  committed(): void;
-  /** It is not. */
-  undone(): void;
 }

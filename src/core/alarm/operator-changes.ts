@@ -1,7 +1,7 @@
 /** Changes by operators: acknowledge, shelve, note, and relearning of baselines. */
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
-import type { AlarmContext } from "./context.ts";
+import type { AlarmChange } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
@@ -10,12 +10,12 @@ import { actionSentence } from "./sentence.ts";
 import { NORMAL } from "./watch-state.ts";
 
 /**
- * Stages another state of an alarm. Returns the event that reports it; null while the alarm is not active.
+ * Sets another state of an alarm. Returns the event that reports it; null while the alarm is not active.
  * @param word what happened to it, as part of the event's id
  * @param mark distinguishes it from the same action at another time, ms
  */
 export function restate(
-  { sensors, states }: AlarmContext,
+  { sensors, states, tx }: AlarmChange,
   code: string,
   key: string,
   alarm: AlarmState,
@@ -25,19 +25,19 @@ export function restate(
   by: string | null = null,
 ): AlarmEvent | null {
   if (alarm.raised === null) {
-    states.put(code, key, alarm);
+    states.put(tx, code, key, alarm);
     return null;
   }
   const sensor = sensors.get(code)?.sensor.code ?? code;
   const text = `${actionSentence(word, alarm, by)} ${alarm.raised.text}`;
   const event = eventOfState(sensor, alarm, `${word}:${mark}`, nowMs, { state: "active", text });
-  states.put(code, key, { ...alarm, raised: { ...alarm.raised, eventId: event.id } });
+  states.put(tx, code, key, { ...alarm, raised: { ...alarm.raised, eventId: event.id } });
   return event;
 }
 
-/** Stages an operator's action on an alarm, and reports it while the alarm is active. */
+/** Applies an operator's action on an alarm, and reports it while the alarm is active. */
 export function applyOperatorChange(
-  context: AlarmContext,
+  context: AlarmChange,
   found: FoundAlarm,
   next: Pick<AlarmState, "acknowledged" | "shelved" | "note">,
   word: string,
@@ -46,12 +46,12 @@ export function applyOperatorChange(
 ): FollowUp {
   const { code, key, state } = found;
   const event = restate(context, code, key, { ...state, ...next }, word, nowMs, nowMs, by);
-  return context.states.followUp([code], event === null ? [] : [event]);
+  return context.states.followUp(context.tx, [code], event === null ? [] : [event]);
 }
 
 /** Restarts the baselines of a watch and clears an alarm based on the old ones. Null if the watch has no baseline. */
 export function relearn(
-  { sensors, states }: AlarmContext,
+  { sensors, states, tx }: AlarmChange,
   sensor: string,
   alarm: string,
   value: string,
@@ -61,7 +61,7 @@ export function relearn(
   const key = `${alarm}/${value}`;
   const watch = sensors.get(code)?.byKey.get(key);
   if (watch?.test.type !== "baseline") return null;
-  const state = states.edit(code);
+  const state = states.edit(tx, code);
   state.isChanged = true;
   const from = state.nextSample;
   for (const name of ["running", "standing", "any"]) {
@@ -72,11 +72,11 @@ export function relearn(
   const before = state.live.get(key);
   if (!before?.raised) {
     state.live.delete(key);
-    return states.followUp([code], []);
+    return states.followUp(tx, [code], []);
   }
   const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
-  states.put(code, key, {
+  states.put(tx, code, key, {
     ...before,
     watch: NORMAL,
     raised: null,
@@ -84,5 +84,5 @@ export function relearn(
     acknowledged: null,
     note: null,
   });
-  return states.followUp([code], [event]);
+  return states.followUp(tx, [code], [event]);
 }

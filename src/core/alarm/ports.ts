@@ -1,5 +1,7 @@
 /** Interfaces between the alarm engine, the store, and the displays of alarms. */
 import type { WaitRows } from "../machine-state/wait-rows.ts";
+import type { Tx } from "../tx.ts";
+import type { AlarmEvent } from "./event.ts";
 import type { FollowUp, LearningSample, ReadingFollower } from "./follow-up.ts";
 import type { AlarmAction } from "./shown.ts";
 
@@ -19,6 +21,8 @@ export interface StoredEvent {
 export interface AlarmStore {
   /** Follows readings into the store; null if alarms are disabled. */
   follower: ReadingFollower | null;
+  /** Called after each commit that wrote events, with these in order. */
+  onEvents: (events: readonly AlarmEvent[]) => void;
   /** What waits for the state or speed of its machine. */
   readonly waiting: WaitRows;
   saved(): SavedAlarms;
@@ -27,7 +31,7 @@ export interface AlarmStore {
    * anything.
    * @param isUrgent somebody is waiting for it
    */
-  apply(what: string, make: () => FollowUp | null, isUrgent: boolean): Promise<boolean>;
+  apply(what: string, make: (tx: Tx) => FollowUp | null, isUrgent: boolean): Promise<boolean>;
   audit(action: AlarmAction): void;
   /** Newest first. */
   actions(max: number): readonly AlarmAction[];

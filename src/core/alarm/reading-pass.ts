@@ -6,7 +6,7 @@ import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { changedScales, type Scales, scaleKey } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
-import { type AlarmContext, isFollowed } from "./context.ts";
+import { type AlarmChange, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type {
   CompletedBaseline,
@@ -20,13 +20,13 @@ import { isRescaled, rescale } from "./rescale.ts";
 import { hasFormer, takeOver } from "./take-over.ts";
 
 export class ReadingPass {
-  readonly #context: AlarmContext;
+  readonly #context: AlarmChange;
   readonly #codes = new Set<string>();
   readonly #events: AlarmEvent[] = [];
   readonly #samples: LearningSample[] = [];
   readonly #completed: CompletedBaseline[] = [];
 
-  constructor(context: AlarmContext) {
+  constructor(context: AlarmChange) {
     this.#context = context;
   }
 
@@ -39,7 +39,7 @@ export class ReadingPass {
     this.#codes.add(code);
     if (this.#isUnwatched(code, kind, inOrder)) {
       const { timeMs, id } = inOrder[inOrder.length - 1] as FollowedReading;
-      this.#context.states.edit(code).newest.set(kind, { timeMs, id });
+      this.#context.states.edit(this.#context.tx, code).newest.set(kind, { timeMs, id });
       return this.#followUp();
     }
     const [first] = inOrder;
@@ -61,8 +61,8 @@ export class ReadingPass {
 
   /** Evaluates readings whose machine state is known by now. */
   takeDue(): FollowUp {
-    const { sensors, wait } = this.#context;
-    for (const { sensor, kind, isLate, text } of wait.due("alarm")) {
+    const { sensors, tx, wait } = this.#context;
+    for (const { sensor, kind, isLate, text } of wait.due(tx, "alarm")) {
       const compiled = sensors.get(sensor);
       if (compiled === undefined) continue;
       this.#codes.add(sensor);
@@ -72,7 +72,8 @@ export class ReadingPass {
   }
 
   #followUp(): FollowUp {
-    const up = this.#context.states.followUp(this.#codes, this.#events, this.#samples);
+    const { states, tx } = this.#context;
+    const up = states.followUp(tx, this.#codes, this.#events, this.#samples);
     return { ...up, completed: this.#completed };
   }
 
@@ -89,7 +90,7 @@ export class ReadingPass {
 
   /** What does not depend on the machine's state is evaluated at once, the rest when that is known. */
   #take(compiled: CompiledSensor, kind: Kind, reading: FollowedReading): void {
-    const { wait } = this.#context;
+    const { tx, wait } = this.#context;
     const code = normalCode(compiled.sensor.code);
     const hasRunning = wait.hasRunning(code);
     const watches = compiled.watches.get(kind) ?? [];
@@ -107,7 +108,7 @@ export class ReadingPass {
     );
     const { scales } = compiled;
     const text = () => waitingText({ ...partOf(reading, names), scales });
-    if (wait.admit(of, reading.timeMs, text)) this.#judge(compiled, kind, reading, isLate);
+    if (wait.admit(tx, of, reading.timeMs, text)) this.#judge(compiled, kind, reading, isLate);
   }
 
   /** Evaluates what depends on the machine's state, as it is known now. */
@@ -133,9 +134,9 @@ export class ReadingPass {
     machine: MachineState | null,
     take: (step: ReadingStep) => void,
   ): void {
-    const { samples, site, states, wait } = this.#context;
+    const { samples, site, states, tx, wait } = this.#context;
     const code = normalCode(sensor.code);
-    const state = states.edit(code);
+    const state = states.edit(tx, code);
     const around = {
       site,
       sensor,

@@ -5,7 +5,7 @@
 import { possibleFindings } from "../diagnosis/possible.ts";
 import { isRead, readingKinds, type Site } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
-import type { AlarmContext } from "./context.ts";
+import type { AlarmChange } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import type { FollowUp, LearningSample } from "./follow-up.ts";
@@ -16,8 +16,8 @@ import { disabledSentence, removedSentence } from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
 
-export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
-  const { sensors, site, states, successors } = context;
+export function reconcile(context: AlarmChange, nowMs: number): FollowUp {
+  const { sensors, site, states, successors, tx } = context;
   const events: AlarmEvent[] = [];
   const codes: string[] = [];
   const samples: LearningSample[] = [];
@@ -41,7 +41,7 @@ export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
       if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
       // What is of the place stands until the next sensor there has a reading.
       if (isReplaced && isOfPlace(alarm)) continue;
-      const state = states.edit(code);
+      const state = states.edit(tx, code);
       state.live.delete(key);
       state.isChanged = true;
       codes.push(code);
@@ -55,13 +55,13 @@ export function reconcile(context: AlarmContext, nowMs: number): FollowUp {
     for (const key of before.baselines.keys()) {
       const watch = compiled?.byKey.get(key.slice(0, key.lastIndexOf("@")));
       if (watch?.test.type === "baseline" || isReplaced) continue;
-      const state = states.edit(code);
+      const state = states.edit(tx, code);
       state.baselines.delete(key);
       state.isChanged = true;
       codes.push(code);
     }
   }
-  return states.followUp(codes, events, samples);
+  return states.followUp(tx, codes, events, samples);
 }
 
 function isDefined(

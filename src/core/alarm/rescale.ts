@@ -6,7 +6,7 @@ import { changedScales, type Scales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
-import type { AlarmContext } from "./context.ts";
+import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { type AlarmState, isNothing } from "./sensor-alarms.ts";
@@ -18,13 +18,13 @@ export function isRescaled({ states }: AlarmContext, { sensor, scales }: Compile
   return states.of(normalCode(sensor.code)).scales !== scales;
 }
 
-/** Stages what the scales in effect change; returns the alarms that end. */
+/** Applies what the scales in effect change; returns the alarms that end. */
 export function rescale(
-  { states }: AlarmContext,
+  { states, tx }: AlarmChange,
   { sensor, scales, byKey }: CompiledSensor,
   nowMs: number,
 ): AlarmEvent[] {
-  const state = states.edit(normalCode(sensor.code));
+  const state = states.edit(tx, normalCode(sensor.code));
   const before = JSON.parse(state.scales ?? "{}") as Scales;
   const changed = changedScales(before, JSON.parse(scales) as Scales);
   state.scales = scales;

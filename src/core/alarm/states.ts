@@ -1,9 +1,9 @@
 /**
- * The alarm state of each sensor, in two layers: as committed, and as the running transaction leaves it. Sensors are
- * identified by their normalised code. Texts are the content of the store; a text is written only if it differs from
- * the last one.
+ * The alarm state of each sensor, as the running transaction leaves it. Sensors are identified by their normalised code.
+ * Texts are the content of the store; a text is written only if it differs from the last one.
  */
 import { normalCode } from "../sensor.ts";
+import { type Tx, TxMap } from "../tx.ts";
 import { boundSamples } from "./baseline-samples.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp, LearningSample } from "./follow-up.ts";
@@ -21,22 +21,18 @@ import {
 const NO_SENSOR: SensorAlarms = emptySensor();
 
 export class AlarmStates {
-  readonly #committed = new Map<string, SensorAlarms>();
-  readonly #staged = new Map<string, SensorAlarms>();
-  readonly #texts = new Map<string, string | null>();
-  readonly #stagedTexts = new Map<string, string | null>();
-  #stagedEvents: AlarmEvent[] = [];
+  readonly #states = new TxMap<string, SensorAlarms>();
+  readonly #texts = new TxMap<string, string | null>();
 
   /** Replaces everything with what the store holds. Returns the sensors whose text cannot be read. */
   load(saved: SavedAlarms["states"]): readonly string[] {
-    this.#committed.clear();
+    this.#states.clear();
     this.#texts.clear();
-    this.undo();
     const damaged: string[] = [];
     for (const { sensor, text } of saved) {
       const code = normalCode(sensor);
       try {
-        this.#committed.set(code, loadSensor(text));
+        this.#states.set(code, loadSensor(text));
         this.#texts.set(code, text);
       } catch {
         damaged.push(sensor);
@@ -45,41 +41,42 @@ export class AlarmStates {
     return damaged;
   }
 
-  /** All texts as the running transaction leaves them, for a store that was recreated and lost some of them. */
+  /** All texts, for a store that was recreated and lost some of them. */
   saved(): FollowUp["states"] {
-    const texts = new Map([...this.#texts, ...this.#stagedTexts]);
-    return [...texts].map(([sensor, text]) => ({ sensor, text }));
+    return [...this.#texts].map(([sensor, text]) => ({ sensor, text }));
   }
 
   /** The sensors with remembered state. */
   codes(): ReadonlySet<string> {
-    return new Set([...this.#committed.keys(), ...this.#staged.keys()]);
+    return new Set(this.#states.keys());
   }
 
-  /** Read-only: the state of a sensor as the running transaction leaves it. */
+  /** Read-only. */
   of(code: string): SensorAlarms {
-    return this.#staged.get(code) ?? this.#committed.get(code) ?? NO_SENSOR;
+    return this.#states.get(code) ?? NO_SENSOR;
   }
 
-  /** For changes within the running transaction: a copy that `commit` makes the state and `undo` drops. */
-  edit(code: string): SensorAlarms {
-    const staged = this.#staged.get(code);
-    if (staged !== undefined) return staged;
+  /** For changes within a transaction: a copy that is the state from now on, unless it is rolled back. */
+  edit(tx: Tx, code: string): SensorAlarms {
+    const copies = tx.draft(this, () => new Map<string, SensorAlarms>());
+    const known = copies.get(code);
+    if (known !== undefined) return known;
     const copy = copySensor(this.of(code));
-    this.#staged.set(code, copy);
+    copies.set(code, copy);
+    this.#states.change(tx, code, copy);
     return copy;
   }
 
-  /** For immediate changes outside any transaction: for state read back from the store. */
-  committed(code: string): SensorAlarms {
-    const state = this.#committed.get(code) ?? emptySensor();
-    this.#committed.set(code, state);
+  /** For changes outside any transaction: for state read back from the store. */
+  loaded(code: string): SensorAlarms {
+    const state = this.#states.get(code) ?? emptySensor();
+    this.#states.set(code, state);
     return state;
   }
 
-  /** Stages the state of one alarm; an alarm with nothing to remember is removed. */
-  put(code: string, key: string, alarm: AlarmState): void {
-    const state = this.edit(code);
+  /** Sets the state of one alarm; an alarm with nothing to remember is removed. */
+  put(tx: Tx, code: string, key: string, alarm: AlarmState): void {
+    const state = this.edit(tx, code);
     state.isChanged = true;
     if (isNothing(alarm)) state.live.delete(key);
     else state.live.set(key, alarm);
@@ -92,8 +89,9 @@ export class AlarmStates {
     }
   }
 
-  /** Stages the events, and returns what the transaction has to write for the sensors that changed. */
+  /** What the transaction has to write for these events, and for the sensors that changed. */
   followUp(
+    tx: Tx,
     codes: Iterable<string>,
     events: readonly AlarmEvent[],
     samples: readonly LearningSample[] = [],
@@ -105,33 +103,11 @@ export class AlarmStates {
       if (boundSamples(state)) forgotten.push(code);
       if (!state.isChanged) continue;
       const text = saveSensor(state);
-      if (text === this.#textOf(code)) continue;
-      this.#stagedTexts.set(code, text);
+      if (text === (this.#texts.get(code) ?? null)) continue;
+      this.#texts.change(tx, code, text);
       states.push({ sensor: code, text });
     }
-    this.#stagedEvents.push(...events);
     const sampled = samples.map((sample) => ({ ...sample, sensor: normalCode(sample.sensor) }));
     return { events, states, samples: sampled, forgotten };
-  }
-
-  #textOf(code: string): string | null | undefined {
-    if (this.#stagedTexts.has(code)) return this.#stagedTexts.get(code);
-    return this.#texts.get(code) ?? null;
-  }
-
-  /** The staged changes are durable. Returns their events in order. */
-  commit(): readonly AlarmEvent[] {
-    for (const [code, state] of this.#staged) this.#committed.set(code, state);
-    for (const [code, text] of this.#stagedTexts) this.#texts.set(code, text);
-    const events = this.#stagedEvents;
-    this.undo();
-    return events;
-  }
-
-  /** Drops the staged changes. */
-  undo(): void {
-    this.#staged.clear();
-    this.#stagedTexts.clear();
-    this.#stagedEvents = [];
   }
 }

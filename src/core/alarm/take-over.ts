@@ -8,7 +8,7 @@ import { type Scales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
-import type { AlarmContext } from "./context.ts";
+import type { AlarmChange, AlarmContext } from "./context.ts";
 import { type AlarmEvent, takenOverId } from "./event.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import type { LearningSample } from "./follow-up.ts";
@@ -41,24 +41,20 @@ export function hasFormer({ states }: AlarmContext, { formers }: CompiledSensor)
   });
 }
 
-/** Stages what a sensor takes over from those before it. */
-export function takeOver(
-  context: AlarmContext,
-  compiled: CompiledSensor,
-  nowMs: number,
-): TakenOver {
-  const { site, states } = context;
+/** Applies what a sensor takes over from those before it. */
+export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: number): TakenOver {
+  const { site, states, tx } = context;
   const machine = site.machines?.find(({ id }) => id === compiled.sensor.location?.machine);
   const possible = possibleFindings(machine, compiled.sensor);
   const code = normalCode(compiled.sensor.code);
-  const own = states.edit(code);
+  const own = states.edit(tx, code);
   own.isChanged = true;
   own.scales ??= compiled.scales;
   const codes = [code];
   const events: AlarmEvent[] = [];
   const samples: LearningSample[] = [];
   for (const former of compiled.formers) {
-    const old = states.edit(normalCode(former));
+    const old = states.edit(tx, normalCode(former));
     const isSameUnit = unitsOf(old, compiled);
     const goesOn = ({ alarm, kind, value }: AlarmState, key: string) => {
       if (alarm === FINDING_ALARM) return possible.includes(value);
@@ -124,17 +120,18 @@ function told(
 
 /** What was learned so far is learned by the new sensor. */
 function learnedBefore(
-  { samples, states }: AlarmContext,
+  { samples, states, tx }: AlarmChange,
   code: string,
   former: string,
   key: string,
 ): LearningSample[] {
   const before = states.of(former).baselines.get(key) ?? UNLEARNED;
   const values = samples.of(former, key).slice(0, before.count);
-  const own = states.edit(code);
+  const own = states.edit(tx, code);
   const from = own.nextSample;
   const ofOwn = samples.of(code, key);
-  ofOwn.splice(0, ofOwn.length, ...values);
+  const replaced = ofOwn.splice(0, ofOwn.length, ...values);
+  tx.onRollback(() => ofOwn.splice(0, ofOwn.length, ...replaced));
   own.nextSample += values.length;
   own.baselines.set(key, { ...before, count: values.length, from });
   return values.map((value, i) => {

@@ -1,7 +1,7 @@
 /** Changes caused by the passing of time: sensors that fall silent or report again, and shelves that end. */
 import type { SensorState } from "../agent-status.ts";
 import { normalCode, readingKinds, type Sensor } from "../sensor.ts";
-import type { AlarmContext } from "./context.ts";
+import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { restate } from "./operator-changes.ts";
@@ -39,7 +39,7 @@ export function nextShelfEndMs({ states }: AlarmContext): number | null {
 
 /** @param nowMs the gateway's clock, ms */
 export function applyTime(
-  context: AlarmContext,
+  context: AlarmChange,
   nowMs: number,
   sensors: readonly SensorState[],
   isGatewayUp: boolean,
@@ -62,7 +62,7 @@ export function applyTime(
     if (event !== null) events.push(event);
     codes.push(code);
   }
-  return context.states.followUp(codes, events);
+  return context.states.followUp(context.tx, codes, events);
 }
 
 interface SilenceChange {
@@ -89,7 +89,7 @@ function silenceChange(
 }
 
 function applySilence(
-  { site, states }: AlarmContext,
+  { site, states, tx }: AlarmChange,
   sensor: Sensor,
   seen: SensorState,
   nowMs: number,
@@ -121,6 +121,6 @@ function applySilence(
           subject,
           silentSentence(sensor, site, seconds, isGatewayUp),
         );
-  states.put(code, SILENT_KEY, next.state);
+  states.put(tx, code, SILENT_KEY, next.state);
   return next.event;
 }

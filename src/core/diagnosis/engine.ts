@@ -1,6 +1,6 @@
 /**
  * Findings of all machines: readings with tones in, findings out. No I/O: what must be written is returned as a
- * FollowUp for the transaction of the readings, like the alarms'; `committed` applies it, `undone` drops it.
+ * FollowUp for the transaction of the readings, like the alarms'. If that is rolled back, the change is taken back.
  */
 import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
@@ -11,6 +11,7 @@ import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
+import { type Tx, TxMap } from "../tx.ts";
 import { findingKey, type Stage } from "./finding.ts";
 import { judge } from "./judge.ts";
 import { possibleFindings } from "./possible.ts";
@@ -45,13 +46,10 @@ interface Watched {
 export class FindingEngine {
   readonly #options: FindingOptions;
   #watched: ReadonlyMap<string, Watched> = new Map();
-  readonly #states = new Map<string, SensorFindings>();
-  readonly #staged = new Map<string, SensorFindings>();
-  readonly #texts = new Map<string, string | null>();
-  readonly #stagedTexts = new Map<string, string | null>();
+  readonly #states = new TxMap<string, SensorFindings>();
+  readonly #texts = new TxMap<string, string | null>();
   /** Time of the newest reading that arrived, ms, whether it waits or was judged. */
-  readonly #arrived = new Map<string, number>();
-  readonly #stagedArrived = new Map<string, number>();
+  readonly #arrived = new TxMap<string, number>();
   #machines: readonly Machine[] = [];
   #replaced: ReadonlySet<string> = new Set();
 
@@ -92,8 +90,7 @@ export class FindingEngine {
   }
 
   of(sensor: string): SensorFindings {
-    const code = normalCode(sensor);
-    return this.#staged.get(code) ?? this.#states.get(code) ?? NO_FINDINGS;
+    return this.#states.get(normalCode(sensor)) ?? NO_FINDINGS;
   }
 
   wantsTones(sensor: string): boolean {
@@ -116,13 +113,9 @@ export class FindingEngine {
     return damaged;
   }
 
-  /**
-   * Everything that should be on disk with the running transaction, for a store that was recreated and lost a part of
-   * it.
-   */
+  /** Everything that should be on disk, for a store that was recreated and lost a part of it. */
   saved(): FollowUp["states"] {
-    const texts = new Map([...this.#texts, ...this.#stagedTexts]);
-    return [...texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
+    return [...this.#texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
   }
 
   /** The newest reading from before this process started: readings that are not newer count as late. */
@@ -132,39 +125,40 @@ export class FindingEngine {
 
   /** Readings of one sensor and kind, about to be committed; the alarms have processed them. */
   follow(
+    tx: Tx,
     sensor: string,
     kind: Kind,
     readings: readonly FollowedReading[],
   ): Pick<FollowUp, "events" | "states"> {
     const code = normalCode(sensor);
     const events: AlarmEvent[] = [];
-    const taken = readings.some(({ isFuture }) => !isFuture) ? this.#takeOver(code) : [];
+    const taken = readings.some(({ isFuture }) => !isFuture) ? this.#takeOver(tx, code) : [];
     if (kind === "accel" && this.#watched.has(code)) {
       const inOrder = readings
         .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones))
         .toSorted((a, b) => a.timeMs - b.timeMs);
-      for (const reading of inOrder) events.push(...this.#arrive(code, kind, reading));
+      for (const reading of inOrder) events.push(...this.#arrive(tx, code, kind, reading));
     }
-    const due = this.#options.wait.isSignal(sensor, kind) ? this.judgeDue() : null;
+    const due = this.#options.wait.isSignal(sensor, kind) ? this.judgeDue(tx) : null;
     return {
       events: [...events, ...(due?.events ?? [])],
-      states: [...this.#changed([code, ...taken]), ...(due?.states ?? [])],
+      states: [...this.#changed(tx, [code, ...taken]), ...(due?.states ?? [])],
     };
   }
 
   /** Judges readings whose machine's state and speed are known by now. */
-  judgeDue(): Pick<FollowUp, "events" | "states"> {
+  judgeDue(tx: Tx): Pick<FollowUp, "events" | "states"> {
     const events: AlarmEvent[] = [];
     const codes: string[] = [];
-    for (const { sensor, text, isLate } of this.#options.wait.due("finding")) {
-      events.push(...this.#judge(sensor, readingOfText(text), isLate));
+    for (const { sensor, text, isLate } of this.#options.wait.due(tx, "finding")) {
+      events.push(...this.#judge(tx, sensor, readingOfText(text), isLate));
       codes.push(sensor);
     }
-    return { events, states: this.#changed(codes) };
+    return { events, states: this.#changed(tx, codes) };
   }
 
   /** The findings of sensors that were in its place before are its own from its first reading on; returns their codes. */
-  #takeOver(code: string): readonly string[] {
+  #takeOver(tx: Tx, code: string): readonly string[] {
     const watched = this.#watched.get(code);
     const formers = (watched?.formers ?? []).filter((former) => {
       const { states, reference } = this.of(former);
@@ -185,24 +179,25 @@ export class FindingEngine {
         states.set(key, { ...state, stands: moved });
       }
       const reference = own.reference ?? this.of(former).reference ?? null;
-      this.#staged.set(code, { ...own, states, reference });
-      this.#staged.set(former, NO_FINDINGS);
+      this.#states.change(tx, code, { ...own, states, reference });
+      this.#states.change(tx, former, NO_FINDINGS);
     }
     return formers;
   }
 
-  #arrive(sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
+  #arrive(tx: Tx, sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
     const { id, timeMs, isFuture, values, tones = null } = reading;
-    const newestMs = this.#stagedArrived.get(sensor) ?? this.#arrived.get(sensor);
+    const newestMs = this.#arrived.get(sensor);
     const isLate = newestMs !== undefined && timeMs <= newestMs;
-    if (!isLate) this.#stagedArrived.set(sensor, timeMs);
+    if (!isLate) this.#arrived.change(tx, sensor, timeMs);
     const of = { purpose: "finding", sensor, kind, isLate } as const;
     const text = () => waitingText({ id, timeMs, isFuture, values, quality: {}, tones });
-    return this.#options.wait.admit(of, timeMs, text) ? this.#judge(sensor, reading, isLate) : [];
+    const mayJudge = this.#options.wait.admit(tx, of, timeMs, text);
+    return mayJudge ? this.#judge(tx, sensor, reading, isLate) : [];
   }
 
   /** A late reading says nothing about the present, but since when the machine has shown what stands. */
-  #judge(code: string, reading: FollowedReading, isLate: boolean): AlarmEvent[] {
+  #judge(tx: Tx, code: string, reading: FollowedReading, isLate: boolean): AlarmEvent[] {
     const watched = this.#watched.get(code);
     if (watched === undefined) return [];
     const { machine, sensor } = watched;
@@ -227,11 +222,11 @@ export class FindingEngine {
     );
     if (state !== "standing" && (speedRpm === null || state === "unknown")) {
       const seen = { readingId: id, timeMs, speedRpm, cannot: judgement.cannot, judged: [] };
-      if (!isLate) this.#staged.set(code, { ...before, seen });
+      if (!isLate) this.#states.change(tx, code, { ...before, seen });
       return [];
     }
     if (isLate) {
-      this.#staged.set(code, extend(before, timeMs, judgement, thresholds));
+      this.#states.change(tx, code, extend(before, timeMs, judgement, thresholds));
       return [];
     }
     const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
@@ -242,31 +237,31 @@ export class FindingEngine {
       thresholds,
       idOf,
     );
-    this.#staged.set(code, next);
+    this.#states.change(tx, code, next);
     return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 
   /** Learns the normal state of a sensor's machine again, with its next readings. */
-  relearn(sensor: string): FollowUp["states"] {
+  relearn(tx: Tx, sensor: string): FollowUp["states"] {
     const code = normalCode(sensor);
-    this.#staged.set(code, { ...this.of(code), reference: null });
-    return this.#changed([code]);
+    this.#states.change(tx, code, { ...this.of(code), reference: null });
+    return this.#changed(tx, [code]);
   }
 
   /** Forgets what the site file no longer describes. @param hasReadings of a sensor, so that it takes over now */
-  reconcile(hasReadings: (code: string) => boolean): FollowUp["states"] {
+  reconcile(tx: Tx, hasReadings: (code: string) => boolean): FollowUp["states"] {
     const codes = [...this.#texts.keys()];
     for (const code of this.#watched.keys()) {
-      if (hasReadings(code) && this.#takeOver(code).length > 0) codes.push(code);
+      if (hasReadings(code) && this.#takeOver(tx, code).length > 0) codes.push(code);
     }
     for (const code of codes) {
       if (this.#replaced.has(code)) continue;
       const possible = this.possible(code);
       const before = this.of(code);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
-      if (states.size < before.states.size) this.#staged.set(code, { ...before, states });
+      if (states.size < before.states.size) this.#states.change(tx, code, { ...before, states });
     }
-    return this.#changed(codes);
+    return this.#changed(tx, codes);
   }
 
   /** The stage of each standing finding. */
@@ -290,29 +285,13 @@ export class FindingEngine {
     );
   }
 
-  #changed(codes: readonly string[]): { sensor: string; text: string | null }[] {
+  #changed(tx: Tx, codes: readonly string[]): { sensor: string; text: string | null }[] {
     return [...new Set(codes)].flatMap((code) => {
       const text = saveFindings(this.of(code));
-      const before = this.#stagedTexts.has(code)
-        ? this.#stagedTexts.get(code)
-        : (this.#texts.get(code) ?? null);
-      if (text === before) return [];
-      this.#stagedTexts.set(code, text);
+      if (text === (this.#texts.get(code) ?? null)) return [];
+      this.#texts.change(tx, code, text);
       return [{ sensor: `${SAVED_PREFIX}${code}`, text }];
     });
-  }
-
-  committed(): void {
-    for (const [code, state] of this.#staged) this.#states.set(code, state);
-    for (const [code, text] of this.#stagedTexts) this.#texts.set(code, text);
-    for (const [code, arrivedMs] of this.#stagedArrived) this.#arrived.set(code, arrivedMs);
-    this.undone();
-  }
-
-  undone(): void {
-    this.#staged.clear();
-    this.#stagedTexts.clear();
-    this.#stagedArrived.clear();
   }
 }
 

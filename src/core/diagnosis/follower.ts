@@ -8,6 +8,7 @@ import type {
 } from "../alarm/follow-up.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import type { Kind } from "../sensor.ts";
+import type { Tx } from "../tx.ts";
 import type { FindingEngine } from "./engine.ts";
 
 export interface DiagnosisFollowerOptions {
@@ -36,34 +37,38 @@ export class DiagnosisFollower implements ReadingFollower {
   }
 
   follow(
+    tx: Tx,
     sensor: string,
     kind: Kind,
     readings: readonly FollowedReading[],
     read: DayReadAt | null,
   ): FollowUp {
     // The alarms first: they know the speed and state of the machine.
-    const alarms = this.#alarms.follow(sensor, kind, readings, read);
-    return this.#withFindings(alarms, sensor, () => this.#findings.follow(sensor, kind, readings));
+    const alarms = this.#alarms.follow(tx, sensor, kind, readings, read);
+    const find = () => this.#findings.follow(tx, sensor, kind, readings);
+    return this.#withFindings(tx, alarms, sensor, find);
   }
 
   /** Ends alarms and findings that the site file no longer describes. */
-  reconcile(nowMs: number): FollowUp {
-    const alarms = this.#alarms.reconcile(nowMs);
+  reconcile(tx: Tx, nowMs: number): FollowUp {
+    const alarms = this.#alarms.reconcile(tx, nowMs);
     return {
       ...alarms,
       states: [
         ...alarms.states,
-        ...this.#findings.reconcile((code) => this.#alarms.hasReadings(code)),
+        ...this.#findings.reconcile(tx, (code) => this.#alarms.hasReadings(code)),
       ],
     };
   }
 
   /** Judges what has waited for long enough for the state and speed of its machine. */
-  judgeDue(): FollowUp {
-    return this.#withFindings(this.#alarms.judgeDue(), "any", () => this.#findings.judgeDue());
+  judgeDue(tx: Tx): FollowUp {
+    const find = () => this.#findings.judgeDue(tx);
+    return this.#withFindings(tx, this.#alarms.judgeDue(tx), "any", find);
   }
 
   #withFindings(
+    tx: Tx,
     alarms: FollowUp,
     sensor: string,
     find: () => Pick<FollowUp, "events" | "states">,
@@ -71,7 +76,7 @@ export class DiagnosisFollower implements ReadingFollower {
     try {
       const { events, states } = find();
       if (events.length === 0 && states.length === 0) return alarms;
-      const adopted = this.#alarms.adoptFindings(events);
+      const adopted = this.#alarms.adoptFindings(tx, events);
       return {
         ...alarms,
         events: [...alarms.events, ...adopted.events],
@@ -81,15 +86,5 @@ export class DiagnosisFollower implements ReadingFollower {
       this.#options.onFailure(error, sensor);
       return alarms;
     }
-  }
-
-  committed(): void {
-    this.#findings.committed();
-    this.#alarms.committed();
-  }
-
-  undone(): void {
-    this.#findings.undone();
-    this.#alarms.undone();
   }
 }

@@ -2,6 +2,7 @@
  * What is known of the signals. Memory holds the newest readings of each without a gap; older ones are in the store,
  * which sees a reading only once it is committed.
  */
+import type { Tx } from "../tx.ts";
 import type { Signal } from "./machine-signals.ts";
 import { addPoint, INTERVAL_POINTS, type SignalPoint, type SignalPoints } from "./signal.ts";
 
@@ -27,28 +28,47 @@ const NOTHING: Known = { points: [], fromMs: Number.NEGATIVE_INFINITY, late: [] 
 
 export class SignalLog {
   readonly #earlier: Earlier;
-  readonly #committed = new Map<string, Known>();
-  readonly #staged = new Map<string, Known>();
+  readonly #known = new Map<string, Known>();
 
   constructor(earlier: Earlier) {
     this.#earlier = earlier;
   }
 
-  /** Sets what the store holds. @param fromMs the points are all that are stored after this time */
+  /**
+   * Sets what the store holds; what the running transaction adds to it stays.
+   * @param fromMs the points are all that are stored after this time
+   */
   prime({ key }: Signal, points: SignalPoints, fromMs: number): void {
-    this.#committed.set(key, { points, fromMs, late: [] });
+    const newestMs = points.at(-1)?.timeMs ?? fromMs;
+    const newer = this.#of(key).points.filter(({ timeMs }) => timeMs > newestMs);
+    this.#known.set(key, { points: [...points, ...newer], fromMs, late: this.#of(key).late });
   }
 
-  note({ key }: Signal, point: SignalPoint): void {
+  note(tx: Tx, { key }: Signal, point: SignalPoint): void {
     const { points, fromMs, late } = this.#of(key);
+    tx.onRollback(() => this.#remove(key, point));
     if (point.timeMs <= fromMs) {
-      this.#staged.set(key, { points, fromMs, late: addPoint(late, point) });
+      this.#known.set(key, { points, fromMs, late: addPoint(late, point) });
+      // From then on the store has it.
+      tx.onCommit(() => this.#removeLate(key, point));
       return;
     }
     const all = addPoint(points, point);
     const kept = all.slice(-POINTS_MAX);
     const oldest = kept.length < all.length ? (kept[0]?.timeMs ?? fromMs) : fromMs;
-    this.#staged.set(key, { points: kept, fromMs: oldest, late });
+    this.#known.set(key, { points: kept, fromMs: oldest, late });
+  }
+
+  #remove(key: string, point: SignalPoint): void {
+    const known = this.#of(key);
+    this.#known.set(key, { ...known, points: known.points.filter((one) => one !== point) });
+    this.#removeLate(key, point);
+  }
+
+  #removeLate(key: string, point: SignalPoint): void {
+    const known = this.#of(key);
+    if (known.late.length === 0) return;
+    this.#known.set(key, { ...known, late: known.late.filter((one) => one !== point) });
   }
 
   /** The newest readings at or before a time: enough to know the interval. */
@@ -77,15 +97,6 @@ export class SignalLog {
   }
 
   #of(key: string): Known {
-    return this.#staged.get(key) ?? this.#committed.get(key) ?? NOTHING;
-  }
-
-  committed(): void {
-    for (const [key, known] of this.#staged) this.#committed.set(key, { ...known, late: [] });
-    this.#staged.clear();
-  }
-
-  undone(): void {
-    this.#staged.clear();
+    return this.#known.get(key) ?? NOTHING;
   }
 }

@@ -1,4 +1,5 @@
 /** Until when the days of signals have been read, by the gateway's clock. */
+import type { Tx } from "../tx.ts";
 
 /** Days remembered of one sensor and kind: more than a year. */
 const DAYS_MAX = 400;
@@ -12,18 +13,25 @@ export interface DayReadAt {
 }
 
 export class SignalReads {
-  readonly #committed = new Map<string, Map<string, number>>();
-  #staged: { readonly stream: string; readonly read: DayReadAt }[] = [];
+  readonly #days = new Map<string, Map<string, number>>();
+  /** Reads whose readings the running transaction stores. */
+  readonly #running = new Set<{ readonly stream: string; readonly read: DayReadAt }>();
 
-  /** A read whose readings the running transaction stores. */
-  stage(stream: string, read: DayReadAt): void {
-    this.#staged.push({ stream, read });
+  /** A read whose readings this transaction stores. */
+  stage(tx: Tx, stream: string, read: DayReadAt): void {
+    const one = { stream, read };
+    this.#running.add(one);
+    tx.onCommit(() => {
+      this.#running.delete(one);
+      this.note(stream, read);
+    });
+    tx.onRollback(() => this.#running.delete(one));
   }
 
   /** A read that is over. */
   note(stream: string, { day, atMs }: DayReadAt): void {
-    const days = this.#committed.get(stream) ?? new Map<string, number>();
-    this.#committed.set(stream, days);
+    const days = this.#days.get(stream) ?? new Map<string, number>();
+    this.#days.set(stream, days);
     days.set(day, Math.max(atMs, days.get(day) ?? atMs));
     if (days.size <= DAYS_MAX) return;
     const [oldest] = [...days.keys()].toSorted();
@@ -32,19 +40,10 @@ export class SignalReads {
 
   /** Null: not since the agent started. */
   atMs(stream: string, day: string): number | null {
-    let atMs = this.#committed.get(stream)?.get(day) ?? null;
-    for (const { stream: of, read } of this.#staged) {
+    let atMs = this.#days.get(stream)?.get(day) ?? null;
+    for (const { stream: of, read } of this.#running) {
       if (of === stream && read.day === day) atMs = Math.max(read.atMs, atMs ?? read.atMs);
     }
     return atMs;
-  }
-
-  committed(): void {
-    for (const { stream, read } of this.#staged) this.note(stream, read);
-    this.undone();
-  }
-
-  undone(): void {
-    this.#staged = [];
   }
 }

@@ -1,6 +1,7 @@
 /** Follows the signals of machines where alarms are off: bands need their speed all the same. */
 import type { FollowedReading, FollowUp, ReadingFollower } from "../alarm/follow-up.ts";
 import type { Kind } from "../sensor.ts";
+import type { Tx } from "../tx.ts";
 import type { DayReadAt } from "./signal-reads.ts";
 import type { Wait } from "./wait.ts";
 
@@ -22,20 +23,13 @@ export class SignalsOnly implements ReadingFollower {
   }
 
   follow(
+    tx: Tx,
     sensor: string,
     kind: Kind,
     readings: readonly FollowedReading[],
     read: DayReadAt | null,
   ): FollowUp {
-    this.#wait.note(sensor, kind, readings, read);
+    this.#wait.note(tx, sensor, kind, readings, read);
     return NOTHING;
-  }
-
-  committed(): void {
-    this.#wait.committed();
-  }
-
-  undone(): void {
-    this.#wait.undone();
   }
 }

@@ -1,5 +1,6 @@
 /** The queues of what waits for a signal: rows on disk, and of each queue the first in memory. */
 import type { Kind } from "../sensor.ts";
+import { type Tx, TxMap } from "../tx.ts";
 import type { WaitRow, WaitRows } from "./wait-rows.ts";
 
 export type WaitPurpose = "alarm" | "finding" | "bands";
@@ -32,9 +33,7 @@ const RECHECK_MS = 5_000;
 export class WaitQueues {
   readonly #rows: WaitRows;
   readonly #runningMs: () => number;
-  readonly #committed = new Map<string, WaitQueue>();
-  /** Null: empty. */
-  readonly #staged = new Map<string, WaitQueue | null>();
+  readonly #queues = new TxMap<string, WaitQueue>();
   /** Queues that were not due when they were last checked, with the running time then. */
   readonly #checked = new Map<string, { readonly number: number; readonly atMs: number }>();
   #nextNumber = 1;
@@ -47,19 +46,19 @@ export class WaitQueues {
   }
 
   load(): void {
-    this.#committed.clear();
-    this.undone();
+    this.#queues.clear();
+    this.#checked.clear();
     for (const { queue: key, ...row } of this.#rows.all()) {
       this.#nextNumber = Math.max(this.#nextNumber, row.number + 1);
       this.#beforeMs = Math.max(this.#beforeMs, row.sinceMs - this.#runningMs());
-      const known = this.#committed.get(key);
+      const known = this.#queues.get(key);
       const queue = {
         key,
         of: keyed(key),
         head: known?.head ?? row,
         count: (known?.count ?? 0) + 1,
       };
-      this.#committed.set(key, queue);
+      this.#queues.set(key, queue);
     }
   }
 
@@ -75,23 +74,29 @@ export class WaitQueues {
   /** Whether something waits that must be judged before a reading that arrives now. */
   isBlocked(of: WaitOf): boolean {
     return (
-      this.#of(keyOf(of)) !== null ||
-      (of.isLate && this.#of(keyOf({ ...of, isLate: false })) !== null)
+      this.#queues.has(keyOf(of)) ||
+      (of.isLate && this.#queues.has(keyOf({ ...of, isLate: false })))
     );
   }
 
   /** Time of the first reading that waits in order of time, ms; null if none does. */
   firstMs(of: Omit<WaitOf, "isLate">): number | null {
-    return this.#of(keyOf({ ...of, isLate: false }))?.head.timeMs ?? null;
+    return this.#queues.get(keyOf({ ...of, isLate: false }))?.head.timeMs ?? null;
   }
 
-  add(of: WaitOf, timeMs: number, text: string): void {
+  add(tx: Tx, of: WaitOf, timeMs: number, text: string): void {
     const key = keyOf(of);
     const row = { number: this.#nextNumber, timeMs, sinceMs: this.#nowMs };
     this.#nextNumber += 1;
     this.#rows.add(key, { ...row, text });
-    const known = this.#of(key);
-    this.#staged.set(key, { key, of, head: known?.head ?? row, count: (known?.count ?? 0) + 1 });
+    const known = this.#queues.get(key);
+    const count = (known?.count ?? 0) + 1;
+    this.#change(tx, key, { key, of, head: known?.head ?? row, count });
+  }
+
+  #change(tx: Tx, key: string, queue: WaitQueue | undefined): void {
+    this.#queues.change(tx, key, queue);
+    tx.onRollback(() => this.#checked.delete(key));
   }
 
   /** Something has changed that may end a wait. */
@@ -102,7 +107,7 @@ export class WaitQueues {
   /** The queues of a purpose that may be due: those in order of time before the late ones. */
   *toCheck(purpose: WaitPurpose): Generator<WaitQueue, void, void> {
     for (const isLate of [false, true]) {
-      for (const queue of this.#all()) {
+      for (const queue of [...this.#queues.values()]) {
         if (queue.of.purpose === purpose && queue.of.isLate === isLate) yield queue;
       }
     }
@@ -110,15 +115,20 @@ export class WaitQueues {
 
   /** Takes the first rows of a queue, while they are due. */
   *take(
+    tx: Tx,
     queue: WaitQueue,
     max: number,
     isDue: (queue: WaitQueue) => boolean,
   ): Generator<WaitRow, void, void> {
-    let left: WaitQueue | null = queue;
-    for (let taken = 0; left !== null && taken < max && this.#mayTake(left, isDue); taken += 1) {
+    let left: WaitQueue | undefined = queue;
+    for (
+      let taken = 0;
+      left !== undefined && taken < max && this.#mayTake(left, isDue);
+      taken += 1
+    ) {
       const [row, next] = this.#rows.first(queue.key, 2);
-      left = next === undefined ? null : { ...left, head: next, count: left.count - 1 };
-      this.#staged.set(queue.key, left);
+      left = next === undefined ? undefined : { ...left, head: next, count: left.count - 1 };
+      this.#change(tx, queue.key, left);
       if (row === undefined) return;
       this.#rows.remove(queue.key, row.number);
       yield row;
@@ -126,15 +136,15 @@ export class WaitQueues {
   }
 
   isAnyDue(isDue: (queue: WaitQueue) => boolean): boolean {
-    for (const queue of this.#all()) if (this.#mayTake(queue, isDue)) return true;
+    for (const queue of this.#queues.values()) if (this.#mayTake(queue, isDue)) return true;
     return false;
   }
 
   #mayTake(queue: WaitQueue, isDue: (queue: WaitQueue) => boolean): boolean {
     const { key, of, head, count } = queue;
     if (of.isLate) {
-      const inOrder = this.#of(keyOf({ ...of, isLate: false }));
-      if (inOrder !== null && inOrder.head.number < head.number) return false;
+      const inOrder = this.#queues.get(keyOf({ ...of, isLate: false }));
+      if (inOrder !== undefined && inOrder.head.number < head.number) return false;
     }
     const most = of.purpose === "alarm" ? ROWS_MAX : FINDING_ROWS_MAX;
     if (count > most || this.heldMs(head) > WAIT_MAX_MS) return true;
@@ -143,29 +153,6 @@ export class WaitQueues {
     if (isDue(queue)) return true;
     this.#checked.set(key, { number: head.number, atMs: this.#nowMs });
     return false;
-  }
-
-  #of(key: string): WaitQueue | null {
-    const staged = this.#staged.get(key);
-    return staged === undefined ? (this.#committed.get(key) ?? null) : staged;
-  }
-
-  #all(): WaitQueue[] {
-    const keys = new Set([...this.#committed.keys(), ...this.#staged.keys()]);
-    return [...keys].flatMap((key) => this.#of(key) ?? []);
-  }
-
-  committed(): void {
-    for (const [key, queue] of this.#staged) {
-      if (queue === null) this.#committed.delete(key);
-      else this.#committed.set(key, queue);
-    }
-    this.#staged.clear();
-  }
-
-  undone(): void {
-    this.#staged.clear();
-    this.#checked.clear();
   }
 }
 

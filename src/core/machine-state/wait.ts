@@ -18,6 +18,7 @@
 import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
 import { dayOf } from "../time-zone.ts";
+import type { Tx } from "../tx.ts";
 import {
   isRunning,
   MachineSignals,
@@ -156,6 +157,7 @@ export class Wait {
    * New readings of a sensor and kind. @param read the read that they complete; null while there is more of it to come
    */
   note(
+    tx: Tx,
     sensor: string,
     kind: Kind,
     readings: readonly FollowedReading[],
@@ -168,17 +170,20 @@ export class Wait {
       for (const { isFuture, timeMs, values, quality } of readings) {
         if (isFuture) continue;
         const isBad = quality[signal.value]?.quality === "bad";
-        this.#log.note(signal, { timeMs, value: isBad ? null : numberOf(values[signal.value]) });
+        this.#log.note(tx, signal, {
+          timeMs,
+          value: isBad ? null : numberOf(values[signal.value]),
+        });
       }
     }
-    if (read !== null) this.#reads.stage(streamKey(code, kind), read);
+    if (read !== null) this.#reads.stage(tx, streamKey(code, kind), read);
     this.#queues.lookAgain();
   }
 
   /** True if a reading may be judged now; otherwise it waits. @param text what will be needed of it */
-  admit(of: WaitOf, timeMs: number, text: () => string): boolean {
+  admit(tx: Tx, of: WaitOf, timeMs: number, text: () => string): boolean {
     if (!this.#queues.isBlocked(of) && this.#isKnown(of, timeMs)) return true;
-    this.#queues.add(of, timeMs, text());
+    this.#queues.add(tx, of, timeMs, text());
     return false;
   }
 
@@ -188,10 +193,10 @@ export class Wait {
   }
 
   /** What has waited for long enough, in its order; a limited number at a time. */
-  *due(purpose: WaitPurpose): Generator<Released, void, void> {
+  *due(tx: Tx, purpose: WaitPurpose): Generator<Released, void, void> {
     let left = TOGETHER_MAX;
     for (const queue of this.#queues.toCheck(purpose)) {
-      for (const row of this.#queues.take(queue, left, (next) => this.#isDue(next))) {
+      for (const row of this.#queues.take(tx, queue, left, (next) => this.#isDue(next))) {
         left -= 1;
         yield { ...queue.of, text: row.text };
       }
@@ -210,18 +215,6 @@ export class Wait {
     if (this.#signals.ofStream(code, kind).length === 0) return;
     this.#reads.note(streamKey(code, kind), read);
     this.#queues.lookAgain();
-  }
-
-  committed(): void {
-    this.#log.committed();
-    this.#reads.committed();
-    this.#queues.committed();
-  }
-
-  undone(): void {
-    this.#log.undone();
-    this.#reads.undone();
-    this.#queues.undone();
   }
 
   /* ---------- what is awaited ---------- */

@@ -1,4 +1,4 @@
-import { EVENT_KIND } from "../../core/alarm/event.ts";
+import { type AlarmEvent, EVENT_KIND } from "../../core/alarm/event.ts";
 import type { FollowUp, ReadingFollower } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../core/alarm/shown.ts";
@@ -47,6 +47,7 @@ export class AlarmLog implements AlarmStore {
   readonly waiting: WaitTable;
   /** Null if alarms are disabled. */
   follower: ReadingFollower | null = null;
+  onEvents: AlarmStore["onEvents"] = () => {};
   #hasFailed = false;
 
   constructor(parts: AlarmLogParts) {
@@ -96,7 +97,6 @@ export class AlarmLog implements AlarmStore {
   ): void {
     const { follower } = this;
     if (follower === null || (readings.length === 0 && read === null)) return;
-    tx.draft(this, () => tx.onRollback(() => follower.undone()));
     const { sensor, kind } = stream;
     // One bad value is followed from then on: the good ones after it count, also in the same response.
     const hasValues =
@@ -104,6 +104,7 @@ export class AlarmLog implements AlarmStore {
     let up: FollowUp;
     try {
       up = follower.follow(
+        tx,
         sensor,
         kind,
         readings.map(({ id, timeMs, isFuture, values, quality, tones, record }) => ({
@@ -140,15 +141,20 @@ export class AlarmLog implements AlarmStore {
     for (const sensor of forgotten) {
       db.write("DELETE FROM alarm_samples WHERE sensor = ?").run(sensor);
     }
+    if (events.length === 0) return;
     for (const event of events) this.#events.insert(tx, event);
-    // After their rows.
-    tx.onCommit(() => this.follower?.committed());
+    // After their rows, and those of the whole transaction at once.
+    const all = tx.draft(this, () => {
+      const made: AlarmEvent[] = [];
+      tx.onCommit(() => this.onEvents(made));
+      return made;
+    });
+    all.push(...events);
   }
 
-  apply(what: string, make: () => FollowUp | null, isUrgent: boolean): Promise<boolean> {
+  apply(what: string, make: (tx: Tx) => FollowUp | null, isUrgent: boolean): Promise<boolean> {
     const apply = (tx: Tx) => {
-      tx.draft(this, () => tx.onRollback(() => this.follower?.undone()));
-      const up = make();
+      const up = make(tx);
       if (up !== null) this.#write(tx, up);
       return up !== null;
     };

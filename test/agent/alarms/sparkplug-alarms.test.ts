@@ -3,16 +3,21 @@ import { test } from "node:test";
 import { sparkplugAlarms } from "../../../src/agent/alarms/sparkplug-alarms.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
+import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import type { Tx } from "../../../src/core/tx.ts";
 import type { AlarmStand } from "../../../src/publish/sparkplug/alarm-metrics.ts";
 import { Device } from "../../../src/publish/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
 import { rebirth, valueOf } from "../../publish/sparkplug/peer.ts";
 import { metric, PUMP, TestSite } from "../../publish/sparkplug/site.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { Transactions } from "../../support/tx.ts";
+
+const tx = new Transactions();
 
 const NAME = "alarm/pressure/channel1";
 const SITE = { site: "s", sensors: [PUMP], machines: [], alarms: [PRESSURE] };
@@ -20,17 +25,19 @@ const SITE = { site: "s", sensors: [PUMP], machines: [], alarms: [PRESSURE] };
 /** An engine over one sensor, and what the node hears of it. */
 function watchedPump() {
   const listeners = new Set<(events: readonly AlarmEvent[]) => void>();
-  const engine = new AlarmEngine(SITE, {
-    onEvents: (events) => {
-      for (const listener of listeners) listener(events);
-    },
-  });
+  const engine = new AlarmEngine(SITE);
+  /** As the store does: in a transaction, after which it announces the events. */
+  const write = (make: (tx: Tx) => FollowUp) => {
+    const { events } = make(tx.now);
+    tx.commit();
+    for (const listener of listeners) listener(events);
+  };
   engine.load(EMPTY);
   let timeMs = Date.now() - 3_600_000;
   const follow = (values: Record<string, Value>, quality: Record<string, Doubt> = {}) => {
     timeMs += 1000;
-    engine.follow(PUMP.code, "loop", [reading(PUMP.code, timeMs, values, quality)]);
-    engine.committed();
+    const readings = [reading(PUMP.code, timeMs, values, quality)];
+    write((now) => engine.follow(now, PUMP.code, "loop", readings));
   };
   const source = {
     alarms: engine,
@@ -40,7 +47,7 @@ function watchedPump() {
       return () => void listeners.delete(listener);
     },
   };
-  return { follow, engine, alarms: sparkplugAlarms(source, () => true, Date.now) };
+  return { follow, write, engine, alarms: sparkplugAlarms(source, () => true, Date.now) };
 }
 
 test("sparkplug – an alarm is announced in the birth of its device, and its severity sent as data when it changes", {
@@ -72,14 +79,13 @@ test("sparkplug – an alarm is announced in the birth of its device, and its se
 });
 
 test("sparkplug – an alarm whose rule is removed and returns does not go back in time with a reading that was measured before", () => {
-  const { follow, engine, alarms } = watchedPump();
+  const { follow, write, engine, alarms } = watchedPump();
   const changes: { severity: string; timeMs: number }[] = [];
   alarms.onChange((_sensor, { severity, timeMs }) => changes.push({ severity, timeMs }));
   follow({ channel1: 8.5 });
   follow({ channel1: 8.5 });
   engine.setSite({ ...SITE, alarms: [] });
-  engine.reconcile(Date.now());
-  engine.committed();
+  write((now) => engine.reconcile(now, Date.now()));
   engine.setSite(SITE);
   follow({ channel1: 8.5 });
   follow({ channel1: 8.5 });

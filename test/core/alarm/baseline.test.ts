@@ -10,6 +10,7 @@ import {
 } from "../../../src/core/alarm/baseline.ts";
 import type { BaselineTest } from "../../../src/core/alarm/compile.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import { Transactions } from "../../support/tx.ts";
 import {
   Disk,
   engineOf,
@@ -22,6 +23,8 @@ import {
   T0,
   vibrations,
 } from "./support.ts";
+
+const tx = new Transactions();
 
 const TEST: BaselineTest = {
   type: "baseline",
@@ -117,8 +120,8 @@ test("baseline – learns only while the machine runs, and then monitors", () =>
   assert.deepEqual(run(1480, 1.3), []);
   assert.deepEqual(run(1480, 1.3), []);
   assert.deepEqual(summaries(run(1480, 1.3)), ["change active warning +17"]);
-  const up = engine.relearn("10234", "change", "channel1_vel_rms", T0 + 30 * MINUTE);
-  engine.committed();
+  const up = engine.relearn(tx.now, "10234", "change", "channel1_vel_rms", T0 + 30 * MINUTE);
+  tx.commit();
   assert.deepEqual(summaries(up?.events ?? []), ["change cleared warning +30"]);
   assert.deepEqual(run(1480, 1.3), []);
   assert.equal(engine.baselines("10234").get("change/channel1_vel_rms@running")?.count, 1);

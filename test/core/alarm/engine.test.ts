@@ -5,6 +5,7 @@ import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { sinceMs } from "../../../src/core/alarm/since.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
+import { Transactions } from "../../support/tx.ts";
 import {
   ACCEL,
   Disk,
@@ -27,6 +28,8 @@ import {
   T0,
   vibrations,
 } from "./support.ts";
+
+const tx = new Transactions();
 
 test("alarms – a limit is entered after the whole delay and left only by the hysteresis", () => {
   const engine = engineOf(siteWith([PRESSURE]));
@@ -216,7 +219,7 @@ test("alarms – today's speed ends no wait of last week, and a week that was re
   assert.deepEqual(feed(engine, pressures([9.5], T0 - week * MINUTE)), []);
   assert.deepEqual(feed(engine, speeds([1480], T0 + 3 * MINUTE)), []);
   const day = speeds([1480], T0 - week * MINUTE).map(({ reading: one }) => one);
-  const { events } = engine.follow(RPM.code, "rpm", day, {
+  const { events } = engine.follow(tx.now, RPM.code, "rpm", day, {
     ...readAt(T0 - week * MINUTE),
     atMs: T0 + 4 * MINUTE,
   });
@@ -258,7 +261,7 @@ test("alarms – onlyRunning evaluates readings that arrived before the speed of
   const engine = engineOf(siteWith([rule], [PUMP]));
   assert.deepEqual(feed(engine, pressures(values)), []);
   const day = speeds([1480, 1480, 1480, 0, 0, 0]).map(({ reading: one }) => one);
-  const up = engine.follow(RPM.code, "rpm", day, readAt(T0 + 6 * MINUTE));
+  const up = engine.follow(tx.now, RPM.code, "rpm", day, readAt(T0 + 6 * MINUTE));
   assert.deepEqual(up.events, expected);
 });
 
@@ -269,10 +272,10 @@ test("alarms – a transaction that fails keeps the waiting readings", () => {
   feed(engine, pressures([9.5]));
   rows.commit();
   const day = speeds([1480]).map(({ reading: one }) => one);
-  assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
-  engine.undone();
+  assert.equal(engine.follow(tx.now, RPM.code, "rpm", day, readAt(T0)).events.length, 1);
+  tx.rollBack();
   rows.rollBack();
-  assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
+  assert.equal(engine.follow(tx.now, RPM.code, "rpm", day, readAt(T0)).events.length, 1);
 });
 
 test("alarms – a decimal limit and its hysteresis clear exactly where they say", () => {
@@ -298,8 +301,8 @@ test("alarms – an event of an action says who did what, before what it is abou
   assert.ok(found);
   const change = (word: string, next: object) => {
     const current = engine.refreshed(found);
-    const up = engine.change(current, { ...current.state, ...next }, word, T0, "anna");
-    engine.committed();
+    const up = engine.change(tx.now, current, { ...current.state, ...next }, word, T0, "anna");
+    tx.commit();
     return up.events[0]?.text;
   };
   const mark = { by: "anna", timeMs: T0, note: "valve is stuck" };
@@ -314,8 +317,8 @@ test("alarms – an event of an action says who did what, before what it is abou
     `Shelved until 2026-11-20T08:01:00.000Z by anna. ${about}`,
   );
   assert.equal(engine.nextShelfEndMs(), T0 + MINUTE);
-  const [over] = engine.tick(T0 + MINUTE, [], true).events;
-  engine.committed();
+  const [over] = engine.tick(tx.now, T0 + MINUTE, [], true).events;
+  tx.commit();
   assert.equal(over?.text, `The shelf has ended. ${about}`);
 });
 
@@ -362,9 +365,9 @@ test("alarms – readings dated in the future are skipped", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   const [future] = pressures([9.5], T0 + 1e10);
   assert.ok(future);
-  const up = engine.follow(LOOP.code, "loop", [{ ...future.reading, isFuture: true }]);
+  const up = engine.follow(tx.now, LOOP.code, "loop", [{ ...future.reading, isFuture: true }]);
   assert.deepEqual(up.events, []);
-  engine.committed();
+  tx.commit();
   assert.deepEqual(summaries(feed(engine, pressures([8.5]))), ["pressure active warning +0"]);
 });
 
@@ -372,8 +375,8 @@ test("alarms – what was evaluated in a failed transaction is undone", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const [first, second] = pressures([8.5, 8.5]);
   assert.ok(first && second);
-  engine.follow(LOOP.code, "loop", [first.reading, second.reading]);
-  engine.undone();
+  engine.follow(tx.now, LOOP.code, "loop", [first.reading, second.reading]);
+  tx.rollBack();
   assert.deepEqual(summaries(feed(engine, [first, second])), ["pressure active warning +1"]);
 });
 
@@ -386,9 +389,9 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
     { code: LOOP.code, state: word, lastReadingMs, batteryV: null, kinds: [] },
   ];
   const tick = (of: AlarmEngine, word: "silent" | "online", minute: number, lastMs = T0) => {
-    const up = of.tick(T0 + minute * MINUTE, state(word, lastMs), true);
+    const up = of.tick(tx.now, T0 + minute * MINUTE, state(word, lastMs), true);
     disk.write(up);
-    of.committed();
+    tx.commit();
     return up.events;
   };
   const [silent] = tick(engine, "silent", 4);
@@ -410,8 +413,8 @@ test("alarms – only a newer reading ends a silence: a state that changes witho
   const at = (word: "silent" | "online", minute: number, lastReadingMs = T0) => {
     const seen = [{ code: LOOP.code, state: word, lastReadingMs, batteryV: null, kinds: [] }];
     const hasNews = engine.hasNews(T0 + minute * MINUTE, seen);
-    const { events } = engine.tick(T0 + minute * MINUTE, seen, true);
-    engine.committed();
+    const { events } = engine.tick(tx.now, T0 + minute * MINUTE, seen, true);
+    tx.commit();
     assert.equal(hasNews, events.length > 0);
     return events;
   };
@@ -431,7 +434,7 @@ test("alarms – an alarm that is no longer configured ends with a closing event
   feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);
   const engine = new AlarmEngine(siteWith([]));
   engine.load(disk.saved());
-  const up = engine.reconcile(T0 + MINUTE * 5);
+  const up = engine.reconcile(tx.now, T0 + MINUTE * 5);
   assert.deepEqual(summaries(up.events), ["pressure cleared warning +5"]);
   assert.deepEqual(up.states, [{ sensor: "30007", text: null }]);
 });
@@ -443,15 +446,15 @@ test("alarms – alarms of a disabled sensor end, because nothing would ever cle
   const before = engineOf(site);
   feed(before, pressures([8.5, 8.5]), disk);
   const silent = { code: LOOP.code, lastReadingMs: T0, batteryV: null, kinds: [] };
-  disk.write(before.tick(T0 + 4 * MINUTE, [{ ...silent, state: "silent" }], true));
-  before.committed();
+  disk.write(before.tick(tx.now, T0 + 4 * MINUTE, [{ ...silent, state: "silent" }], true));
+  tx.commit();
   const sensors = site.sensors.map((sensor) =>
     sensor.code === "30007" ? { ...sensor, enabled: false } : sensor,
   );
   const engine = new AlarmEngine({ ...site, sensors });
   engine.load(disk.saved());
   const baselines = engine.baselines("30007").size;
-  const up = engine.reconcile(T0 + MINUTE * 5);
+  const up = engine.reconcile(tx.now, T0 + MINUTE * 5);
   assert.deepEqual(summaries(up.events).toSorted(), [
     "pressure cleared warning +5",
     "silent cleared warning +5",
@@ -460,7 +463,7 @@ test("alarms – alarms of a disabled sensor end, because nothing would ever cle
     up.events[0]?.text,
     "Cleared: alarm pressure on channel1 has ended, because sensor 30007 is disabled.",
   );
-  engine.committed();
+  tx.commit();
   assert.deepEqual(engine.active("30007"), []);
   assert.ok(baselines > 0);
   assert.equal(engine.baselines("30007").size, baselines);

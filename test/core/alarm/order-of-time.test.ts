@@ -7,6 +7,7 @@ import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { numberOf } from "../../../src/core/machine-state/signal.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
+import { Transactions } from "../../support/tx.ts";
 import {
   Disk,
   type Fed,
@@ -22,6 +23,8 @@ import {
   T0,
   vibrations,
 } from "./support.ts";
+
+const tx = new Transactions();
 
 /** When everything has been read. */
 const END = T0 + 720 * MINUTE;
@@ -164,10 +167,10 @@ function eventsOf({ watched, speeds: days }: Plant, how: Arrival): AlarmEvent[] 
       if (who === 0) engine.wait.noteRead(RPM.code, "rpm", { day, atMs });
     } else {
       const list = readings.map(({ reading }) => reading);
-      const up = engine.follow(first.sensor.code, first.kind, list, { day, atMs });
+      const up = engine.follow(tx.now, first.sensor.code, first.kind, list, { day, atMs });
       disk.write(up);
       events.push(...up.events);
-      engine.committed();
+      tx.commit();
       stored.push(...readings);
     }
     if (how.restarts[turn] === 0) engine = open();

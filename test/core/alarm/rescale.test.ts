@@ -5,6 +5,7 @@ import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { changeLines, changesOf } from "../../../src/core/configuration.ts";
 import type { Site } from "../../../src/core/sensor.ts";
 import { siteDifference } from "../../../src/core/site-difference.ts";
+import { Transactions } from "../../support/tx.ts";
 import {
   Disk,
   engineOf,
@@ -16,6 +17,8 @@ import {
   siteWith,
   T0,
 } from "./support.ts";
+
+const tx = new Transactions();
 
 const CHANGE: AlarmRule = {
   name: "pressure-change",
@@ -43,9 +46,9 @@ test("unit corrected – the baseline begins anew, and alarms with learned and f
     ["pressure", "pressure-change"],
   );
   engine.setSite(KPA);
-  const up = engine.reconcile(T0 + 60 * MINUTE);
+  const up = engine.reconcile(tx.now, T0 + 60 * MINUTE);
   disk.write(up);
-  engine.committed();
+  tx.commit();
   assert.deepEqual(
     up.events.map(({ alarm, state, reason }) => [alarm, state, reason]),
     [
@@ -70,8 +73,8 @@ test("unit corrected – while the agent was stopped, also while a baseline was 
   feed(engineOf(BAR), pressures(learning.slice(0, 12)), disk);
   const again = new AlarmEngine(KPA);
   again.load(disk.saved());
-  disk.write(again.reconcile(T0 + 60 * MINUTE));
-  again.committed();
+  disk.write(again.reconcile(tx.now, T0 + 60 * MINUTE));
+  tx.commit();
   feed(again, pressures([5], T0 + 61 * MINUTE), disk);
   assert.equal(again.baselines("30007").get(KEY)?.count, 1);
   // And a restart afterwards does not bring the earlier samples back.
@@ -111,8 +114,8 @@ test("unit corrected – a new name, a rule or another channel changes neither b
       },
     ],
   });
-  assert.deepEqual(engine.reconcile(T0 + 60 * MINUTE).events, []);
-  engine.committed();
+  assert.deepEqual(engine.reconcile(tx.now, T0 + 60 * MINUTE).events, []);
+  tx.commit();
   assert.equal(engine.active("30007").length, 2);
 });
 

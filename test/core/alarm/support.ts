@@ -7,6 +7,9 @@ import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import type { Kind, Sensor, Site } from "../../../src/core/sensor.ts";
+import { Transactions } from "../../support/tx.ts";
+
+const tx = new Transactions();
 
 export const T0 = Date.UTC(2026, 10, 20, 8);
 export const MINUTE = 60_000;
@@ -110,9 +113,9 @@ export function feed(
   disk = new Disk(),
 ): AlarmEvent[] {
   return readings.flatMap(({ sensor, kind, reading: one }) => {
-    const up = engine.follow(sensor.code, kind, [one], readAt(one.timeMs));
+    const up = engine.follow(tx.now, sensor.code, kind, [one], readAt(one.timeMs));
     disk.write(up);
-    engine.committed();
+    tx.commit();
     return up.events;
   });
 }
@@ -162,9 +165,9 @@ export const summaries = (events: readonly AlarmEvent[]): string[] =>
 
 /** Judges what has waited for long enough, in a transaction of its own. */
 export function judgeDue(engine: AlarmEngine, disk = new Disk()): readonly AlarmEvent[] {
-  const up = engine.judgeDue();
+  const up = engine.judgeDue(tx.now);
   disk.write(up);
-  engine.committed();
+  tx.commit();
   return up.events;
 }
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import { Transactions } from "../../support/tx.ts";
 import {
   Disk,
   engineOf,
@@ -14,6 +15,8 @@ import {
   siteWith,
   T0,
 } from "./support.ts";
+
+const tx = new Transactions();
 
 const CHANGE: AlarmRule = {
   name: "pressure-change",
@@ -43,6 +46,7 @@ function inAlarm(disk: Disk): AlarmEngine {
   const acknowledged = { by: "Ann", timeMs: T0 + 23 * MINUTE, note: "valve" };
   disk.write(
     engine.change(
+      tx.now,
       found,
       { acknowledged, shelved: null, note: null },
       "acknowledge",
@@ -50,7 +54,7 @@ function inAlarm(disk: Disk): AlarmEngine {
       "Ann",
     ),
   );
-  engine.committed();
+  tx.commit();
   return engine;
 }
 
@@ -59,8 +63,8 @@ test("sensor replaced – an active alarm stands under the old code until the ne
   const engine = inAlarm(disk);
   const before = engine.active("30007").find(({ alarm }) => alarm === "pressure");
   engine.setSite(AFTER);
-  assert.deepEqual(engine.reconcile(T0 + 60 * MINUTE).events, [], "nothing ends before");
-  engine.committed();
+  assert.deepEqual(engine.reconcile(tx.now, T0 + 60 * MINUTE).events, [], "nothing ends before");
+  tx.commit();
   assert.equal(engine.active("30007").length, 1);
 
   const [ended, stands, ...more] = feed(engine, of(NEXT, [8.6], T0 + 70 * MINUTE), disk);
@@ -85,7 +89,7 @@ test("sensor replaced – an active alarm stands under the old code until the ne
   const again = new AlarmEngine(AFTER);
   again.load(disk.saved());
   again.prime("30008", "loop", { timeMs: T0 + 70 * MINUTE, id: "0" });
-  assert.deepEqual(again.reconcile(T0 + 71 * MINUTE).events, []);
+  assert.deepEqual(again.reconcile(tx.now, T0 + 71 * MINUTE).events, []);
   const [cleared] = feed(again, of(NEXT, [5], T0 + 72 * MINUTE));
   assert.deepEqual([cleared?.sensor, cleared?.state, cleared?.reason], ["30008", "cleared", null]);
 });
@@ -95,8 +99,8 @@ test("sensor replaced – a baseline that was being learned goes on where it was
   feed(engineOf(BEFORE), pressures(learning.slice(0, 12)), disk);
   const second = new AlarmEngine(AFTER);
   second.load(disk.saved());
-  disk.write(second.reconcile(T0 + 60 * MINUTE));
-  second.committed();
+  disk.write(second.reconcile(tx.now, T0 + 60 * MINUTE));
+  tx.commit();
   feed(second, of(NEXT, [5], T0 + 61 * MINUTE), disk);
   assert.equal(second.baselines("30008").get(KEY)?.count, 13);
   const third = new AlarmEngine(AFTER);
@@ -114,8 +118,8 @@ test("sensor replaced – a chain, listed in any order or told by entries that a
   ]) {
     const engine = inAlarm(new Disk());
     engine.setSite(site);
-    engine.reconcile(T0 + 60 * MINUTE);
-    engine.committed();
+    engine.reconcile(tx.now, T0 + 60 * MINUTE);
+    tx.commit();
     const events = feed(engine, of({ ...LOOP, code: "30009" }, [8.6], T0 + 70 * MINUTE));
     assert.deepEqual(
       events.map(({ sensor, state }) => [sensor, state]),
@@ -132,8 +136,8 @@ test("sensor replaced – where the new one has readings already, it takes over 
   engine.setSite(withSensors(LOOP, { ...LOOP, code: "30008" }));
   feed(engine, of({ ...LOOP, code: "30008" }, [5], T0 + 50 * MINUTE));
   engine.setSite(AFTER);
-  const { events } = engine.reconcile(T0 + 60 * MINUTE);
-  engine.committed();
+  const { events } = engine.reconcile(tx.now, T0 + 60 * MINUTE);
+  tx.commit();
   assert.deepEqual(
     events.map(({ sensor, state }) => [sensor, state]),
     [
@@ -151,8 +155,8 @@ test("sensor replaced – its own battery, silence and bad values end with it, a
   feed(engine, wireBreak);
   const kpa = { channel1: { name: "Suction pressure", unit: "kPa", low: 0, high: 1000 } };
   engine.setSite(withSensors({ ...NEXT, channels: kpa }));
-  const atOnce = engine.reconcile(T0 + 60 * MINUTE).events;
-  engine.committed();
+  const atOnce = engine.reconcile(tx.now, T0 + 60 * MINUTE).events;
+  tx.commit();
   assert.deepEqual(
     atOnce.map(({ alarm, state }) => [alarm, state]),
     [["bad_quality", "cleared"]],
@@ -170,8 +174,8 @@ test("sensor replaced – a transaction that fails leaves everything with the ol
   engine.setSite(AFTER);
   const [first] = of(NEXT, [8.6], T0 + 70 * MINUTE);
   assert.ok(first);
-  engine.follow("30008", "loop", [first.reading]);
-  engine.undone();
+  engine.follow(tx.now, "30008", "loop", [first.reading]);
+  tx.rollBack();
   assert.equal(engine.active("30007").length, 1);
   assert.equal(engine.active("30008").length, 0);
 });

@@ -6,8 +6,11 @@ import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../../src/core/diagnosis/follower.ts";
 import type { Site } from "../../../src/core/sensor.ts";
+import { Transactions } from "../../support/tx.ts";
 import { EMPTY } from "../alarm/support.ts";
 import { engineOf, MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
+
+const tx = new Transactions();
 
 const KEY = "bearing_outer_race/6205";
 const fault = (n: number) => recordOf({ fault: "outer_race", severity: 0.3 }, n);
@@ -15,18 +18,19 @@ const fault = (n: number) => recordOf({ fault: "outer_race", severity: 0.3 }, n)
 /** Alarms and findings of one machine whose speed is known. */
 function diagnosis(site: Site = siteOf()) {
   const heard: AlarmEvent[] = [];
-  const alarms = new AlarmEngine(site, { onEvents: (events) => heard.push(...events) });
+  const alarms = new AlarmEngine(site);
   alarms.load(EMPTY);
   const findings = new FindingEngine(site, engineOf().options);
   const follower = new DiagnosisFollower(alarms, findings, {
     onFailure: (error) => assert.fail(String(error)),
   });
   const commit = (up: FollowUp) => {
-    follower.committed();
+    tx.commit();
+    heard.push(...up.events);
     return up.events;
   };
   const follow = (record: ReturnType<typeof fault>, hour: number) =>
-    commit(follower.follow("10234", "accel", [readingOf(record, hour)], null));
+    commit(follower.follow(tx.now, "10234", "accel", [readingOf(record, hour)], null));
   return { alarms, findings, follower, follow, commit, heard };
 }
 
@@ -41,7 +45,14 @@ test("a finding is an alarm: it stands among them, is acknowledged, and its end 
   assert.equal(raised?.raisedMs, 5 * 3_600_000);
   const acknowledged = { by: "anna", timeMs: 6, note: "ordered" };
   const [told] = commit(
-    alarms.change(found, { acknowledged, shelved: null, note: null }, "acknowledge", 6, "anna"),
+    alarms.change(
+      tx.now,
+      found,
+      { acknowledged, shelved: null, note: null },
+      "acknowledge",
+      6,
+      "anna",
+    ),
   );
   assert.equal(told?.alarm, "finding");
   assert.equal(alarms.find(told?.id ?? "")?.key, found.key);
@@ -69,7 +80,7 @@ test("a finding ends when the site file no longer names its bearing", () => {
   const without = siteOf({ ...MACHINE, bearings: [] });
   alarms.setSite(without);
   findings.setSite(without);
-  const ended = commit(follower.reconcile(10)).filter(({ value }) => value === KEY);
+  const ended = commit(follower.reconcile(tx.now, 10)).filter(({ value }) => value === KEY);
   assert.deepEqual(
     ended.map(({ state }) => state),
     ["cleared"],

@@ -4,7 +4,10 @@ import { sinceFrom, sinceMs } from "../../../src/core/alarm/since.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
+import { Transactions } from "../../support/tx.ts";
 import { engineOf, MACHINE, PLANT, readingOf, recordOf, siteOf } from "./support.ts";
+
+const tx = new Transactions();
 
 const FAULT = { fault: "outer_race", severity: 0.3 } as const;
 const fault = (n: number) => recordOf(FAULT, n);
@@ -110,7 +113,7 @@ test("readings wait for the speed of their time, over a restart too, and count w
   };
   const first = open();
   for (let hour = 1; hour <= 5; hour++) {
-    const up = first.engine.follow("10234", "accel", [readingOf(fault(hour), hour)]);
+    const up = first.engine.follow(tx.now, "10234", "accel", [readingOf(fault(hour), hour)]);
     assert.deepEqual(up, { events: [], states: [] });
   }
   assert.equal(rows.all().length, 5);
@@ -119,8 +122,8 @@ test("readings wait for the speed of their time, over a restart too, and count w
     const reading = readingOf(fault(hour), hour);
     return { ...reading, timeMs: reading.timeMs - 1000, values: { rpm: 1480 }, tones: null };
   });
-  wait.note("50021", "rpm", speeds, { day: "1970-01-01", atMs: 86_400_000 });
-  const { events } = engine.follow("50021", "rpm", speeds);
+  wait.note(tx.now, "50021", "rpm", speeds, { day: "1970-01-01", atMs: 86_400_000 });
+  const { events } = engine.follow(tx.now, "50021", "rpm", speeds);
   assert.equal(events[0]?.value, KEY);
   assert.deepEqual(rows.all(), []);
 });
@@ -144,8 +147,8 @@ test("late readings raise nothing; a transaction that fails leaves nothing behin
   follow(recordOf({}, 1), 100);
   for (let hour = 1; hour <= 9; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
   assert.equal(engine.of("10234").states.size, 0);
-  engine.follow("10234", "accel", [readingOf(fault(1), 101)]);
-  engine.undone();
+  engine.follow(tx.now, "10234", "accel", [readingOf(fault(1), 101)]);
+  tx.rollBack();
   assert.equal(engine.of("10234").states.size, 0);
 });
 
@@ -161,8 +164,8 @@ test("a restart at any point gives the same events with the same ids, and stored
     let saved: { sensor: string; text: string }[] = [];
     const seen: string[] = [];
     for (let hour = 1; hour <= 6; hour++) {
-      const up = engine.follow("10234", "accel", [readingOf(fault(hour), hour)]);
-      engine.committed();
+      const up = engine.follow(tx.now, "10234", "accel", [readingOf(fault(hour), hour)]);
+      tx.commit();
       seen.push(...up.events.map(({ id }) => id));
       for (const { sensor, text } of up.states) saved = text === null ? [] : [{ sensor, text }];
       assert.ok((saved[0]?.text.length ?? 0) < 8000);

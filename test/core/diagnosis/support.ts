@@ -10,6 +10,9 @@ import {
   type FaultyMachine,
   faultyRecord,
 } from "../../../src/simulator/faulty-machine.ts";
+import { Transactions } from "../../support/tx.ts";
+
+const tx = new Transactions();
 
 export const PLANT: FaultyMachine = {
   seed: 7,
@@ -107,8 +110,8 @@ export function engineOf(machine: Machine = MACHINE) {
   };
   const engine = new FindingEngine(siteOf(machine), options);
   const follow = (record: Record, hour: number) => {
-    const up = engine.follow("10234", "accel", [readingOf(record, hour)]);
-    engine.committed();
+    const up = engine.follow(tx.now, "10234", "accel", [readingOf(record, hour)]);
+    tx.commit();
     return up;
   };
   return { engine, options, world, follow };
