@@ -107,9 +107,10 @@ export class WaitQueues {
   /** The queues of a purpose that may be due: those in order of time before the late ones. */
   *toCheck(purpose: WaitPurpose): Generator<WaitQueue, void, void> {
     for (const isLate of [false, true]) {
-      for (const queue of [...this.#queues.values()]) {
-        if (queue.of.purpose === purpose && queue.of.isLate === isLate) yield queue;
-      }
+      // As they are now: what is taken changes them.
+      yield* [...this.#queues.values()].filter(
+        ({ of }) => of.purpose === purpose && of.isLate === isLate,
+      );
     }
   }
 
