@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { UnitOfWork } from "../../src/core/tx.ts";
+import { TxMap, UnitOfWork } from "../../src/core/tx.ts";
 
 test("tx – a commit runs what was registered for it, in this order, and takes nothing back", () => {
   const tx = new UnitOfWork();
@@ -71,4 +71,37 @@ test("tx – what runs at the commit cannot put anything off to a later one", ()
   const tx = new UnitOfWork();
   tx.onCommit(() => tx.onCommit(() => assert.fail("too late")));
   assert.throws(() => tx.committed(), /over/);
+});
+
+test("tx – changes of a map hold at once; a rollback takes them back, but not what was set since outside of it", () => {
+  const map = new TxMap<string, number | null>([
+    ["kept", 1],
+    ["removed", 2],
+    ["set since", 3],
+  ]);
+  const tx = new UnitOfWork();
+  map.change(tx, "kept", 10);
+  map.change(tx, "kept", null);
+  map.change(tx, "removed", undefined);
+  map.change(tx, "added", 20);
+  map.change(tx, "set since", 30);
+  assert.deepEqual(
+    [...map],
+    [
+      ["kept", null],
+      ["set since", 30],
+      ["added", 20],
+    ],
+  );
+  map.set("set since", 4);
+  tx.rolledBack();
+  assert.deepEqual([...map].toSorted(), [
+    ["kept", 1],
+    ["removed", 2],
+    ["set since", 4],
+  ]);
+  const next = new UnitOfWork();
+  map.change(next, "kept", 5);
+  next.committed();
+  assert.equal(map.get("kept"), 5);
 });

@@ -292,3 +292,42 @@ test("alarm log – a recreated store takes over what the engine remembers", asy
     [...engine.alarms()].map(({ state }) => state.raised?.id),
   );
 });
+
+test("alarm log – events are announced once for each transaction, after their rows, and never if it fails", async (t) => {
+  const { store, engine } = open(tempDirectory(t));
+  t.after(() => store.close());
+  const heard: unknown[] = [];
+  store.alarms.onEvents = (told) => {
+    heard.push([store.outbox.depth("json").readings, told.map(({ state }) => state)]);
+  };
+  const failing = store.alarms.apply(
+    "fails",
+    (tx) => {
+      engine.follow(tx, "1", "rpm", [followed(0, 3500)]);
+      throw new Error("a bug");
+    },
+    true,
+  );
+  await assert.rejects(failing);
+  assert.deepEqual(heard, []);
+  assert.deepEqual(engine.active("1"), []);
+  // Two jobs of one transaction.
+  await Promise.all(
+    [1, 2].map((n) =>
+      store.alarms.apply(
+        `job ${n}`,
+        (tx) => engine.follow(tx, "1", "rpm", [followed(n, n === 1 ? 3500 : 1000)]),
+        true,
+      ),
+    ),
+  );
+  assert.deepEqual(heard, [[2, ["active", "cleared"]]]);
+});
+
+const followed = (minute: number, rpm: number) => ({
+  id: `${minute}`.padStart(32, "0"),
+  timeMs: START_MS + minute * 60_000,
+  isFuture: false,
+  values: { rpm },
+  quality: {},
+});

@@ -1,0 +1,207 @@
+/** What publishers see of rows while a transaction runs, and after it was rolled back. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import Sqlite from "better-sqlite3";
+import type { OutboxUplink } from "../../../src/core/delivery.ts";
+import type { Tx } from "../../../src/core/tx.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { Streams } from "../../../src/store/database/streams.ts";
+import { SqliteOutbox } from "../../../src/store/outbox/outbox.ts";
+import type { PendingRow } from "../../../src/store/outbox/outbox-rows.ts";
+import { hourOf } from "../../../src/store/readings/stored-reading.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { mainOf, START_MS, timesOf, uplinkOf } from "../../support/temp-database.ts";
+import { openQueue } from "../../support/write-queue.ts";
+
+const MINUTE_MS = 60_000;
+const SETTLE_MS = 50;
+/** Longest wait before outcomes are tried to be stored again. */
+const RETRY_MS = 30_000;
+const READING_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, stored_at_ms, unit_set, "values", quality,
+  attributes, raw) VALUES (?, ?, ?, 0, 0, 1, '{"rpm":1}', '{}', '{}', '{}')`;
+
+function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json")) {
+  const clock = new ManualClock(START_MS);
+  const { db, queue } = openQueue(t, { clock });
+  const streams = new Streams(db);
+  const stream = streams.intern("1", "rpm");
+  queue.direct("streams", () => {
+    streams.write(stream);
+    streams.writeUnits(streams.internUnits("{}"));
+  });
+  const parts = { db, streams, queue, clock, age: { now: () => null }, logger: silentLogger };
+  const outbox = new SqliteOutbox(
+    { ...parts, settleWindowMs: SETTLE_MS, onLost: () => assert.fail("a row without its reading") },
+    uplinks,
+  );
+  outbox.load();
+  /** A reading of this minute, with its rows. */
+  const insert = (tx: Tx, minute: number): PendingRow => {
+    const timeMs = START_MS + minute * MINUTE_MS;
+    const id = Buffer.alloc(16, minute);
+    const { lastInsertRowid } = db.write(READING_SQL).run(stream.stream, timeMs, id);
+    const row: PendingRow = {
+      stream: stream.stream,
+      hour: hourOf(timeMs),
+      timeMs,
+      seq: Number(lastInsertRowid),
+      isFuture: false,
+      owed: { stream, values: '{"rpm":1}', recordingReason: undefined },
+    };
+    outbox.rows.insert(tx, row);
+    return row;
+  };
+  const store = (...minutes: number[]) =>
+    queue.direct("store", (tx) => minutes.map((minute) => insert(tx, minute)));
+  const minutesOf = (entries: Parameters<typeof timesOf>[0]) =>
+    timesOf(entries).map((timeMs) => (timeMs - START_MS) / MINUTE_MS);
+  const main = outbox.of("main");
+  const backlog = (lane: "json" | "plain" = "json") => minutesOf(main.lease(lane, "backlog", 10));
+  const live = (lane: "json" | "plain" = "json") => minutesOf(main.lease(lane, "live", 10));
+  /** Writes in a transaction that fails at its end. */
+  const fail = (write: (tx: Tx) => void) => {
+    const failing = (tx: Tx) => {
+      write(tx);
+      throw new Sqlite.SqliteError("no", "SQLITE_CONSTRAINT");
+    };
+    assert.throws(() => queue.direct("fails", failing));
+  };
+  /** Time passes, and what became due is written. */
+  const pass = async (ms: number) => {
+    await clock.advance(ms);
+    for (let n = 0; n < 4; n++) await turn();
+  };
+  return { db, queue, pass, outbox, main, insert, store, backlog, live, fail, minutesOf };
+}
+
+/** Whether whoever waits for something to send is woken. */
+async function isWoken(waiting: Promise<void>): Promise<boolean> {
+  return Promise.race([waiting.then(() => true), turn().then(() => false)]);
+}
+
+test("outbox – a row that is being dropped is handed out to nobody; if it stays after all, it is read once more", async (t) => {
+  const { outbox, main, store, backlog, live, fail } = open(t);
+  const [first] = store(1, 2, 3);
+  assert.ok(first);
+  assert.deepEqual(live(), [3]);
+  const waiting = () => main.changed("json", AbortSignal.timeout(deadlineMs(10_000)));
+  let woken: Promise<void> | null = null;
+  fail((tx) => {
+    assert.deepEqual(
+      outbox.rows.drop(tx, first).map(({ name }) => name),
+      ["json"],
+    );
+    // A publisher reads past it while the transaction runs, and then has nothing more to do.
+    assert.deepEqual(backlog(), [2]);
+    assert.deepEqual(backlog(), []);
+    woken = waiting();
+  });
+  assert.ok(woken);
+  assert.equal(await isWoken(woken), true);
+  assert.deepEqual(backlog(), [1]);
+  assert.equal(main.depth("json").readings, 3);
+});
+
+test("outbox – a row that was dropped is no longer pending, and nothing older goes live after it", (t) => {
+  const { outbox, main, queue, store, backlog, live } = open(t);
+  const [, newest] = store(1, 2);
+  assert.ok(newest);
+  queue.direct("drop", (tx) => outbox.rows.drop(tx, newest));
+  assert.deepEqual(main.depth("json"), { readings: 1, oldestTimeMs: START_MS + MINUTE_MS });
+  assert.deepEqual(live(), []);
+  assert.equal(main.liveMark("json", "1", "rpm"), newest.timeMs);
+  assert.deepEqual(backlog(), [1]);
+});
+
+test("outbox – rows of a transaction that fails are nobody's; those of one that commits are seen afterwards", (t) => {
+  const { main, queue, insert, store, live, fail } = open(t);
+  store(1);
+  fail((tx) => insert(tx, 2));
+  assert.equal(main.depth("json").readings, 1);
+  queue.direct("store", (tx) => {
+    insert(tx, 3);
+    assert.equal(main.depth("json").readings, 1);
+    assert.deepEqual(live(), [1]);
+  });
+  assert.equal(main.depth("json").readings, 2);
+  assert.deepEqual(live(), [3]);
+});
+
+test("outbox – a lane of the newest only keeps one row of a stream, whatever a transaction adds and takes back", (t) => {
+  const { main, queue, insert, store, live, fail } = open(t, mainOf("plain"));
+  store(1);
+  fail((tx) => {
+    insert(tx, 5);
+    insert(tx, 6);
+  });
+  assert.equal(main.depth("plain").readings, 1);
+  queue.direct("store", (tx) => {
+    insert(tx, 3);
+    insert(tx, 4);
+    // Older than what this transaction has stored.
+    insert(tx, 2);
+  });
+  assert.equal(main.depth("plain").readings, 1);
+  assert.deepEqual(live("plain"), [4]);
+});
+
+test("outbox – uplinks want a reading that would not be the newest only where backlog is kept, by what the transaction stored", (t) => {
+  const { outbox, queue, insert } = open(t, [...mainOf("plain"), uplinkOf("cloud", ["json"])]);
+  const wanting = (tx: Tx, row: PendingRow) => [...outbox.rows.wanting(tx, row)];
+  queue.direct("store", (tx) => {
+    const row = insert(tx, 5);
+    assert.deepEqual(wanting(tx, { ...row, timeMs: row.timeMs - 1 }), ["cloud"]);
+    assert.deepEqual(wanting(tx, { ...row, timeMs: row.timeMs + 1 }), ["main", "cloud"]);
+  });
+});
+
+test("outbox – what was sent stays leased until that is on disk, also if the transaction is rolled back and repeated", async (t) => {
+  const { main, pass, queue, store, backlog, live } = open(t);
+  store(1, 2);
+  assert.deepEqual(live(), [2]);
+  const entries = main.lease("json", "backlog", 10);
+  const settling = main.settle(
+    "json",
+    entries.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  let attempts = 0;
+  const job = {
+    what: "fails",
+    rows: 1,
+    *run() {
+      attempts += 1;
+      // After the outcomes, in their transaction: still handed out to nobody.
+      assert.deepEqual(backlog(), []);
+      yield;
+      throw new Sqlite.SqliteError("no", "SQLITE_CONSTRAINT");
+    },
+  };
+  const failing = queue.enqueue(job, SETTLE_MS);
+  await assert.rejects(Promise.all([failing, pass(SETTLE_MS)]));
+  assert.equal(attempts, 2);
+  await settling;
+  assert.equal(main.depth("json").readings, 1);
+  assert.deepEqual(backlog(), []);
+});
+
+test("outbox – while outcomes cannot be stored nothing is handed out; then the lanes are woken", async (t) => {
+  const { db, main, pass, store, backlog, live } = open(t);
+  store(1, 2, 3);
+  assert.deepEqual(live(), [3]);
+  const [entry] = main.lease("json", "backlog", 1);
+  assert.ok(entry);
+  const settling = main.settle("json", [{ entry, outcome: "sent" }]);
+  db.writer.pragma("query_only = ON");
+  await pass(SETTLE_MS);
+  assert.deepEqual(backlog(), []);
+  const woken = main.changed("json", AbortSignal.timeout(deadlineMs(10_000)));
+  assert.equal(await isWoken(woken), false);
+  db.writer.pragma("query_only = OFF");
+  await pass(RETRY_MS);
+  await settling;
+  assert.equal(await isWoken(woken), true);
+  assert.deepEqual(backlog(), [2]);
+  assert.equal(main.depth("json").readings, 2);
+});
