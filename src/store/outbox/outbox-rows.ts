@@ -178,7 +178,7 @@ export class OutboxRows {
   }
 
   /** They are on disk. */
-  #remember({ newest, rows, seqMax, leftOut }: Inserted): void {
+  #remember({ rows, seqMax, leftOut }: Inserted): void {
     for (const [uplink, count] of leftOut) this.#onNotSelected(uplink, count);
     this.seqMax = Math.max(this.seqMax, seqMax);
     const touched = new Set<LaneQueue>();
@@ -186,7 +186,7 @@ export class OutboxRows {
       const stream = lane.stream(row.stream);
       const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
       if (!isNewestOnly) addRow(stream, row);
-      else if (newest.get(stream) === row) replaceRow(stream, row);
+      else replaceRow(stream, row);
       touched.add(lane);
     }
     for (const lane of touched) {
