@@ -6,9 +6,10 @@ import Sqlite from "better-sqlite3";
 import type { OutboxUplink } from "../../../src/core/delivery.ts";
 import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
+import { Meta } from "../../../src/store/database/meta.ts";
 import { Streams } from "../../../src/store/database/streams.ts";
 import { SqliteOutbox } from "../../../src/store/outbox/outbox.ts";
-import type { PendingRow } from "../../../src/store/outbox/outbox-rows.ts";
+import type { PendingRow } from "../../../src/store/outbox/pending-row.ts";
 import { hourOf } from "../../../src/store/readings/stored-reading.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -31,9 +32,15 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
     streams.write(stream);
     streams.writeUnits(streams.internUnits("{}"));
   });
-  const parts = { db, streams, queue, clock, age: { now: () => null }, logger: silentLogger };
+  const meta = new Meta(db, queue);
+  const parts = { db, meta, streams, queue, clock, age: { now: () => null }, logger: silentLogger };
   const outbox = new SqliteOutbox(
-    { ...parts, settleWindowMs: SETTLE_MS, onLost: () => assert.fail("a row without its reading") },
+    {
+      ...parts,
+      settleWindowMs: SETTLE_MS,
+      onNotSelected() {},
+      onLost: () => assert.fail("a row without its reading"),
+    },
     uplinks,
   );
   outbox.load();
