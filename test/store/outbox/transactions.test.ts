@@ -55,7 +55,7 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
       timeMs,
       seq: Number(lastInsertRowid),
       isFuture: false,
-      owed: { stream, values: '{"rpm":1}', recordingReason: undefined },
+      owed: { stream, values: '{"rpm":1}', quality: "{}", recordingReason: undefined },
     };
     outbox.rows.insert(tx, row);
     return row;
