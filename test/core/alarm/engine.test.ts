@@ -375,9 +375,14 @@ test("alarms – what was evaluated in a failed transaction is undone", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const [first, second] = pressures([8.5, 8.5]);
   assert.ok(first && second);
-  engine.follow(tx.now, LOOP.code, "loop", [first.reading, second.reading]);
+  const readings = [first.reading, second.reading];
+  const failed = engine.follow(tx.now, LOOP.code, "loop", readings);
   tx.rollBack();
-  assert.deepEqual(summaries(feed(engine, [first, second])), ["pressure active warning +1"]);
+  const again = engine.follow(tx.now, LOOP.code, "loop", readings);
+  tx.commit();
+  assert.deepEqual(summaries(again.events), ["pressure active warning +1"]);
+  assert.ok(again.states.length > 0);
+  assert.deepEqual(again, failed);
 });
 
 test("alarms – a sensor that falls silent is reported once, also across a restart, and once when it sends again", () => {

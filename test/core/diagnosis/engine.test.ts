@@ -150,6 +150,10 @@ test("late readings raise nothing; a transaction that fails leaves nothing behin
   engine.follow(tx.now, "10234", "accel", [readingOf(fault(1), 101)]);
   tx.rollBack();
   assert.equal(engine.of("10234").states.size, 0);
+  // Stored at the next attempt, it is not late.
+  engine.follow(tx.now, "10234", "accel", [readingOf(fault(1), 101)]);
+  tx.commit();
+  assert.equal(engine.of("10234").states.size > 0, true);
 });
 
 test("a restart at any point gives the same events with the same ids, and stored state is limited", () => {
