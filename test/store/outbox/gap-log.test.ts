@@ -93,3 +93,46 @@ test("gap log – that it is empty is looked up once; a gap that is written mean
   gaps.load();
   assert.equal(count(), 1);
 });
+
+test("gap log – a gap whose transaction failed does not grow: its number belongs to another one later", (t) => {
+  const { db, queue } = openQueue(t);
+  const streams = new Streams(db);
+  const lost: (string | number)[][] = [];
+  const gaps = new SqliteGapLog({
+    db,
+    queue,
+    streams,
+    logger: silentLogger,
+    hasBetween: () => false,
+    onLost: (...given) => lost.push(given),
+  });
+  const [one, other] = ["1", "2"].map((sensor) => streams.intern(sensor, "rpm"));
+  assert.ok(one && other);
+  queue.direct("file the streams", () => [one, other].forEach((stream) => streams.write(stream)));
+  const add = (tx: Tx, { stream }: { readonly stream: number }, n: number, uplink = "main") =>
+    gaps.add(tx, stream, START_MS + n, "buffer_full", uplink);
+  const failing = (tx: Tx) => {
+    add(tx, one, 1);
+    throw new Error("a bug");
+  };
+  assert.throws(() => queue.direct("fails", failing));
+  queue.direct("another", (tx) => add(tx, other, 2));
+  queue.direct("again", (tx) => {
+    add(tx, one, 3);
+    add(tx, one, 4);
+    add(tx, one, 5, "cloud");
+  });
+  const seen = gaps
+    .pendingGaps(9)
+    .map(({ sensor, fromMs, toMs, count }) => [sensor, fromMs - START_MS, toMs - START_MS, count]);
+  assert.deepEqual(seen, [
+    ["2", 2, 2, 1],
+    ["1", 3, 4, 2],
+    ["1", 5, 5, 1],
+  ]);
+  assert.deepEqual(lost, [
+    ["main", "buffer_full", 1],
+    ["main", "buffer_full", 2],
+    ["cloud", "buffer_full", 1],
+  ]);
+});
