@@ -72,8 +72,8 @@ test("the machine's normal state is kept over a restart, and learned again on co
   const again = new FindingEngine(siteOf(), options);
   again.load(engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" })));
   assert.equal(again.of("10234").reference?.readings, 12);
-  const states = again.relearn("10234");
-  again.committed();
+  const states = again.relearn(tx.now, "10234");
+  tx.commit();
   assert.deepEqual(states, [{ sensor: "finding:10234", text: null }]);
   assert.equal(again.of("10234").reference, null);
 });

@@ -6,7 +6,10 @@ import type { FollowedReading } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
+import { Transactions } from "../../support/tx.ts";
 import { MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
+
+const tx = new Transactions();
 
 const MINUTE = 60_000;
 const HOURS = 20;
@@ -70,8 +73,7 @@ function eventsOf(lived: Life, how: Arrival): AlarmEvent[] {
   const take = (up: ReturnType<FindingEngine["judgeDue"]>) => {
     events.push(...up.events);
     for (const { sensor, text } of up.states) saved.set(sensor, text);
-    wait.committed();
-    engine.committed();
+    tx.commit();
   };
   for (let turn = 0; left.accel.length + left.rpm.length > 0; turn++) {
     const { isSpeed, count, restarts } = how[turn] ?? {
@@ -85,13 +87,13 @@ function eventsOf(lived: Life, how: Arrival): AlarmEvent[] {
     if (newest === undefined) continue;
     const read = { day: "1970-01-01", atMs: newest.timeMs };
     const sensor = isSpeed ? "50021" : "10234";
-    wait.note(sensor, kind, list, read);
-    take(engine.follow(sensor, kind, list));
+    wait.note(tx.now, sensor, kind, list, read);
+    take(engine.follow(tx.now, sensor, kind, list));
     (isSpeed ? speeds : heard).push(...list);
     if (restarts === 0) ({ wait, engine } = open());
   }
   wait.noteRead("50021", "rpm", { day: "1970-01-01", atMs: END_MS });
-  while (wait.releases()) take(engine.judgeDue());
+  while (wait.releases()) take(engine.judgeDue(tx.now));
   assert.deepEqual(rows.all(), []);
   return events.map((event) => ({ ...event, sinceMs: 0 }));
 }
