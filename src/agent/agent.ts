@@ -147,6 +147,8 @@ class RunningAgent implements Agent {
 
     const failed = await firstFault(
       [polls, retention, ...(alarms === null ? [] : [alarms]), publishers, place],
+      // These may end early, as on a box that need not listen any more.
+      [...chores, notifications, watchdog, ...(modbus === undefined ? [] : [modbus])],
       signal,
     );
     notifier?.stopping();
@@ -232,16 +234,26 @@ class RunningAgent implements Agent {
  * Null once the signal aborts; before that, why one of the loops ended. A loop that ends unexpectedly is our fault: the
  * process exits, and systemd restarts it on the same store.
  */
-function firstFault(loops: readonly Promise<unknown>[], signal: AbortSignal): Promise<unknown> {
+function firstFault(
+  loops: readonly Promise<unknown>[],
+  others: readonly Promise<unknown>[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const never = new Promise<never>(() => {});
   return Promise.race([
+    ...others.map((loop) =>
+      loop.then(
+        () => never,
+        (error: unknown) => error,
+      ),
+    ),
     new Promise<null>((done) => {
       if (signal.aborted) done(null);
       signal.addEventListener("abort", () => done(null), { once: true });
     }),
     ...loops.map((loop) =>
       loop.then(
-        () =>
-          signal.aborted ? new Promise<never>(() => {}) : new Error("a loop ended unexpectedly"),
+        () => (signal.aborted ? never : new Error("a loop ended unexpectedly")),
         (error: unknown) => error,
       ),
     ),
