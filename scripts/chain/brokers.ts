@@ -20,7 +20,10 @@ export interface CabledBroker {
 }
 
 /** Waits until the queue of the default group exists and has a consumer. */
-export async function queueStands(amqpUrl: string): Promise<void> {
+export async function queueStands(
+  amqpUrl: string,
+  queue = "gateside-collect-gateside",
+): Promise<void> {
   for (;;) {
     try {
       const connection = await connect(amqpUrl);
@@ -28,7 +31,7 @@ export async function queueStands(amqpUrl: string): Promise<void> {
       try {
         const channel = await connection.createChannel();
         channel.on("error", () => {});
-        const { consumerCount } = await channel.checkQueue("gateside-collect-gateside");
+        const { consumerCount } = await channel.checkQueue(queue);
         if (consumerCount > 0) return;
       } finally {
         await connection.close().catch(() => {});
@@ -92,6 +95,25 @@ export async function cabledRabbitmq(size: number, random: () => number): Promis
         () => killAndStart(nodes.slice(Math.floor(random() * size)).slice(0, 1)),
       ],
       ["kill -9 of the whole cluster", () => killAndStart(nodes)],
+      [
+        "a broker node frozen for 20 s",
+        async () => {
+          const { pid } = nodes[Math.floor(random() * size)] ?? {};
+          if (pid === undefined) return;
+          process.kill(-pid, "SIGSTOP");
+          await sleep(20_000);
+          process.kill(-pid, "SIGCONT");
+        },
+      ],
+      [
+        "rolling restart of the broker's nodes",
+        async () => {
+          for (const node of nodes) {
+            await node.kill();
+            await node.start();
+          }
+        },
+      ],
     ],
     async close() {
       await Promise.all([...boxCables, ...collectorCables].map((cable) => cable.close()));

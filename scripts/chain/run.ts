@@ -3,19 +3,19 @@
  * and again until the time is over. At the end every reading that a gateway served is looked up in the database by its id.
  *
  *   npm run build && node --import tsx scripts/chain/run.ts [--broker mosquitto|rabbitmq] [--nodes 3] [--seconds 60] [--boxes 3] [--collectors 2]
- *     [--seed 1] [--only "PART OF A FAULT'S NAME"]
+ *     [--seed 1] [--only "PART OF A FAULT'S NAME"] [--cells 1] [--database single|synchronous|asynchronous|balanced|pooled|restored]
  *
- * As root, PostgreSQL gets a small file system of its own, which one of the faults fills.
+ * As root, PostgreSQL gets a small file system of its own, which one of the faults fills. With several cells, each has its own prefix, collectors and
+ * database over one broker.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
-import { openPostgres, type Postgres } from "../../test/support/postgres.ts";
 import { Expectations } from "../chaos/expectation.ts";
 import type { Relay } from "../chaos/relay.ts";
 import {
@@ -25,6 +25,13 @@ import {
   openRelay,
   queueStands,
 } from "./brokers.ts";
+import {
+  type CabledDatabase,
+  DATABASES,
+  type DatabaseKind,
+  type Fault,
+  openDatabase,
+} from "./databases.ts";
 import { ask, createAgent, Kept, program } from "./processes.ts";
 
 const { values: given } = parseArgs({
@@ -36,14 +43,25 @@ const { values: given } = parseArgs({
     collectors: { type: "string", default: "2" },
     seed: { type: "string", default: "1" },
     only: { type: "string" },
+    cells: { type: "string", default: "1" },
+    database: { type: "string", default: "single" },
   },
 });
+const kind = DATABASES.find((one) => one === given.database);
 /** After the last fault everything must have arrived within this time, ms. */
 const SETTLE_MS = 300_000;
 /** PostgreSQL's file system: a cluster, its log and some room. */
 const DISK_BYTES = 400 << 20;
 
-type Fault = readonly [string, () => Promise<unknown>];
+/** A prefix with its own database. */
+interface Cell {
+  readonly prefix: string;
+  readonly name: string;
+}
+const cells = Array.from(
+  { length: Number(given.cells) },
+  (_, n): Cell => ({ prefix: n === 0 ? "gateside" : `cell-${n}`, name: `chain${n}` }),
+);
 
 /** A small seeded generator, so that a campaign can be repeated. */
 function seeded(seed: number): () => number {
@@ -63,21 +81,6 @@ function mountDisk(directory: string): string | null {
   return status === 0 ? disk : null;
 }
 
-async function fillDisk(disk: string, postgres: Postgres, ms: number): Promise<void> {
-  const ballast = join(disk, "ballast");
-  const { bavail, bsize } = statfsSync(disk);
-  spawnSync("dd", [
-    "if=/dev/zero",
-    `of=${ballast}`,
-    "bs=1M",
-    `count=${Math.ceil((bavail * bsize) / 2 ** 20)}`,
-  ]);
-  await sleep(ms);
-  rmSync(ballast);
-  // Without room for its log, PostgreSQL exits.
-  if (!postgres.isRunning) postgres.start();
-}
-
 /** The relay drops all bytes for a while, or refuses connections. */
 async function cut(cables: readonly Relay[], isSilent: boolean, ms: number): Promise<void> {
   for (const cable of cables)
@@ -89,7 +92,7 @@ async function cut(cables: readonly Relay[], isSilent: boolean, ms: number): Pro
     else cable.open();
 }
 
-async function main(): Promise<number> {
+async function main(kind: DatabaseKind): Promise<number> {
   const random = seeded(Number(given.seed));
   const directory = mkdtempSync(join(tmpdir(), "gateside-chain-"));
   chmodSync(directory, 0o755);
@@ -99,50 +102,60 @@ async function main(): Promise<number> {
     () => disk && spawnSync("umount", ["-l", disk]),
   ];
   try {
-    const postgres = await openPostgres({
-      isDurable: true,
-      config: ["max_wal_size = 64MB", "min_wal_size = 32MB"],
-      ...(disk === null ? {} : { below: disk }),
+    const database = await openDatabase(kind, {
+      disk,
+      names: cells.map(({ name }) => name),
+      random,
     });
-    endings.push(() => postgres.close());
+    endings.push(() => database.close());
     const broker =
       given.broker === "rabbitmq"
         ? await cabledRabbitmq(Number(given.nodes), random)
         : await cabledMosquitto();
     endings.push(() => broker.close());
-    const url = await postgres.createDatabase("chain");
-    const databaseCable = await openRelay(postgres.port);
-    endings.push(() => databaseCable.close());
-    const to = url.replace(`:${postgres.port}`, `:${new URL(databaseCable.url).port}`);
-    const collectors = Array.from(
-      { length: Number(given.collectors) },
-      () => new Kept(() => program(["collect", "--from", broker.from, "--to", to])),
+    const collectors = cells.flatMap(({ prefix, name }) =>
+      Array.from({ length: Number(given.collectors) }, () => {
+        const words = ["--from", broker.from, "--to", database.to(name), "--prefix", prefix];
+        return new Kept(() => program(["collect", ...words]));
+      }),
     );
     endings.push(() => Promise.all(collectors.map((kept) => kept.end("SIGKILL"))));
-    await subscribed(url, broker);
+    for (const cell of cells) await subscribed(database, broker, cell);
     const { simulators, agents, gatewayCables } = await startBoxes(broker, directory, endings);
     const faults: Fault[] = [
-      ...processFaults(agents, collectors, postgres, random),
+      ...processFaults(agents, collectors, random),
       ...broker.faults,
-      ...cableFaults(gatewayCables, broker, databaseCable, random),
+      ...database.faults,
+      ...cableFaults(gatewayCables, broker, database, random),
     ];
-    if (disk !== null)
-      faults.push([
-        "full disk of PostgreSQL",
-        () => fillDisk(disk, postgres, 3000 + random() * 4000),
-      ]);
     const counts = await inflict(faults, random);
-    return await verdict(url, simulators, counts);
+    return await verdict(database, simulators, counts);
   } finally {
     for (const end of endings.reverse()) await end();
   }
 }
 
 /** The collectors' queue or subscription must exist before the first message: brokers keep nothing for an unknown group. */
-async function subscribed(url: string, broker: CabledBroker): Promise<void> {
+async function subscribed(
+  database: CabledDatabase,
+  broker: CabledBroker,
+  { name, prefix }: Cell,
+): Promise<void> {
   if (given.broker !== "rabbitmq")
-    return until(url, "SELECT count(*) FROM collector_session", Number(given.collectors));
-  await queueStands(broker.from.split(",")[0] ?? "");
+    return until(
+      database.url(name),
+      "SELECT count(*) FROM collector_session",
+      Number(given.collectors),
+    );
+  const queue = `gateside-collect-gateside${prefix === "gateside" ? "" : `-${prefix}`}`;
+  await queueStands(broker.from.split(",")[0] ?? "", queue);
+}
+
+const siteOf = (box: number) => `plant-${box}`;
+function cellOf(box: number): Cell {
+  const cell = cells[box % cells.length];
+  if (cell === undefined) throw new Error("no cells");
+  return cell;
 }
 
 async function startBoxes(broker: CabledBroker, directory: string, endings: (() => unknown)[]) {
@@ -164,11 +177,12 @@ async function startBoxes(broker: CabledBroker, directory: string, endings: (() 
     gatewayCables.push(cable);
     const agent = createAgent({
       simulator,
-      site: `plant-${box}`,
+      site: siteOf(box),
       home: join(directory, `box${box}`),
       brokerUrl: broker.boxUrl,
       env: {
         ...broker.boxEnv,
+        MQTT_TOPIC_PREFIX: cellOf(box).prefix,
         GATEWAY_URL: simulator.url.replace(`:${simulator.port}`, `:${new URL(cable.url).port}`),
       },
     });
@@ -181,7 +195,6 @@ async function startBoxes(broker: CabledBroker, directory: string, endings: (() 
 function processFaults(
   agents: readonly Kept[],
   collectors: readonly Kept[],
-  postgres: Postgres,
   random: () => number,
 ): Fault[] {
   const pick = (list: readonly Kept[]) => list[Math.floor(random() * list.length)];
@@ -189,35 +202,20 @@ function processFaults(
     ["kill -9 of an agent", async () => pick(agents)?.kill()],
     ["kill -9 of a collector", async () => pick(collectors)?.kill()],
     ["kill -9 of all collectors", () => Promise.all(collectors.map((c) => c.kill()))],
-    [
-      "crash of PostgreSQL",
-      async () => {
-        postgres.crash();
-        await sleep(500 + random() * 2500);
-        postgres.start();
-      },
-    ],
-    [
-      "restart of PostgreSQL",
-      async () => {
-        postgres.stop();
-        postgres.start();
-      },
-    ],
   ];
 }
 
 function cableFaults(
   gateways: readonly Relay[],
   broker: CabledBroker,
-  database: Relay,
+  database: CabledDatabase,
   random: () => number,
 ): Fault[] {
   const hops: [string, readonly Relay[]][] = [
     ["gateway and agent", gateways],
     ["agent and broker", broker.boxCables],
     ["broker and collector", broker.collectorCables],
-    ["collector and PostgreSQL", [database]],
+    ["collector and PostgreSQL", database.cables],
   ];
   const cuts = hops.map(
     ([hop, cables]): Fault => [
@@ -251,39 +249,80 @@ async function inflict(
   return counts;
 }
 
+/** A reading as it stands in a database. */
+interface Stored {
+  readonly site: string;
+  readonly sensor: string;
+  readonly kind: string;
+  readonly units: string;
+  count: number;
+}
+
 /** Waits until everything shown so far has arrived, then compares. */
 async function verdict(
-  url: string,
+  database: CabledDatabase,
   simulators: readonly Simulator[],
   faults: ReadonlyMap<string, number>,
 ): Promise<number> {
   const expectations = simulators.map((simulator) => new Expectations(simulator, 0));
-  const must = new Set(expectations.flatMap((expectation) => [...expectation.now().must.keys()]));
+  const must = new Map(
+    expectations.flatMap((expectation, box) =>
+      [...expectation.now().must.keys()].map((id) => [id, box]),
+    ),
+  );
   const deadline = Date.now() + SETTLE_MS;
-  let stored = await idsOf(url);
-  const missing = () => [...must].filter((id) => !stored.has(id));
-  while (missing().length > 0 && Date.now() < deadline) {
+  let stored = await storedIn(database);
+  const missing = () => [...must.keys()].filter((id) => !stored.has(id));
+  const unexplained = () => missing().filter((id) => !database.mayBeGone.has(id));
+  while (unexplained().length > 0 && Date.now() < deadline) {
     await sleep(1000);
-    stored = await idsOf(url);
+    stored = await storedIn(database);
   }
-  const may = new Set(expectations.flatMap((expectation) => [...expectation.now().may.keys()]));
-  const lost = missing().length;
+  const may = new Map(
+    expectations.flatMap((expectation, box) =>
+      [...expectation.now().may].map(([id, wanted]) => [id, { ...wanted, site: siteOf(box) }]),
+    ),
+  );
   const invented = [...stored.keys()].filter((id) => !may.has(id)).length;
-  const doubled = [...stored.values()].filter((count) => count > 1).length;
+  const doubled = [...stored.values()].filter(({ count }) => count > 1).length;
+  const misplaced = [...stored].filter(([id, { site, sensor, kind: of }]) => {
+    const wanted = may.get(id);
+    return (
+      wanted !== undefined &&
+      [wanted.site, wanted.sensor, wanted.kind].join() !== [site, sensor, of].join()
+    );
+  }).length;
+  // Nothing changes units during a run: a stream that has two has taken another's.
+  const unitsOf = new Map<string, Set<string>>();
+  for (const { site, sensor, kind: of, units } of stored.values()) {
+    const stream = [site, sensor, of].join();
+    unitsOf.set(stream, (unitsOf.get(stream) ?? new Set()).add(units));
+  }
+  const otherUnits = [...unitsOf.values()].filter(({ size }) => size > 1).length;
   for (const [name, count] of faults)
     process.stdout.write(`${String(count).padStart(4)} × ${name}\n`);
+  const lost = unexplained().length;
+  const byDatabase = missing().length - lost;
   process.stdout.write(
-    `${given.broker}, boxes ${simulators.length}, readings served ${must.size}, in the database ${stored.size}: lost ${lost}, duplicated ${doubled}, invented ${invented}\n`,
+    `${given.broker}, database ${given.database}, cells ${cells.length}, boxes ${simulators.length}, readings served ${must.size}, in the database ${stored.size}: lost by the database itself ${byDatabase}, lost ${lost}, duplicated ${doubled}, invented ${invented}, wrong sensor ${misplaced}, wrong unit ${otherUnits}\n`,
   );
-  return lost + doubled + invented === 0 ? 0 : 1;
+  return lost + doubled + invented + misplaced + otherUnits === 0 ? 0 : 1;
 }
 
-async function idsOf(url: string): Promise<Map<string, number>> {
-  const rows = await ask<{ id: string; count: string }>(
-    url,
-    "SELECT id, count(*) FROM reading GROUP BY id",
-  );
-  return new Map(rows.map(({ id, count }) => [id, Number(count)]));
+async function storedIn(database: CabledDatabase): Promise<Map<string, Stored>> {
+  const stored = new Map<string, Stored>();
+  for (const { name } of cells) {
+    const rows = await ask<Stored & { id: string }>(
+      database.url(name),
+      "SELECT id, site, sensor, kind, units::text AS units, 1 AS count FROM reading",
+    );
+    for (const row of rows) {
+      const known = stored.get(row.id);
+      if (known === undefined) stored.set(row.id, row);
+      else known.count += 1;
+    }
+  }
+  return stored;
 }
 
 async function until(url: string, sql: string, wanted: number): Promise<void> {
@@ -294,4 +333,5 @@ async function until(url: string, sql: string, wanted: number): Promise<void> {
   }
 }
 
-process.exitCode = await main();
+if (kind === undefined) throw new Error(`--database is one of ${DATABASES.join(", ")}`);
+process.exitCode = await main(kind);

@@ -37,13 +37,12 @@ export async function collect(
   parts: CollectParts,
   signal: AbortSignal,
 ): Promise<number> {
-  const { logger, clock } = parts;
+  const { logger } = parts;
   const writer = new Writer(options.to, logger);
   const database = publicDatabase(options.to);
   try {
     const code = await openDatabase(writer, database, options.migrateOnly, parts, signal);
     if (code !== null) return code;
-    await writer.maintain(({ client, partitions }) => partitions.ahead(client, clock.now()));
     if (options.migrateOnly) {
       logger.info({ database, schema: SCHEMA_VERSION }, "the schema is up to date");
       return await prepareBroker(options, logger);
@@ -84,7 +83,7 @@ export async function collect(
   }
 }
 
-/** Null once open; else the exit code: aborted first, or waiting would not help. */
+/** Null once open, with weeks made ahead; else the exit code: aborted first, or waiting would not help. */
 async function openDatabase(
   writer: Writer,
   database: string,
@@ -96,6 +95,7 @@ async function openDatabase(
   while (!signal.aborted) {
     try {
       await writer.open();
+      await writer.maintain(({ client, partitions }) => partitions.ahead(client, clock.now()));
       return null;
     } catch (error) {
       if (error instanceof PoolerFailure) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { collect } from "../../src/collect/collect.ts";
 import { openConnection } from "../../src/collect/database/connection.ts";
@@ -226,3 +227,50 @@ for (const mode of ["session", "transaction", "statement"] as const)
     assert.equal(await collect(options, parts, new AbortController().signal), 2);
     assert.equal(logger.lines.at(-1)?.level, "error");
   });
+
+test("cluster – a connection that is lost between its start and the first statement is opened again", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const server = await serverFor(t);
+  const url = await server.createDatabase("plant");
+  let cuts = 0;
+  const relay = createServer((client) => {
+    const inner = connect(server.port, "127.0.0.1");
+    for (const socket of [client, inner]) socket.on("error", () => {});
+    client.on("data", (chunk: Buffer) => {
+      if (cuts === 0 && chunk.includes("gateside_make_partitions")) {
+        cuts += 1;
+        client.destroy();
+        inner.destroy();
+      } else inner.write(chunk);
+    });
+    inner.pipe(client);
+    client.on("close", () => inner.destroy());
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  t.after(() => relay.close());
+  const { port } = relay.address() as AddressInfo;
+  const ending = new AbortController();
+  const logger = new RecordingLogger();
+  const options = {
+    from: ["mqtt://127.0.0.1:1"],
+    to: url.replace(String(server.port), String(port)),
+    tls: {},
+    group: "gateside",
+    prefix: "gateside",
+    topic: "{prefix}/{site}/#",
+    metrics: null,
+    keepDays: null,
+    keepHoursDays: 3650,
+    migrateOnly: false,
+  } as unknown as Parameters<typeof collect>[0];
+  const ended = collect(options, { clock: systemClock, logger, version: "0" }, ending.signal);
+  await waitUntil(
+    () => `it does not collect: ${logger.text}`,
+    () => /collecting/.test(logger.text),
+  );
+  ending.abort();
+  assert.equal(await ended, 0);
+  assert.equal(cuts, 1);
+  assert.match(logger.text, /trying again/);
+});

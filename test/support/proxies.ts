@@ -4,13 +4,16 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { programEnvironment } from "./fake-time.ts";
 import { freePort } from "./mosquitto.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const HAPROXY = "/usr/sbin/haproxy";
 const PGBOUNCER = "/usr/sbin/pgbouncer";
+/** Who closes what was started. */
+interface Ends {
+  after(end: () => unknown): void;
+}
 const isCi = process.env["CI"] === "true";
 export const skipWithoutHaproxy: string | false =
   existsSync(HAPROXY) || isCi ? false : "haproxy is not installed";
@@ -18,7 +21,7 @@ export const skipWithoutPgbouncer: string | false =
   existsSync(PGBOUNCER) || isCi ? false : "PgBouncer is not installed";
 
 /** A balancer that knows nothing of roles: each connection goes to the next server. Its port. */
-export async function haproxyFor(t: TestContext, ports: readonly number[]): Promise<number> {
+export async function haproxyFor(t: Ends, ports: readonly number[]): Promise<number> {
   const port = await freePort();
   const servers = ports.map((to, n) => `  server s${n} 127.0.0.1:${to}`);
   const timeouts = ["connect 5s", "client 1h", "server 1h"].map((one) => `  timeout ${one}`);
@@ -34,7 +37,7 @@ export async function haproxyFor(t: TestContext, ports: readonly number[]): Prom
 
 /** PgBouncer in front of the server at this port. Its own port. */
 export async function pgbouncerFor(
-  t: TestContext,
+  t: Ends,
   to: number,
   mode: "session" | "transaction" | "statement",
 ): Promise<number> {
@@ -56,7 +59,7 @@ pool_mode = ${mode}
 const asNobody = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
 
 async function start(
-  t: TestContext,
+  t: Ends,
   port: number,
   config: string,
   command: (file: string) => readonly string[],
