@@ -15,6 +15,7 @@ const { values: given } = parseArgs({
   },
 });
 
+const RUN = "scripts/chain/run.ts";
 const RABBITMQ = ["--broker", "rabbitmq"];
 const database = (kind: string) => ["--database", kind];
 const CLUSTERS: readonly (readonly [string, readonly string[]])[] = [
@@ -37,10 +38,7 @@ for (const [name, words] of CLUSTERS) {
   const { seconds, seed } = given;
   const run = spawnSync(
     process.execPath,
-    [
-      ...["--import", "tsx", "scripts/chain/run.ts", "--seconds", seconds, "--seed", seed],
-      ...words,
-    ],
+    ["--import", "tsx", RUN, "--seconds", seconds, "--seed", seed, ...words],
     { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
   );
   const faults = [...run.stdout.matchAll(/^ *(\d+) × /gm)].reduce(
