@@ -30,7 +30,7 @@ export class AgentFailure extends Error {
 }
 
 export interface AgentClient {
-  get(path: string, signal: AbortSignal): Promise<unknown>;
+  get(path: string, signal: AbortSignal, timeoutMs?: number): Promise<unknown>;
   post(path: string, body: object, signal: AbortSignal, timeoutMs?: number): Promise<unknown>;
 }
 
@@ -92,7 +92,7 @@ export function createAgentClient(
     return body;
   };
   return {
-    get: (path, signal) => call(path, null, signal, ANSWER_TIMEOUT_MS),
+    get: (path, signal, timeoutMs = ANSWER_TIMEOUT_MS) => call(path, null, signal, timeoutMs),
     post: (path, body, signal, timeoutMs = ANSWER_TIMEOUT_MS) =>
       call(path, JSON.stringify(body), signal, timeoutMs),
   };

@@ -431,6 +431,14 @@ export class Api {
   outlook = (machine: number): Promise<MachineOutlook> =>
     this.#get(`machines/${machine}/outlook`, {});
 
+  /** For people, made by the agent. */
+  report = (
+    machine: string,
+    query: { readonly from?: string; readonly to?: string; readonly units: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly title: string; readonly html: string }> =>
+    this.#get(`machines/${encodeURIComponent(machine)}/report`, query, signal);
+
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async sayOfAlarm(id: string, word: AlarmWord, body: object): Promise<void> {
     const result = await this.send("POST", `alarms/${id}/${word}`, body);

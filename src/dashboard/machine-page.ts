@@ -45,6 +45,11 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
       ),
       title,
       hint,
+      h(
+        "p",
+        null,
+        h("a", { href: linkTo("machine", id, {}, "report") }, "Report, to print or hand over"),
+      ),
     ),
     findings.root,
     outlook,

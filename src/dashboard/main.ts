@@ -42,6 +42,10 @@ async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
       const { setupPage } = await import("./setup-page.ts");
       return ({ content, api, model, subject }) => setupPage(content, api, model, subject);
     }
+    case "machine/report": {
+      const { reportPage } = await import("./report-page.ts");
+      return ({ content, api, subject }) => reportPage(content, api, subject);
+    }
     case "machine": {
       const { machinePage } = await import("./machine-page.ts");
       return ({ content, api, model, subject }) => machinePage(content, api, model, subject);
@@ -79,8 +83,8 @@ function main(): void {
   let lastTurn = 0;
   const show = async (isFirst: boolean): Promise<void> => {
     const turn = ++lastTurn;
-    const { view, subject } = placeNow();
-    const open = await opener(view);
+    const { view, subject, part } = placeNow();
+    const open = await opener(part === "" ? view : `${view}/${part}`);
     if (turn !== lastTurn) return;
     stop?.();
     stop = open({ content, api, model, theme, filter, subject });

@@ -4,13 +4,15 @@ export interface Place {
   /** Empty for the overview. */
   readonly view: string;
   readonly subject: string;
+  /** What of the subject; empty for the subject itself. */
+  readonly part: string;
   readonly query: URLSearchParams;
 }
 
 export function parsePlace(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [view = "", subject = ""] = path.split("/", 2);
-  return { view, subject: decoded(subject), query: new URLSearchParams(query) };
+  const [view = "", subject = "", part = ""] = path.split("/", 3);
+  return { view, subject: decoded(subject), part, query: new URLSearchParams(query) };
 }
 
 /** A link to a view; empty and null members are left out. */
@@ -18,11 +20,13 @@ export function linkTo(
   view: string,
   subject: string,
   members: Readonly<Record<string, string | null>> = {},
+  part = "",
 ): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(members)) if (value) query.set(name, value);
   const path = subject === "" ? view : `${view}/${encodeURIComponent(subject)}`;
-  return `#/${path}${query.size === 0 ? "" : `?${query}`}`;
+  const whole = part === "" ? path : `${path}/${part}`;
+  return `#/${whole}${query.size === 0 ? "" : `?${query}`}`;
 }
 
 /** A link may have been typed: a part that cannot be decoded is used as it is. */

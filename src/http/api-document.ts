@@ -13,7 +13,7 @@ import { BACKFILL_BODY, SETTINGS_FORM } from "./api-commands.ts";
 import { COMPARE_BODY } from "./api-configuration.ts";
 import { SETUP_OPERATIONS } from "./api-document-setup.ts";
 import { DEBUG_BODY, LOG_QUERY } from "./api-log.ts";
-import { MACHINE_ID, MACHINES_QUERY } from "./api-machines.ts";
+import { MACHINE_ID, MACHINES_QUERY, REPORT_QUERY } from "./api-machines.ts";
 import {
   AROUND_QUERY,
   DAYS_QUERY,
@@ -263,6 +263,17 @@ const OPERATIONS: readonly Operation[] = [
     also: ALARMS_OFF,
     response: "The machines.",
     schema: RESPONSE.machines,
+  },
+  {
+    path: "/api/v1/machines/{id}/report",
+    method: "get",
+    summary:
+      "The report on a machine as one HTML document. Without a time range, the last 30 days.",
+    params: MACHINE_ID,
+    query: REPORT_QUERY,
+    also: { 404: "No machine of this id." },
+    response: "Its title, and the document: inline SVG, no script, nothing loaded.",
+    schema: RESPONSE.report,
   },
   {
     path: "/api/v1/machines/{id}/findings",

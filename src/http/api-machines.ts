@@ -1,9 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { machineOutlook } from "../core/outlook/machine-outlook.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
-import { integer, objectOf } from "./api-schemas.ts";
+import { reportDocument } from "../core/report/document.ts";
+import type { UnitSystem } from "../core/report/units.ts";
+import { choice, INSTANT, instantMs, integer, objectOf } from "./api-schemas.ts";
 import { MachineConditions } from "./machine-conditions.ts";
-import type { HttpParts } from "./parts.ts";
+import { gatherReport } from "./machine-report.ts";
+import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
 
@@ -16,12 +19,20 @@ export const MACHINES_QUERY = objectOf({
   },
 });
 
+export const REPORT_QUERY = objectOf({
+  from: INSTANT,
+  to: INSTANT,
+  units: choice(["metric", "us"], "metric"),
+});
+const REPORT_MS = 30 * 86_400_000;
+
 const FINDINGS_OFF = problem(501, "findings are off: ALARMS_ENABLED is false");
 
 /** Machines, their conditions and findings. Only the list by condition responds while alarms are disabled. */
 export function registerMachinesApi(
   app: FastifyInstance,
   parts: HttpParts,
+  options: Pick<HttpOptions, "timezone" | "version">,
   responses: SharedResponses,
 ): void {
   const { findings } = parts;
@@ -39,6 +50,24 @@ export function registerMachinesApi(
       );
       if (text === null) return tooMany(reply);
       return reply.type("application/json; charset=utf-8").send(text);
+    },
+  );
+  app.get<{
+    Params: { id: number };
+    Querystring: { from?: string; to?: string; units: UnitSystem };
+  }>(
+    "/api/v1/machines/:id/report",
+    { schema: { params: MACHINE_ID, querystring: REPORT_QUERY } },
+    async (request, reply) => {
+      const { id } = request.params;
+      const { from, to, units } = request.query;
+      const toMs = instantMs(to, parts.gatewayNow());
+      const fromMs = toMs === null ? null : instantMs(from, toMs - REPORT_MS);
+      if (toMs === null || fromMs === null || fromMs >= toMs)
+        return reply.code(400).send(problem(400, "from and to: two times, the first one earlier"));
+      const input = await gatherReport(parts, options, { id, fromMs, toMs, units });
+      if (input !== null) return reply.send(reportDocument(input));
+      return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
     },
   );
   app.get<{ Params: { id: number } }>(

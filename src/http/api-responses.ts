@@ -86,6 +86,7 @@ export const RESPONSE = {
     since: { ...orNull(TEXT), description: "Time of the oldest measurement of the sensor." },
     reading: orNull(ref("Reading")),
   }),
+  report: object({ title: TEXT, html: TEXT }),
   pin: object({ pinned: YES_NO, note: orNull(TEXT) }),
   spectra: ref("Spectra"),
   waveform: ref("Waveform"),

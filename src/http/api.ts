@@ -65,7 +65,7 @@ export function registerApi(
   registerCommandsApi(app, parts, { mayWriteOverTcp });
   registerConfigurationApi(app, parts);
   registerAlarmsApi(app, parts);
-  registerMachinesApi(app, parts, responses);
+  registerMachinesApi(app, parts, options, responses);
   registerSetupApi(app, parts);
   registerBackupApi(app, parts);
   registerLogApi(app, parts);

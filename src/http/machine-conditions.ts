@@ -65,6 +65,20 @@ export class MachineConditions {
       .map(({ members }, at) => ({ ...members, order: at + 1 }));
   }
 
+  /** One machine, with the zones of its sensors by normalised code; null if nothing names it. */
+  async of(id: number) {
+    const known = this.#known();
+    for (const subject of subjectsOf(this.#parts.site.current.sensors, this.#machines(), known)) {
+      if (subject.id !== id) continue;
+      const { members } = await this.#entry(subject, known);
+      const zones = subject.sensors.map(
+        (sensor) => [normalCode(sensor.code), this.#zone(sensor, known.nowMs)] as const,
+      );
+      return { ...members, zones: new Map(zones) };
+    }
+    return null;
+  }
+
   #machines() {
     return this.#parts.site.current.machines ?? [];
   }

@@ -1,0 +1,252 @@
+/** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
+import { escapeText as esc, type Level, spectrumFigure, trendFigure } from "./figures.ts";
+import { digits, shownUnit, type UnitSystem } from "./units.ts";
+
+export interface ReportFinding {
+  readonly name: string;
+  readonly stage: number;
+  readonly place: string;
+  readonly text: string;
+  readonly sinceMs: number;
+  readonly lastSeenMs: number;
+  readonly speedRpm: number;
+  readonly evidence: readonly {
+    readonly name: string;
+    readonly spectrum: string;
+    readonly axis: string;
+    readonly hz: number;
+    readonly order: number;
+    /** Peak. */
+    readonly amplitude: number;
+    readonly unit: string;
+  }[];
+  /** Null if the measurement is not stored any more. */
+  readonly spectrum: {
+    readonly timeMs: number;
+    readonly unit: string;
+    readonly stepHz: number;
+    readonly values: ArrayLike<number>;
+  } | null;
+}
+
+export interface ReportTrend {
+  readonly title: string;
+  readonly unit: string | null;
+  /** Of a value that is an RMS: told beside the unit. */
+  readonly isRms: boolean;
+  readonly lines: readonly {
+    readonly label: string;
+    readonly points: readonly { readonly x: number; readonly y: number }[];
+  }[];
+  readonly levels: readonly Level[];
+}
+
+export interface ReportAlarm {
+  readonly timeMs: number;
+  readonly sensor: string;
+  readonly subject: string;
+  readonly severity: string;
+  readonly state: string;
+  readonly text: string;
+  /** Who acknowledged it; null for nobody. */
+  readonly by: string | null;
+}
+
+export interface ReportInput {
+  readonly site: string;
+  readonly machine: string;
+  readonly area: string | null;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly madeMs: number;
+  /** IANA zone of all times. */
+  readonly zone: string;
+  readonly version: string;
+  readonly units: UnitSystem;
+  readonly condition: string;
+  readonly reason: string;
+  readonly sinceMs: number | null;
+  readonly speedRpm: number | null;
+  readonly sensors: readonly {
+    readonly name: string;
+    readonly zone: string | null;
+    readonly lastMs: number | null;
+  }[];
+  readonly findings: readonly ReportFinding[];
+  readonly trends: readonly ReportTrend[];
+  /** Newest first. */
+  readonly alarms: readonly ReportAlarm[];
+  readonly alarmsCut: boolean;
+  readonly notes: readonly {
+    readonly subject: string;
+    readonly by: string;
+    readonly timeMs: number | null;
+    readonly note: string;
+  }[];
+}
+
+const CSS = `
+.report { max-width: 190mm; margin: 0 auto; padding: 8mm; color: #1a1a1a; background: #fff; font: 10.5pt/1.4 system-ui, sans-serif; }
+.report h1 { font-size: 18pt; margin: 0 0 2mm; }
+.report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
+.report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
+.report p { margin: 1mm 0; }
+.report dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 4mm; margin: 2mm 0; }
+.report dt { color: #555; }
+.report dd { margin: 0; }
+.report figure { margin: 2mm 0 4mm; break-inside: avoid; }
+.report figcaption { font-weight: 600; }
+.report svg { display: block; width: 100%; height: auto; }
+.report table { width: 100%; border-collapse: collapse; font-size: 9pt; }
+.report th, .report td { padding: 1mm 2mm; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
+.report .scroll { overflow-x: auto; }
+.report tr { break-inside: avoid; }
+.report .zone { display: inline-block; min-width: 1.2em; border: 1.5px solid #333; border-radius: 3px; text-align: center; font-weight: 700; }
+.report .state { display: inline-block; padding: 0 2mm; border: 1.5px solid #333; border-radius: 3px; font-weight: 700; }
+@page { margin: 14mm 12mm 16mm; @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
+@media print { .report { max-width: none; padding: 0; } .report .scroll { overflow: visible; } }
+`;
+
+/** @returns the title, and the whole document */
+export function reportDocument(input: ReportInput): {
+  readonly title: string;
+  readonly html: string;
+} {
+  const title = `${input.machine} – report`;
+  const html = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${CSS}</style></head>
+<body><article class="report">${bodyOf(input)}</article></body></html>
+`;
+  return { title, html };
+}
+
+function bodyOf(input: ReportInput): string {
+  const at = timesOf(input.zone);
+  const area = input.area === null ? "" : `, ${input.area}`;
+  return [
+    `<h1>${esc(input.machine)}</h1>`,
+    facts([
+      ["Site", `${input.site}${area}`],
+      ["Period", `${at(input.fromMs)} to ${at(input.toMs)}`],
+      ["Times", input.zone],
+      ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
+    ]),
+    "<h2>State</h2>",
+    `<p><span class="state">${esc(input.condition)}</span> ${esc(input.reason)}${input.sinceMs === null ? "" : `, since ${at(input.sinceMs)}`}</p>`,
+    input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
+    table(
+      ["Sensor", "Zone", "Last reading"],
+      input.sensors.map(({ name, zone, lastMs }) => [
+        esc(name),
+        zone === null ? "–" : `<span class="zone">${esc(zone)}</span>`,
+        lastMs === null ? "none" : at(lastMs),
+      ]),
+    ),
+    "<h2>Findings</h2>",
+    ...(input.findings.length === 0
+      ? ["<p>No findings stand.</p>"]
+      : input.findings.map((finding) => findingOf(finding, input, at))),
+    "<h2>Trends</h2>",
+    ...input.trends.map((trend) => trendOf(trend, input)),
+    input.trends.length === 0 ? "<p>No readings of this period are stored.</p>" : "",
+    "<h2>Alarms of the period</h2>",
+    input.alarms.length === 0
+      ? "<p>None.</p>"
+      : table(
+          ["Time", "Sensor", "Alarm", "", "What", "Acknowledged by"],
+          input.alarms.map((alarm) => [
+            at(alarm.timeMs),
+            esc(alarm.sensor),
+            esc(alarm.subject),
+            esc(alarm.state === "active" ? alarm.severity : alarm.state),
+            esc(alarm.text),
+            esc(alarm.by ?? ""),
+          ]),
+        ),
+    input.alarmsCut ? "<p>Older ones of the period are left out.</p>" : "",
+    "<h2>Open notes</h2>",
+    input.notes.length === 0
+      ? "<p>None.</p>"
+      : `<ul>${input.notes
+          .map(
+            ({ subject, by, timeMs, note }) =>
+              `<li>${esc(subject)}: “${esc(note)}” (${esc(by)}${timeMs === null ? "" : `, ${at(timeMs)}`})</li>`,
+          )
+          .join("")}</ul>`,
+  ].join("\n");
+}
+
+function findingOf(
+  finding: ReportFinding,
+  { units }: ReportInput,
+  at: (ms: number) => string,
+): string {
+  const { evidence, spectrum } = finding;
+  const shown = spectrum === null ? null : shownUnit(spectrum.unit, units);
+  const figure =
+    spectrum === null || shown === null
+      ? "<p>The measurement is not stored any more: no spectrum.</p>"
+      : spectrumFigure({
+          title: `Spectrum of ${at(spectrum.timeMs)}, ${digits(finding.speedRpm)} rpm`,
+          unit: shown.label,
+          stepHz: spectrum.stepHz,
+          values: Array.from(spectrum.values, shown.of),
+          marks: evidence.map(({ hz, name }) => ({ hz, label: name })),
+        });
+  return [
+    `<h3>${esc(finding.name)}, stage ${finding.stage} of 3, ${esc(finding.place)}</h3>`,
+    `<p>${esc(finding.text)}</p>`,
+    `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
+    table(
+      ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
+      evidence.map((line) => {
+        const unit = shownUnit(line.unit, units);
+        return [
+          esc(line.name),
+          esc(`${line.spectrum}, axis ${line.axis}`),
+          `${line.hz.toFixed(2)} Hz`,
+          `${line.order.toFixed(2)}x`,
+          `${digits(unit.of(line.amplitude))} ${esc(unit.label)} peak`,
+        ];
+      }),
+    ),
+    figure,
+  ].join("\n");
+}
+
+function trendOf(trend: ReportTrend, { fromMs, toMs, zone, units }: ReportInput): string {
+  const unit = shownUnit(trend.unit, units);
+  return trendFigure({
+    title: trend.title,
+    unit: trend.isRms ? `${unit.label} RMS` : unit.label,
+    fromMs,
+    toMs,
+    zone,
+    lines: trend.lines.map(({ label, points }) => ({
+      label,
+      points: points.map(({ x, y }) => ({ x, y: unit.of(y) })),
+    })),
+    levels: trend.levels.map(({ label, y }) => ({ label, y: unit.of(y) })),
+  });
+}
+
+function facts(rows: readonly (readonly [string, string])[]): string {
+  return `<dl>${rows.map(([name, value]) => `<dt>${name}</dt><dd>${esc(value)}</dd>`).join("")}</dl>`;
+}
+
+/** Cells are HTML. */
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const head = heads.map((text) => `<th scope="col">${text}</th>`).join("");
+  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`);
+  const label = esc(heads.filter((text) => text !== "").join(", "));
+  return `<div class="scroll" tabindex="0" role="group" aria-label="Table: ${label}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;
+}
+
+function timesOf(zone: string): (ms: number) => string {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
+  return (ms) => format.format(ms);
+}

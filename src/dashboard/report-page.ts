@@ -1,0 +1,77 @@
+/** The report on a machine, as it is printed. */
+import type { Api } from "./api.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { placeNow } from "./place.ts";
+import { linkTo } from "./place-link.ts";
+
+export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
+  const { query } = placeNow();
+  const status = h("p", { class: "hint", role: "status" }, "Making the report …");
+  const place = h("div");
+  const units = h(
+    "select",
+    { id: "report-units", change: () => void show() },
+    h("option", { value: "metric" }, "metric"),
+    h("option", { value: "us" }, "US"),
+  );
+  if (query.get("units") === "us") units.value = "us";
+  // Named h1: the page is announced by it.
+  const title = h("h1", { tabindex: -1, class: "screen-only" }, "Report");
+  replace(
+    parent,
+    h(
+      "section",
+      { class: "panel screen-only", "aria-label": "Report" },
+      h(
+        "nav",
+        { class: "crumbs", "aria-label": "Place" },
+        h(
+          "ol",
+          null,
+          h("li", null, h("a", { href: "#/" }, "All sensors")),
+          h("li", null, h("a", { href: linkTo("machine", id) }, "Machine")),
+        ),
+      ),
+      title,
+      h(
+        "div",
+        { class: "controls" },
+        h("div", { class: "field" }, h("label", { for: units.id }, "Units"), units),
+        h(
+          "div",
+          { class: "tools" },
+          h("button", { type: "button", click: () => print() }, "Print"),
+        ),
+      ),
+      status,
+    ),
+    place,
+  );
+  const wanted = new AbortController();
+  const show = async () => {
+    const [from, to] = [query.get("from"), query.get("to")];
+    try {
+      const range = { ...(from !== null && { from }), ...(to !== null && { to }) };
+      const report = await api.report(id, { ...range, units: units.value }, wanted.signal);
+      // The page's policy forbids inline styles, also in a document that is only parsed.
+      const style = /<style>(.*?)<\/style>/s.exec(report.html);
+      const html = report.html.replace(style?.[0] ?? "", "");
+      const made = new DOMParser().parseFromString(html, "text/html");
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(style?.[1] ?? "");
+      document.adoptedStyleSheets = [sheet];
+      replace(place, ...made.body.childNodes);
+      // Its own heading stands in the page's title.
+      setText(title, report.title);
+      setText(status, "");
+    } catch (error) {
+      if (wanted.signal.aborted) return;
+      setText(status, `The report could not be made: ${(error as Error).message}`);
+    }
+  };
+  void show();
+  return () => {
+    wanted.abort();
+    document.adoptedStyleSheets = [];
+  };
+}

@@ -1,0 +1,262 @@
+/** Gathers what the report on a machine says (plant section 20). */
+import type { LimitView } from "../core/alarm/shown.ts";
+import { TrendBuckets } from "../core/query/trend.ts";
+import { walk } from "../core/query/walk.ts";
+import type {
+  ReportAlarm,
+  ReportFinding,
+  ReportInput,
+  ReportTrend,
+} from "../core/report/document.ts";
+import type { UnitSystem } from "../core/report/units.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
+import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
+import { breathe } from "./breath.ts";
+import { MachineConditions } from "./machine-conditions.ts";
+import type { HttpParts } from "./parts.ts";
+
+export interface ReportQuery {
+  readonly id: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly units: UnitSystem;
+}
+
+/** Points of a curve: more than paper shows. */
+const BUCKETS = 240;
+/** Curves of one kind, at most. */
+const VALUES_MAX = 6;
+/** Events looked through and shown. */
+const EVENTS_PAGE = 500;
+const EVENT_PAGES_MAX = 10;
+const ALARMS_MAX = 200;
+const VELOCITY: SignalUnit = 2;
+const BOUNDARIES = ["zone A/B", "zone B/C", "zone C/D"];
+const AXES = ["H", "V", "A"];
+
+/** Null for a machine that nothing names. */
+export async function gatherReport(
+  parts: HttpParts,
+  { version, timezone }: { readonly version: string; readonly timezone: string },
+  query: ReportQuery,
+): Promise<ReportInput | null> {
+  const entry = await new MachineConditions(parts).of(query.id);
+  if (entry === null) return null;
+  const { site, status } = parts;
+  const sensors = site.current.sensors.filter(({ location }) => location?.machine === query.id);
+  const states = new Map(status.status().sensors.map((state) => [normalCode(state.code), state]));
+  const trends: ReportTrend[] = [];
+  for (const sensor of sensors)
+    for (const kind of readingKinds(sensor))
+      trends.push(...(await trendsOf(parts, sensor, kind, query)));
+  const alarms = alarmsOf(parts, sensors, query);
+  const { since, condition, reason, area } = entry;
+  return {
+    site: site.current.site,
+    machine: entry.name ?? `Machine ${query.id}`,
+    area,
+    fromMs: query.fromMs,
+    toMs: query.toMs,
+    madeMs: parts.gatewayNow(),
+    zone: timezone,
+    version,
+    units: query.units,
+    condition,
+    reason,
+    sinceMs: since === null ? null : Date.parse(since),
+    speedRpm: entry.speedRpm,
+    sensors: sensors.map((sensor) => ({
+      name: nameOf(sensor),
+      zone: entry.zones.get(normalCode(sensor.code)) ?? null,
+      lastMs: states.get(normalCode(sensor.code))?.lastReadingMs ?? null,
+    })),
+    findings: findingsOf(parts, sensors, query.id),
+    trends,
+    ...alarms,
+    notes: notesOf(parts, sensors),
+  };
+}
+
+const nameOf = ({ code, name, location }: Sensor) =>
+  name ?? location?.names?.point ?? `Sensor ${code}`;
+
+function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): ReportFinding[] {
+  const { findings, measurements, series, waveforms } = parts;
+  return (findings?.findingsOf(id)?.findings ?? []).map((finding): ReportFinding => {
+    const sensor = sensors.find(({ code }) => normalCode(code) === normalCode(finding.sensor));
+    const [first] = finding.evidence;
+    const measurement = measurements.find(finding.sensor, finding.readingId);
+    const file = measurement?.channels.find(({ channel }) => channel === first?.channel);
+    const stored = file === undefined ? null : waveforms.read(file.fileId);
+    const unit = first?.unit === "GE" ? GE_UNIT : first?.unit === "mm/s" ? VELOCITY : 0;
+    const spectrum = stored && series.spectrum(stored, unit, sensor ?? null);
+    const words = finding.finding.replaceAll("_", " ");
+    const point = sensor?.location?.names?.point;
+    return {
+      name: words.charAt(0).toUpperCase() + words.slice(1),
+      stage: finding.stage,
+      place: [
+        finding.bearing === null ? "" : `bearing ${finding.bearing}`,
+        sensor === undefined ? `sensor ${finding.sensor}` : nameOf(sensor),
+        finding.point === null
+          ? ""
+          : `point ${finding.point}${point === undefined ? "" : ` (${point})`}`,
+      ]
+        .filter((part) => part !== "")
+        .join(", "),
+      text: finding.text,
+      sinceMs: Date.parse(finding.since),
+      lastSeenMs: Date.parse(finding.lastSeen),
+      speedRpm: finding.speedRpm,
+      // As the spectrum shows it.
+      evidence: finding.evidence.map((line) => ({
+        ...line,
+        amplitude: line.amplitude * Math.SQRT2,
+      })),
+      spectrum:
+        spectrum === null || stored === null || first === undefined
+          ? null
+          : {
+              timeMs: stored.timeMs,
+              unit: first.unit,
+              stepHz: spectrum.step,
+              values: spectrum.values,
+            },
+    };
+  });
+}
+
+/** The curves of a sensor and kind: velocity and envelope of a vibration sensor, else the first numbers. */
+async function trendsOf(
+  parts: HttpParts,
+  sensor: Sensor,
+  kind: Kind,
+  { fromMs, toMs }: ReportQuery,
+): Promise<ReportTrend[]> {
+  const trend = new TrendBuckets(fromMs, toMs, BUCKETS, null);
+  const range = { sensor: sensor.code, kind, fromMs, toMs, order: "ascending" } as const;
+  for await (const reading of walk(parts.history, range, breathe)) trend.add(reading);
+  const { series } = trend.result();
+  const groups = new Map<string, { unit: string | null; names: string[] }>();
+  for (const [name, { unit }] of Object.entries(series)) {
+    const what = kind === "accel" ? /_(vel_rms|env_rms)$/.exec(name)?.[1] : (unit ?? "");
+    const isBeside = ["battery", "module_temperature", "temperature"].includes(name);
+    if (what === undefined || isBeside) continue;
+    const group = groups.get(what) ?? { unit, names: [] };
+    if (group.names.length < VALUES_MAX) group.names.push(name);
+    groups.set(what, group);
+  }
+  const limits = [...(parts.alarms?.limits(sensor.code) ?? [])];
+  return [...groups.values()].map(({ unit, names }) => ({
+    title: `${nameOf(sensor)}: ${names[0]?.endsWith("_vel_rms") ? "velocity" : names[0]?.endsWith("_env_rms") ? "envelope" : names.map((name) => labelOf(sensor, name)).join(", ")}`,
+    unit,
+    isRms: names.some((name) => name.endsWith("_rms")),
+    lines: names.map((name) => ({
+      label: labelOf(sensor, name),
+      points: (series[name]?.timesMs ?? []).map((x, at) => ({ x, y: series[name]?.mean[at] ?? 0 })),
+    })),
+    levels: levelsOf(parts, sensor, names, limits),
+  }));
+}
+
+/** Axis or name of a channel, as the site file has it. */
+function labelOf({ channels }: Sensor, value: string): string {
+  const [channel = ""] = value.split("_", 1);
+  const config = (channels as Readonly<Record<string, { axis?: string; name?: string }>>)[channel];
+  const axis = /^channel([1-3])_/.exec(value)?.[1];
+  return (
+    config?.name ?? config?.axis ?? (axis === undefined ? value : (AXES[Number(axis) - 1] ?? value))
+  );
+}
+
+function levelsOf(
+  { alarms }: HttpParts,
+  { code, machineClass, limits }: Sensor,
+  names: readonly string[],
+  own: readonly LimitView[],
+): ReportTrend["levels"] {
+  const zones = limits ?? (machineClass === undefined ? [] : VELOCITY_LIMITS[machineClass]);
+  const isVelocity = names.some((name) => name.endsWith("_vel_rms"));
+  const fixed = own
+    .filter(({ value, alarm }) => names.includes(value) && !alarm.startsWith("zone"))
+    .flatMap(({ alarm, high, highHigh }) => [
+      { label: alarm, y: high },
+      { label: `${alarm}, alarm`, y: highHigh },
+    ]);
+  const learned = (alarms?.baselines(code) ?? [])
+    .filter(({ value }) => names.includes(value))
+    .map(({ alarm, high }) => ({ label: alarm, y: high }));
+  const levels = [
+    ...(isVelocity ? zones.map((y, at) => ({ label: BOUNDARIES[at] ?? "zone", y })) : []),
+    ...[...fixed, ...learned].flatMap(({ label, y }) => (y === null ? [] : [{ label, y }])),
+  ];
+  // One line each, where several axes share it.
+  return [...new Map(levels.map((level) => [level.y, level])).values()];
+}
+
+interface EventPayload {
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly severity: string;
+  readonly state: string;
+  readonly time: string;
+  readonly text: string;
+  readonly acknowledged: { readonly by: string } | null;
+}
+
+function alarmsOf(
+  { alarms }: HttpParts,
+  sensors: readonly Sensor[],
+  { fromMs, toMs }: ReportQuery,
+) {
+  const names = new Map(sensors.map((sensor) => [normalCode(sensor.code), nameOf(sensor)]));
+  const found: ReportAlarm[] = [];
+  let before: number | null = null;
+  let isOver = alarms === null;
+  for (let page = 0; page < EVENT_PAGES_MAX && !isOver && alarms !== null; page++) {
+    const lists = alarms.lists({ limit: EVENTS_PAGE, before });
+    for (const event of lists.history as readonly EventPayload[]) {
+      const timeMs = Date.parse(event.time);
+      const sensor = names.get(normalCode(event.sensor));
+      if (sensor === undefined || timeMs < fromMs || timeMs >= toMs) continue;
+      found.push({
+        timeMs,
+        sensor,
+        subject: `${event.alarm.replaceAll("_", " ")}, ${event.value.replaceAll("_", " ")}`,
+        severity: event.severity,
+        state: event.state,
+        text: event.text,
+        by: event.acknowledged?.by ?? null,
+      });
+    }
+    before = lists.before;
+    isOver = before === null;
+  }
+  const sorted = found.toSorted((a, b) => b.timeMs - a.timeMs);
+  return { alarms: sorted.slice(0, ALARMS_MAX), alarmsCut: !isOver || sorted.length > ALARMS_MAX };
+}
+
+interface Note {
+  readonly by: string;
+  readonly time?: string;
+  readonly note: string | null;
+}
+
+/** What people noted on alarms that stand. */
+function notesOf({ alarms }: HttpParts, sensors: readonly Sensor[]): ReportInput["notes"] {
+  if (alarms === null) return [];
+  const names = new Map(sensors.map((sensor) => [normalCode(sensor.code), nameOf(sensor)]));
+  const { active, acknowledged, shelved } = alarms.lists({ limit: 0, before: null });
+  return [...active, ...acknowledged, ...shelved].flatMap((alarm) => {
+    const sensor = names.get(normalCode(alarm.sensor));
+    if (sensor === undefined) return [];
+    return ["acknowledged", "note", "shelved"].flatMap((member) => {
+      const said = alarm[member] as Note | null | undefined;
+      if (!said?.note) return [];
+      const timeMs = said.time === undefined ? null : Date.parse(said.time);
+      return [{ subject: `${sensor}, ${alarm.alarm}`, by: said.by, timeMs, note: said.note }];
+    });
+  });
+}

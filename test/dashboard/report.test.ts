@@ -1,0 +1,165 @@
+/** The report on a machine: what it says, on paper of two sizes, and by command. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { FindingDesk, MachineFindings } from "../../src/core/diagnosis/view.ts";
+import { createSeriesMaker } from "../../src/core/query/series.ts";
+import { DftPlans } from "../../src/core/signal/fft.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { runCommand } from "../support/run-command.ts";
+import {
+  append,
+  DAY_MS,
+  readingOf,
+  tempDirectory,
+  tempStore,
+  waveformOf,
+} from "../support/temp-database.ts";
+
+const SENSOR = "10234";
+const skipWithoutPoppler = existsSync("/usr/bin/pdftotext") ? false : "needs poppler-utils";
+const iso = (ms: number) => new Date(ms).toISOString();
+
+function findingOf(readingId: string): MachineFindings {
+  const machine = {
+    id: 40,
+    name: "Pump 4",
+    state: "running" as const,
+    speedRpm: 1480,
+    sensors: [SENSOR],
+    findings: 1,
+    worstStage: 2 as const,
+  };
+  const line = {
+    name: "BPFO",
+    spectrum: "envelope" as const,
+    channel: 1,
+    axis: "H" as const,
+    hz: 88.3,
+    order: 3.58,
+    amplitude: 0.2,
+    unit: "GE" as const,
+    ratio: 9,
+    sideBands: [],
+  };
+  const finding = {
+    id: "0".repeat(32),
+    finding: "bearing_outer_race" as const,
+    bearing: "6205",
+    sensor: SENSOR,
+    point: 1,
+    stage: 2 as const,
+    worstStage: 2 as const,
+    since: iso(NOW - 5 * DAY_MS),
+    raised: iso(NOW - 4 * DAY_MS),
+    lastSeen: iso(NOW - 1000),
+    readingId,
+    inRow: 5,
+    speedRpm: 1480,
+    level: 0.4,
+    unit: "GE" as const,
+    limit: 0.1,
+    evidence: [line],
+    text: "Outer-race damage of bearing 6205 <on> Pump 4.",
+  };
+  return { machine, findings: [finding], checked: [] };
+}
+
+async function started(t: TestContext) {
+  const store = tempStore(t, { clock: new ManualClock(NOW), uplinks: [] });
+  const measured = readingOf(SENSOR, NOW - 1000, { kind: "accel", waveform: waveformOf(4096, 3) });
+  await append(store, [measured]);
+  const found = findingOf(measured.id);
+  const findings: FindingDesk = {
+    machines: () => [found.machine],
+    findingsOf: (id) => (id === 40 ? found : null),
+  };
+  const { measurements, waveforms } = store;
+  const series = createSeriesMaker(new DftPlans());
+  const parts = testParts({ measurements, waveforms, series, findings });
+  for (let n = 0; n < 200; n++) {
+    parts.history.add({
+      sensor: SENSOR,
+      kind: "accel",
+      timeMs: NOW - (200 - n) * (DAY_MS / 8),
+      values: { channel1_vel_rms: 1 + n / 100, channel2_vel_rms: 1, channel1_env_rms: 0.3 },
+      units: { channel1_vel_rms: "mm/s", channel2_vel_rms: "mm/s", channel1_env_rms: "GE" },
+    });
+  }
+  const dashboardDir = skipWithoutBrowser === false ? join("dist", "dashboard") : null;
+  const server = createHttpServer(parts, { ...OPTIONS, dashboardDir, timezone: "Europe/Berlin" });
+  const address = await server.listen();
+  t.after(() => server.close());
+  return { address };
+}
+
+test("report – by command: state, finding with its spectrum, trends with limits, in the wanted units, and nothing that is loaded or runs", async (t) => {
+  const { address } = await started(t);
+  const report = (...words: string[]) => runCommand(["report", "--url", address, ...words]);
+  const { code, stdout, stderr } = await report("--machine", "Pump 4");
+  assert.equal(code, 0, stderr);
+  assert.ok(stdout.length < 5 << 20);
+  for (const what of [
+    /<h1>Pump 4<\/h1>/,
+    /plant-7, Boiler house/,
+    /Europe\/Berlin/,
+    /Bearing outer race, stage 2 of 3, bearing 6205/,
+    /Outer-race damage of bearing 6205 &#60;on&#62; Pump 4\./,
+    /0\.283 GE peak/,
+    /Spectrum of .*1480 rpm/,
+    /velocity<\/figcaption>/,
+    /mm\/s RMS/,
+    /zone B\/C/,
+    /Alarms of the period/,
+    /Open notes/,
+  ])
+    assert.match(stdout, what);
+  const addresses = stdout.replaceAll("http://www.w3.org/2000/svg", "");
+  assert.doesNotMatch(addresses, /<script|<link|<img|src=|href=|https?:|url\(|127\.0\.0\.1/);
+  const us = await report("--machine", "40", "--units", "us", "--from", "2026-11-10");
+  assert.match(us.stdout, /in\/s RMS/);
+  assert.doesNotMatch(us.stdout, /mm\/s RMS/);
+  const unknown = await report("--machine", "Pump 9");
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /no machine "Pump 9"; there are\n {2}40 {2}Pump 4\n {2}41\n/);
+});
+
+test("report – printed from its page at A4 and Letter: every part on paper, numbered pages, controls left out", {
+  skip: skipWithoutBrowser || skipWithoutPoppler,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const { address } = await started(t);
+  const { page, complaints, findings } = await openBrowser(t);
+  await page.goto(`${address}/#/machine/40`);
+  await page.getByRole("link", { name: "Report, to print or hand over" }).click();
+  await page.getByRole("heading", { name: "Alarms of the period" }).waitFor();
+  assert.deepEqual(await findings(), []);
+  await page.setViewportSize({ width: 390, height: 800 });
+  const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+  assert.ok(wide <= 390, `${wide} px wide in a window of 390`);
+  const directory = tempDirectory(t);
+  for (const format of ["A4", "Letter"] as const) {
+    const file = join(directory, `${format}.pdf`);
+    writeFileSync(file, await page.pdf({ format, preferCSSPageSize: false }));
+    const text = execFileSync("pdftotext", ["-layout", file, "-"], { encoding: "utf8" });
+    for (const what of ["Pump 4", "Findings", "Trends", "Open notes", "BPFO", "zone B/C"])
+      assert.ok(text.includes(what), `${format}: ${what}`);
+    const pages = text.split("\f").filter((part) => part.trim() !== "");
+    for (const [at, part] of pages.entries())
+      assert.match(part, new RegExp(`page ${at + 1} of ${pages.length}`), format);
+    assert.doesNotMatch(text, /Print|Units|Sign out/);
+    // A graph stands on the page of its heading.
+    const figure = pages.find((part) => part.includes("velocity"));
+    assert.match(figure ?? "", /mm\/s RMS/);
+  }
+  assert.deepEqual(
+    complaints.filter((one) => !one.includes("501 (Not Implemented)")),
+    [],
+  );
+});
