@@ -134,9 +134,9 @@ async function trendsOf(
   kind: Kind,
   { fromMs, toMs }: ReportQuery,
 ): Promise<ReportTrend[]> {
-  const trend = new TrendBuckets(fromMs, toMs, BUCKETS, null);
+  const trend = new TrendBuckets("readings", { fromMs, toMs, buckets: BUCKETS, names: null });
   const range = { sensor: sensor.code, kind, fromMs, toMs, order: "ascending" } as const;
-  for await (const reading of walk(parts.history, range, breathe)) trend.add(reading);
+  for await (const reading of walk(parts.history, range, breathe)) trend.addReading(reading);
   const { series } = trend.result();
   const groups = new Map<string, { unit: string | null; names: string[] }>();
   for (const [name, { unit }] of Object.entries(series)) {
