@@ -1,3 +1,5 @@
+import { conversionOf, converted, US } from "../read-units.ts";
+
 /** Units as a person asked for them: metric as stored, or US. */
 export type UnitSystem = "metric" | "us";
 
@@ -6,18 +8,12 @@ export interface ShownUnit {
   readonly of: (value: number) => number;
 }
 
-const MM_PER_INCH = 25.4;
-const UM_PER_MIL = 25.4;
-const SIGNS: Readonly<Record<string, string>> = { um: "µm", degC: "°C", "1": "" };
-const US: Readonly<Record<string, ShownUnit>> = {
-  "mm/s": { label: "in/s", of: (value) => value / MM_PER_INCH },
-  um: { label: "mils", of: (value) => value / UM_PER_MIL },
-  degC: { label: "°F", of: (value) => value * 1.8 + 32 },
-};
+const SIGNS: Readonly<Record<string, string>> = { um: "µm", degC: "°C", degF: "°F", "1": "" };
 
 export function shownUnit(unit: string | null, system: UnitSystem): ShownUnit {
-  const converted = system === "us" && unit !== null ? US[unit] : undefined;
-  return converted ?? { label: unit === null ? "" : (SIGNS[unit] ?? unit), of: (value) => value };
+  const conversion = system === "us" ? conversionOf({ kind: "accel", value: "" }, unit, US) : null;
+  const name = conversion?.unit ?? unit ?? "";
+  return { label: SIGNS[name] ?? name, of: (value) => converted(value, conversion) };
 }
 
 /** Three significant digits. */
