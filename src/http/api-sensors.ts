@@ -39,7 +39,7 @@ export const SENSORS_QUERY = objectOf({
 /** The sensors by area and machine with their newest readings. */
 export function registerSensorsApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "site" | "status" | "history">,
+  parts: RemovedParts & Pick<HttpParts, "status">,
   responses: SharedResponses,
 ): void {
   const ordered = fromSite(parts.site, ({ sensors }) => inOrder(sensors));
@@ -98,16 +98,22 @@ type ShownState = Partial<Omit<SensorState, "state">> & {
 };
 
 const REMOVED: ShownState = { state: "removed" };
+const EVER_MS = { fromMs: -8.64e15, toMs: 8.64e15 };
 
-/** Sensors that left the site file, as long as anything of them is stored. */
-function removedSensors({ site, history }: Pick<HttpParts, "site" | "history">): Sensor[] {
+type RemovedParts = Pick<HttpParts, "site" | "history" | "hours" | "measurements">;
+
+/** Sensors that left the site file, as long as anything of them is stored: readings, hourly values or kept measurements. */
+function removedSensors({ site, history, hours, measurements }: RemovedParts): Sensor[] {
   const known = new Set(site.current.sensors.map(({ code }) => normalCode(code)));
   const kinds = new Map<string, Kind[]>();
+  const isStored = (sensor: string, kind: Kind) =>
+    history.latest(sensor, kind) !== null ||
+    hours.firstMs(sensor, kind) !== null ||
+    (kind === "accel" && measurements.extent({ sensor, ...EVER_MS }) !== null);
   for (const { sensor, kind } of history.streams()) {
     if (known.has(normalCode(sensor))) continue;
     const own = kinds.get(sensor) ?? [];
-    if (own.includes(kind) || history.latest(sensor, kind) === null) continue;
-    kinds.set(sensor, [...own, kind]);
+    if (!own.includes(kind) && isStored(sensor, kind)) kinds.set(sensor, [...own, kind]);
   }
   return [...kinds].map(([code, own]) => ({
     code,

@@ -17,7 +17,8 @@ export const BACKOFF_MIN_MS = 5_000;
 export const BACKOFF_MAX_MS = 15_000;
 /** After a take-over: two agents with the same id must not disconnect each other continuously. */
 const TAKEOVER_BACKOFF_MIN_MS = 30_000;
-const TAKEOVER_BACKOFF_MAX_MS = 600_000;
+/** Both may be agents and wait this long in turn: the thefts stay within one memory of each other. */
+const TAKEOVER_BACKOFF_MAX_MS = 240_000;
 /** A session this old was a good one: the next back-off starts small again. */
 const STABLE_SESSION_MS = 30_000;
 /**

@@ -80,3 +80,37 @@ test("sensor replaced – its place has one trend, and a removed sensor stays as
   assert.equal((await get("sensors?state=removed")).total, 1);
   assert.match((await get("sensors/4")).error.message, /no sensor/);
 });
+
+test("sensor removed – one that has only hourly values or kept measurements left is still listed", async (t) => {
+  const plain = testParts();
+  const hours = {
+    points: () => [],
+    isGone: () => true,
+    firstMs: (sensor: string) => (sensor === "hours" ? START_MS : null),
+    sinceMs: () => START_MS,
+  };
+  const extent = { count: 1, oldestMs: START_MS, newestMs: START_MS };
+  const measurements = {
+    ...plain.measurements,
+    extent: ({ sensor }: { sensor: string }) => (sensor === "kept" ? extent : null),
+  };
+  const streams = () =>
+    ["hours", "kept", "aged"].map((sensor) => ({ sensor, kind: "accel" as const }));
+  const history = {
+    latest: () => null,
+    streams,
+    page: () => [],
+    extent: () => null,
+    count: () => 0,
+  };
+  const app = createApp({ ...plain, history, hours, measurements }, OPTIONS);
+  t.after(() => app.close());
+  const get = async (url: string) =>
+    (await app.inject({ url: `/api/v1/${url}`, headers: { host: "localhost" } })).json();
+  const { sensors } = await get("sensors?state=removed");
+  assert.deepEqual(
+    sensors.map(({ code }: { code: string }) => code),
+    ["hours", "kept"],
+  );
+  assert.equal((await get("sensors/kept")).state, "removed");
+});

@@ -71,3 +71,15 @@ test("session history – two thefts ten minutes apart are no series, and with M
   now.ms += 10 * MINUTE;
   assert.equal(older.stolen, null);
 });
+
+test("session history – two agents that take one session from each other in turn, each after its longest pause, never stop being a fault", () => {
+  const now = { ms: 0 };
+  const agents = [historyAt(now), historyAt(now)];
+  for (let theft = 0; theft < 60; theft++) {
+    const robbed = agents[theft % 2];
+    robbed?.judge(TAKEN_OVER, 40_000, false);
+    if (theft >= 4) assert.notEqual(robbed?.stolen, null, `theft ${theft}`);
+    now.ms += robbed?.pauseMs(TAKEN_OVER) ?? 0;
+    if (theft >= 4) assert.notEqual(robbed?.stolen, null, `back after theft ${theft}`);
+  }
+});
