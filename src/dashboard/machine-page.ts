@@ -92,6 +92,20 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
         ),
     );
   };
+  const showOutlook = (): void => {
+    api.outlook(Number(id)).then(
+      ({ values }) => {
+        outlook.hidden = values.length === 0;
+        // What will reach a limit first, then the rest by name.
+        const told = [...values].sort((a, b) =>
+          (a.outlook?.from ?? "9").localeCompare(b.outlook?.from ?? "9"),
+        );
+        replace(outlooks, ...told.map((one) => outlookItem(model, one)));
+      },
+      // Without it, the page has no such section.
+      () => {},
+    );
+  };
   const soon = oncePerFrame(show);
   const unsubscribe = model.subscribe((change) => {
     if (change === "sensors" || change === "status") soon();
@@ -101,20 +115,9 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
     (machines) => {
       listed = machines;
       show();
+      if (machines.some((machine) => String(machine.id) === id)) showOutlook();
     },
     // Without the list, the page says that the machine has no sensors.
-    () => {},
-  );
-  api.outlook(Number(id)).then(
-    ({ values }) => {
-      outlook.hidden = values.length === 0;
-      // What will reach a limit first, then the rest by name.
-      const told = [...values].sort((a, b) =>
-        (a.outlook?.from ?? "9").localeCompare(b.outlook?.from ?? "9"),
-      );
-      replace(outlooks, ...told.map((one) => outlookItem(model, one)));
-    },
-    // Without it, the page has no such section.
     () => {},
   );
   return () => {

@@ -264,6 +264,7 @@ test("settings – defaults are the contract's", () => {
     publishWaveforms: "alarm",
     sparkplugGroupId: "plant-7",
     sparkplugNodeId: "gateside",
+    trendDays: 3650,
     sparkplugHostId: null,
     sparkplugHistoryBatch: 256,
     alarmsEnabled: true,

@@ -24,7 +24,9 @@ test("dashboard – the first measurement of a sensor appears on a page that was
     const blank = sensors.map((sensor) => ({ ...sensor, latest: {} }));
     await route.fulfill({ response, json: { sensors: blank, next } });
   });
-  await page.route("**/api/v1/waveforms?*", (route) => route.fulfill({ json: { waveforms: [] } }));
+  await page.route("**/measurements?*", (route) =>
+    route.fulfill({ json: { measurements: [], next: null } }),
+  );
   await page.goto(`${address}/#/sensor/${ACCEL}`);
   await page.getByText("No waveforms are stored for this sensor").waitFor();
   await page.unrouteAll({ behavior: "wait" });

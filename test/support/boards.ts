@@ -41,6 +41,7 @@ export interface Board {
 
 export function readBoards(): readonly Board[] {
   return readdirSync(GRAFANA)
+    .filter((name) => name.endsWith(".json"))
     .sort()
     .map((name) => JSON.parse(readFileSync(join(GRAFANA, name), "utf8")) as Board);
 }
