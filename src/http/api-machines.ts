@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { machineOutlook } from "../core/outlook/machine-outlook.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
+import { firstReadingMs, placeSpans } from "../core/query/place.ts";
 import { reportDocument } from "../core/report/document.ts";
 import type { UnitSystem } from "../core/report/units.ts";
 import { choice, INSTANT, instantMs, integer, objectOf } from "./api-schemas.ts";
@@ -106,6 +107,7 @@ function outlookFor(id: number, parts: HttpParts): MachineOutlook | null {
   const isStanding = machineSignals.stateOf(id, nowMs) === "standing";
   const from = {
     rows: dayMedians,
+    spans: (sensor: string) => placeSpans(sensors, sensor, (code) => firstReadingMs(parts, code)),
     limits: (sensor: string) => alarms?.limits(sensor) ?? [],
     baselines: (sensor: string) => alarms?.baselines(sensor) ?? [],
     actions: () => alarms?.actions(ACTIONS_MAX) ?? [],

@@ -1,15 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import { firstReadingMs, type PlaceSpan, placeSpans } from "../core/query/place.ts";
-import type { HistoryPosition, HourQuery } from "../core/query/ports.ts";
-import {
-  type Resolution,
-  resolutionFor,
-  SPAN_MS,
-  type Trend,
-  TrendBuckets,
-  type TrendRange,
-} from "../core/query/trend.ts";
-import { walk } from "../core/query/walk.ts";
+import type { HistoryPosition } from "../core/query/ports.ts";
+import type { Resolution, Trend } from "../core/query/trend.ts";
 import type { Kind } from "../core/sensor.ts";
 import {
   choice,
@@ -21,8 +12,8 @@ import {
   SENSOR,
   text,
 } from "./api-schemas.ts";
-import { breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
+import { placeTrend } from "./place-trend.ts";
 import { problem } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 
@@ -44,8 +35,6 @@ interface TrendQuery extends RangeQuery {
 }
 
 const DAY_MS = 86_400_000;
-/** Hours or days read before other work gets its turn. */
-const POINTS_PER_TURN = 200;
 const RANGE = { sensor: SENSOR, kind: KIND, from: INSTANT, to: INSTANT };
 const CURSOR = {
   ...text(40, "`next` of the previous page."),
@@ -112,26 +101,11 @@ export function registerReadingsApi(
       const given = rangeOf(request.query, parts.gatewayNow());
       if (typeof given === "string") return reply.code(400).send(problem(400, given)) as never;
       const names = values?.split(",").map((name) => name.trim()) ?? null;
-      const spans = placeSpans(parts.site.current.sensors, sensor, (code) =>
-        firstReadingMs(parts, code),
-      );
-      const range = { ...given, kind, buckets, names };
-      const resolution =
-        request.query.resolution === "auto"
-          ? resolutionHeld(parts.hours, range, spans)
-          : request.query.resolution;
-      const trend = new TrendBuckets(resolution, range);
-      for (const span of spans) {
-        const part = { ...range, sensor: span.sensor, ...spanWithin(span, range, resolution) };
-        // The client has disconnected: nobody needs the rest.
-        const isOver = () => request.raw.destroyed;
-        if (resolution === "readings") await addReadings(parts.history, part, trend, isOver);
-        else {
-          const query = { ...part, span: resolution, values: names };
-          await addPoints(parts.hours, query, trend, isOver);
-        }
-      }
-      const formers = spans.slice(0, -1);
+      // The client has disconnected: nobody needs the rest.
+      const isOver = () => request.raw.destroyed;
+      const { resolution } = request.query;
+      const query = { ...given, sensor, kind, buckets, names, resolution };
+      const { trend, formers } = await placeTrend(parts, query, isOver);
       const formerSensors = formers.map((span) => ({ sensor: span.sensor, untilMs: span.toMs }));
       return {
         sensor,
@@ -142,65 +116,6 @@ export function registerReadingsApi(
       };
     },
   );
-}
-
-type PartQuery = TrendRange & Pick<HourQuery, "sensor" | "kind">;
-
-/** What fits the range, or coarser where a part of that is gone. */
-function resolutionHeld(
-  hours: HttpParts["hours"],
-  range: TrendRange & Pick<HourQuery, "kind">,
-  spans: readonly PlaceSpan[],
-): Resolution {
-  const fitting = resolutionFor(range);
-  const isGone = (finer: "readings" | "hours") =>
-    spans.some((span) => {
-      const part = spanWithin(span, range, finer);
-      return hours.isGone(finer, { sensor: span.sensor, kind: range.kind, ...part });
-    });
-  if (fitting === "days" || !isGone(fitting)) return fitting;
-  return fitting === "readings" && !isGone("hours") ? "hours" : "days";
-}
-
-/** The hour, or day, in which a sensor begins to count is its own. */
-function spanWithin(
-  span: PlaceSpan,
-  range: Pick<TrendRange, "fromMs" | "toMs">,
-  resolution: Resolution,
-): Pick<TrendRange, "fromMs" | "toMs"> {
-  const startMs = Math.floor(span.fromMs / SPAN_MS[resolution]) * SPAN_MS[resolution];
-  return {
-    fromMs: Math.max(range.fromMs, startMs),
-    toMs: Math.min(range.toMs, span.toMs),
-  };
-}
-
-async function addReadings(
-  history: HttpParts["history"],
-  { sensor, kind, fromMs, toMs }: PartQuery,
-  trend: TrendBuckets,
-  isOver: () => boolean,
-): Promise<void> {
-  const range = { sensor, kind, fromMs, toMs, order: "ascending" } as const;
-  for await (const reading of walk(history, range, breathe)) {
-    if (isOver()) return;
-    trend.addReading(reading);
-  }
-}
-
-async function addPoints(
-  hours: HttpParts["hours"],
-  query: HourQuery,
-  trend: TrendBuckets,
-  isOver: () => boolean,
-): Promise<void> {
-  let count = 0;
-  for (const point of hours.points({ ...query, takesDays: trend.takesDays })) {
-    trend.addPoint(point);
-    count += 1;
-    if (count % POINTS_PER_TURN === 0) await breathe();
-    if (isOver()) return;
-  }
 }
 
 /** The last day if no range is given. */

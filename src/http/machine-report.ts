@@ -1,7 +1,6 @@
 /** Gathers what the report on a machine says (plant section 20). */
 import type { LimitView } from "../core/alarm/shown.ts";
-import { TrendBuckets } from "../core/query/trend.ts";
-import { walk } from "../core/query/walk.ts";
+import { formerCodes, successors } from "../core/replacement.ts";
 import type {
   ReportAlarm,
   ReportFinding,
@@ -11,10 +10,11 @@ import type {
 import type { UnitSystem } from "../core/report/units.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
+import type { SiteSource } from "../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
-import { breathe } from "./breath.ts";
 import { MachineConditions } from "./machine-conditions.ts";
 import type { HttpParts } from "./parts.ts";
+import { placeTrend } from "./place-trend.ts";
 
 export interface ReportQuery {
   readonly id: number;
@@ -47,7 +47,9 @@ export async function gatherReport(
   const sensors = site.current.sensors.filter(({ location }) => location?.machine === query.id);
   const states = new Map(status.status().sensors.map((state) => [normalCode(state.code), state]));
   const trends: ReportTrend[] = [];
-  for (const sensor of sensors)
+  // The curves of a sensor that was replaced are part of the next one's.
+  const replaced = successors(site.current.sensors);
+  for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code))))
     for (const kind of readingKinds(sensor))
       trends.push(...(await trendsOf(parts, sensor, kind, query)));
   const alarms = alarmsOf(parts, sensors, query);
@@ -134,9 +136,8 @@ async function trendsOf(
   kind: Kind,
   { fromMs, toMs }: ReportQuery,
 ): Promise<ReportTrend[]> {
-  const trend = new TrendBuckets("readings", { fromMs, toMs, buckets: BUCKETS, names: null });
-  const range = { sensor: sensor.code, kind, fromMs, toMs, order: "ascending" } as const;
-  for await (const reading of walk(parts.history, range, breathe)) trend.addReading(reading);
+  const query = { sensor: sensor.code, kind, fromMs, toMs, buckets: BUCKETS, names: null };
+  const { trend } = await placeTrend(parts, { ...query, resolution: "auto" }, () => false);
   const { series } = trend.result();
   const groups = new Map<string, { unit: string | null; names: string[] }>();
   for (const [name, { unit }] of Object.entries(series)) {
@@ -206,12 +207,23 @@ interface EventPayload {
   readonly acknowledged: { readonly by: string } | null;
 }
 
+/** Of the sensors, and of those that were in their places before. */
+function namesByCode({ current }: SiteSource, sensors: readonly Sensor[]): Map<string, string> {
+  const names = sensors.flatMap((sensor) =>
+    [sensor.code, ...formerCodes(current.sensors, sensor)].map((code): [string, string] => [
+      normalCode(code),
+      code === sensor.code ? nameOf(sensor) : `${nameOf(sensor)}, former sensor ${code}`,
+    ]),
+  );
+  return new Map(names);
+}
+
 function alarmsOf(
-  { alarms }: HttpParts,
+  { alarms, site }: HttpParts,
   sensors: readonly Sensor[],
   { fromMs, toMs }: ReportQuery,
 ) {
-  const names = new Map(sensors.map((sensor) => [normalCode(sensor.code), nameOf(sensor)]));
+  const names = namesByCode(site, sensors);
   const found: ReportAlarm[] = [];
   let before: number | null = null;
   let isOver = alarms === null;
@@ -245,9 +257,9 @@ interface Note {
 }
 
 /** What people noted on alarms that stand. */
-function notesOf({ alarms }: HttpParts, sensors: readonly Sensor[]): ReportInput["notes"] {
+function notesOf({ alarms, site }: HttpParts, sensors: readonly Sensor[]): ReportInput["notes"] {
   if (alarms === null) return [];
-  const names = new Map(sensors.map((sensor) => [normalCode(sensor.code), nameOf(sensor)]));
+  const names = namesByCode(site, sensors);
   const { active, acknowledged, shelved } = alarms.lists({ limit: 0, before: null });
   return [...active, ...acknowledged, ...shelved].flatMap((alarm) => {
     const sensor = names.get(normalCode(alarm.sensor));

@@ -1,7 +1,8 @@
 /** The outlooks of a machine as the API answers them: `GET /api/v1/machines/{id}/outlook` (plant section 19). */
 import type { AlarmAction, BaselineView, LimitView } from "../alarm/shown.ts";
 import { DAY_MS } from "../hours/hour-sums.ts";
-import { type Sensor, sameCode } from "../sensor.ts";
+import type { PlaceSpan } from "../query/place.ts";
+import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
 import { VELOCITY_LIMITS } from "../signal/severity.ts";
 import { type DayMedianStore, type DayMedians, mountOf, OUTLOOK_KINDS } from "./day-medians.ts";
 import { type DayRow, type Outlook, outlookOf } from "./outlook.ts";
@@ -9,6 +10,8 @@ import type { MachineOutlook, OutlookReason, ValueOutlook } from "./words.ts";
 
 export interface OutlookParts {
   readonly rows: Pick<DayMedianStore, "of">;
+  /** The sensors of its place in order of time, itself the last. */
+  readonly spans: (sensor: string) => readonly PlaceSpan[];
   readonly limits: (sensor: string) => readonly LimitView[];
   readonly baselines: (sensor: string) => readonly BaselineView[];
   /** Newest first. */
@@ -28,11 +31,17 @@ export function machineOutlook(
 ): MachineOutlook {
   const today = Math.floor(nowMs / DAY_MS);
   const relearned = relearnedDays(parts.actions());
-  const values = sensors.flatMap((sensor) =>
+  const places = sensors.map((sensor) => ({ sensor, spans: parts.spans(sensor.code) }));
+  const formers = places.flatMap(({ spans }) => spans.slice(0, -1));
+  const replaced = new Set(formers.map((span) => normalCode(span.sensor)));
+  const present = places.filter(({ sensor }) => !replaced.has(normalCode(sensor.code)));
+  const values = present.flatMap(({ sensor, spans }) =>
     OUTLOOK_KINDS.flatMap((kind) => {
-      const days = parts.rows.of(sensor.code, kind, today - DAYS_BACK, today);
+      const days = daysOf(parts.rows, spans, kind, today);
       return namesOf(days).map((value) => {
-        const since = relearned.get(`${sensor.code}/${value}`) ?? Number.NEGATIVE_INFINITY;
+        const since = Math.max(
+          ...spans.map((span) => relearned.get(`${span.sensor}/${value}`) ?? -Infinity),
+        );
         const { rows, unit } = rowsOf(days, sensor, value, since);
         const level = outlookOf(rows, null, today).level;
         const limit = nextLimit(limitsOf(parts, sensor, kind, value), level);
@@ -42,6 +51,19 @@ export function machineOutlook(
     }),
   );
   return { machine, values };
+}
+
+/** The day on which a sensor was replaced is of the new one. */
+function daysOf(
+  rows: OutlookParts["rows"],
+  spans: readonly PlaceSpan[],
+  kind: Kind,
+  today: number,
+): readonly DayMedians[] {
+  return spans.flatMap(({ sensor, fromMs, toMs }) => {
+    const fromDay = Math.max(today - DAYS_BACK, Math.floor(fromMs / DAY_MS));
+    return rows.of(sensor, kind, fromDay, Math.min(today, Math.floor(toMs / DAY_MS)));
+  });
 }
 
 const namesOf = (days: readonly DayMedians[]): readonly string[] =>

@@ -6,6 +6,7 @@ import { machineOutlook, type OutlookParts } from "../../../src/core/outlook/mac
 import type { Sensor } from "../../../src/core/sensor.ts";
 
 const TODAY = 20_780;
+const EVER_MS = Number.MAX_SAFE_INTEGER;
 const VALUE = "channel1_vel_rms";
 const SENSOR: Sensor = {
   code: "7",
@@ -34,6 +35,7 @@ function outlook(rows: readonly DayMedians[], parts: Partial<OutlookParts> = {},
   const kind = Object.keys(rows[0]?.values ?? {})[0]?.endsWith("_vel_rms") ? "accel" : "bands";
   const from: OutlookParts = {
     rows: { of: (_code, of) => (of === kind ? rows : []) },
+    spans: (sensor) => [{ sensor, fromMs: -EVER_MS, toMs: EVER_MS }],
     limits: () => [],
     baselines: () => [],
     actions: () => [],
@@ -118,4 +120,36 @@ test("machine outlook – the limit of a band is the next high limit of a rule o
   }));
   assert.equal(outlook(rows, { limits: () => limits }).limit, 2.5);
   assert.equal(outlook(rows).reason, "no_limit");
+});
+
+test("machine outlook – a sensor that replaced another continues its days, and the former one has no outlook of its own", () => {
+  const former: Sensor = { ...SENSOR, code: "6", enabled: false };
+  const changeMs = (TODAY - 10) * DAY_MS + 3_600_000;
+  const all = days(growing);
+  const from: OutlookParts = {
+    // The former one still measures in a drawer.
+    rows: {
+      of: (code, kind, fromDay, toDay) =>
+        kind !== "accel"
+          ? []
+          : (code === "6"
+              ? days((back) => (back > 10 ? growing(back) : 9))
+              : all.slice(-10)
+            ).filter(({ day }) => day >= fromDay && day < toDay),
+    },
+    spans: (sensor) =>
+      sensor === "6"
+        ? [{ sensor, fromMs: -EVER_MS, toMs: EVER_MS }]
+        : [
+            { sensor: "6", fromMs: 0, toMs: changeMs },
+            { sensor, fromMs: -EVER_MS, toMs: EVER_MS },
+          ],
+    limits: () => [],
+    baselines: () => [],
+    actions: () => [],
+  };
+  const now = TODAY * DAY_MS + 1000;
+  const joined = machineOutlook(40, [former, SENSOR], from, now, false).values;
+  const alone = outlook(all);
+  assert.deepEqual(joined, [alone]);
 });
