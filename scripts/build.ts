@@ -17,11 +17,13 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { bundledFolders } from "./bundled.ts";
 import { compiledSchemas } from "./compiled-schemas.ts";
+import { writeManual } from "./manual.ts";
 import { bundledComponents, type LockPackages } from "./sbom.ts";
 
 const DIST = "dist";
 const DASHBOARD_SOURCE = join("src", "dashboard");
 const DASHBOARD = join(DIST, "dashboard");
+const MANUAL = join(DASHBOARD, "manual");
 
 /** Small files gain nothing from compression. */
 const COMPRESS_BYTES_MIN = 512;
@@ -150,14 +152,38 @@ async function bundleDashboard(): Promise<Metafile[]> {
       copyFileSync(join(DASHBOARD_SOURCE, name), join(DASHBOARD, name));
   }
   compress(DASHBOARD);
+  results.push(await buildManual());
   return results;
 }
 
+/** Beside the dashboard's files, so that it is installed with them. */
+async function buildManual(): Promise<Metafile> {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  writeManual(MANUAL, version);
+  const source = join(DASHBOARD_SOURCE, "manual");
+  const { metafile } = await build({
+    entryPoints: [join(source, "search.ts"), join(source, "manual.css")],
+    outdir: MANUAL,
+    bundle: true,
+    platform: "browser",
+    target: "es2022",
+    format: "esm",
+    minify: true,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  });
+  compress(MANUAL);
+  compress(join(MANUAL, "images"));
+  return metafile;
+}
+
 function compress(directory: string): void {
-  for (const name of readdirSync(directory)) {
+  const files = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const { name } of files) {
     const path = join(directory, name);
     const content = readFileSync(path);
-    const isText = [".html", ".js", ".css", ".svg", ".txt"].includes(extname(name));
+    const isText = [".html", ".js", ".css", ".svg", ".txt", ".json"].includes(extname(name));
     if (!isText || content.length < COMPRESS_BYTES_MIN) continue;
     writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
     const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };

@@ -1,9 +1,11 @@
 /** The frame of every view: the header with the live sign, the banner of a page that is not live, the footer. */
 import type { AlarmCounts, Api, Status } from "./api.ts";
+import { chapterAddress } from "./chapter.ts";
 import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
 import { toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
+import { placeNow } from "./place.ts";
 import type { Theme, ThemeChoice } from "./theme.ts";
 
 const THEMES: readonly (readonly [ThemeChoice, string])[] = [
@@ -29,6 +31,11 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   const about = h("span");
   const times = h("span", { hidden: true }, "Times in ", zone, ", now ", clock, "; UTC on hover");
   const log = h("a", { href: "#/log", hidden: true }, "Log");
+  // In a tab of its own, so that nothing typed here is lost.
+  const manual = h("a", { target: "_blank" }, "Manual");
+  const showChapter = () => setAttribute(manual, "href", chapterAddress(placeNow().view));
+  window.addEventListener("hashchange", showChapter);
+  showChapter();
   const signOut = h(
     "button",
     {
@@ -70,7 +77,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     banner,
     configuration,
     main,
-    h("footer", null, times, about, h("a", { href: "#/units" }, "Units"), log),
+    h("footer", null, times, about, h("a", { href: "#/units" }, "Units"), log, manual),
   );
 
   const show = (): void => {

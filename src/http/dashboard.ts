@@ -24,6 +24,9 @@ const COMPRESS_BYTES_MIN = 512;
 /** A content hash in the name: such a file never changes. */
 const HASHED_NAME = /[.-][0-9a-zA-Z_]{8,}\.[a-z0-9]+$/;
 
+/** Below the dashboard's directory. */
+const MANUAL = "manual/";
+
 interface Asset {
   readonly type: string;
   readonly etag: string;
@@ -35,7 +38,11 @@ interface Asset {
 
 /** Serves the built dashboard from memory: a path is looked up in a table and never becomes a file name. */
 export function registerDashboard(app: FastifyInstance, directory: string | null): void {
-  const assets = directory === null ? new Map<string, Asset>() : loadAssets(directory);
+  const names = directory === null ? [] : filesBelow(directory, "");
+  const assets = loadAssets(
+    directory ?? "",
+    names.filter((name) => !name.startsWith(MANUAL)),
+  );
   for (const [path, asset] of assets) {
     app.get(path, (request, reply) => sendAsset(request, reply, asset));
   }
@@ -47,6 +54,28 @@ export function registerDashboard(app: FastifyInstance, directory: string | null
           .type("text/plain; charset=utf-8")
           .send("Gateside is running. This build has no dashboard; see /api/v1/status.\n"),
   );
+  registerManual(
+    app,
+    directory ?? "",
+    names.filter((name) => name.startsWith(MANUAL)),
+  );
+}
+
+/**
+ * This version's manual, without sign-in. Read from disk for each request: it is seldom opened, and would take megabytes of memory. Here too
+ * a path is looked up in a table and never becomes a file name.
+ */
+function registerManual(app: FastifyInstance, directory: string, names: readonly string[]): void {
+  const known = new Set(names);
+  // Relative: a proxy may have put a path in front.
+  app.get("/manual", (_request, reply) => reply.redirect("manual/", 308));
+  app.get<{ Params: { "*": string } }>("/manual/*", (request, reply) => {
+    const name = `${MANUAL}${request.params["*"] || "index.html"}`;
+    const asset = known.has(name) ? readAsset(directory, name) : null;
+    if (asset === null) return reply.callNotFound();
+    // Some names of pages look like hashed ones.
+    return sendAsset(request, reply, { ...asset, isImmutable: false });
+  });
 }
 
 function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
@@ -66,26 +95,33 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
   return reply.send(asset.plain);
 }
 
-/** Every file below the directory by its URL path; `.gz` and `.br` variants made by the build are used as they are. */
-function loadAssets(directory: string): Map<string, Asset> {
+/** Files below the directory by their URL paths. */
+function loadAssets(directory: string, names: readonly string[]): Map<string, Asset> {
   const assets = new Map<string, Asset>();
-  for (const name of filesBelow(directory, "")) {
-    const type = TYPES[extname(name)];
-    if (type === undefined || assets.size >= ASSETS_MAX) continue;
-    const file = join(directory, name);
-    if (statSync(file).size > ASSET_BYTES_MAX) continue;
-    const plain = readFileSync(file);
-    const isWorthIt = plain.length >= COMPRESS_BYTES_MIN && /text|json|svg|javascript/.test(type);
-    assets.set(`/${name}`, {
-      type,
-      etag: `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
-      isImmutable: HASHED_NAME.test(name),
-      plain,
-      gzip: isWorthIt ? (twin(`${file}.gz`) ?? gzipSync(plain, { level: 9 })) : null,
-      brotli: isWorthIt ? (twin(`${file}.br`) ?? brotli(plain)) : null,
-    });
+  for (const name of names) {
+    if (assets.size >= ASSETS_MAX) break;
+    const asset = readAsset(directory, name);
+    if (asset !== null) assets.set(`/${name}`, asset);
   }
   return assets;
+}
+
+/** Null for a file that is none of ours; `.gz` and `.br` variants made by the build are used as they are. */
+function readAsset(directory: string, name: string): Asset | null {
+  const type = TYPES[extname(name)];
+  const file = join(directory, name);
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? Number.POSITIVE_INFINITY;
+  if (type === undefined || size > ASSET_BYTES_MAX) return null;
+  const plain = readFileSync(file);
+  const isWorthIt = plain.length >= COMPRESS_BYTES_MIN && /text|json|svg|javascript/.test(type);
+  return {
+    type,
+    etag: `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
+    isImmutable: HASHED_NAME.test(name),
+    plain,
+    gzip: isWorthIt ? (twin(`${file}.gz`) ?? gzipSync(plain, { level: 9 })) : null,
+    brotli: isWorthIt ? (twin(`${file}.br`) ?? brotli(plain)) : null,
+  };
 }
 
 function brotli(plain: Buffer): Buffer {

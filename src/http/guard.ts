@@ -42,8 +42,19 @@ const SECURITY_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
-/** Reachable without a token: the health probe, the sign-in, and the query service, whose token is in the body. */
-const OPEN_PATHS = new Set(["/healthz", "/sign-in", "/sign-in.css", "/favicon.svg", "/sign-out"]);
+/**
+ * Reachable without a token: the health probe, the sign-in, the query service, whose token is in the body, and the manual, which says nothing
+ * about this box.
+ */
+const OPEN_PATHS = new Set([
+  "/healthz",
+  "/sign-in",
+  "/sign-in.css",
+  "/favicon.svg",
+  "/sign-out",
+  "/manual",
+]);
+const MANUAL = "/manual/";
 const QUERY_SERVICE = "/ApiWeb.svc/";
 
 declare module "fastify" {
@@ -140,7 +151,8 @@ export function registerGuard(
     const path = request.url.split("?", 1)[0] ?? "";
     if (!token.isRequired) request.role = "all";
     const isSignIn = request.method === "POST" && path === "/";
-    const isOpen = isSignIn || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE);
+    const isOpen =
+      isSignIn || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE) || path.startsWith(MANUAL);
     if (!token.isRequired || isOpen) return done();
     // URLs end up in histories and logs: a token in a URL is no longer secret, so it is not accepted.
     const allow = (role: Role): void => {

@@ -18,6 +18,7 @@ ${alert}<label for="token">Access token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button type="submit">Sign in</button>
 </form>
+<p><a href="manual/">Manual</a></p>
 </main>
 </body>
 </html>
