@@ -23,12 +23,15 @@ export function doctorMessage(uplink: Uplink, { site }: Pick<Site, "site">): Mes
 export function publishResult(
   { topic }: Message,
   outcome: PublishOutcome | null,
-  clientId: string,
+  { clientId, version }: Pick<Uplink, "clientId" | "version">,
 ): Pick<PublishTrial, "ok" | "detail"> {
   const failed = (detail: string) => ({ ok: false, detail });
   switch (outcome?.result) {
     case "delivered":
-      return { ok: true, detail: `a publish to ${topic} was acknowledged` };
+      return {
+        ok: true,
+        detail: `a publish to ${topic} was acknowledged${version === 4 ? ", but MQTT 3.1.1 acknowledges refused publishes, too: see with a subscriber that it arrives, or use MQTT 5" : ""}`,
+      };
     case "refused": {
       const { code } = outcome;
       if (code === NO_SUBSCRIBER)
@@ -66,11 +69,7 @@ export async function tryDestination(
   const published =
     message === null || destination.publish === undefined
       ? null
-      : publishResult(
-          message,
-          await Promise.race([destination.publish(message), ended]),
-          uplink.clientId,
-        );
+      : publishResult(message, await Promise.race([destination.publish(message), ended]), uplink);
   if (refused) {
     const now = published?.ok ? `; ${published.detail}` : "";
     return { ...trial, ok: false, detail: `${refused.text}${now}` };

@@ -38,7 +38,7 @@ export async function tryAddress(
   if ("info" in result) {
     const connected = `connected${limits(result.info, options.version)}`;
     if (message === null) return { url, ok: true, detail: connected };
-    const { ok, detail } = publishResult(message, result.published, options.clientId);
+    const { ok, detail } = publishResult(message, result.published, options);
     return { url, ok, detail: `${connected}; ${detail}` };
   }
   const redact = (given: string) => options.redact?.(given) ?? given;

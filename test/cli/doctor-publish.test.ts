@@ -67,3 +67,18 @@ test("doctor – says that publishes are refused although there is a session; {}
   assert.match((await brokerLines()).join("\n"), /^ok +broker .*connected.*was acknowledged$/);
   await seen.waitFor(() => published().length > before, WAIT_MS);
 });
+
+test("doctor – over MQTT 3.1.1, where mosquitto acknowledges what it refuses, an acknowledgement is not taken for a delivery", {
+  skip: skipWithoutBuild || skipWithoutMosquitto,
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: { sensors: 1, historyDays: 0.01 },
+    broker: { acl: DENIED },
+    env: { MQTT_VERSION: "4" },
+  });
+  const { stdout } = await runCommand(["doctor"], { cwd: dirname(plant.siteFile), env: plant.env });
+  assert.match(
+    stdout,
+    / broker .*acknowledged, but MQTT 3\.1\.1 acknowledges refused publishes, too/,
+  );
+});
