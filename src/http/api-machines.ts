@@ -1,11 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import { machineOutlook } from "../core/outlook/machine-outlook.ts";
-import type { MachineOutlook } from "../core/outlook/words.ts";
-import { firstReadingMs, placeSpans } from "../core/query/place.ts";
 import { reportDocument } from "../core/report/document.ts";
 import type { UnitSystem } from "../core/report/units.ts";
 import { choice, INSTANT, instantMs, integer, objectOf } from "./api-schemas.ts";
 import { MachineConditions } from "./machine-conditions.ts";
+import { outlookFor } from "./machine-outlook.ts";
 import { gatherReport } from "./machine-report.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
@@ -92,25 +90,4 @@ export function registerMachinesApi(
       return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
     },
   );
-}
-
-/** Relearned baselines are among this many actions. */
-const ACTIONS_MAX = 10_000;
-
-/** Null for a machine that neither the machines nor a sensor's location name. */
-function outlookFor(id: number, parts: HttpParts): MachineOutlook | null {
-  const { site, alarms, dayMedians, machineSignals } = parts;
-  const { machines = [], sensors } = site.current;
-  const own = sensors.filter(({ location }) => location?.machine === id);
-  if (own.length === 0 && !machines.some((machine) => machine.id === id)) return null;
-  const nowMs = parts.gatewayNow();
-  const isStanding = machineSignals.stateOf(id, nowMs) === "standing";
-  const from = {
-    rows: dayMedians,
-    spans: (sensor: string) => placeSpans(sensors, sensor, (code) => firstReadingMs(parts, code)),
-    limits: (sensor: string) => alarms?.limits(sensor) ?? [],
-    baselines: (sensor: string) => alarms?.baselines(sensor) ?? [],
-    actions: () => alarms?.actions(ACTIONS_MAX) ?? [],
-  };
-  return machineOutlook(id, own, from, nowMs, isStanding);
 }

@@ -13,6 +13,7 @@ import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
 import { MachineConditions } from "./machine-conditions.ts";
+import { outlookFor } from "./machine-outlook.ts";
 import type { HttpParts } from "./parts.ts";
 import { placeTrend } from "./place-trend.ts";
 
@@ -75,6 +76,10 @@ export async function gatherReport(
     })),
     findings: findingsOf(parts, sensors, query.id),
     trends,
+    outlook: (outlookFor(query.id, parts)?.values ?? []).map(({ sensor: code, value, text }) => {
+      const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
+      return { sensor: sensor === undefined ? code : nameOf(sensor), value, text };
+    }),
     ...alarms,
     notes: notesOf(parts, sensors),
   };

@@ -1,4 +1,5 @@
 /** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
+import { METRIC, textAsRead, US } from "../read-units.ts";
 import { escapeText as esc, type Level, spectrumFigure, trendFigure } from "./figures.ts";
 import { digits, shownUnit, type UnitSystem } from "./units.ts";
 
@@ -74,6 +75,11 @@ export interface ReportInput {
   }[];
   readonly findings: readonly ReportFinding[];
   readonly trends: readonly ReportTrend[];
+  readonly outlook: readonly {
+    readonly sensor: string;
+    readonly value: string;
+    readonly text: string;
+  }[];
   /** Newest first. */
   readonly alarms: readonly ReportAlarm[];
   readonly alarmsCut: boolean;
@@ -122,6 +128,7 @@ export function reportDocument(input: ReportInput): {
 
 function bodyOf(input: ReportInput): string {
   const at = timesOf(input.zone);
+  const said = sentences(input.units);
   const area = input.area === null ? "" : `, ${input.area}`;
   return [
     `<h1>${esc(input.machine)}</h1>`,
@@ -132,7 +139,7 @@ function bodyOf(input: ReportInput): string {
       ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
     ]),
     "<h2>State</h2>",
-    `<p><span class="state">${esc(input.condition)}</span> ${esc(input.reason)}${input.sinceMs === null ? "" : `, since ${at(input.sinceMs)}`}</p>`,
+    `<p><span class="state">${esc(input.condition)}</span> ${said(input.reason)}${input.sinceMs === null ? "" : `, since ${at(input.sinceMs)}`}</p>`,
     input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
     table(
       ["Sensor", "Zone", "Last reading"],
@@ -149,6 +156,13 @@ function bodyOf(input: ReportInput): string {
     "<h2>Trends</h2>",
     ...input.trends.map((trend) => trendOf(trend, input)),
     input.trends.length === 0 ? "<p>No readings of this period are stored.</p>" : "",
+    "<h2>Outlook</h2>",
+    input.outlook.length === 0
+      ? "<p>None: no velocity or band has been followed for long enough.</p>"
+      : table(
+          ["Sensor", "Value", "Outlook"],
+          input.outlook.map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
+        ),
     "<h2>Alarms of the period</h2>",
     input.alarms.length === 0
       ? "<p>None.</p>"
@@ -159,7 +173,7 @@ function bodyOf(input: ReportInput): string {
             esc(alarm.sensor),
             esc(alarm.subject),
             esc(alarm.state === "active" ? alarm.severity : alarm.state),
-            esc(alarm.text),
+            said(alarm.text),
             esc(alarm.by ?? ""),
           ]),
         ),
@@ -174,6 +188,12 @@ function bodyOf(input: ReportInput): string {
           )
           .join("")}</ul>`,
   ].join("\n");
+}
+
+/** The agent's sentences, with their numbers in the units asked for. */
+function sentences(units: UnitSystem): (text: string) => string {
+  const wanted = units === "us" ? US : METRIC;
+  return (text) => esc(textAsRead(text, wanted));
 }
 
 function findingOf(
@@ -195,7 +215,7 @@ function findingOf(
         });
   return [
     `<h3>${esc(finding.name)}, stage ${finding.stage} of 3, ${esc(finding.place)}</h3>`,
-    `<p>${esc(finding.text)}</p>`,
+    `<p>${sentences(units)(finding.text)}</p>`,
     `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
     table(
       ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
