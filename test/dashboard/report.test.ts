@@ -148,7 +148,15 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
     const file = join(directory, `${format}.pdf`);
     writeFileSync(file, await page.pdf({ format, preferCSSPageSize: false }));
     const text = execFileSync("pdftotext", ["-layout", file, "-"], { encoding: "utf8" });
-    for (const what of ["Pump 4", "Findings", "Trends", "Outlook", "Open notes", "BPFO", "zone B/C"])
+    for (const what of [
+      "Pump 4",
+      "Findings",
+      "Trends",
+      "Outlook",
+      "Open notes",
+      "BPFO",
+      "zone B/C",
+    ])
       assert.ok(text.includes(what), `${format}: ${what}`);
     const pages = text.split("\f").filter((part) => part.trim() !== "");
     for (const [at, part] of pages.entries())
