@@ -66,7 +66,7 @@ export function parseAddress(
     note({
       place: name,
       problem: "has a query or fragment",
-      remedy: "remove everything from the ? or # on",
+      remedy: `${text.includes("@") ? `${ENCODED}; else ` : ""}remove everything from the ? or # on`,
     });
     return null;
   }
@@ -75,7 +75,7 @@ export function parseAddress(
       place: name,
       // Not repeated: if a password contains a slash, the rest of it ends up in the path.
       problem: "has a path",
-      remedy: "use only scheme, host and port; topics are set by the topic prefix",
+      remedy: `${text.includes("@") ? `${ENCODED}; else ` : ""}use only scheme, host and port; topics are set by the topic prefix`,
     });
     return null;
   }

@@ -94,7 +94,7 @@ export function gatherSettings(
   }
   const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
   for (const name of [...names].sort()) {
-    const warning = wrongCase(name, fromFile) ?? unknownName(name);
+    const warning = wrongCase(name, fromFile) ?? unknownName(name) ?? quoted(name, environment);
     if (warning) warnings.push(warning);
   }
   return { values, origins, secretFiles, faults, warnings };
@@ -130,6 +130,16 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
     }
     return { values: {}, warnings: [] };
   }
+}
+
+/** Shells and files of NAME=value lines take quotation marks off; `docker run --env-file` leaves them in the value. */
+function quoted(name: string, environment: Environment): Fault | null {
+  if (!isSettingName(name) || !/^(["']).*\1$/s.test(environment[name]?.trim() ?? "")) return null;
+  return {
+    place: name,
+    problem: "begins and ends with a quotation mark, which is part of the value",
+    remedy: "remove both if they were meant for a shell (docker's --env-file keeps them)",
+  };
 }
 
 /** Names are in capitals. In the environment, the same name in small letters may belong to another program. */

@@ -26,6 +26,14 @@ export function readSecretFile(
       });
       return null;
     }
+    if (content.includes(0)) {
+      note({
+        place,
+        problem: `${word} is not plain text (Windows programs often write UTF-16)`,
+        remedy: "save it as UTF-8",
+      });
+      return null;
+    }
     const text = content.toString("utf8").trim();
     if (text !== "") return text;
     note({ place, problem: `${word} is empty`, remedy: `write ${what} into it` });

@@ -425,6 +425,34 @@ test("settings – a secret is read from its file and trimmed", (t) => {
   assert.equal(loaded.origins.MQTT_PASSWORD, "MQTT_PASSWORD_FILE");
 });
 
+test("settings – what Windows and docker make of a password is told: UTF-16, quotation marks, and #, / in an address", (t) => {
+  const cwd = directory(t);
+  for (const [name, text] of [
+    ["bom", "\ufeffgeheim\r\n"],
+    ["crlf", "geheim\r\n"],
+  ] as const) {
+    writeFileSync(join(cwd, name), text);
+    assert.equal(load({ MQTT_PASSWORD_FILE: name }, cwd).settings?.mqttPassword, "geheim");
+  }
+  writeFileSync(join(cwd, "utf16"), Buffer.from("\ufeffgeheim\r\n", "utf16le"));
+  assert.equal(
+    lines(load({ MQTT_PASSWORD_FILE: "utf16" }, cwd)),
+    `MQTT_PASSWORD_FILE: ${cwd}/utf16 is not plain text (Windows programs often write UTF-16); save it as UTF-8`,
+  );
+  const quoted = load({ MQTT_PASSWORD: '"geheim"' }, cwd);
+  assert.equal(quoted.settings?.mqttPassword, '"geheim"');
+  assert.match(
+    warnings(quoted),
+    /^MQTT_PASSWORD: begins and ends with a quotation mark.*--env-file/,
+  );
+  assert.doesNotMatch(warnings(quoted), /geheim/);
+  for (const password of ["p@geheim#1", "p@geheim/1"]) {
+    const text = lines(load({ MQTT_URL: `mqtt://agent:${password}@broker` }, cwd));
+    assert.match(text, /^MQTT_URL: has a .*%/);
+    assert.doesNotMatch(text, /geheim/);
+  }
+});
+
 test("settings – a secret file that is missing, empty or given in addition to the secret is an error", (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "empty"), "\n");
