@@ -1,4 +1,3 @@
-import { DAY_MS } from "../core/hours/hour-sums.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import {
   DayMedianMaker,
@@ -9,6 +8,7 @@ import {
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import type { History } from "../store/readings/history.ts";
 
 interface DayMedianParts {
@@ -26,7 +26,6 @@ interface DayMedianParts {
   readonly logger: Logger;
 }
 
-const HOUR_MS = 3_600_000;
 /** The first look after a start leaves the first reads of the gateway alone. */
 const START_MS = 120_000;
 /** Days that are made anew at every look: the machine's state may become known late. */

@@ -10,6 +10,7 @@ import type { StoredReading } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
 import { publishPacketBytes } from "../link/packet-size.ts";
+import { isTls } from "../link/peer-chain.ts";
 import { createProfile } from "../publish/formats/create-profile.ts";
 
 interface MonthOfUplink {
@@ -50,8 +51,7 @@ const NODE_BYTES = 60;
 export function monthsOf({ settings, site, uplinks }: Configured): MonthOfUplink[] {
   return uplinks.map((uplink) => {
     const total = { messages: 0, bytes: 0 };
-    const isTls = /^(mqtts|wss):/.test(uplink.urls[0] ?? "");
-    const overhead = TCP_BYTES + (isTls ? TLS_BYTES : 0);
+    const overhead = TCP_BYTES + (isTls(uplink.urls[0] ?? "") ? TLS_BYTES : 0);
     const add = (times: number, bytes: number, answerBytes: number) => {
       total.bytes += times * (bytes + answerBytes + 2 * overhead);
     };

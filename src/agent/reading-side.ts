@@ -1,8 +1,10 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
+
 import { BandMaker } from "../bands/band-maker.ts";
 import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import type { Reading } from "../core/reading.ts";
 import { DftPlans } from "../core/signal/fft.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import type { Poller } from "../poll/poller.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
@@ -16,8 +18,6 @@ import { createNodeStates, withNodeState } from "./node-states.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import type { AgentResources } from "./resources.ts";
-
-const DAY_MS = 86_400_000;
 
 const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 

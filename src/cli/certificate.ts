@@ -2,11 +2,11 @@ import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { resolve } from "node:path";
+import { DAY_MS } from "../core/time-units.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { selfSignedCertificate } from "../lib/self-signed.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 
-const DAY_MS = 86_400_000;
 /** Apple's systems accept certificates made since 2019 for at most 825 days, even ones that a person trusts. */
 const DAYS_DEFAULT = 825;
 const DAYS_MAX = 3650;

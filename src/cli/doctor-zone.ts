@@ -1,9 +1,9 @@
 import type { Reading } from "../core/reading.ts";
+import { MINUTE_MS } from "../core/time-units.ts";
 import { zoneOffsetMs } from "../core/time-zone.ts";
 import { offsetText } from "../core/to-reading.ts";
 import type { Finding } from "./finding.ts";
 
-const MINUTE_MS = 60_000;
 /** Codes in one line. */
 const NAMED_MAX = 5;
 

@@ -1,11 +1,11 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { DAY_MS } from "../core/time-units.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { DOCUMENT_BYTES_MAX, type SignedContent, signDocument } from "../setup/signed-document.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS_MAX = 3650;
 /** Readable by nobody else. */
 const PRIVATE_MODE = 0o600;

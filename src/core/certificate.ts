@@ -1,4 +1,5 @@
 /** How long certificates last, and when that is a fault (plant section 23). */
+import { DAY_MS } from "./time-units.ts";
 
 /** One certificate of a chain, or of a file. */
 export interface Certificate {
@@ -26,7 +27,6 @@ export interface CertificateState extends Certificate {
   readonly isRenewedByRestart: boolean;
 }
 
-const DAY_MS = 86_400_000;
 /** From then on it is a fault; sooner for certificates that live shorter. */
 const NOTICE_MS = 14 * DAY_MS;
 const NOTICE_SHARE = 1 / 3;

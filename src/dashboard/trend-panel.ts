@@ -1,4 +1,5 @@
 /** A sensor's values over hours to years: lowest and highest as a band, the mean as a line, gaps left open. */
+import { HOUR_MS } from "../core/time-units.ts";
 import type { Api, ApiSensor, Trend } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
@@ -22,7 +23,6 @@ import { centred } from "./trend-data.ts";
 import { groupLabel, type TrendGroup, trendGroups } from "./trend-groups.ts";
 import { mergedTrend, trendSpec } from "./trend-spec.ts";
 
-const HOUR_MS = 3_600_000;
 const SPANS = [
   [6, "6 h"],
   [24, "24 h"],

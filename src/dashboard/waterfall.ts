@@ -1,4 +1,5 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
+import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
 import type { Api, FallSpectrum, Measurement } from "./api.ts";
 import { save } from "./chart-export.ts";
@@ -10,7 +11,6 @@ import { labelled } from "./spectrum-tools.ts";
 import { colour, type Theme } from "./theme.ts";
 
 const COUNTS = [12, 24, 52, 100];
-const DAY_MS = 86_400_000;
 const RANGES = [
   ["7", "last 7 days"],
   ["30", "last 30 days"],

@@ -5,6 +5,7 @@ import { packFloats } from "../core/query/packed.ts";
 import { UNIT_LABELS } from "../core/query/units.ts";
 import { walk } from "../core/query/walk.ts";
 import { normalCode } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { dayOf } from "../core/time-zone.ts";
 import type { SignalUnit } from "../core/unit.ts";
 import { INSTANT, instantMs, integer, objectOf, type Schema, SENSOR, text } from "./api-schemas.ts";
@@ -70,7 +71,6 @@ export const SPECTRA_QUERY = objectOf({
 });
 export const PIN_BODY = objectOf({ note: { type: "string", maxLength: 500, default: "" } });
 
-const DAY_MS = 86_400_000;
 const BASE = "/api/v1/sensors/:code/measurements";
 
 /** Measurements with samples, young and kept, and pins on them. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { HistoryPosition } from "../core/query/ports.ts";
 import type { Resolution, Trend } from "../core/query/trend.ts";
 import type { Kind } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import {
   choice,
   INSTANT,
@@ -34,7 +35,6 @@ interface TrendQuery extends RangeQuery {
   readonly resolution: Resolution | "auto";
 }
 
-const DAY_MS = 86_400_000;
 const RANGE = { sensor: SENSOR, kind: KIND, from: INSTANT, to: INSTANT };
 const CURSOR = {
   ...text(40, "`next` of the previous page."),

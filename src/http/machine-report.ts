@@ -9,7 +9,7 @@ import type {
 } from "../core/report/document.ts";
 import type { UnitSystem } from "../core/report/units.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
-import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
+import { zoneLimits } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
 import { MachineConditions } from "./machine-conditions.ts";
@@ -178,11 +178,11 @@ function labelOf({ channels }: Sensor, value: string): string {
 
 function levelsOf(
   { alarms }: HttpParts,
-  { code, machineClass, limits }: Sensor,
+  sensor: Sensor,
   names: readonly string[],
   own: readonly LimitView[],
 ): ReportTrend["levels"] {
-  const zones = limits ?? (machineClass === undefined ? [] : VELOCITY_LIMITS[machineClass]);
+  const zones = zoneLimits(sensor) ?? [];
   const isVelocity = names.some((name) => name.endsWith("_vel_rms"));
   const fixed = own
     .filter(({ value, alarm }) => names.includes(value) && !alarm.startsWith("zone"))
@@ -190,7 +190,7 @@ function levelsOf(
       { label: alarm, y: high },
       { label: `${alarm}, alarm`, y: highHigh },
     ]);
-  const learned = (alarms?.baselines(code) ?? [])
+  const learned = (alarms?.baselines(sensor.code) ?? [])
     .filter(({ value }) => names.includes(value))
     .map(({ alarm, high }) => ({ label: alarm, y: high }));
   const levels = [

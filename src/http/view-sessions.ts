@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { SessionStore } from "../core/session-store.ts";
+import { DAY_MS } from "../core/time-units.ts";
 
-const DAY_MS = 86_400_000;
 /** Sessions held at once; the longest idle one ends. */
 const SESSIONS_MAX = 256;
 /** Use is written to the disk this often: an SD card has other work, and a session may end that much too early. */

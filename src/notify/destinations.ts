@@ -1,5 +1,7 @@
 /** The destinations of messages to people, as the settings enable them. */
+
 import type { Clock, Logger } from "../core/ports.ts";
+import { MINUTE_MS } from "../core/time-units.ts";
 import { Delivery } from "./delivery.ts";
 import { Digest, WAITING_MAX } from "./digest.ts";
 import { email, type Mailbox } from "./email.ts";
@@ -9,7 +11,6 @@ import { type Webhook, webhook } from "./webhook.ts";
 /** Events of one request of the web-hook. */
 const WEBHOOK_TOGETHER_MAX = 50;
 const EMAIL_DIGEST_MINUTES = 15;
-const MINUTE_MS = 60_000;
 
 export interface DestinationSettings {
   readonly webhook: Webhook | null;

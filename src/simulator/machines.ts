@@ -2,12 +2,10 @@
  * The physics of the simulated plant. Everything is a pure function of machine and time, so that the past can be
  * queried in any order and two processes agree on it.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { Machine, PlantSensor } from "./plant.ts";
 import { chance, mix } from "./random.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 const TURN = 2 * Math.PI;
 const YEARS_PER_BATTERY = 3;
 

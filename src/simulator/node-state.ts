@@ -1,4 +1,5 @@
 /** Status of a simulated node: its battery, firmware, signal and own RMS, in operations and in registers. */
+import { HOUR_MS } from "../core/time-units.ts";
 import type { PlainRecord } from "./plain-record.ts";
 
 const STATE_QUANTITIES = [
@@ -27,7 +28,6 @@ const DEFAULT_FIELDS: StateOperation["fields"] = {
   RMS3: "rms3",
   Sleeping: "sleeping",
 };
-const HOUR_MS = 3_600_000;
 /** Registers of one sensor; those of the sensor at index n of the list begin at n times this. */
 const REGISTERS_PER_SENSOR = 10;
 

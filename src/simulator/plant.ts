@@ -1,4 +1,5 @@
 import type { ChannelConfig, MachineClass, PolledKind, Site } from "../core/sensor.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import { chance, mix } from "./random.ts";
 
 type Defect = "bearing" | "unbalance" | "misalignment" | "looseness";
@@ -75,7 +76,6 @@ const DEFECTS = ["bearing", "unbalance", "bearing", "misalignment", "looseness"]
 const SPEEDS_RPM = [1485, 2970, 1480, 985, 1490, 2955] as const;
 const CLASSES = ["group2-rigid", "group2-rigid", "group1-rigid", "class2", "class2"] as const;
 const MACHINES_PER_AREA = 5;
-const HOUR_MS = 3_600_000;
 
 interface Fitting {
   readonly type: number;

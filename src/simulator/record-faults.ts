@@ -1,5 +1,7 @@
 /** The effects of record faults. Each is pure, so that a checker can recompute the served record. */
+
 import type { PolledKind } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import type { ActiveFault, FaultName, FaultSet } from "./faults.ts";
 import { isTime, type PlainRecord, type PlainTime, type PlainValue } from "./plain-record.ts";
 import { chance, mix } from "./random.ts";
@@ -14,7 +16,6 @@ export interface Item {
   readonly steps: readonly Step[];
 }
 
-const DAY_MS = 86_400_000;
 /** .NET's text for a time that was never set. */
 const UNSET_MS = -62_135_596_800_000;
 const YEAR_2106_MS = 4_294_967_295_000;

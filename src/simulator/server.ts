@@ -1,8 +1,10 @@
 /** A gateway with a plant behind it, for commissioning, training and tests. */
+
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { PolledKind, Site } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { handleControl } from "./control.ts";
 import { DayResponses, type TruthRecord } from "./day-response.ts";
 import { type ActiveFault, FaultBook } from "./faults.ts";
@@ -19,7 +21,6 @@ import type { ShownRecord, Simulator } from "./simulator.ts";
 import { TimeZone } from "./time-zone.ts";
 
 const KEEP_ALIVE_MS = 120_000;
-const DAY_MS = 86_400_000;
 const SERVER_NAME = "Microsoft-HTTPAPI/2.0";
 
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {

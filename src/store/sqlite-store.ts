@@ -3,6 +3,7 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import { GatewayTime } from "../core/gateway-time.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
 import type { GapLog, Outbox } from "../core/ports.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { AlarmLog } from "./alarms/alarm-log.ts";
 import { SqliteAuditLog } from "./audit-log.ts";
@@ -47,7 +48,6 @@ const SETTLE_WINDOW_MS = 50;
 const SETTLE_WAIT_MS = 120_000;
 const TREND_DAYS = 3650;
 const MIB = 1 << 20;
-const DAY_MS = 86_400_000;
 /** Kept measurements own what they hold, up to this share of the buffer. */
 const KEPT_SHARE = 1 / 4;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
-import { DAY_MS, HOUR_MS } from "../../src/core/hours/hour-sums.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../src/core/hours/hour-sums.ts";
+import { DAY_MS } from "../../src/core/time-units.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { runCommand } from "../support/run-command.ts";
 import {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
-import { DAY_MS, HOUR_MS } from "../../src/core/hours/hour-sums.ts";
 import type { Trend } from "../../src/core/query/trend.ts";
 import type { Reading } from "../../src/core/reading.ts";
+import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { createApp } from "../../src/http/server.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";

@@ -1,6 +1,6 @@
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { Gap } from "../../src/core/delivery.ts";
-import { DAY_MS, HOUR_MS, HourSums } from "../../src/core/hours/hour-sums.ts";
+import { HourSums } from "../../src/core/hours/hour-sums.ts";
 import type {
   BackfillJobs,
   HealthPart,
@@ -15,6 +15,7 @@ import type {
 import type { Kind, Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/stored-reading.ts";
+import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";

@@ -1,8 +1,8 @@
 import type { ClientBase } from "pg";
+import { DAY_MS } from "../../core/time-units.ts";
 
 /** Less would drop a backlog that boxes may still hold, days. */
 export const KEEP_DAYS_MIN = 35;
-const DAY_MS = 86_400_000;
 const WRITER_KEY = "hashtext('gateside'), hashtext('write')";
 const LOOK_MS = 50;
 

@@ -1,8 +1,8 @@
 import type { ClientBase } from "pg";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { waitForWriters } from "./horizon.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
-const HOUR_MS = 3_600_000;
 /** Hours of a round: marks are held in memory by the server while they are moved. */
 const ROUND_HOURS = 20_000;
 /** Hours of a transaction: some 50 ms. */

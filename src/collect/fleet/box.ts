@@ -1,4 +1,5 @@
 /** A box as `gateside fleet` shows it. Times are ms UTC, ages s. */
+import { DAY_MS } from "../../core/time-units.ts";
 export interface FleetBox {
   readonly site: string;
   /** As in agent/state; null if nothing was received. */
@@ -45,7 +46,6 @@ export interface BoxFacts {
   readonly alarms: readonly { readonly severity: string | null }[];
 }
 
-const DAY_MS = 86_400_000;
 /** Statistics arrive every minute; after this long without any the box counts as silent, s. */
 const STATS_AGE_MAX_S = 300;
 /** A buffer with less than a day left will not last a weekend. */

@@ -1,10 +1,10 @@
 import type { ClientBase } from "pg";
+import { DAY_MS } from "../../core/time-units.ts";
 import { openForReading } from "../database/connection.ts";
 import type { Measurement } from "./measurement-file.ts";
 
 /** Rows fetched at once: memory stays flat however much is exported. */
 const PAGE_ROWS = 10_000;
-const DAY_MS = 86_400_000;
 
 export interface MeasurementRange {
   readonly fromMs: number;

@@ -1,4 +1,5 @@
 /** Lines of PostgreSQL's COPY text format. */
+import { MINUTE_MS } from "../../core/time-units.ts";
 
 const SPECIAL = /[\\\n\r\t]/;
 const EVERY_SPECIAL = /[\\\n\r\t]/g;
@@ -22,7 +23,6 @@ export function copyTime(ms: number | null): string {
   return ms === null ? "\\N" : instantText(ms);
 }
 
-const MINUTE_MS = 60_000;
 const DIGITS = Array.from({ length: 1000 }, (_, n) => String(n));
 let minute = Number.NaN;
 let minuteText = "";

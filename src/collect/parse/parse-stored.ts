@@ -1,4 +1,5 @@
 /** Messages that become rows of their own. */
+import { DAY_MS } from "../../core/time-units.ts";
 import type { EventItem, GapItem, ReadingItem, RejectedItem, WaveformItem } from "./item.ts";
 import {
   type Body,
@@ -34,7 +35,6 @@ export interface TimeRange {
 const PAST_DAYS = 731;
 /** A box's own day may be ahead of ours by its zone and some drift; more is a wrong clock. */
 const FUTURE_MS = 26 * 3_600_000;
-const DAY_MS = 86_400_000;
 
 export function parseReading(
   site: string,

@@ -3,7 +3,7 @@ import { hasZone } from "../convert/accel.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../sensor.ts";
-import { VELOCITY_LIMITS, type ZoneLimits } from "../signal/severity.ts";
+import { zoneLimits } from "../signal/severity.ts";
 import {
   type AlarmDelay,
   type AlarmRule,
@@ -141,12 +141,6 @@ function builtIn(sensor: Sensor, kind: Kind, zoneReadings: number): Watch[] {
 
 function named(alarm: string, sensor: Sensor, kind: Kind, value: string, unit: string | null) {
   return { alarm, sensor: sensor.code, kind, value, unit, key: watchKey(alarm, value) };
-}
-
-/** Boundaries of the sensor's velocity zones, mm/s; null without a class. */
-function zoneLimits(sensor: Sensor): ZoneLimits | null {
-  if (sensor.limits !== undefined) return sensor.limits;
-  return sensor.machineClass === undefined ? null : VELOCITY_LIMITS[sensor.machineClass];
 }
 
 /** A rule that names a sensor goes on with the one that replaces it. */

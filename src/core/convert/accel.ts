@@ -9,9 +9,9 @@ import { analysisSteps } from "../signal/analyse.ts";
 import { DftPlans } from "../signal/fft.ts";
 import {
   DISPLACEMENT_LIMITS,
-  VELOCITY_LIMITS,
   worstZone,
   type Zone,
+  zoneLimits,
   zoneOf,
 } from "../signal/severity.ts";
 import type { Axis } from "../unit.ts";
@@ -173,10 +173,10 @@ function axisZone(
   analysis: Pick<AxisAnalysis, "velocityRms" | "displacementRms">,
   sensor: Sensor,
 ): Graded<Zone> {
-  const { machineClass, limits } = sensor;
-  const velocityLimits = limits ?? (machineClass && VELOCITY_LIMITS[machineClass]);
+  const { machineClass } = sensor;
+  const velocityLimits = zoneLimits(sensor);
   const { value, doubt } = analysis.velocityRms;
-  if (velocityLimits === undefined || value === null) return { value: null, doubt };
+  if (velocityLimits === null || value === null) return { value: null, doubt };
   // A velocity beyond the largest number is published as bad, so its zone is too.
   if (!Number.isFinite(value)) return bad("not_a_number");
   const displacementLimits =

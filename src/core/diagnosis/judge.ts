@@ -2,7 +2,7 @@
 import { type Bearing, bearingName, type Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
-import { VELOCITY_LIMITS } from "../signal/severity.ts";
+import { zoneLimits } from "../signal/severity.ts";
 import { bearingFaults } from "./bearings.ts";
 import { type CannotReason, findingKey, type Judgement, type Verdict } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
@@ -72,7 +72,6 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
     measuredHz,
     { lineHz: machine.lineHz, bearingOrders: linesOf(bearings), slip: thresholds.slip },
   );
-  const limits = sensor.limits ?? (sensor.machineClass && VELOCITY_LIMITS[sensor.machineClass]);
   const look: Look = {
     axes,
     machine,
@@ -83,7 +82,7 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
     besideHz: shaft.besideHz,
     hasAxes: Object.values(sensor.channels).some(({ axis }) => axis !== undefined),
     normalOf: normalBy(around.reference),
-    limits: limits ?? DEFAULT_LIMITS,
+    limits: zoneLimits(sensor) ?? DEFAULT_LIMITS,
     thresholds,
     isHeld,
     fullRpm: around.fullRpm ?? (() => null),

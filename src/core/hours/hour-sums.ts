@@ -1,9 +1,8 @@
 /** What hourly values keep of the readings of an hour or a day (plant section 19). */
+
 import type { Value } from "../reading.ts";
 
-export const HOUR_MS = 3_600_000;
 export const HOURS_PER_DAY = 24;
-export const DAY_MS = HOURS_PER_DAY * HOUR_MS;
 
 /** One value in one unit. Without a number, `count` is 0 and min, mean and max say nothing. */
 export interface SeriesSum {

@@ -2,6 +2,7 @@
  * Which measurements stay for years (plant section 19): all of them for WAVEFORM_DAYS, then the best of each UTC day for 90
  * days, of each week until 820 days after that time, and of each month.
  */
+import { DAY_MS } from "../time-units.ts";
 export type Rung = 1 | 2 | 3;
 
 /** What a measurement is rated by. */
@@ -16,7 +17,6 @@ export interface Rated {
   readonly usualRpm: number | null;
 }
 
-const DAY_MS = 86_400_000;
 /** How long one a day and one a week stay, after samples are whole no more, ms. */
 const DAILY_MS = 90 * DAY_MS;
 const WEEKLY_MS = 820 * DAY_MS;

@@ -1,9 +1,11 @@
 /** State, speed and usual speed of machines, for the choice of the measurements that are kept (plant section 19). */
+
 import type { MeasuredMachines } from "../kept/ports.ts";
 import { median } from "../outlook/robust.ts";
 import { normalCode } from "../sensor.ts";
 import { fromSite, type SiteSource } from "../site-source.ts";
 import type { StoredReading } from "../stored-reading.ts";
+import { DAY_MS } from "../time-units.ts";
 import {
   isRunning,
   MachineSignals,
@@ -28,7 +30,6 @@ interface MachinesParts {
   readonly rest: () => Promise<void>;
 }
 
-const DAY_MS = 86_400_000;
 const USUAL_MS = 30 * DAY_MS;
 /** A shaft below this turns too slowly to be measured, r/min. */
 const SPEED_MIN_RPM = 30;

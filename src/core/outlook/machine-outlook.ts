@@ -1,9 +1,9 @@
 /** The outlooks of a machine as the API answers them: `GET /api/v1/machines/{id}/outlook` (plant section 19). */
 import type { AlarmAction, BaselineView, LimitView } from "../alarm/shown.ts";
-import { DAY_MS } from "../hours/hour-sums.ts";
 import type { PlaceSpan } from "../query/place.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
-import { VELOCITY_LIMITS } from "../signal/severity.ts";
+import { zoneLimits } from "../signal/severity.ts";
+import { DAY_MS } from "../time-units.ts";
 import { type DayMedianStore, type DayMedians, mountOf, OUTLOOK_KINDS } from "./day-medians.ts";
 import { type DayRow, type Outlook, outlookOf } from "./outlook.ts";
 import type { MachineOutlook, OutlookReason, ValueOutlook } from "./words.ts";
@@ -107,10 +107,7 @@ function limitsOf(
   value: string,
 ): readonly number[] {
   if (kind === "accel") {
-    const { machineClass } = sensor;
-    const zones =
-      sensor.limits ?? (machineClass === undefined ? null : VELOCITY_LIMITS[machineClass]);
-    return zones === null ? [] : zones.slice(1);
+    return zoneLimits(sensor)?.slice(1) ?? [];
   }
   const rules = limits(sensor.code).filter((one) => one.kind === kind && one.value === value);
   const learned = baselines(sensor.code).filter(

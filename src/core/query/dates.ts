@@ -1,7 +1,7 @@
 /** Query-service dates without a zone: read and written in the gateway's zone (services sections 4.1 and 6). */
+import { DAY_MS } from "../time-units.ts";
 import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../time-zone.ts";
 
-const DAY_MS = 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
 
 /** The content of a date field: a whole day, or the time on a wall clock (as if it were UTC). */

@@ -1,14 +1,7 @@
-import {
-  addNumber,
-  addSum,
-  DAY_MS,
-  emptySum,
-  HOUR_MS,
-  numberOf,
-  type SeriesSum,
-} from "../hours/hour-sums.ts";
+import { addNumber, addSum, emptySum, numberOf, type SeriesSum } from "../hours/hour-sums.ts";
 import type { Value } from "../reading.ts";
 import type { StoredReading } from "../stored-reading.ts";
+import { DAY_MS, HOUR_MS } from "../time-units.ts";
 import type { HourPoint } from "./ports.ts";
 
 /** Points of one value in one unit: the lowest and highest of every bucket that has any, so that no spike is lost. */

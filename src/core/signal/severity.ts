@@ -1,5 +1,5 @@
 /** Machine severity zones (signal-definitions 8): ISO 10816-3:2009 groups and ISO 10816-1:1995 classes. */
-import type { MachineClass } from "../sensor.ts";
+import type { MachineClass, Sensor } from "../sensor.ts";
 
 export type Zone = "A" | "B" | "C" | "D";
 
@@ -17,6 +17,14 @@ export const VELOCITY_LIMITS: Readonly<Record<MachineClass, ZoneLimits>> = {
   class3: [1.8, 4.5, 11.2],
   class4: [2.8, 7.1, 18.0],
 };
+
+/** Boundaries of a sensor's velocity zones, mm/s: its own, else those of its class; null without either. */
+export function zoneLimits({
+  limits,
+  machineClass,
+}: Pick<Sensor, "limits" | "machineClass">): ZoneLimits | null {
+  return limits ?? (machineClass === undefined ? null : VELOCITY_LIMITS[machineClass]);
+}
 
 /** Displacement RMS, um: the low-speed check of ISO 10816-3, for its groups only. */
 export const DISPLACEMENT_LIMITS: Readonly<Partial<Record<MachineClass, ZoneLimits>>> = {

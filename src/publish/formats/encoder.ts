@@ -1,5 +1,6 @@
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 
 /**
  * Turns one entry of a lane into the messages that must all be acknowledged before it leaves the outbox; none means the
@@ -7,7 +8,6 @@ import type { Message } from "../../core/message.ts";
  */
 export type Encode = (entry: OutboxEntry) => readonly Message[];
 
-const DAY_MS = 86_400_000;
 /** 00 … 59. */
 const TWO_DIGITS = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, "0"));
 

@@ -1,7 +1,8 @@
 import type { HoursState } from "../../core/agent-status.ts";
-import { DAY_MS, HOUR_MS, HOURS_PER_DAY, HourSums } from "../../core/hours/hour-sums.ts";
+import { HOURS_PER_DAY, HourSums } from "../../core/hours/hour-sums.ts";
 import type { HourPoint, HourQuery, HourValues } from "../../core/query/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { HourRows, type HourState } from "./hour-rows.ts";

@@ -1,9 +1,9 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
 import { type ChangeCheck, createChangeCheck, type Judged } from "../../core/thinning.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { isWaveformWanted } from "../../core/uplink.ts";
 import type { Stream } from "../database/streams.ts";
-import { HOUR_MS } from "../readings/stored-reading.ts";
 
 /** What decides whether a reading is pending for an uplink. */
 export interface OwedReading {

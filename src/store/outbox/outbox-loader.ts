@@ -1,5 +1,5 @@
+import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
-import { HOUR_MS } from "../readings/stored-reading.ts";
 import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
 
 /** Reads the delivery state of the lanes: one pass over the index by hour, then a few seeks per stream. */

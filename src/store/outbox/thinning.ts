@@ -9,10 +9,11 @@
 import type { Kind } from "../../core/sensor.ts";
 import type { Judged } from "../../core/thinning.ts";
 import { periodOf } from "../../core/thinning.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import type { Streams } from "../database/streams.ts";
-import { HOUR_MS, hourOf } from "../readings/stored-reading.ts";
+import { hourOf } from "../readings/stored-reading.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
 import type { PendingRow } from "./pending-row.ts";
 

@@ -1,10 +1,11 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import { KINDS, type Kind } from "../../core/sensor.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { NewestTimes } from "./newest-times.ts";
-import { HOUR_MS, hourOf, READING_COLUMNS, toStoredReading } from "./stored-reading.ts";
+import { hourOf, READING_COLUMNS, toStoredReading } from "./stored-reading.ts";
 
 export interface HistoryQuery {
   /** All sensors if not given. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../core/time-units.ts";
 import { type Tx, TxMap } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
@@ -6,7 +7,6 @@ import { bytesOf, holds, PACKED_BYTES_MAX, plus, timesIn } from "./packed-identi
 import { hourOf } from "./stored-reading.ts";
 
 const HORIZON = "forgotten_horizon_ms";
-const HOUR_MS = 3_600_000;
 /** Gaps of sensors that send more rarely get a record for each reading. */
 const BETWEEN_HOURS_MAX = 25;
 /**

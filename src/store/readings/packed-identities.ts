@@ -3,8 +3,9 @@
  * id. Six bytes are a quarter of the size of a row for each. Two records of the same millisecond are mistaken for one
  * with a probability of 1 in 67 million.
  */
+import { HOUR_MS } from "../../core/time-units.ts";
+
 const IDENTITY_BYTES = 6;
-const HOUR_MS = 3_600_000;
 const HASH_BITS = 2 ** 26;
 /** A row stays below the part of a key that fits on a page. */
 export const PACKED_BYTES_MAX = 128 * IDENTITY_BYTES;

@@ -1,8 +1,7 @@
 import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import type { Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
-
-export const HOUR_MS = 3_600_000;
 
 /** The hour of a time, as SQLite computes it: truncated towards zero. */
 export function hourOf(timeMs: number): number {

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "../../core/ports.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 import type { Meta } from "../database/meta.ts";
 
-const DAY_MS = 86_400_000;
 /** A time that nothing else confirms is accepted after this long, ms. */
 const BELIEVED_AFTER_MS = 3_600_000;
 /** Name in `meta`: the last time used by retention, ms. */

@@ -5,8 +5,8 @@
  */
 
 import type { GatewayTime } from "../../core/gateway-time.ts";
-import { DAY_MS, HOUR_MS } from "../../core/hours/hour-sums.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { CommandLog } from "../command-log.ts";
 import type { Meta } from "../database/meta.ts";

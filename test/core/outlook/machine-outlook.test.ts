@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../../src/core/hours/hour-sums.ts";
 import { type DayMedians, mountOf } from "../../../src/core/outlook/day-medians.ts";
 import { machineOutlook, type OutlookParts } from "../../../src/core/outlook/machine-outlook.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
+import { DAY_MS } from "../../../src/core/time-units.ts";
 
 const TODAY = 20_780;
 const EVER_MS = Number.MAX_SAFE_INTEGER;

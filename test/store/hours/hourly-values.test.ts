@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import { DAY_MS, HOUR_MS } from "../../../src/core/hours/hour-sums.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { APPLICATION_ID, migrate, STEPS } from "../../../src/store/database/migrate.ts";
 import { rollBack } from "../../../src/store/database/rollback.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
