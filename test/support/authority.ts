@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DAY_MS } from "../../src/core/time-units.ts";
 
 export interface Issued {
   readonly certFile: string;
@@ -24,6 +25,22 @@ export interface Issuing {
 
 const KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
+/** A point in time as certificates write it. */
+const asn1 = (ms: number) => new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
+
+const authority = (directory: string, database: string) => `[ca]
+default_ca = plant
+[plant]
+database = ${database}
+new_certs_dir = ${directory}
+default_md = sha256
+policy = subject
+rand_serial = yes
+unique_subject = no
+[subject]
+commonName = supplied
+`;
+
 /** Issues certificates through openssl; `issuer` null makes a self-signed one. */
 export function issue(
   directory: string,
@@ -38,22 +55,24 @@ export function issue(
   }: Issuing,
 ): Issued {
   const path = (end: string) => join(directory, `${name}.${end}`);
-  const openssl = (...args: string[]) => {
-    const [program, ...all] =
-      daysAgo === 0 ? ["openssl", ...args] : ["faketime", "-f", `-${daysAgo}d`, "openssl", ...args];
-    execFileSync(program ?? "", all, { stdio: ["ignore", "ignore", "pipe"] });
-  };
+  const openssl = (...args: string[]) =>
+    execFileSync("openssl", args, { stdio: ["ignore", "ignore", "pipe"] });
   const extensions = isCa
     ? "basicConstraints=critical,CA:TRUE\n"
     : `basicConstraints=CA:FALSE\nsubjectAltName=${hosts}\n`;
   writeFileSync(path("ext"), extensions);
   openssl("req", ...KEY, "-keyout", path("key"), "-out", path("csr"), "-subj", `/CN=${subject}`);
-  const signed = ["x509", "-req", "-in", path("csr"), "-out", path("pem"), "-extfile", path("ext")];
+  // `openssl ca` alone takes both dates. The faketime wrapper would do, but it fails on what a killed one left in /dev/shm.
+  writeFileSync(path("issued"), "");
+  writeFileSync(path("cnf"), authority(directory, path("issued")));
   const signer =
     issuer === null
-      ? ["-signkey", path("key")]
-      : ["-CA", issuer.certFile, "-CAkey", issuer.keyFile, "-CAcreateserial"];
-  openssl(...signed, ...signer, "-days", String(days));
+      ? ["-selfsign", "-keyfile", path("key")]
+      : ["-cert", issuer.certFile, "-keyfile", issuer.keyFile];
+  const startMs = Date.now() - daysAgo * DAY_MS;
+  const dates = ["-startdate", asn1(startMs), "-enddate", asn1(startMs + days * DAY_MS)];
+  const files = ["-in", path("csr"), "-out", path("pem"), "-extfile", path("ext")];
+  openssl("ca", "-batch", "-notext", "-config", path("cnf"), ...files, ...signer, ...dates);
   const certFile = path("pem");
   return { certFile, keyFile: path("key"), pem: readFileSync(certFile, "utf8") };
 }
