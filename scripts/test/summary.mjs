@@ -1,5 +1,5 @@
 /**
- * A reporter for the end of a run: what failed, with error and location, which files took longest, and what was skipped and why. With
+ * A reporter for the end of a run: what failed, with error and location, what the browser showed of it, which files took longest, and what was skipped and why. With
  * CI=true a skipped test is a failure.
  */
 const SLOWEST_SHOWN = 15;
@@ -15,7 +15,10 @@ export default async function* summary(events) {
   const failed = [];
   const reasons = new Map();
   const files = new Map();
+  const pages = [];
   for await (const { type, data } of events) {
+    if (type === "test:diagnostic" && data.message.startsWith("The page "))
+      pages.push(`#   ${firstLines(data.message, 60)}\n`);
     if (type !== "test:pass" && type !== "test:fail") continue;
     if (data.skip !== undefined) {
       const reason = data.skip === true || data.skip === "" ? "no reason given" : data.skip;
@@ -42,4 +45,5 @@ export default async function* summary(events) {
   }
   yield failed.length === 0 ? "# Nothing failed\n" : `# ${failed.length} failed\n`;
   yield* failed;
+  yield* pages;
 }

@@ -71,8 +71,12 @@ export async function openBrowser(
     await context.close();
     rmSync(profile, { recursive: true, force: true });
   };
-  t?.after(close);
   const page = context.pages()[0] ?? (await context.newPage());
+  t?.after(async () => {
+    // Node 20 has it, its types do not.
+    if ((t as { passed?: boolean }).passed === false) t.diagnostic(await shown(page));
+    await close();
+  });
   page.setDefaultTimeout(deadlineMs(30_000));
   const complaints: string[] = [];
   const requests: string[] = [];
@@ -82,6 +86,15 @@ export async function openBrowser(
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => requests.push(request.url()));
   return { context, page, complaints, requests, close, findings: () => findings(page) };
+}
+
+/** What a person would see, for the report of a test that failed. */
+async function shown(page: Page): Promise<string> {
+  const text = await page
+    .locator("body")
+    .innerText({ timeout: 5000 })
+    .catch((error: Error) => error.message);
+  return `The page ${page.url()} showed:\n${text.slice(0, 2000)}`;
 }
 
 /** Waits for a state of a page that no event of the browser announces. */
