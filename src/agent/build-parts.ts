@@ -10,7 +10,7 @@ import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
 import { createConfiguration } from "./configuration.ts";
-import { createHttpSide } from "./http-side.ts";
+import { createHttpSide, httpParts } from "./http-side.ts";
 import { instanceOf } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
@@ -90,7 +90,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     },
     options,
   );
-  const http = createHttpSide({
+  const shown = httpParts({
     ...base,
     ...side,
     ...configuration,
@@ -103,6 +103,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     tryPublish: () => uplinks.tryPublish(),
     log: options.log ?? null,
   });
+  const http = createHttpSide(shown, base);
   const listening = new Listening({ ...base, http });
   report.include({
     uplinks,
@@ -121,6 +122,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     audit,
     dispatcher,
     uplinks,
+    shown,
     http,
     listening,
   };

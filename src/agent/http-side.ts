@@ -12,6 +12,7 @@ import type { BackupDesk } from "../core/setup.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
+import type { HttpParts } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -57,79 +58,82 @@ interface HttpSideParts {
   readonly logger: Logger;
 }
 
-/** The HTTP server over the rooms that it shows. It does not listen yet. */
-export function createHttpSide(parts: HttpSideParts): HttpServer {
-  const { settings, site, status, watchdog, store, plans, names, gaps, live } = parts;
+/** The rooms as HTTP shows them. */
+export function httpParts(parts: HttpSideParts): HttpParts {
+  const { settings, site, status, watchdog, store, plans, gaps, live } = parts;
   const { bands, poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
   const { clock, logger } = parts;
-  return createHttpServer(
-    {
+  return {
+    site,
+    status: { status },
+    health: { parts: () => watchdog.health() },
+    history: historyPages(store.history),
+    hours: store.hours,
+    waveforms: store.waveforms,
+    measurements: store.measurements,
+    series: createSeriesMaker(plans),
+    gaps,
+    live,
+    backfill: createBackfillJobs({
       site,
-      status: { status },
-      health: { parts: () => watchdog.health() },
-      history: historyPages(store.history),
-      hours: store.hours,
-      waveforms: store.waveforms,
-      measurements: store.measurements,
-      series: createSeriesMaker(plans),
-      gaps,
-      live,
-      backfill: createBackfillJobs({
-        site,
-        clock,
-        gatewayNow: () => gatewayClock.now(),
-        zone: settings.gatewayTimezone,
-        read: (days, sensor) => {
-          const job = poller.backfill(days, sensor);
-          void job.finished.then(() => bands.readAgain(days, sensor));
-          return job;
-        },
-        canReread: (key) => store.readings.canReread(key),
-      }),
-      settings: dispatcher,
-      configuration: parts.configuration,
-      tryPublish: parts.tryPublish,
-      findings: alarms?.findingDesk ?? null,
-      machineSignals: parts.signals.wait,
-      dayMedians: store.dayMedians,
-      setup,
-      backup: parts.restorer,
-      log: parts.log,
-      alarms: alarms?.desk ?? null,
-      audit: store.audit,
-      sessions: store.sessions,
-      metrics,
-      loopDelay,
       clock,
       gatewayNow: () => gatewayClock.now(),
-      logger,
-    },
-    {
-      host: settings.httpHost,
-      port: settings.httpPort,
-      socketPath: agentSocketPath(settings.dataDir),
-      token: settings.httpToken,
-      viewToken: settings.httpViewToken,
-      sessionDays: settings.httpSessionDays,
-      // Of boxes on one host or behind one address, two have different sites, directories or ports.
-      instance: [site.current.site, settings.dataDir, settings.httpPort].join(" "),
-      ownName: hostname,
-      publicUrls: settings.httpPublicUrls,
-      trustedProxies: settings.httpTrustedProxies,
-      userHeader: settings.httpUserHeader,
-      tls:
-        settings.httpCertFile === null || settings.httpKeyFile === null
-          ? null
-          : { certFile: settings.httpCertFile, keyFile: settings.httpKeyFile },
-      commandsEnabled: settings.commandsEnabled,
-      version: VERSION,
-      timezone: settings.gatewayTimezone,
-      names,
-      // A checkout that was never built has no dashboard, and needs none for its tests.
-      dashboardDir:
-        settings.httpPort !== null && existsSync(dashboardDirectory())
-          ? dashboardDirectory()
-          : null,
-    },
-  );
+      zone: settings.gatewayTimezone,
+      read: (days, sensor) => {
+        const job = poller.backfill(days, sensor);
+        void job.finished.then(() => bands.readAgain(days, sensor));
+        return job;
+      },
+      canReread: (key) => store.readings.canReread(key),
+    }),
+    settings: dispatcher,
+    configuration: parts.configuration,
+    tryPublish: parts.tryPublish,
+    findings: alarms?.findingDesk ?? null,
+    machineSignals: parts.signals.wait,
+    dayMedians: store.dayMedians,
+    setup,
+    backup: parts.restorer,
+    log: parts.log,
+    alarms: alarms?.desk ?? null,
+    audit: store.audit,
+    sessions: store.sessions,
+    metrics,
+    loopDelay,
+    clock,
+    gatewayNow: () => gatewayClock.now(),
+    logger,
+  };
+}
+
+/** The HTTP server over these rooms. It does not listen yet. */
+export function createHttpSide(
+  shown: HttpParts,
+  { settings, names }: Pick<HttpSideParts, "settings" | "names">,
+): HttpServer {
+  return createHttpServer(shown, {
+    host: settings.httpHost,
+    port: settings.httpPort,
+    socketPath: agentSocketPath(settings.dataDir),
+    token: settings.httpToken,
+    viewToken: settings.httpViewToken,
+    sessionDays: settings.httpSessionDays,
+    // Of boxes on one host or behind one address, two have different sites, directories or ports.
+    instance: [shown.site.current.site, settings.dataDir, settings.httpPort].join(" "),
+    ownName: hostname,
+    publicUrls: settings.httpPublicUrls,
+    trustedProxies: settings.httpTrustedProxies,
+    userHeader: settings.httpUserHeader,
+    tls:
+      settings.httpCertFile === null || settings.httpKeyFile === null
+        ? null
+        : { certFile: settings.httpCertFile, keyFile: settings.httpKeyFile },
+    commandsEnabled: settings.commandsEnabled,
+    version: VERSION,
+    timezone: settings.gatewayTimezone,
+    names,
+    // A checkout that was never built has no dashboard, and needs none for its tests.
+    dashboardDir:
+      settings.httpPort !== null && existsSync(dashboardDirectory()) ? dashboardDirectory() : null,
+  });
 }

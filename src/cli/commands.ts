@@ -137,9 +137,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "report",
-    summary: "write the report on a machine of the running agent as one HTML document",
+    summary: "write the report on a machine as one HTML document",
     details:
-      "State, findings with evidence and spectra, trends with limits, alarms of the period and open notes: inline SVG, no script, nothing loaded. Print it from a browser.\nExit code 0, or 1 for an unknown machine (with the list of those there are) or if no agent responds.",
+      "State, findings with evidence and spectra, trends with limits, alarms of the period and open notes: inline SVG, no script, nothing loaded. Print it from a browser.\nExit code 0, or 1 for an unknown machine (with the list of those there are) or if there is neither an agent nor a store.\nWhile the agent is stopped, the report is made from its store. Days and times without a zone are in GATEWAY_TIMEZONE.",
     flags: [
       {
         name: "machine",

@@ -1,60 +1,131 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openStoppedAgent } from "../agent/stopped-report.ts";
+import type { UnitSystem } from "../core/report/units.ts";
+import { DAY_MS } from "../core/time-units.ts";
+import { silentLogger } from "../lib/logger.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
-import { loadProcessSettings } from "./configuration.ts";
+import { loadConfiguration, loadProcessSettings } from "./configuration.ts";
 import { outFile } from "./out-file.ts";
+import { parseTime } from "./times.ts";
+import { writeOut } from "./write-out.ts";
 
 interface Machine {
   readonly id: number | null;
   readonly name: string | null;
 }
 
-const REPORT_TIMEOUT_MS = 120_000;
+/** Null: until now, or the 30 days before. */
+interface Range {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  readonly units: UnitSystem;
+}
 
-/** The report on a machine of the running agent as one HTML document: 0 written, 1 unknown machine or no response. */
+/** Where a report comes from: the running agent, or its store while it is stopped. */
+interface Source {
+  machines(): Promise<readonly Machine[]>;
+  /** Null for a machine that nothing names. */
+  report(id: number, range: Range): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+const REPORT_TIMEOUT_MS = 120_000;
+const REPORT_DAYS = 30;
+
+/** The report on a machine as one HTML document: 0 written, 1 unknown machine, or neither an agent nor a store. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal, cwd } = context;
   const wanted = flags.text("machine") ?? "";
   const out = flags.text("out") ?? "-";
-  const units = flags.text("units") ?? "metric";
-  if (units !== "metric" && units !== "us")
-    throw new UsageError(`--units ${JSON.stringify(units)} is neither metric nor us`);
   const path = out === "-" ? null : outFile("out", out, cwd);
-  const client = createAgentClient(loadProcessSettings(context), givenAddress(flags.text("url")));
+  const range = rangeOf(context);
   try {
-    const list = await client.get("/api/v1/machines?sort=worst", signal);
-    const machines = (list as { machines: readonly Machine[] }).machines.filter(
-      ({ id }) => id !== null,
-    );
-    machines.sort((a, b) => Number(a.id) - Number(b.id));
-    const found = machines.find(({ id, name }) => String(id) === wanted || name === wanted);
-    if (found === undefined) {
-      const known = machines.map(({ id, name }) => `  ${String(id)}  ${name ?? ""}`.trimEnd());
-      stderr.write(
-        `error: there is no machine ${JSON.stringify(wanted)}; there are\n${known.join("\n")}\n`,
-      );
-      return 1;
+    const source = await sourceOf(context);
+    try {
+      const machines = (await source.machines()).filter(({ id }) => id !== null);
+      const found = machines.find(({ id, name }) => String(id) === wanted || name === wanted);
+      const html = found === undefined ? null : await source.report(Number(found.id), range);
+      if (html === null) {
+        stderr.write(unknownMachine(wanted, machines));
+        return 1;
+      }
+      if (path === null) await writeOut(stdout, html, signal);
+      else writeFileSync(path, html);
+      return 0;
+    } finally {
+      await source.close();
     }
-    const query = new URLSearchParams({ units });
-    for (const name of ["from", "to"]) {
-      const text = flags.text(name);
-      if (text !== null) query.set(name, instantOf(name, text));
-    }
-    const report = `/api/v1/machines/${String(found.id)}/report?${query.toString()}`;
-    const { html } = (await client.get(report, signal, REPORT_TIMEOUT_MS)) as { html: string };
-    if (path === null) stdout.write(html);
-    else writeFileSync(path, html);
-    return 0;
   } catch (error) {
-    if (!(error instanceof AgentFailure)) throw error;
+    if (!(error instanceof AgentFailure || error instanceof StoreFailure)) throw error;
     stderr.write(`error: ${error.message}\n`);
     return 1;
   }
 }
 
-/** A day is that day in UTC. */
-function instantOf(flag: string, text: string): string {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--${flag} ${JSON.stringify(text)} is not a time`);
-  return new Date(ms).toISOString();
+/** Days and times without a zone are the gateway's. */
+function rangeOf(context: CommandContext): Range {
+  const { flags } = context;
+  const zone = loadProcessSettings(context).gatewayTimezone;
+  const [from, to] = [flags.text("from"), flags.text("to")];
+  const fromMs = from === null ? null : parseTime("from", from, zone, false);
+  const toMs = to === null ? null : parseTime("to", to, zone, true);
+  if (fromMs !== null && fromMs >= (toMs ?? Date.now()))
+    throw new UsageError("--from is not before --to");
+  return { fromMs, toMs, units: flags.choice("units", ["metric", "us"]) ?? "metric" };
+}
+
+async function sourceOf(context: CommandContext): Promise<Source> {
+  const { flags, signal } = context;
+  const settings = loadProcessSettings(context);
+  const url = givenAddress(flags.text("url"));
+  const client = createAgentClient(settings, url);
+  try {
+    const list = await client.get("/api/v1/machines?sort=worst", signal);
+    return {
+      machines: () => Promise.resolve((list as { machines: readonly Machine[] }).machines),
+      async report(id, { fromMs, toMs, units }) {
+        const query = new URLSearchParams({ units });
+        if (fromMs !== null) query.set("from", new Date(fromMs).toISOString());
+        if (toMs !== null) query.set("to", new Date(toMs).toISOString());
+        const address = `/api/v1/machines/${id}/report?${query.toString()}`;
+        const { html } = (await client.get(address, signal, REPORT_TIMEOUT_MS)) as { html: string };
+        return html;
+      },
+      close: () => Promise.resolve(),
+    };
+  } catch (error) {
+    const isStopped = error instanceof AgentFailure && error.code !== "refused";
+    if (!isStopped || url !== null || !existsSync(join(settings.dataDir, "gateside.db")))
+      throw error;
+    return whileStopped(context, error);
+  }
+}
+
+/** @param unreached why no agent responded: said where one holds the store */
+async function whileStopped(context: CommandContext, unreached: AgentFailure): Promise<Source> {
+  const configuration = loadConfiguration(context);
+  const agent = await openStoppedAgent({ ...configuration, logger: silentLogger }).catch(
+    (error: unknown) => {
+      throw error instanceof StoreFailure && error.code === "in_use" ? unreached : error;
+    },
+  );
+  return {
+    machines: () => agent.machines(),
+    report(id, { fromMs, toMs, units }) {
+      const endMs = toMs ?? Date.now();
+      const startMs = fromMs ?? endMs - REPORT_DAYS * DAY_MS;
+      return agent.report({ id, fromMs: startMs, toMs: endMs, units });
+    },
+    close: () => agent.close(),
+  };
+}
+
+function unknownMachine(wanted: string, machines: readonly Machine[]): string {
+  const known = machines
+    .toSorted((a, b) => Number(a.id) - Number(b.id))
+    .map(({ id, name }) => `  ${String(id)}  ${name ?? ""}`.trimEnd());
+  return `error: there is no machine ${JSON.stringify(wanted)}; there are\n${known.join("\n")}\n`;
 }

@@ -1,7 +1,8 @@
-/** The chapter of the manual about each view; the empty name is the overview's. */
+/** The chapter of the manual about each page; the empty name is the overview's. */
 export const CHAPTERS: Readonly<Record<string, string>> = {
   "": "operator.html#what-you-see",
   machine: "maintenance.html#from-a-machine-to-its-cause",
+  "machine/report": "maintenance.html#a-report-to-hand-over",
   sensor: "maintenance.html#from-a-machine-to-its-cause",
   alarms: "alarms.html",
   setup: "setup.html",
@@ -10,6 +11,6 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
 };
 
 /** Relative to the dashboard. */
-export function chapterAddress(view: string): string {
-  return `manual/${CHAPTERS[view] ?? CHAPTERS[""] ?? ""}`;
+export function chapterAddress(page: string): string {
+  return `manual/${CHAPTERS[page] ?? CHAPTERS[""] ?? ""}`;
 }

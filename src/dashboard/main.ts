@@ -4,6 +4,7 @@ import { Live } from "./live.ts";
 import { Model } from "./model.ts";
 import { overview } from "./overview.ts";
 import { placeNow } from "./place.ts";
+import { pageOf } from "./place-link.ts";
 import { type Filter, noFilter } from "./sensor-filter.ts";
 import { shell } from "./shell.ts";
 import { Theme } from "./theme.ts";
@@ -83,11 +84,11 @@ function main(): void {
   let lastTurn = 0;
   const show = async (isFirst: boolean): Promise<void> => {
     const turn = ++lastTurn;
-    const { view, subject, part } = placeNow();
-    const open = await opener(part === "" ? view : `${view}/${part}`);
+    const place = placeNow();
+    const open = await opener(pageOf(place));
     if (turn !== lastTurn) return;
     stop?.();
-    stop = open({ content, api, model, theme, filter, subject });
+    stop = open({ content, api, model, theme, filter, subject: place.subject });
     if (isFirst) return;
     scrollTo(0, 0);
     // Announces the new view to screen readers.

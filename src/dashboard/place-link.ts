@@ -9,6 +9,9 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
+/** Which page shows a place: a view, or a part of one. */
+export const pageOf = ({ view, part }: Place): string => (part === "" ? view : `${view}/${part}`);
+
 export function parsePlace(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view = "", subject = "", part = ""] = path.split("/", 3);

@@ -6,6 +6,7 @@ import { age } from "./format.ts";
 import { toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
+import { pageOf } from "./place-link.ts";
 import type { Theme, ThemeChoice } from "./theme.ts";
 
 const THEMES: readonly (readonly [ThemeChoice, string])[] = [
@@ -33,7 +34,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   const log = h("a", { href: "#/log", hidden: true }, "Log");
   // In a tab of its own, so that nothing typed here is lost.
   const manual = h("a", { target: "_blank" }, "Manual");
-  const showChapter = () => setAttribute(manual, "href", chapterAddress(placeNow().view));
+  const showChapter = () => setAttribute(manual, "href", chapterAddress(pageOf(placeNow())));
   window.addEventListener("hashchange", showChapter);
   showChapter();
   const signOut = h(

@@ -53,7 +53,7 @@ export class MachineConditions {
   }
 
   /** The response's entries, worst first. Yields to other work after each machine. */
-  async worstFirst(): Promise<readonly object[]> {
+  async worstFirst() {
     const known = this.#known();
     const entries = [];
     for (const subject of subjectsOf(this.#parts.site.current.sensors, this.#machines(), known)) {

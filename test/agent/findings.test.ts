@@ -5,6 +5,7 @@ import { deadlineMs } from "../support/deadline.ts";
 import { failingBearing } from "../support/failing-bearing.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild } from "../support/plant.ts";
+import { runCommand } from "../support/run-command.ts";
 
 interface Answer {
   readonly findings: readonly {
@@ -56,7 +57,32 @@ test("findings – a developing bearing fault is reported once and shown with it
     "reported once",
   );
 
+  const report = async () => {
+    const words = ["report", "--machine", "Pump 1", "--from", "2020-01-01", "--to", "2038-01-01"];
+    const { code, stdout, stderr } = await runCommand(words, { env: plant.env });
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+  const running = await report();
   await agent.stop();
+  const stopped = await report();
+  for (const what of [
+    /<h3>Bearing outer race, stage \d of 3, bearing 6205/,
+    /Spectrum of /,
+    /velocity<\/figcaption>/,
+    /Outer-race damage of bearing 6205 on Pump 1/,
+    /bearing outer race\/6205/,
+  ]) {
+    assert.match(running, what);
+    assert.match(stopped, what);
+  }
+  const unknown = await runCommand(["report", "--machine", "Pump 99"], { env: plant.env });
+  assert.equal(unknown.code, 1);
+  assert.match(
+    unknown.stderr,
+    /no machine "Pump 99"; there are\n(?: {2}\d+ {2}.+\n)* {2}\d+ {2}Pump 1\n/,
+  );
+
   write({ name: "Pump 1", bearings: [bearing] });
   const again = plant.startAgent();
   const other = await again.address;

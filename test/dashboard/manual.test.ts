@@ -112,9 +112,9 @@ test("manual – below the path of HTTP_PUBLIC_URL it is found with and without 
 });
 
 test("manual – every view of the dashboard has a chapter, which is there", { skip }, async (t) => {
-  const views = [...readFileSync("src/dashboard/main.ts", "utf8").matchAll(/case "(\w+)":/g)].map(
-    ([, view = ""]) => view,
-  );
+  const views = [
+    ...readFileSync("src/dashboard/main.ts", "utf8").matchAll(/case "([\w/]+)":/g),
+  ].map(([, view = ""]) => view);
   assert.deepEqual(Object.keys(CHAPTERS).toSorted(), ["", ...views].toSorted());
   const pages = await servedPages(t);
   for (const view of ["", "no-such-view", ...views]) {
@@ -180,8 +180,8 @@ test("dashboard – the link to the manual follows the view", {
   t.after(() => app.close());
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
   const { page } = await openBrowser(t);
-  for (const view of ["units", "log"]) {
-    await page.goto(`${address}/#/${view}`);
-    await page.locator(`footer a[href="${chapterAddress(view)}"]`).waitFor();
+  for (const [view, place] of [["units"], ["log"], ["machine/report", "machine/40/report"]]) {
+    await page.goto(`${address}/#/${place ?? view}`);
+    await page.locator(`footer a[href="${chapterAddress(view ?? "")}"]`).waitFor();
   }
 });

@@ -1,0 +1,38 @@
+/** The report on a machine of a stopped agent, from what its store holds. */
+import { reportDocument } from "../core/report/document.ts";
+import { MachineConditions } from "../http/machine-conditions.ts";
+import { gatherReport, type ReportQuery } from "../http/machine-report.ts";
+import { VERSION } from "../lib/version.ts";
+import { loadByteHashing } from "../lib/xxhash.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { createBase } from "./base.ts";
+import { buildParts } from "./build-parts.ts";
+import { openResources } from "./resources.ts";
+
+export interface StoppedAgent {
+  machines(): Promise<readonly { readonly id: number | null; readonly name: string | null }[]>;
+  /** Null for a machine that nothing names. */
+  report(query: ReportQuery): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** Opens the store and nothing else: no read, no session, no port. Throws StoreFailure `in_use` while an agent runs. */
+export async function openStoppedAgent(options: AgentOptions): Promise<StoppedAgent> {
+  const base = createBase(options, await loadByteHashing());
+  const resources = await openResources(base);
+  const { shown, signals, watch } = buildParts(options, base, resources);
+  watch.open();
+  signals.open();
+  const timezone = options.settings.gatewayTimezone;
+  return {
+    machines: () => new MachineConditions(shown).worstFirst(),
+    async report(query) {
+      const input = await gatherReport(shown, { version: VERSION, timezone }, query);
+      return input === null ? null : reportDocument(input).html;
+    },
+    async close() {
+      await resources.gateway.close();
+      await resources.store.close();
+    },
+  };
+}
