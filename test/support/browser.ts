@@ -72,14 +72,19 @@ export async function openBrowser(
     rmSync(profile, { recursive: true, force: true });
   };
   const page = context.pages()[0] ?? (await context.newPage());
-  t?.after(async () => {
-    // Node 20 has it, its types do not.
-    if ((t as { passed?: boolean }).passed === false) t.diagnostic(await shown(page));
-    await close();
-  });
   page.setDefaultTimeout(deadlineMs(30_000));
   const complaints: string[] = [];
   const requests: string[] = [];
+  const unanswered: string[] = [];
+  t?.after(async () => {
+    // Node 20 has it, its types do not.
+    if ((t as { passed?: boolean }).passed === false)
+      t.diagnostic(await shown(page, [...complaints, ...unanswered]));
+    await close();
+  });
+  page.on("requestfailed", (request) =>
+    unanswered.push(`${request.url()}: ${request.failure()?.errorText}`),
+  );
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
   });
@@ -89,12 +94,12 @@ export async function openBrowser(
 }
 
 /** What a person would see, for the report of a test that failed. */
-async function shown(page: Page): Promise<string> {
+async function shown(page: Page, complaints: readonly string[]): Promise<string> {
   const text = await page
     .locator("body")
     .innerText({ timeout: 5000 })
     .catch((error: Error) => error.message);
-  return `The page ${page.url()} showed:\n${text.slice(0, 2000)}`;
+  return `The page ${page.url()} showed:\n${text.slice(0, 2000)}\n${complaints.slice(-10).join("\n")}`;
 }
 
 /** Waits for a state of a page that no event of the browser announces. */
