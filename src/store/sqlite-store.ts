@@ -20,7 +20,10 @@ import { HourlyValues } from "./hours/hourly-values.ts";
 import { Keeper } from "./kept/keeper.ts";
 import { StoredMeasurements } from "./kept/measurements.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
+import { Lanes } from "./outbox/lanes.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
+import { Pending } from "./outbox/pending.ts";
+import { Thinning } from "./outbox/thinning.ts";
 import { History } from "./readings/history.ts";
 import { Identities } from "./readings/identities.ts";
 import { NewestTimes } from "./readings/newest-times.ts";
@@ -75,6 +78,8 @@ class SqliteStore implements Store {
   readonly sessions: SessionTable;
   readonly meta: Meta;
   readonly statistics: { commits: number; bytesWritten: number; commitSeconds(s: number): void };
+  readonly #lanes: Lanes;
+  readonly #pending: Pending;
   readonly #outbox: SqliteOutbox;
   readonly #db: Database;
   readonly #queue: WriteQueue;
@@ -144,21 +149,28 @@ class SqliteStore implements Store {
     const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
     const isClockConfirmed = options.isClockConfirmed ?? (() => true);
     const age = { now: () => (isClockConfirmed() ? time.now() : null) };
-    const outbox = new SqliteOutbox(
-      {
-        db,
-        streams,
-        queue,
-        clock,
-        age,
-        logger,
-        settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
-        onLost: () => counts.note("damaged", 1),
-        meta: this.meta,
-        onNotSelected: options.onNotSelected ?? (() => {}),
-      },
-      options.uplinks,
-    );
+    const lanes = new Lanes({ db, queue, clock, logger }, options.uplinks);
+    const pending = new Pending({
+      db,
+      queue,
+      lanes,
+      thinning: new Thinning({ db, meta: this.meta, streams }),
+      onNotSelected: options.onNotSelected ?? (() => {}),
+    });
+    const outbox = new SqliteOutbox({
+      db,
+      streams,
+      queue,
+      lanes,
+      pending,
+      clock,
+      age,
+      logger,
+      settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
+      onLost: () => counts.note("damaged", 1),
+    });
+    this.#lanes = lanes;
+    this.#pending = pending;
     this.#outbox = outbox;
     this.outbox = { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() };
     this.alarms = new AlarmLog({
@@ -166,7 +178,7 @@ class SqliteStore implements Store {
       queue,
       streams,
       keeper: this.keeper,
-      outbox,
+      pending,
       clock,
       age: time,
       logger,
@@ -195,7 +207,8 @@ class SqliteStore implements Store {
     });
     this.#full = new FullBuffer({
       db,
-      outbox,
+      lanes,
+      pending,
       readings: stored,
       waveforms: this.waveforms,
       identities: this.#identities,
@@ -219,7 +232,7 @@ class SqliteStore implements Store {
         newest,
         progress,
         waveforms: this.waveforms,
-        outbox,
+        pending,
         gaps: this.gaps,
         full: this.#full,
         stored,
@@ -241,13 +254,14 @@ class SqliteStore implements Store {
       clock,
       logger,
       onProgress: () => options.onProgress?.(),
-      lanes: outbox,
+      lanes,
     };
     this.#retention = new Retention(
       {
         db,
         queue,
-        outbox,
+        lanes,
+        pending,
         streams,
         readings: stored,
         waveforms: this.waveforms,
@@ -323,7 +337,7 @@ class SqliteStore implements Store {
     this.#streams.load();
     this.#identities.load();
     this.readings.load();
-    this.#outbox.load();
+    this.#lanes.load();
     this.gaps.load();
     this.alarms.load();
   }
@@ -357,7 +371,7 @@ class SqliteStore implements Store {
   }
 
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
-    const changes = this.#outbox.configure(uplinks);
+    const changes = this.#lanes.configure(uplinks);
     this.gaps.uplinks = uplinks;
     if (changes.length > 0) this.#retention.wake();
     return changes;
@@ -365,7 +379,7 @@ class SqliteStore implements Store {
 
   state(): BufferState {
     const lanes = Object.fromEntries(
-      this.#outbox.lanes.map(({ name }) => [name, this.#outbox.depth(name)]),
+      this.#lanes.all.map((lane) => [lane.name, this.#pending.depth(lane)]),
     );
     return {
       lanes,

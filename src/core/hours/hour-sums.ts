@@ -81,8 +81,17 @@ export class HourSums {
     return this.#series.values();
   }
 
-  add({ values, units, quality }: ReadingTexts): void {
+  /** A reading whose text is damaged counts, without values: it must not keep the others from being counted. */
+  add(reading: ReadingTexts): void {
     this.readings += 1;
+    try {
+      this.#addValues(reading);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+  }
+
+  #addValues({ values, units, quality }: ReadingTexts): void {
     let named = this.#named.get(units);
     if (named === undefined) {
       named = new Map();

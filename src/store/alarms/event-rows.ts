@@ -4,14 +4,14 @@ import type { Clock } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
-import type { SqliteOutbox } from "../outbox/outbox.ts";
-import type { PendingRow } from "../outbox/pending-row.ts";
+import type { Pending } from "../outbox/pending.ts";
+import type { PendingRow } from "../outbox/thinning.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 
 export interface EventRowsParts {
   readonly db: Database;
   readonly streams: Streams;
-  readonly outbox: SqliteOutbox;
+  readonly pending: Pending;
   readonly clock: Clock;
   readonly age: GatewayTime;
   /** Name of the site, for the payload. */
@@ -43,7 +43,7 @@ export class EventRows {
   }
 
   insert(tx: Tx, event: AlarmEvent): void {
-    const { age, clock, db, outbox, site, stored, streams } = this.#parts;
+    const { age, clock, db, pending, site, stored, streams } = this.#parts;
     const stream = streams.intern(event.sensor, EVENT_STREAM_KIND);
     streams.write(stream);
     const unitSet = streams.internUnits("{}");
@@ -63,9 +63,9 @@ export class EventRows {
       isFuture: true,
       owed: { stream, values: "{}", quality: "{}", recordingReason: undefined },
     };
-    outbox.rows.insert(tx, row);
+    pending.insert(tx, row);
     const { sensor, kind, timeMs: causedMs, readingId: id } = event;
-    outbox.rows.insertAlways(tx, { sensor, kind, timeMs: causedMs, id });
+    pending.insertAlways(tx, { sensor, kind, timeMs: causedMs, id });
     tx.onCommit(() => stored(1));
   }
 }

@@ -15,13 +15,15 @@ import type { WriteQueue } from "../database/write-queue.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
 import type { LaneQueue, Place } from "./lane-queue.ts";
-import type { SqliteOutbox } from "./outbox.ts";
-import type { PendingRow } from "./pending-row.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Pending } from "./pending.ts";
+import type { PendingRow } from "./thinning.ts";
 
 interface ChoreParts {
   readonly db: Database;
   readonly queue: WriteQueue;
-  readonly outbox: SqliteOutbox;
+  readonly lanes: Lanes;
+  readonly pending: Pending;
   readonly gaps: SqliteGapLog;
   readonly streams: Streams;
   readonly age: Pick<GatewayTime, "now">;
@@ -82,10 +84,10 @@ export class LaneChores {
   /** All due work, until it is done or `isStopping`. Rejects if the disk fails; the rest is done the next time. */
   async run(isStopping: () => boolean): Promise<void> {
     for (const leaving of this.#rows<Leaving>(LEAVING_SQL)) await this.#leave(leaving, isStopping);
-    for (const lane of this.#parts.outbox.lanes) await this.#age(lane, isStopping);
+    for (const lane of this.#parts.lanes.all) await this.#age(lane, isStopping);
     await this.#endPeriods();
     for (const { lane } of this.#rows<Filling>(FILLING_SQL)) {
-      const queue = this.#parts.outbox.lanes.find(({ number }) => number === lane);
+      const queue = this.#parts.lanes.all.find(({ number }) => number === lane);
       while (queue !== undefined && !isStopping() && (await this.#fillHour(queue)));
     }
   }
@@ -97,10 +99,10 @@ export class LaneChores {
 
   /** What an uplink with `everyS` holds of a period that nothing followed. */
   async #endPeriods(): Promise<void> {
-    const { age, outbox, queue } = this.#parts;
+    const { age, pending, queue } = this.#parts;
     const now = age.now();
-    if (now === null || !queue.read("check periods", () => outbox.rows.hasDue(now))) return;
-    await this.#writeAtOnce("queue the newest of a period", (tx) => outbox.rows.insertDue(tx, now));
+    if (now === null || !queue.read("check periods", () => pending.hasDue(now))) return;
+    await this.#writeAtOnce("queue the newest of a period", (tx) => pending.insertDue(tx, now));
   }
 
   /** One hour of readings stored before the lane was added. False if nothing is left. */
@@ -109,7 +111,7 @@ export class LaneChores {
   }
 
   *#file(tx: Tx, lane: LaneQueue): Generator<void, boolean, void> {
-    const { db, outbox } = this.#parts;
+    const { db, pending } = this.#parts;
     const state = db.write<Filling>(`${FILLING_SQL} AND lane = ?`).get(lane.number);
     if (state === undefined) return false;
     const next = db
@@ -122,7 +124,7 @@ export class LaneChores {
       return false;
     }
     for (const stored of db.write<Stored>(STORED_SQL).all(next.hour, state.fillSeq)) {
-      outbox.rows.fill(tx, lane, this.#asRow(stored, next.hour));
+      pending.fill(tx, lane, this.#asRow(stored, next.hour));
       yield;
     }
     db.write("UPDATE lanes SET fill_hour = ? WHERE lane = ?").run(next.hour, lane.number);
@@ -156,7 +158,7 @@ export class LaneChores {
         if (rows.length === SLICE_ROWS) return false;
         db.write("DELETE FROM live_marks WHERE lane = ?").run(lane.lane);
         db.write("DELETE FROM lanes WHERE lane = ?").run(lane.lane);
-        if (lane.leaving === "uplink_removed") this.#parts.outbox.rows.forget(lane.uplink);
+        if (lane.leaving === "uplink_removed") this.#parts.pending.forget(lane.uplink);
         return true;
       });
       if (!isOver) continue;
@@ -171,7 +173,7 @@ export class LaneChores {
 
   /** Drops backlog that is older than its uplink wants. */
   async #age(lane: LaneQueue, isStopping: () => boolean): Promise<void> {
-    const { age, db, outbox } = this.#parts;
+    const { age, db, pending } = this.#parts;
     const oldestMs = lane.uplink.oldestMs(age.now());
     if (oldestMs === null) return;
     const owner = { lane: lane.number, uplink: lane.uplink.name, format: lane.lane };
@@ -185,7 +187,7 @@ export class LaneChores {
       if (this.#parts.queue.read("find old backlog", due).length === 0) return;
       await this.#writeAtOnce("drop old backlog", (tx) =>
         this.#giveUp(tx, owner, due(), "too_old", (place) =>
-          outbox.rows.drop(tx, place, (one) => one === lane),
+          pending.drop(tx, place, (one) => one === lane),
         ),
       );
     }

@@ -16,6 +16,17 @@ export interface OwedReading {
   readonly recordingReason: number | null | undefined;
 }
 
+export type IsChosen = (value: string) => boolean;
+
+/** Whether a stored reading has a selected value. A damaged one may: the publisher reports it. */
+export function hasChosen(values: string, isChosen: IsChosen): boolean {
+  try {
+    return Object.keys(parse(values)).some(isChosen);
+  } catch {
+    return true;
+  }
+}
+
 /** One uplink as the outbox queries it for each reading. */
 export class LaneUplink {
   readonly #uplink: OutboxUplink;
@@ -72,7 +83,7 @@ export class LaneUplink {
   #hasValue(stream: Stream, values: string): boolean {
     const { value } = this.#uplink.selector;
     if (value === null || isEvent(stream)) return true;
-    return Object.keys(parse(values)).some(value);
+    return hasChosen(values, value);
   }
 
   /** A JSON object with only the selected members. Throws SyntaxError if the text is damaged. */

@@ -7,6 +7,7 @@ import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { hourOf, READING_COLUMNS, toStoredReading } from "../readings/stored-reading.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import { NEXT_HOUR_SQL } from "./lane-rows.ts";
 
 interface LeasingParts {
   readonly db: Database;
@@ -15,13 +16,8 @@ interface LeasingParts {
   readonly age: Pick<GatewayTime, "now">;
 }
 
-interface LeasingHooks {
-  /** Newest row that is committed. */
-  readonly seqMax: () => number;
-  readonly taken: (entry: OutboxEntry, slot: Slot) => void;
-  /** An outbox row without its reading. */
-  readonly stray: (lane: LaneQueue, place: Place, page: Page) => void;
-}
+/** What is done with an outbox row without its reading. */
+type Stray = (lane: LaneQueue, place: Place, page: Page) => void;
 
 /** Most rows taken of one sensor and kind before the next one's turn. */
 const PAGE_ROWS = 100;
@@ -29,19 +25,26 @@ const PAGE_SQL = `SELECT o.time_ms, o.seq, ${READING_COLUMNS}
   FROM outbox o LEFT JOIN readings r ON r.seq = o.seq
   WHERE o.lane = ? AND o.hour = ? AND o.stream = ? AND (o.time_ms, o.seq) > (?, ?)
   ORDER BY o.time_ms, o.seq LIMIT ?`;
-const NEXT_HOUR_SQL = "SELECT hour FROM outbox WHERE lane = ? AND hour > ? ORDER BY hour LIMIT 1";
 const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
+// Of what is committed.
+const SEQ_MAX_SQL = "SELECT max(seq) FROM readings";
 /** The read statements, so that their query plans can be asserted. */
 export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
 
 /** Reads the pending entries of a lane that may be sent now. */
 export class Leasing {
   readonly #parts: LeasingParts;
-  readonly #hooks: LeasingHooks;
+  readonly #onStray: Stray;
+  readonly #slots = new WeakMap<OutboxEntry, Slot>();
 
-  constructor(parts: LeasingParts, hooks: LeasingHooks) {
+  constructor(parts: LeasingParts, onStray: Stray) {
     this.#parts = parts;
-    this.#hooks = hooks;
+    this.#onStray = onStray;
+  }
+
+  /** Also of an entry whose lease has ended; undefined if it was not handed out here. */
+  slotOf(entry: OutboxEntry): Slot | undefined {
+    return this.#slots.get(entry);
   }
 
   /**
@@ -59,8 +62,9 @@ export class Leasing {
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.read(ONE_SQL).all(place.seq);
-      const page = { stream: place.stream, hour: place.hour, seqMax: this.#hooks.seqMax() };
-      if (row === undefined) this.#hooks.stray(lane, place, page);
+      // Removed alone, whatever has been stored since.
+      const page = { stream: place.stream, hour: place.hour, seqMax: place.seq };
+      if (row === undefined) this.#onStray(lane, place, page);
       else entries.push(this.#take(lane, place, page, 0, row, true));
     }
     return entries;
@@ -134,7 +138,9 @@ export class Leasing {
     entries: OutboxEntry[],
   ): void {
     const { hour } = stream.cursor;
-    const newPage = (): Page => ({ stream: stream.stream, hour, seqMax: this.#hooks.seqMax() });
+    const [newest] = this.#parts.db.read(SEQ_MAX_SQL).all();
+    const seqMax = (newest?.[0] ?? 0) as number;
+    const newPage = (): Page => ({ stream: stream.stream, hour, seqMax });
     let page = newPage();
     let index = 0;
     for (const row of rows) {
@@ -154,7 +160,7 @@ export class Leasing {
         index = 0;
       } else if (row[2] === null) {
         // On a page of its own: between two of a run it would shorten the one DELETE that removes them.
-        this.#hooks.stray(lane, place, newPage());
+        this.#onStray(lane, place, newPage());
         page = newPage();
         index = 0;
       } else {
@@ -177,7 +183,7 @@ export class Leasing {
     const entry = { reading, live };
     const slot = { place, page, index, live, entry, isSettled: false };
     lane.lease(slot);
-    this.#hooks.taken(entry, slot);
+    this.#slots.set(entry, slot);
     return entry;
   }
 }

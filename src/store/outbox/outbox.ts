@@ -6,135 +6,59 @@
  * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
  */
 
-import type {
-  DeliveryOutcome,
-  Lane,
-  LaneDepth,
-  OutboxEntry,
-  OutboxUplink,
-} from "../../core/delivery.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../core/delivery.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
-import { isWaveform, type LaneChange, laneName } from "../../core/lane-plan.ts";
+import { laneName } from "../../core/lane-plan.ts";
 import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
-import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { FiledLane } from "./lane-book.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
-import { LaneSet } from "./lane-set.ts";
-import { Leasing, OUTBOX_SQL } from "./leasing.ts";
-import { newestPending } from "./outbox-loader.ts";
-import { OutboxRows } from "./outbox-rows.ts";
+import { newestPending } from "./lane-rows.ts";
+import type { Lanes } from "./lanes.ts";
+import { Leasing } from "./leasing.ts";
+import type { Pending } from "./pending.ts";
 import { Settlement } from "./settlement.ts";
-import { Thinning } from "./thinning.ts";
 
 interface OutboxParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly queue: WriteQueue;
+  readonly lanes: Lanes;
+  readonly pending: Pending;
   readonly clock: Clock;
   readonly age: Pick<GatewayTime, "now">;
   readonly logger: Logger;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;
-  readonly meta: Meta;
-  /** Readings that an uplink leaves out. */
-  readonly onNotSelected: (uplink: string, count: number) => void;
   /** A delivery that damage made impossible. */
   readonly onLost: () => void;
 }
 
-const OLDEST_SQL = `SELECT min(time_ms) FROM outbox
-  WHERE lane = ? AND hour = ? AND seq NOT IN (SELECT value FROM json_each(?))`;
 /** Oversize rows remembered individually in a lane. */
 const PARKED_MAX = 10_000;
-/** An uplink delivers for this long after its last acknowledgement. */
-const DELIVERING_MS = 30_000;
 /** This many are written at once: a kill repeats at most this number. */
 const SETTLE_ROWS = 100;
 
+/** Hands out what is pending, and takes back how each delivery ended. */
 export class SqliteOutbox {
   readonly #parts: OutboxParts;
-  readonly #lanes: LaneSet;
-  readonly #slots = new WeakMap<OutboxEntry, Slot>();
-  readonly #depths = new WeakMap<
-    LaneQueue,
-    { readonly version: number; readonly depth: LaneDepth }
-  >();
+  readonly #lanes: Lanes;
   readonly #closing = new AbortController();
   readonly #leasing: Leasing;
-  /** For the parts that write and remove readings. */
-  readonly rows: OutboxRows;
   #settlement: Settlement | null = null;
   /** Outcomes that could not be written wait for the disk; nothing more is leased meanwhile. */
   #isBlocked = false;
 
-  constructor(parts: OutboxParts, uplinks: readonly OutboxUplink[]) {
+  constructor(parts: OutboxParts) {
     this.#parts = parts;
-    this.#lanes = new LaneSet(parts, uplinks);
-    const rows = { ...parts, thinning: new Thinning(parts) };
-    this.rows = new OutboxRows(rows, () => this.lanes);
-    this.#leasing = new Leasing(parts, {
-      seqMax: () => this.rows.seqMax,
-      taken: (entry, slot) => this.#slots.set(entry, slot),
-      stray: (lane, place, page) => this.#strayRow(lane, place, page),
-    });
+    this.#lanes = parts.lanes;
+    this.#leasing = new Leasing(parts, (lane, place, page) => this.#strayRow(lane, place, page));
   }
 
-  /** Reads the state of all lanes from disk; leases end. */
-  load(): void {
-    const { db } = this.#parts;
-    const [row] = db.read("SELECT max(seq) FROM readings").all();
-    this.rows.seqMax = Number(row?.[0] ?? 0);
-    this.#lanes.load();
-  }
-
-  // For these four see LaneSet.
-
-  fileDeferred(): void {
-    this.#lanes.fileDeferred();
-  }
-
-  configure(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
-    return this.#lanes.configure(uplinks);
-  }
-
-  file(): readonly FiledLane[] {
-    return this.#lanes.file();
-  }
-
-  owes(lane: FiledLane, sensor: string, kind: string, values: string): boolean {
-    return this.#lanes.owes(lane, sensor, kind, values);
-  }
-
-  get lanes(): readonly LaneQueue[] {
-    return this.#lanes.all;
-  }
-
-  /** Uplinks of which something was acknowledged within the last half minute (plant section 17). */
-  delivering(): ReadonlySet<string> {
-    const sinceMs = this.#parts.clock.monotonic() - DELIVERING_MS;
-    const lanes = this.lanes.filter(({ acknowledgedAtMs }) => acknowledgedAtMs >= sinceMs);
-    return new Set(lanes.map(({ uplink }) => uplink.name));
-  }
-
-  /** The other uplinks that readings are pending for, largest backlog first. */
-  notDelivering(): readonly string[] {
-    const delivering = this.delivering();
-    const pending = new Map<string, number>();
-    for (const lane of this.lanes) {
-      const { name } = lane.uplink;
-      if (!isWaveform(lane.lane) && !delivering.has(name))
-        pending.set(name, (pending.get(name) ?? 0) + lane.pending);
-    }
-    const held = [...pending].filter(([, rows]) => rows > 0);
-    return held.sort(([, one], [, other]) => other - one).map(([name]) => name);
-  }
-
-  /** The outbox of one uplink, whether it is configured now or later. */
+  /** That of one uplink, whether it is configured now or later. */
   of(uplink: string): Outbox {
     const name = (lane: Lane) => laneName(uplink, lane);
     return {
@@ -143,9 +67,13 @@ export class SqliteOutbox {
       release: (lane) => this.#release(name(lane)),
       unpark: (lane) => this.#unpark(name(lane)),
       changed: (lane, signal) => this.#changed(name(lane), signal),
-      depth: (lane) => this.depth(name(lane)),
+      depth: (lane) => {
+        const queue = this.#lanes.get(name(lane));
+        return queue ? this.#parts.pending.depth(queue) : { readings: 0, oldestTimeMs: null };
+      },
       liveMark: (lane, sensor, kind) => this.#liveMark(name(lane), sensor, kind),
-      owesEvents: (lane, sensor) => this.#owesEvents(name(lane), sensor),
+      owesEvents: (lane, sensor) =>
+        (this.#streamOf(name(lane), sensor, EVENT_STREAM_KIND)?.pending ?? 0) > 0,
       flush: () => this.flush(),
     };
   }
@@ -192,7 +120,7 @@ export class SqliteOutbox {
     let settlement: Settlement | null = null;
     let hasNews = false;
     for (const { entry, outcome } of outcomes) {
-      const slot = this.#slots.get(entry);
+      const slot = this.#leasing.slotOf(entry);
       if (slot === undefined || slot.isSettled) continue;
       // A live-only lane has nothing that could replace an oversize one later.
       const isOver = outcome === "oversize" && queue.isLiveOnly;
@@ -279,55 +207,14 @@ export class SqliteOutbox {
     return aborted(AbortSignal.any([signal, this.#lanes.followed]));
   }
 
-  #liveMark(lane: string, sensor: string, kind: Kind): number | null {
+  #streamOf(lane: string, sensor: string, kind: Kind): StreamQueue | undefined {
     const stream = this.#parts.streams.find(sensor, kind);
-    const mark = stream && this.#lanes.get(lane)?.streams.get(stream.stream)?.mark;
-    return mark === undefined || mark === null || !Number.isFinite(mark) ? null : mark;
+    return stream ? this.#lanes.get(lane)?.streams.get(stream.stream) : undefined;
   }
 
-  #owesEvents(lane: string, sensor: string): boolean {
-    const stream = this.#parts.streams.find(sensor, EVENT_STREAM_KIND);
-    const queue = stream && this.#lanes.get(lane)?.streams.get(stream.stream);
-    return (queue?.pending ?? 0) > 0;
-  }
-
-  /** By the lane's name. */
-  depth(lane: string): LaneDepth {
-    const queue = this.#lanes.get(lane);
-    if (queue === undefined) return { readings: 0, oldestTimeMs: null };
-    const known = this.#depths.get(queue);
-    if (known?.version === queue.rowsVersion) return known.depth;
-    // While the disk is gone the counts are still right, the oldest is the last known one.
-    if (!this.#parts.db.isOpen) {
-      return { readings: queue.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
-    }
-    if (queue.owed === 0) return { readings: 0, oldestTimeMs: null };
-    try {
-      const oldestTimeMs = this.#parts.queue.read(`read the age of the backlog of ${lane}`, () =>
-        this.#oldest(queue),
-      );
-      const depth = { readings: queue.owed, oldestTimeMs };
-      this.#depths.set(queue, { version: queue.rowsVersion, depth });
-      return depth;
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
-      return { readings: queue.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
-    }
-  }
-
-  /** Rows whose settlement waits for its commit are on disk, but no longer pending. */
-  #oldest(queue: LaneQueue): number | null {
-    const { db } = this.#parts;
-    const settled = [...queue.leases].filter(({ isSettled }) => isSettled);
-    const seqs = JSON.stringify(settled.map(({ place }) => place.seq));
-    let hour = Number.MIN_SAFE_INTEGER;
-    for (;;) {
-      const [next] = db.read(OUTBOX_SQL.nextHour).all(queue.number, hour);
-      if (next === undefined) return null;
-      hour = next[0] as number;
-      const [row] = db.read(OLDEST_SQL).all(queue.number, hour, seqs);
-      if (row !== undefined && row[0] !== null) return row[0] as number;
-    }
+  #liveMark(lane: string, sensor: string, kind: Kind): number | null {
+    const mark = this.#streamOf(lane, sensor, kind)?.mark;
+    return mark === undefined || !Number.isFinite(mark) ? null : mark;
   }
 
   /** Writes the waiting outcomes. */

@@ -5,7 +5,7 @@ import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteJob, WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Slot } from "./lane-queue.ts";
-import { MARK_SQL } from "./outbox-rows.ts";
+import { MARK_SQL } from "./pending.ts";
 
 interface SettlementParts {
   readonly db: Database;

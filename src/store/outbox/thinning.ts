@@ -14,8 +14,15 @@ import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import type { Streams } from "../database/streams.ts";
 import { hourOf } from "../readings/stored-reading.ts";
-import type { LaneUplink } from "./lane-uplink.ts";
-import type { PendingRow } from "./pending-row.ts";
+import type { Place } from "./lane-queue.ts";
+import type { LaneUplink, OwedReading } from "./lane-uplink.ts";
+
+/** A row about to be written with its reading. */
+export interface PendingRow extends Place {
+  readonly isFuture: boolean;
+  /** Of the reading, for selections. */
+  readonly owed: OwedReading;
+}
 
 /** What goes to an uplink, and how many readings never will. */
 export interface Selected {

@@ -6,7 +6,7 @@ import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { HourlyValues } from "../hours/hourly-values.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
-import type { SqliteOutbox } from "../outbox/outbox.ts";
+import type { Pending } from "../outbox/pending.ts";
 import type { Growth } from "../space/growth.ts";
 import type { Shed } from "../space/shedding.ts";
 import type { Identities } from "./identities.ts";
@@ -35,7 +35,7 @@ export interface ReadingLogParts {
   readonly newest: NewestTimes;
   readonly progress: StoredProgress;
   readonly waveforms: Waveforms;
-  readonly outbox: SqliteOutbox;
+  readonly pending: Pending;
   readonly growth: Growth;
   readonly clock: Clock;
   readonly alarms: AlarmLog;

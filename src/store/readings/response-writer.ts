@@ -6,7 +6,7 @@ import type { Tx } from "../../core/tx.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteJob } from "../database/write-queue.ts";
-import type { PendingRow } from "../outbox/pending-row.ts";
+import type { PendingRow } from "../outbox/thinning.ts";
 import type { Shed } from "../space/shedding.ts";
 import {
   type PendingReading,
@@ -262,9 +262,9 @@ export class SqliteResponseWriter implements ResponseWriter {
    */
   #isShed(tx: Tx, reading: PendingReading, { floorMs, uplinks }: Shed): boolean {
     if (reading.timeMs > floorMs || reading.isFuture) return false;
-    const { full, gaps, identities, outbox } = this.#parts;
+    const { full, gaps, identities, pending } = this.#parts;
     const { stream } = this.#context.stream;
-    const wanting = outbox.rows.wanting(tx, this.#rowOf(reading));
+    const wanting = pending.wanting(tx, this.#rowOf(reading));
     for (const uplink of wanting)
       if (uplinks.has(uplink)) gaps.add(tx, stream, reading.timeMs, full.reason, uplink);
     if (wanting.size === 0 || [...wanting].some((uplink) => !uplinks.has(uplink))) return false;
@@ -289,7 +289,7 @@ export class SqliteResponseWriter implements ResponseWriter {
   }
 
   #insert(tx: Tx, reading: PendingReading, tooOld: Shed | null): PendingRow {
-    const { clock, db, identities, outbox, streams, waveforms } = this.#parts;
+    const { clock, db, identities, pending, streams, waveforms } = this.#parts;
     const { stream } = this.#context.stream;
     const unitSet = streams.internUnits(reading.units);
     const written = tx.draft(this, () => new Set<number>());
@@ -319,7 +319,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     identities.inserted(stream, reading.timeMs);
     const row: PendingRow = { ...this.#rowOf(reading), seq: Number(lastInsertRowid) };
     const isOld = tooOld !== null && !reading.isFuture && reading.timeMs <= tooOld.floorMs;
-    outbox.rows.insert(tx, row, isOld ? tooOld.uplinks : null);
+    pending.insert(tx, row, isOld ? tooOld.uplinks : null);
     return row;
   }
 

@@ -7,7 +7,7 @@ import { StoreFailure } from "../database/store-failure.ts";
 import { Streams } from "../database/streams.ts";
 import { HourRows } from "../hours/hour-rows.ts";
 import { mendHours } from "../hours/mend-hours.ts";
-import type { FiledLane } from "../outbox/lane-book.ts";
+import type { StoredLane } from "../outbox/lanes.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 
 export interface SalvageReport {
@@ -23,9 +23,9 @@ export interface SalvageReport {
 /** The lanes of the uplinks that are configured now. */
 export interface SavedLanes {
   /** Creates those that the damaged store did not have, and returns all. */
-  file(): readonly FiledLane[];
+  file(): readonly StoredLane[];
   /** Whether a lane should carry a reading. */
-  owes(lane: FiledLane, sensor: string, kind: string, values: string): boolean;
+  owes(lane: StoredLane, sensor: string, kind: string, values: string): boolean;
 }
 
 interface Table {
@@ -375,7 +375,7 @@ function markAll(db: Database, lanes: readonly number[], progress: SalvageProgre
  */
 function requeue(
   db: Database,
-  lanes: readonly FiledLane[],
+  lanes: readonly StoredLane[],
   parts: {
     readonly progress: SalvageProgress;
     readonly lanes: SavedLanes;
@@ -387,7 +387,7 @@ function requeue(
     )
     .get();
   const last = bounds?.last ?? -1;
-  let current: FiledLane | undefined;
+  let current: StoredLane | undefined;
   db.writer.function("owes", (sensor, kind, values) =>
     current !== undefined && parts.lanes.owes(current, String(sensor), String(kind), String(values))
       ? 1

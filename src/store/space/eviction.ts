@@ -5,8 +5,7 @@ import type { HourlyValues } from "../hours/hourly-values.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { Place } from "../outbox/lane-queue.ts";
-import type { SqliteOutbox } from "../outbox/outbox.ts";
-import { carriesSamples } from "../outbox/outbox-rows.ts";
+import { carriesSamples, type Pending } from "../outbox/pending.ts";
 import type { Identities } from "../readings/identities.ts";
 import type { ReadingCount } from "../readings/reading-count.ts";
 import { hashOf, parseRefs } from "../readings/stored-reading.ts";
@@ -14,7 +13,7 @@ import type { Waveforms } from "../readings/waveforms.ts";
 
 export interface EvictionParts {
   readonly db: Database;
-  readonly outbox: SqliteOutbox;
+  readonly pending: Pending;
   readonly readings: ReadingCount;
   readonly waveforms: Waveforms;
   readonly identities: Identities;
@@ -89,11 +88,11 @@ export class Eviction {
 
   /** Delivered readings before `untilMs`. Examines `rowsMax` readings. */
   readings(tx: Tx, walk: Walk, untilMs: number, rowsMax: number): Slice {
-    const { hours, outbox } = this.#parts;
+    const { hours, pending } = this.#parts;
     const counted = hours.leave();
     const slice = emptySlice();
     for (const reading of this.#next(walk, untilMs, rowsMax)) {
-      if (outbox.rows.isOwed(reading) || this.#isStaying(reading)) continue;
+      if (pending.isOwed(reading) || this.#isStaying(reading)) continue;
       counted.before(reading);
       this.#remove(tx, reading);
       slice.removed += 1;
@@ -108,7 +107,7 @@ export class Eviction {
    * at the oldest whatever was removed before: older ones may have been added since.
    */
   oldest(tx: Tx, walk: Walk, rowsMax: number, reason: string, tiers: readonly Tier[]): Slice {
-    const { hours, outbox } = this.#parts;
+    const { hours, pending } = this.#parts;
     const counted = hours.leave();
     const slice = emptySlice();
     const passes = GIVEN_UP_SQL.flatMap((sql) => tiers.map((tier) => ({ sql, tier })));
@@ -124,7 +123,7 @@ export class Eviction {
       if (walk.isOver) Object.assign(walk, startWalk(walk.pass + 1));
       for (const reading of found) {
         // What is counted as lost must not arrive after all.
-        if (outbox.rows.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
+        if (pending.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
         if (this.#isStaying(reading)) continue;
         counted.before(reading);
         this.#giveUp(tx, reading, reason, slice);
@@ -138,13 +137,13 @@ export class Eviction {
   }
 
   #isSpared(reading: Candidate, tier: Tier): boolean {
-    const { rows } = this.#parts.outbox;
-    return tier !== null && rows.isOwed(reading, ({ uplink }) => !tier.has(uplink.name));
+    const { pending } = this.#parts;
+    return tier !== null && pending.isOwed(reading, ({ uplink }) => !tier.has(uplink.name));
   }
 
   #giveUp(tx: Tx, reading: Candidate, reason: string, slice: Slice): void {
-    const { gaps, outbox } = this.#parts;
-    const lanes = outbox.rows.drop(tx, reading);
+    const { gaps, pending } = this.#parts;
+    const lanes = pending.drop(tx, reading);
     if (lanes.length === 0) return;
     for (const uplink of new Set(lanes.map((lane) => lane.uplink.name)))
       gaps.add(tx, reading.stream, reading.timeMs, reason, uplink);
@@ -179,7 +178,7 @@ export class Eviction {
 
   /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
   waveforms(tx: Tx, walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
-    const { keeper, outbox, waveforms } = this.#parts;
+    const { keeper, pending, waveforms } = this.#parts;
     const slice = emptySlice();
     const rows = this.#walk<Place & { readonly id: string }>(
       walk,
@@ -195,10 +194,10 @@ export class Eviction {
       // The rows of one time: a reading's axes share its outbox row.
       const readings = this.#readingsAt(place);
       // What is counted as lost must not arrive after all.
-      if (readings.some((at) => outbox.rows.isUnderWay(at, carriesSamples))) continue;
-      const owed = readings.filter((at) => outbox.rows.isOwed(at, carriesSamples));
+      if (readings.some((at) => pending.isUnderWay(at, carriesSamples))) continue;
+      const owed = readings.filter((at) => pending.isOwed(at, carriesSamples));
       if (owed.length > 0 && !mayGiveUp) continue;
-      for (const at of owed) slice.givenUp += outbox.rows.drop(tx, at, carriesSamples).length;
+      for (const at of owed) slice.givenUp += pending.drop(tx, at, carriesSamples).length;
       waveforms.delete(fileId);
       slice.removed += 1;
     }

@@ -1,6 +1,7 @@
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
+import type { Lanes } from "../outbox/lanes.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
 import { Eviction, type EvictionParts, emptySlice, type Slice, type Walk } from "./eviction.ts";
@@ -9,6 +10,7 @@ import { moveOn, type Phase, phaseOf, type Run } from "./run.ts";
 import { type Shed, Shedding } from "./shedding.ts";
 
 export interface FullBufferParts extends EvictionParts {
+  readonly lanes: Lanes;
   readonly meta: Meta;
   readonly monitor: BufferMonitor;
   readonly counts: DroppedCounts;
@@ -66,16 +68,16 @@ export class FullBuffer {
   get isWaitingForDelivery(): boolean {
     if (this.#owedAtFailure === null) return false;
     const enough = OWED_SHARE * this.#owedAtFailure;
-    if (this.#parts.outbox.delivering().size === 0 || this.#owed <= enough)
+    if (this.#parts.lanes.delivering().size === 0 || this.#owed <= enough)
       this.#owedAtFailure = null;
     return this.#owedAtFailure !== null;
   }
 
   /** The most readings that a delivering uplink is owed. */
   get #owed(): number {
-    const { outbox } = this.#parts;
-    const delivering = outbox.delivering();
-    const owed = outbox.lanes.filter(({ uplink }) => delivering.has(uplink.name));
+    const { lanes } = this.#parts;
+    const delivering = lanes.delivering();
+    const owed = lanes.all.filter(({ uplink }) => delivering.has(uplink.name));
     return Math.max(0, ...owed.map(({ pending }) => pending));
   }
 
@@ -131,10 +133,10 @@ export class FullBuffer {
 
   /** Where an uplink delivers, only the others lose, first what the one with the largest backlog alone waits for. */
   #freePending(tx: Tx, walk: Walk, rowsMax: number): Slice {
-    const { outbox, readings } = this.#parts;
-    const others = outbox.notDelivering();
+    const { lanes, readings } = this.#parts;
+    const others = lanes.notDelivering();
     const tiers =
-      outbox.delivering().size === 0
+      lanes.delivering().size === 0
         ? [null]
         : others.map((_, index) => new Set(others.slice(0, index + 1)));
     // At most a hundredth: deleting beyond the mark would lose readings for nothing.

@@ -15,6 +15,7 @@ import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
+import type { Lanes } from "../outbox/lanes.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
@@ -26,6 +27,7 @@ import { RetentionClock } from "./retention-clock.ts";
 import { type Phase, phaseOf, startRun } from "./run.ts";
 
 export interface RetentionParts extends EvictionParts {
+  readonly lanes: Lanes;
   readonly queue: WriteQueue;
   readonly streams: Streams;
   readonly meta: Meta;
@@ -116,7 +118,7 @@ export class Retention {
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
     monitor.sample(this.#owedShare(), keeper.state.bytes + hours.bytes);
-    this.#parts.outbox.fileDeferred();
+    this.#parts.lanes.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
     await this.#fileHours();
     await this.#thinHours();
@@ -131,8 +133,8 @@ export class Retention {
   }
 
   #owedShare(): number {
-    const { outbox, readings } = this.#parts;
-    const owed = Math.max(0, ...outbox.lanes.map((lane) => lane.pending));
+    const { lanes, readings } = this.#parts;
+    const owed = Math.max(0, ...lanes.all.map((lane) => lane.pending));
     return readings.count === 0 ? 0 : Math.min(1, owed / readings.count);
   }
 

@@ -2,12 +2,14 @@ import { isWaveform } from "../../core/lane-plan.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
 import type { LaneQueue } from "../outbox/lane-queue.ts";
-import type { SqliteOutbox } from "../outbox/outbox.ts";
+import type { Lanes } from "../outbox/lanes.ts";
+import type { Pending } from "../outbox/pending.ts";
 import type { ReadingCount } from "../readings/reading-count.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 
 interface SheddingParts {
-  readonly outbox: SqliteOutbox;
+  readonly lanes: Pick<Lanes, "all" | "delivering">;
+  readonly pending: Pick<Pending, "depth">;
   readonly readings: Readonly<ReadingCount>;
   readonly monitor: Pick<BufferMonitor, "pages" | "pagesAllowed">;
   readonly meta: Pick<Meta, "get" | "put">;
@@ -52,8 +54,8 @@ export class Shedding {
 
   /** Upper bound of the readings that are pending for nobody any more. */
   get #deliveredMax(): number {
-    const { outbox, readings } = this.#parts;
-    return readings.count - Math.max(0, ...outbox.lanes.map((lane) => lane.pending));
+    const { lanes, readings } = this.#parts;
+    return readings.count - Math.max(0, ...lanes.all.map((lane) => lane.pending));
   }
 
   /** Nothing was delivered since a search that found nothing. */
@@ -144,9 +146,9 @@ export class Shedding {
 
   /** Those that fill the buffer without delivering. */
   #holders(): LaneQueue[] {
-    const { outbox, readings } = this.#parts;
-    const delivering = outbox.delivering();
-    return outbox.lanes.filter(
+    const { lanes, readings } = this.#parts;
+    const delivering = lanes.delivering();
+    return lanes.all.filter(
       ({ lane, pending, uplink }) =>
         !isWaveform(lane) &&
         pending >= HOLDER_SHARE * readings.count &&
@@ -155,10 +157,10 @@ export class Shedding {
   }
 
   #oldestOwed(): number | null {
-    const { outbox } = this.#parts;
-    const times = outbox.lanes
+    const { lanes, pending } = this.#parts;
+    const times = lanes.all
       .filter((lane) => !isWaveform(lane.lane) && !lane.isLiveOnly)
-      .map((lane) => outbox.depth(lane.name).oldestTimeMs ?? Number.POSITIVE_INFINITY);
+      .map((lane) => pending.depth(lane).oldestTimeMs ?? Number.POSITIVE_INFINITY);
     const oldest = Math.min(...times);
     return Number.isFinite(oldest) ? oldest : null;
   }

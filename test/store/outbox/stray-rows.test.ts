@@ -11,6 +11,7 @@ import {
   storeOptions,
   tempDirectory,
   timesOf,
+  uplinkOf,
 } from "../../support/temp-database.ts";
 
 const at = (minute: number) => START_MS + minute * 60_000;
@@ -59,3 +60,23 @@ for (const { what, gone, left } of [
     assert.deepEqual(rows.prepare("SELECT time_ms FROM outbox").all(), []);
     rows.close();
   });
+
+test("outbox – a stored text that is damaged does not stop the filling of an uplink that selects values", async (t) => {
+  const options = storeOptions(tempDirectory(t));
+  let store = openStore(options);
+  await append(
+    store,
+    [0, 1, 2].map((minute) => readingOf("1", at(minute))),
+  );
+  await store.close();
+  const db = new Sqlite(join(options.dataDir, "gateside.db"));
+  db.prepare(`UPDATE readings SET "values" = '{"rp' WHERE time_ms = ?`).run(at(1));
+  db.close();
+
+  const cloud = uplinkOf("cloud", ["json"], { select: { values: ["rpm"] } });
+  store = openStore({ ...options, uplinks: [...options.uplinks, cloud] });
+  t.after(() => store.close());
+  await store.retain();
+  // The publisher reports it.
+  assert.equal(store.outboxOf("cloud").depth("json").readings, 3);
+});

@@ -8,8 +8,10 @@ import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Meta } from "../../../src/store/database/meta.ts";
 import { Streams } from "../../../src/store/database/streams.ts";
+import { Lanes } from "../../../src/store/outbox/lanes.ts";
 import { SqliteOutbox } from "../../../src/store/outbox/outbox.ts";
-import type { PendingRow } from "../../../src/store/outbox/pending-row.ts";
+import { Pending } from "../../../src/store/outbox/pending.ts";
+import { type PendingRow, Thinning } from "../../../src/store/outbox/thinning.ts";
 import { hourOf } from "../../../src/store/readings/stored-reading.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -33,17 +35,18 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
     streams.writeUnits(streams.internUnits("{}"));
   });
   const meta = new Meta(db, queue);
-  const parts = { db, meta, streams, queue, clock, age: { now: () => null }, logger: silentLogger };
-  const outbox = new SqliteOutbox(
-    {
-      ...parts,
-      settleWindowMs: SETTLE_MS,
-      onNotSelected() {},
-      onLost: () => assert.fail("a row without its reading"),
-    },
-    uplinks,
-  );
-  outbox.load();
+  const parts = { db, streams, queue, clock, age: { now: () => null }, logger: silentLogger };
+  const lanes = new Lanes(parts, uplinks);
+  const thinning = new Thinning({ db, meta, streams });
+  const pending = new Pending({ ...parts, lanes, thinning, onNotSelected() {} });
+  const outbox = new SqliteOutbox({
+    ...parts,
+    lanes,
+    pending,
+    settleWindowMs: SETTLE_MS,
+    onLost: () => assert.fail("a row without its reading"),
+  });
+  lanes.load();
   /** A reading of this minute, with its rows. */
   const insert = (tx: Tx, minute: number): PendingRow => {
     const timeMs = START_MS + minute * MINUTE_MS;
@@ -57,7 +60,7 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
       isFuture: false,
       owed: { stream, values: '{"rpm":1}', quality: "{}", recordingReason: undefined },
     };
-    outbox.rows.insert(tx, row);
+    pending.insert(tx, row);
     return row;
   };
   const store = (...minutes: number[]) =>
@@ -80,7 +83,7 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
     await clock.advance(ms);
     for (let n = 0; n < 4; n++) await turn();
   };
-  return { db, queue, pass, outbox, main, insert, store, backlog, live, fail, minutesOf };
+  return { db, queue, pass, pending, main, insert, store, backlog, live, fail, minutesOf };
 }
 
 /** Whether whoever waits for something to send is woken. */
@@ -89,7 +92,7 @@ async function isWoken(waiting: Promise<void>): Promise<boolean> {
 }
 
 test("outbox – a row that is being dropped is handed out to nobody; if it stays after all, it is read once more", async (t) => {
-  const { outbox, main, store, backlog, live, fail } = open(t);
+  const { pending, main, store, backlog, live, fail } = open(t);
   const [first] = store(1, 2, 3);
   assert.ok(first);
   assert.deepEqual(live(), [3]);
@@ -97,7 +100,7 @@ test("outbox – a row that is being dropped is handed out to nobody; if it stay
   let woken: Promise<void> | null = null;
   fail((tx) => {
     assert.deepEqual(
-      outbox.rows.drop(tx, first).map(({ name }) => name),
+      pending.drop(tx, first).map(({ name }) => name),
       ["json"],
     );
     // A publisher reads past it while the transaction runs, and then has nothing more to do.
@@ -112,10 +115,10 @@ test("outbox – a row that is being dropped is handed out to nobody; if it stay
 });
 
 test("outbox – a row that was dropped is no longer pending, and nothing older goes live after it", (t) => {
-  const { outbox, main, queue, store, backlog, live } = open(t);
+  const { pending, main, queue, store, backlog, live } = open(t);
   const [, newest] = store(1, 2);
   assert.ok(newest);
-  queue.direct("drop", (tx) => outbox.rows.drop(tx, newest));
+  queue.direct("drop", (tx) => pending.drop(tx, newest));
   assert.deepEqual(main.depth("json"), { readings: 1, oldestTimeMs: START_MS + MINUTE_MS });
   assert.deepEqual(live(), []);
   assert.equal(main.liveMark("json", "1", "rpm"), newest.timeMs);
@@ -155,8 +158,8 @@ test("outbox – a lane of the newest only keeps one row of a stream, whatever a
 });
 
 test("outbox – uplinks want a reading that would not be the newest only where backlog is kept, by what the transaction stored", (t) => {
-  const { outbox, queue, insert } = open(t, [...mainOf("plain"), uplinkOf("cloud", ["json"])]);
-  const wanting = (tx: Tx, row: PendingRow) => [...outbox.rows.wanting(tx, row)];
+  const { pending, queue, insert } = open(t, [...mainOf("plain"), uplinkOf("cloud", ["json"])]);
+  const wanting = (tx: Tx, row: PendingRow) => [...pending.wanting(tx, row)];
   queue.direct("store", (tx) => {
     const row = insert(tx, 5);
     assert.deepEqual(wanting(tx, { ...row, timeMs: row.timeMs - 1 }), ["cloud"]);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Tx } from "../../../src/core/tx.ts";
 import { Meta } from "../../../src/store/database/meta.ts";
+import type { LaneQueue } from "../../../src/store/outbox/lane-queue.ts";
 import { StoredProgress } from "../../../src/store/readings/stored-progress.ts";
 import { DroppedCounts } from "../../../src/store/space/dropped-counts.ts";
 import { Shedding } from "../../../src/store/space/shedding.ts";
@@ -56,14 +57,12 @@ function openShedding(t: TestContext) {
   const store = open(t);
   const pages = { all: 100, free: 0 };
   const main = { lane: "json", pending: 100, name: "json", uplink: { name: "main" } };
-  const outbox = {
-    lanes: [main],
-    delivering: () => new Set<string>(),
-    depth: () => ({ readings: 100, oldestTimeMs: 5000 }),
-  };
+  const lanes = { all: [main as unknown as LaneQueue], delivering: () => new Set<string>() };
+  const pending = { depth: () => ({ readings: 100, oldestTimeMs: 5000 }) };
   const create = () => {
     const shedding = new Shedding({
-      outbox: outbox as unknown as ConstructorParameters<typeof Shedding>[0]["outbox"],
+      lanes,
+      pending,
       readings: { count: 100 },
       monitor: { pages: () => pages, pagesAllowed: () => 100 },
       meta: store.meta,

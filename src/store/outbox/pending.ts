@@ -1,15 +1,18 @@
 import { isEvent } from "../../core/alarm/event.ts";
+import type { LaneDepth } from "../../core/delivery.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
+import { oldestPending } from "./lane-rows.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
-import type { PendingRow } from "./pending-row.ts";
-import type { CausingReading, Selected, Thinning } from "./thinning.ts";
+import type { Lanes } from "./lanes.ts";
+import type { CausingReading, PendingRow, Selected, Thinning } from "./thinning.ts";
 
 /** What one transaction has inserted. */
 interface Inserted {
-  seqMax: number;
   readonly rows: { readonly lane: LaneQueue; readonly row: PendingRow }[];
   /** The newest row of streams in live-only lanes: it replaced the one before it. */
   readonly newest: Map<StreamQueue, PendingRow>;
@@ -17,8 +20,10 @@ interface Inserted {
   readonly leftOut: Map<string, number>;
 }
 
-interface OutboxRowsParts {
+interface PendingParts {
   readonly db: Database;
+  readonly queue: WriteQueue;
+  readonly lanes: Lanes;
   readonly thinning: Thinning;
   /** Readings that an uplink leaves out. */
   readonly onNotSelected: (uplink: string, count: number) => void;
@@ -47,28 +52,30 @@ const everyLane: IsMeant = () => true;
 const isThinned = ({ uplink, lane }: LaneQueue, { owed, isFuture }: PendingRow): boolean =>
   uplink.isThinned && !isFuture && !isEvent(owed.stream) && !isWaveform(lane);
 
-/** The rows of the lanes, as changed by writers of readings and by retention. */
-export class OutboxRows {
+/** What is pending: the rows of the lanes, as changed by writers of readings and by retention. */
+export class Pending {
+  readonly #parts: PendingParts;
   readonly #db: Database;
-  readonly #lanes: () => readonly LaneQueue[];
   readonly #thinning: Thinning;
-  readonly #onNotSelected: (uplink: string, count: number) => void;
-  /** Newest row that is committed. */
-  seqMax = 0;
+  readonly #depths = new WeakMap<
+    LaneQueue,
+    { readonly version: number; readonly depth: LaneDepth }
+  >();
 
-  constructor({ db, thinning, onNotSelected }: OutboxRowsParts, lanes: () => readonly LaneQueue[]) {
-    this.#db = db;
-    this.#thinning = thinning;
-    this.#onNotSelected = onNotSelected;
-    this.#lanes = lanes;
+  constructor(parts: PendingParts) {
+    this.#parts = parts;
+    this.#db = parts.db;
+    this.#thinning = parts.thinning;
+  }
+
+  get #lanes(): readonly LaneQueue[] {
+    return this.#parts.lanes.all;
   }
 
   /** Writes a reading's rows, inside the transaction that writes the reading; none for excluded uplinks. */
   insert(tx: Tx, row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
-    const inserted = this.#inserted(tx);
-    inserted.seqMax = Math.max(inserted.seqMax, row.seq);
     const thinned = new Set<LaneUplink>();
-    for (const lane of this.#lanes()) {
+    for (const lane of this.#lanes) {
       const { uplink } = lane;
       if (leftOut?.has(uplink.name)) continue;
       if (!isThinned(lane, row)) this.#insertInto(tx, lane, row);
@@ -99,12 +106,12 @@ export class OutboxRows {
   }
 
   #thinned(): LaneUplink[] {
-    const uplinks = new Set(this.#lanes().map(({ uplink }) => uplink));
+    const uplinks = new Set(this.#lanes.map(({ uplink }) => uplink));
     return [...uplinks].filter((uplink) => uplink.isThinned);
   }
 
   #select(tx: Tx, uplink: LaneUplink, { going, leftOut }: Selected): void {
-    for (const lane of this.#lanes())
+    for (const lane of this.#lanes)
       if (lane.uplink === uplink && !isWaveform(lane.lane))
         for (const row of going) this.#insertInto(tx, lane, row);
     const counts = this.#inserted(tx).leftOut;
@@ -113,7 +120,7 @@ export class OutboxRows {
 
   #inserted(tx: Tx): Inserted {
     return tx.draft(this, () => {
-      const made: Inserted = { seqMax: 0, rows: [], newest: new Map(), leftOut: new Map() };
+      const made: Inserted = { rows: [], newest: new Map(), leftOut: new Map() };
       tx.onCommit(() => this.#remember(made));
       return made;
     });
@@ -127,7 +134,7 @@ export class OutboxRows {
   /** Uplinks for which a reading that is not stored yet would be pending. */
   wanting(tx: Tx, { owed, stream, timeMs }: Omit<PendingRow, "seq">): ReadonlySet<string> {
     const uplinks = new Set<string>();
-    for (const lane of this.#lanes()) {
+    for (const lane of this.#lanes) {
       if (!lane.uplink.owes(lane.lane, owed)) continue;
       const queue = lane.stream(stream);
       const newestMs = Math.max(queue.mark, this.#newest(tx, queue)?.timeMs ?? -Infinity);
@@ -178,9 +185,8 @@ export class OutboxRows {
   }
 
   /** They are on disk. */
-  #remember({ rows, seqMax, leftOut }: Inserted): void {
-    for (const [uplink, count] of leftOut) this.#onNotSelected(uplink, count);
-    this.seqMax = Math.max(this.seqMax, seqMax);
+  #remember({ rows, leftOut }: Inserted): void {
+    for (const [uplink, count] of leftOut) this.#parts.onNotSelected(uplink, count);
     const touched = new Set<LaneQueue>();
     for (const { lane, row } of rows) {
       const stream = lane.stream(row.stream);
@@ -195,9 +201,30 @@ export class OutboxRows {
     }
   }
 
+  depth(lane: LaneQueue): LaneDepth {
+    const known = this.#depths.get(lane);
+    if (known?.version === lane.rowsVersion) return known.depth;
+    // While the disk is gone the counts are still right, the oldest is the last known one.
+    const last = { readings: lane.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    if (!this.#db.isOpen) return last;
+    if (lane.owed === 0) return { readings: 0, oldestTimeMs: null };
+    try {
+      const oldestTimeMs = this.#parts.queue.read(
+        `read the age of the backlog of ${lane.name}`,
+        () => oldestPending(this.#db, lane),
+      );
+      const depth = { readings: lane.owed, oldestTimeMs };
+      this.#depths.set(lane, { version: lane.rowsVersion, depth });
+      return depth;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return last;
+    }
+  }
+
   /** True while this reading is pending in any of these lanes. */
   isOwed(place: Place, isMeant: IsMeant = everyLane): boolean {
-    for (const lane of this.#lanes()) {
+    for (const lane of this.#lanes) {
       if (!isMeant(lane) || (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
       // On the writing connection: a settlement of the same transaction counts.
       const { hour, stream, timeMs, seq } = place;
@@ -209,7 +236,7 @@ export class OutboxRows {
 
   /** True while any of these lanes has leased it: it may have arrived. */
   isUnderWay({ seq }: Place, isMeant: IsMeant = everyLane): boolean {
-    return this.#lanes().some((lane) => isMeant(lane) && lane.isLeased(seq));
+    return this.#lanes.some((lane) => isMeant(lane) && lane.isLeased(seq));
   }
 
   /**
@@ -217,7 +244,7 @@ export class OutboxRows {
    * the rows from now on.
    */
   drop(tx: Tx, place: Place, isMeant: IsMeant = everyLane): readonly LaneQueue[] {
-    return this.#lanes().filter((lane) => isMeant(lane) && this.#dropFrom(tx, lane, place));
+    return this.#lanes.filter((lane) => isMeant(lane) && this.#dropFrom(tx, lane, place));
   }
 
   #dropFrom(tx: Tx, lane: LaneQueue, place: Place): boolean {

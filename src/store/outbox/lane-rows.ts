@@ -1,3 +1,5 @@
+/** What the disk holds of a lane, read when memory does not know it. */
+
 import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
@@ -84,5 +86,24 @@ export function newestPending(
       return null;
     }
     hour = previous[0] as number;
+  }
+}
+
+export const NEXT_HOUR_SQL =
+  "SELECT hour FROM outbox WHERE lane = ? AND hour > ? ORDER BY hour LIMIT 1";
+const OLDEST_SQL = `SELECT min(time_ms) FROM outbox
+  WHERE lane = ? AND hour = ? AND seq NOT IN (SELECT value FROM json_each(?))`;
+
+/** Time of the oldest row, ms. Rows whose settlement waits for its commit are on disk, but no longer pending. */
+export function oldestPending(db: Database, lane: LaneQueue): number | null {
+  const settled = [...lane.leases].filter(({ isSettled }) => isSettled);
+  const seqs = JSON.stringify(settled.map(({ place }) => place.seq));
+  let hour = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const [next] = db.read(NEXT_HOUR_SQL).all(lane.number, hour);
+    if (next === undefined) return null;
+    hour = next[0] as number;
+    const [row] = db.read(OLDEST_SQL).all(lane.number, hour, seqs);
+    if (row !== undefined && row[0] !== null) return row[0] as number;
   }
 }

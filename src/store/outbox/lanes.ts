@@ -1,40 +1,58 @@
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
-import { type LaneChange, laneChangeText, laneName } from "../../core/lane-plan.ts";
-import type { Logger } from "../../core/ports.ts";
+import {
+  isWaveform,
+  type LaneChange,
+  laneChangeText,
+  laneName,
+  planLanes,
+} from "../../core/lane-plan.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import { type FiledLane, hasChosen, LaneBook } from "./lane-book.ts";
 import { LaneQueue } from "./lane-queue.ts";
-import { LaneUplink } from "./lane-uplink.ts";
-import { loadLanes } from "./outbox-loader.ts";
+import { loadLanes } from "./lane-rows.ts";
+import { hasChosen, LaneUplink } from "./lane-uplink.ts";
+import { addLane, carryNewest } from "./new-lane.ts";
 
-interface LaneSetParts {
+interface LanesParts {
   readonly db: Database;
   readonly queue: WriteQueue;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** One lane on disk. */
+export interface StoredLane {
+  readonly lane: number;
+  readonly uplink: string;
+  readonly format: Lane;
+}
+
+const IN_USE_SQL = "SELECT lane, uplink, format FROM lanes WHERE leaving IS NULL ORDER BY lane";
+/** An uplink delivers for this long after its last acknowledgement. */
+const DELIVERING_MS = 30_000;
+
 /** The lanes of the configured uplinks: creates, converts and removes them on disk, and holds those in use. */
-export class LaneSet {
-  readonly #parts: LaneSetParts;
+export class Lanes {
+  readonly #parts: LanesParts;
   /** By their names (lane-plan.ts). */
   readonly #lanes = new Map<string, LaneQueue>();
-  readonly #book: LaneBook;
+  /** The same. */
+  #all: readonly LaneQueue[] = [];
   #uplinks: readonly OutboxUplink[];
   /** The lanes on disk do not match the configured uplinks yet. */
   #isDeferred = false;
   /** Ended when lanes are added. */
   #followed = new AbortController();
 
-  constructor(parts: LaneSetParts, uplinks: readonly OutboxUplink[]) {
+  constructor(parts: LanesParts, uplinks: readonly OutboxUplink[]) {
     this.#parts = parts;
     this.#uplinks = uplinks;
-    this.#book = new LaneBook(parts.db);
   }
 
   get all(): readonly LaneQueue[] {
-    return [...this.#lanes.values()];
+    return this.#all;
   }
 
   /** By its name; undefined if no configured uplink has it. */
@@ -45,6 +63,26 @@ export class LaneSet {
   /** Aborted the next time lanes are added or removed. */
   get followed(): AbortSignal {
     return this.#followed.signal;
+  }
+
+  /** Uplinks of which something was acknowledged within the last half minute (plant section 17). */
+  delivering(): ReadonlySet<string> {
+    const sinceMs = this.#parts.clock.monotonic() - DELIVERING_MS;
+    const lanes = this.#all.filter(({ acknowledgedAtMs }) => acknowledgedAtMs >= sinceMs);
+    return new Set(lanes.map(({ uplink }) => uplink.name));
+  }
+
+  /** The other uplinks that readings are pending for, largest backlog first. */
+  notDelivering(): readonly string[] {
+    const delivering = this.delivering();
+    const pending = new Map<string, number>();
+    for (const lane of this.#all) {
+      const { name } = lane.uplink;
+      if (!isWaveform(lane.lane) && !delivering.has(name))
+        pending.set(name, (pending.get(name) ?? 0) + lane.pending);
+    }
+    const held = [...pending].filter(([, rows]) => rows > 0);
+    return held.sort(([, one], [, other]) => other - one).map(([name]) => name);
   }
 
   /** Reads all of them from disk; leases end. */
@@ -69,7 +107,7 @@ export class LaneSet {
       const { code } = StoreFailure.from(error, "create the lanes of uplinks");
       if (code !== "full") throw error;
       this.#isDeferred = true;
-      const changes = this.#book.plan(this.#uplinks).map(laneChangeText);
+      const changes = this.#plan().map(laneChangeText);
       this.#parts.logger.error({ changes }, "changes to uplinks wait for free disk space");
     }
   }
@@ -78,12 +116,12 @@ export class LaneSet {
    * The lanes on disk in the form to be used: those whose conversion waits for space and loses nothing count as
    * converted.
    */
-  #filed(): readonly FiledLane[] {
-    const filed = this.#book.inUse();
+  #asUsed(): readonly StoredLane[] {
+    const stored = this.#stored();
     const renamed = this.#isDeferred
-      ? this.#book.plan(this.#uplinks).filter((change) => isCarried(change) && !change.isNewestOnly)
+      ? this.#plan().filter((change) => isCarried(change) && !change.isNewestOnly)
       : [];
-    return filed.map((one) => {
+    return stored.map((one) => {
       const change = renamed.find(
         ({ uplink, lane }) => uplink === one.uplink && lane === one.format,
       );
@@ -94,9 +132,9 @@ export class LaneSet {
   /** Lanes in use of a configured uplink: the configured ones, and those that it must keep until they can be converted. */
   #lanesToFollow({ name, lanes }: OutboxUplink): readonly Lane[] {
     if (!this.#isDeferred) return lanes;
-    const kept = this.#book
-      .plan(this.#uplinks)
-      .filter((change) => change.uplink === name && isCarried(change) && change.isNewestOnly);
+    const kept = this.#plan().filter(
+      (change) => change.uplink === name && isCarried(change) && change.isNewestOnly,
+    );
     return [...lanes, ...kept.map(({ lane }) => lane)];
   }
 
@@ -113,7 +151,7 @@ export class LaneSet {
    */
   configure(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
     const changes = this.#parts.queue.direct("create the lanes of uplinks", () =>
-      this.#book.file(uplinks),
+      this.#write(uplinks),
     );
     this.#uplinks = uplinks;
     this.#isDeferred = false;
@@ -139,11 +177,11 @@ export class LaneSet {
     const former = new Map(this.#lanes);
     const fresh: LaneQueue[] = [];
     this.#lanes.clear();
-    const filed = this.#filed();
+    const stored = this.#asUsed();
     for (const one of this.#uplinks) {
       const { name } = one;
       for (const lane of this.#lanesToFollow(one)) {
-        const number = filed.find((known) => known.uplink === name && known.format === lane)?.lane;
+        const number = stored.find((known) => known.uplink === name && known.format === lane)?.lane;
         const uplink = uplinks.get(name);
         if (number === undefined || uplink === undefined) continue;
         const key = laneName(name, lane);
@@ -156,6 +194,7 @@ export class LaneSet {
         this.#lanes.set(key, queue);
       }
     }
+    this.#all = [...this.#lanes.values()];
     this.#followed.abort();
     this.#followed = new AbortController();
     // A waiter on a removed lane finds nothing there.
@@ -164,20 +203,78 @@ export class LaneSet {
   }
 
   /** The lanes of the configured uplinks, created if missing. */
-  file(): readonly FiledLane[] {
+  file(): readonly StoredLane[] {
     const { writer } = this.#parts.db;
-    this.#announce(writer.transaction(() => this.#book.file(this.#uplinks)).immediate());
-    return this.#book.inUse();
+    this.#announce(writer.transaction(() => this.#write(this.#uplinks)).immediate());
+    return this.#stored();
   }
 
   /** Whether a lane of a configured uplink should carry such a reading, ignoring samples. */
-  owes({ uplink, format }: FiledLane, sensor: string, kind: string, values: string): boolean {
+  owes({ uplink, format }: StoredLane, sensor: string, kind: string, values: string): boolean {
     const selector = this.#uplinks.find(({ name }) => name === uplink)?.selector;
     if (selector === undefined || (kind === "event" && format !== "json")) return false;
     if (!selector.includes(sensor, kind)) return false;
     if (selector.value === null || kind === "event") return true;
     return hasChosen(values, selector.value);
   }
+
+  #stored(): StoredLane[] {
+    return this.#parts.db.write<StoredLane>(IN_USE_SQL).all();
+  }
+
+  /** What `#write` would change. */
+  #plan(uplinks = this.#uplinks): readonly LaneChange[] {
+    const count = this.#parts.db.write<{ n: number }>(
+      "SELECT count(*) AS n FROM outbox WHERE lane = ?",
+    );
+    const known = this.#stored().map(({ lane, uplink, format }) => {
+      const wanted = uplinks.find(({ name }) => name === uplink)?.lanes ?? [];
+      // Counted only if needed: a long backlog takes a while.
+      const readings = wanted.includes(format) ? 0 : (count.get(lane)?.n ?? 0);
+      return { uplink, lane: format, readings };
+    });
+    return planLanes(known, uplinks);
+  }
+
+  /**
+   * Creates and updates the lanes of these uplinks, inside a transaction. Returns the changes; without changes nothing
+   * is written.
+   */
+  #write(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const before = this.#stored();
+    const changes = this.#plan(uplinks);
+    for (const change of changes) this.#apply(change, before, uplinks);
+    return changes;
+  }
+
+  #apply(
+    change: LaneChange,
+    before: readonly StoredLane[],
+    uplinks: readonly OutboxUplink[],
+  ): void {
+    const { db } = this.#parts;
+    const { uplink, lane, what } = change;
+    if (what === "added") {
+      const chosen = uplinks.find(({ name }) => name === uplink)?.selector.value ?? null;
+      addLane(db, uplink, lane, change.from, chosen);
+      return;
+    }
+    const number = numberOf(before, uplink, lane) ?? -1;
+    if (what === "carried" && !change.isNewestOnly) {
+      db.write("UPDATE lanes SET format = ? WHERE lane = ?").run(change.to, number);
+      return;
+    }
+    if (what === "carried") {
+      const plain =
+        numberOf(this.#stored(), uplink, "plain") ?? addLane(db, uplink, "plain", "now");
+      carryNewest(db, number, plain);
+    }
+    const leaving = what === "carried" ? "format_off" : what;
+    db.write("UPDATE lanes SET leaving = ? WHERE lane = ?").run(leaving, number);
+  }
 }
+
+const numberOf = (lanes: readonly StoredLane[], uplink: string, format: Lane) =>
+  lanes.find((one) => one.uplink === uplink && one.format === format)?.lane;
 
 const isCarried = (change: LaneChange) => change.what === "carried";
