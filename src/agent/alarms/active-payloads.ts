@@ -3,7 +3,6 @@ import { AlarmEngine } from "../../core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../core/alarm/event.ts";
 import { currentEvent } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
-import { isFindingState } from "../../core/diagnosis/engine.ts";
 import type { Site } from "../../core/sensor.ts";
 
 /** Members of an event's payload. */
@@ -26,8 +25,7 @@ export function activePayloads(engine: AlarmEngine): readonly string[] {
 /** The same if alarms are disabled: those that were active when alarms were last enabled. */
 export function activeBefore(site: Site, store: Pick<AlarmStore, "saved">): readonly string[] {
   const engine = new AlarmEngine(site);
-  const states = store.saved().states.filter(({ sensor }) => !isFindingState(sensor));
-  engine.load({ states, samples: [] });
+  engine.load({ states: store.saved().states, samples: [] });
   return activePayloads(engine);
 }
 

@@ -20,7 +20,7 @@ export function createAlarms(
   return {
     engines,
     upkeep: new AlarmUpkeep({ ...parts, engines }),
-    desk: new StoredAlarmDesk({ ...parts, engine: engines.alarms, findings: engines.findings }),
+    desk: new StoredAlarmDesk({ ...parts, engine: engines.alarms }),
     findingDesk: createFindingDesk(engines, parts.gatewayNow),
   };
 }

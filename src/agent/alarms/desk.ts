@@ -14,14 +14,11 @@ import {
   baselineViews,
   limitViews,
 } from "../../core/alarm/view.ts";
-import type { FindingEngine } from "../../core/diagnosis/engine.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 
 export interface DeskParts {
   readonly engine: AlarmEngine;
-  /** What else is learned of a machine; absent where there are no findings. */
-  readonly findings?: Pick<FindingEngine, "relearn">;
   readonly site: SiteSource;
   readonly store: AlarmStore;
   /** For the audit log, whose other entries are of our clock as well. */
@@ -145,15 +142,11 @@ export class StoredAlarmDesk implements AlarmDesk {
     by: string,
     source: AlarmRequest["source"],
   ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-    const { clock, engine, findings, gatewayNow, store } = this.#parts;
+    const { clock, engine, gatewayNow, store } = this.#parts;
     const subject = `${of.sensor}/${of.alarm}/${of.value}`;
     const ok = await store.apply(
       "relearn a baseline",
-      (tx) => {
-        const up = engine.relearn(tx, of.sensor, of.alarm, of.value, gatewayNow());
-        if (up === null || findings === undefined) return up;
-        return { ...up, states: [...up.states, ...findings.relearn(tx, of.sensor)] };
-      },
+      (tx) => engine.relearn(tx, of.sensor, of.alarm, of.value, gatewayNow()),
       true,
     );
     const detail = ok ? "the baseline is being learned again" : `${subject} has no baseline`;

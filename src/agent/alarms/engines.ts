@@ -3,13 +3,10 @@
 import type { ActiveAlarms } from "../../core/agent-status.ts";
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
-import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
-import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
-import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
+import { FindingEngine } from "../../core/diagnosis/engine.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
-import type { Tx } from "../../core/tx.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import {
   createWait,
@@ -33,7 +30,6 @@ export class AlarmEngines {
   readonly alarms: AlarmEngine;
   readonly findings: FindingEngine;
   readonly #parts: EngineParts;
-  readonly #follower: DiagnosisFollower;
   readonly #listeners = new Set<EventListener>();
   #active: ActiveAlarms = { warning: 0, alarm: 0 };
   #hasFailed = false;
@@ -42,10 +38,11 @@ export class AlarmEngines {
     this.#parts = parts;
     const { history, site, store } = parts;
     const wait = createWait(site.current, history, parts, store.waiting);
-    this.alarms = new AlarmEngine(site.current, { wait });
     this.findings = new FindingEngine(site.current, { wait });
-    this.#follower = new DiagnosisFollower(this.alarms, this.findings, {
-      onFailure: (err, sensor) => {
+    this.alarms = new AlarmEngine(site.current, {
+      wait,
+      findings: this.findings,
+      onFindingFailure: (err, sensor) => {
         if (!this.#hasFailed) parts.logger.error({ err, sensor }, "diagnosis failed");
         this.#hasFailed = true;
       },
@@ -64,39 +61,22 @@ export class AlarmEngines {
   /** Loads the states from the store; from now on the engines follow what is stored, and the site file. */
   open(): void {
     const { history, logger, site, store } = this.#parts;
-    const saved = store.saved();
-    const states = saved.states.filter(({ sensor }) => !isFindingState(sensor));
-    const damaged = [
-      ...this.alarms.load({ ...saved, states }),
-      ...this.findings.load(saved.states),
-    ];
+    const damaged = this.alarms.load(store.saved());
     if (damaged.length > 0) {
       logger.error(
         { sensors: damaged },
         "alarm states are damaged; alarms that persist will be raised again",
       );
     }
-    this.alarms.restoreFindings(this.findings.standing());
-    primeNewest(history, site.current, this.alarms, this.findings);
+    primeNewest(history, site.current, this.alarms);
     primeSignals(history, this.alarms);
-    store.follower = this.#follower;
+    store.follower = this.alarms;
     store.onEvents = (events) => this.#announce(events);
     this.#count();
     site.onChange((next) => {
       this.alarms.setSite(next);
-      this.findings.setSite(next);
       primeSignals(history, this.alarms);
     });
-  }
-
-  /** Judges what has waited for long enough for the state and speed of its machine. */
-  judgeDue(tx: Tx): FollowUp {
-    return this.#follower.judgeDue(tx);
-  }
-
-  /** Ends what the site file no longer describes. */
-  reconcile(tx: Tx, nowMs: number): FollowUp {
-    return this.#follower.reconcile(tx, nowMs);
   }
 
   /** Calls the listener with the events of each commit. Returns how to stop that. */

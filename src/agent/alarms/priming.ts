@@ -1,7 +1,6 @@
 /** What the alarm engine reads from stored readings: the newest of each sensor and kind, and the signals of machines. */
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
-import type { FindingEngine } from "../../core/diagnosis/engine.ts";
 import { numberOf, type SignalPoint } from "../../core/machine-state/signal.ts";
 import type { Earlier } from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
@@ -48,19 +47,12 @@ export function createWait(
   });
 }
 
-export function primeNewest(
-  history: StoredHistory,
-  site: Site,
-  alarms: AlarmEngine,
-  findings: FindingEngine,
-): void {
+export function primeNewest(history: StoredHistory, site: Site, alarms: AlarmEngine): void {
   for (const sensor of site.sensors) {
     const { code } = sensor;
     for (const kind of readingKinds(sensor)) {
       const newest = history.latest(code, kind);
-      if (newest === null) continue;
-      alarms.prime(code, kind, newest);
-      if (kind === "accel") findings.prime(code, newest.timeMs);
+      if (newest !== null) alarms.prime(code, kind, newest);
     }
   }
 }

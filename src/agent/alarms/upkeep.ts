@@ -77,7 +77,8 @@ export class AlarmUpkeep {
   /** What waited for a signal that has been read without anything new, or that cannot be read. */
   async #judgeDue(): Promise<void> {
     const { engines, store } = this.#parts;
-    const judge = () => store.apply("judge what waited", (tx) => engines.judgeDue(tx), false);
+    const judge = () =>
+      store.apply("judge what waited", (tx) => engines.alarms.judgeDue(tx), false);
     while (engines.alarms.wait.releases()) {
       if (!(await this.#write("alarms that waited", judge))) return;
     }
@@ -98,7 +99,7 @@ export class AlarmUpkeep {
   async #reconcile(): Promise<void> {
     const { engines, gatewayNow, store } = this.#parts;
     await this.#write("alarms that are no longer configured", () =>
-      store.apply("end alarms", (tx) => engines.reconcile(tx, gatewayNow()), true),
+      store.apply("end alarms", (tx) => engines.alarms.reconcile(tx, gatewayNow()), true),
     );
   }
 
@@ -106,14 +107,7 @@ export class AlarmUpkeep {
   async rewrite(): Promise<void> {
     const { engines, store } = this.#parts;
     await this.#write("states of alarms", () =>
-      store.apply(
-        "write the states of alarms again",
-        () => {
-          const up = engines.alarms.saved();
-          return { ...up, states: [...up.states, ...engines.findings.saved()] };
-        },
-        true,
-      ),
+      store.apply("write the states of alarms again", () => engines.alarms.saved(), true),
     );
   }
 

@@ -29,11 +29,9 @@ export function boundSamples(state: SensorAlarms): boolean {
   for (const [key, { from }] of learning) {
     if (state.nextSample - from <= SAMPLES_MAX) continue;
     state.baselines.set(key, { ...UNLEARNED, from: state.nextSample });
-    state.isChanged = true;
   }
   if (learning.some(([, { count }]) => count > 0)) return false;
   state.nextSample = 0;
-  state.isChanged = true;
   for (const [key, before] of learning) state.baselines.set(key, { ...before, from: 0 });
   return true;
 }

@@ -4,6 +4,8 @@ import { normalCode } from "../sensor.ts";
 import type { Tx } from "../tx.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
 import type { CompiledSensor } from "./compile.ts";
+import type { AlarmEvent } from "./event.ts";
+import type { CompletedBaseline, LearningSample } from "./follow-up.ts";
 import type { AlarmStates } from "./states.ts";
 
 /** Shared by the parts of the alarm engine: the compiled site file, and the remembered state. */
@@ -16,12 +18,17 @@ export interface AlarmContext {
   /** State and speed of machines, and what waits for them. */
   readonly wait: Wait;
   readonly states: AlarmStates;
-  readonly samples: BaselineSamples;
+  /** What baselines learn from. */
+  readonly learning: BaselineSamples;
 }
 
-/** The same within the transaction that writes what changes. */
+/** The same within the transaction that writes what changes, with what is to be written beside the states. */
 export interface AlarmChange extends AlarmContext {
   readonly tx: Tx;
+  /** In the order in which they are told. */
+  readonly events: AlarmEvent[];
+  readonly samples: LearningSample[];
+  readonly completed: CompletedBaseline[];
 }
 
 /** Whether anything of a sensor and kind is watched, is a signal of a machine, or may still clear an alarm. */

@@ -4,6 +4,7 @@
  * readings. If that is rolled back, the change is taken back.
  */
 import type { SensorState } from "../agent-status.ts";
+import { type FindingEngine, isFindingState } from "../diagnosis/engine.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
@@ -13,8 +14,8 @@ import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import { type AlarmChange, type AlarmContext, isFollowed } from "./context.ts";
-import type { AlarmEvent } from "./event.ts";
 import { adoptFindings, restoreFindings } from "./finding-alarms.ts";
+import { followReadings, judgeDue } from "./follow-readings.ts";
 import type {
   FollowedReading,
   FollowUp,
@@ -25,7 +26,6 @@ import type {
 import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
-import { ReadingPass } from "./reading-pass.ts";
 import type { Learned } from "./reading-step.ts";
 import { reconcile } from "./reconcile.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
@@ -35,17 +35,26 @@ import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
 export interface EngineOptions {
   /** By default one without a store. */
   readonly wait?: Wait;
+  /** Follow the same readings, and are alarms; none by default. */
+  readonly findings?: FindingEngine;
+  /** A bug in the rules of findings: the alarms and the reading continue without them. */
+  readonly onFindingFailure?: (error: unknown, sensor: string) => void;
 }
 
-const NOTHING: FollowUp = { events: [], states: [], samples: [], forgotten: [] };
+/** With the states of findings that must be written. */
+interface Change extends AlarmChange {
+  readonly ofFindings: FollowUp["states"][number][];
+}
 
 export class AlarmEngine implements ReadingFollower {
   readonly #states = new AlarmStates();
-  readonly #samples = new BaselineSamples();
+  readonly #learning = new BaselineSamples();
+  readonly #options: EngineOptions;
   readonly wait: Wait;
   #context: AlarmContext;
 
   constructor(site: Site, options: EngineOptions = {}) {
+    this.#options = options;
     this.wait = options.wait ?? new Wait(site);
     this.#context = this.#compile(site);
   }
@@ -53,19 +62,18 @@ export class AlarmEngine implements ReadingFollower {
   /** Applies another site file. The states of what it still defines stay; `reconcile` ends the others. */
   setSite(site: Site): void {
     this.wait.setSite(site);
+    this.#options.findings?.setSite(site);
     this.#context = this.#compile(site);
   }
 
   #compile(site: Site): AlarmContext {
-    const states = this.#states;
-    const { wait } = this;
     return {
       site,
       sensors: compileAlarms(site),
       successors: successors(site.sensors),
-      wait,
-      states,
-      samples: this.#samples,
+      wait: this.wait,
+      states: this.#states,
+      learning: this.#learning,
     };
   }
 
@@ -77,9 +85,12 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Replaces every state with those of the store. Texts that cannot be read are skipped; returns their sensors. */
   load(saved: SavedAlarms): readonly string[] {
+    const { findings } = this.#options;
     this.wait.load();
-    this.#samples.clear();
-    const damaged = [...this.#states.load(saved.states)];
+    this.#learning.clear();
+    const ofFindings = saved.states.filter(({ sensor }) => isFindingState(sensor));
+    const ofAlarms = saved.states.filter(({ sensor }) => !isFindingState(sensor));
+    const damaged = [...this.#states.load(ofAlarms), ...(findings?.load(ofFindings) ?? [])];
     for (const sample of saved.samples) {
       try {
         this.#loadSample(sample);
@@ -87,6 +98,8 @@ export class AlarmEngine implements ReadingFollower {
         damaged.push(sample.sensor);
       }
     }
+    // Those that stood before findings were alarms.
+    restoreFindings(this.#context, findings?.standing() ?? []);
     return damaged;
   }
 
@@ -100,7 +113,7 @@ export class AlarmEngine implements ReadingFollower {
       const watch = this.#watchOf(code, key.slice(0, key.lastIndexOf("@")));
       if (watch?.test.type !== "baseline") continue;
       const seen = { value, zone, timeMs: state.newest.get(watch.kind)?.timeMs ?? 0 };
-      state.baselines.set(key, learn(before, this.#samples.of(code, key), watch.test, seen));
+      state.baselines.set(key, learn(before, this.#learning.of(code, key), watch.test, seen));
     }
   }
 
@@ -113,7 +126,8 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Every state, for a store that was recreated and lost some of them. */
   saved(): FollowUp {
-    return { ...NOTHING, states: this.#states.saved() };
+    const states = [...this.#states.saved(), ...(this.#options.findings?.saved() ?? [])];
+    return { events: [], states, samples: [], forgotten: [] };
   }
 
   /** Sets the newest stored reading of a sensor and kind: readings that are not newer count as late. */
@@ -125,12 +139,14 @@ export class AlarmEngine implements ReadingFollower {
     const state = this.#states.loaded(normalCode(sensor));
     const known = state.newest.get(kind);
     if (known === undefined || newest.timeMs > known.timeMs) state.newest.set(kind, newest);
+    if (kind === "accel") this.#options.findings?.prime(sensor, newest.timeMs);
   }
 
   /* ---------- readings ---------- */
 
   isFollowed(sensor: string, kind: Kind): boolean {
-    return isFollowed(this.#context, sensor, kind);
+    const isDiagnosed = kind === "accel" && this.#options.findings?.wantsTones(sensor) === true;
+    return isDiagnosed || isFollowed(this.#context, sensor, kind);
   }
 
   follow(
@@ -141,28 +157,53 @@ export class AlarmEngine implements ReadingFollower {
     read: DayReadAt | null = null,
   ): FollowUp {
     this.wait.note(tx, sensor, kind, readings, read);
-    const compiled = this.#context.sensors.get(normalCode(sensor));
-    if (compiled === undefined) return NOTHING;
-    return new ReadingPass(this.#change(tx)).take(compiled, kind, readings);
-  }
-
-  #change(tx: Tx): AlarmChange {
-    return { ...this.#context, tx };
-  }
-
-  /** Transitions of findings. */
-  adoptFindings(tx: Tx, transitions: readonly AlarmEvent[]): FollowUp {
-    return adoptFindings(this.#change(tx), transitions);
-  }
-
-  /** Findings that stood before this process. */
-  restoreFindings(standing: readonly AlarmEvent[]): void {
-    restoreFindings(this.#context, standing);
+    return this.#within(tx, (change) => {
+      const compiled = change.sensors.get(normalCode(sensor));
+      if (compiled !== undefined) followReadings(change, compiled, kind, readings);
+      this.#find(change, sensor, (findings) => findings.follow(tx, sensor, kind, readings));
+    });
   }
 
   /** Judges what has waited for long enough. */
   judgeDue(tx: Tx): FollowUp {
-    return new ReadingPass(this.#change(tx)).takeDue();
+    return this.#within(tx, (change) => {
+      judgeDue(change);
+      this.#find(change, "any", (findings) => findings.judgeDue(tx));
+    });
+  }
+
+  /** Changes states, and returns what must be written because of that. */
+  #within(tx: Tx, act: (change: Change) => void): FollowUp {
+    const change: Change = {
+      ...this.#context,
+      tx,
+      events: [],
+      samples: [],
+      completed: [],
+      ofFindings: [],
+    };
+    act(change);
+    const { completed, events, ofFindings, samples } = change;
+    const forgotten = this.#states.forgotten(tx);
+    const states = [...this.#states.changes(tx), ...ofFindings];
+    return { events, states, samples, forgotten, completed };
+  }
+
+  #find(
+    change: Change,
+    sensor: string,
+    find: (findings: FindingEngine) => Pick<FollowUp, "events" | "states">,
+  ): void {
+    const { findings, onFindingFailure } = this.#options;
+    if (findings === undefined) return;
+    try {
+      const { events, states } = find(findings);
+      adoptFindings(change, events);
+      change.ofFindings.push(...states);
+    } catch (error) {
+      if (onFindingFailure === undefined) throw error;
+      onFindingFailure(error, sensor);
+    }
   }
 
   machineStateFor(sensor: string, kind: Kind, timeMs: number): MachineState | null {
@@ -183,17 +224,28 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   tick(tx: Tx, nowMs: number, sensors: readonly SensorState[], isGatewayUp: boolean): FollowUp {
-    return applyTime(this.#change(tx), nowMs, sensors, isGatewayUp);
+    return this.#within(tx, (change) => applyTime(change, nowMs, sensors, isGatewayUp));
   }
 
   /** Ends what the site file no longer defines. */
   reconcile(tx: Tx, nowMs: number): FollowUp {
-    return reconcile(this.#change(tx), nowMs);
+    return this.#within(tx, (change) => {
+      reconcile(change, nowMs);
+      const { findings } = this.#options;
+      const states = findings?.reconcile(tx, (code) => this.hasReadings(code)) ?? [];
+      change.ofFindings.push(...states);
+    });
   }
 
   /** Starts the baselines of a watch again. Null if it has none. */
   relearn(tx: Tx, sensor: string, alarm: string, value: string, nowMs: number): FollowUp | null {
-    return relearn(this.#change(tx), sensor, alarm, value, nowMs);
+    let hasBaseline = false;
+    const up = this.#within(tx, (change) => {
+      hasBaseline = relearn(change, sensor, alarm, value, nowMs);
+      if (hasBaseline)
+        change.ofFindings.push(...(this.#options.findings?.relearn(tx, sensor) ?? []));
+    });
+    return hasBaseline ? up : null;
   }
 
   /**
@@ -208,7 +260,7 @@ export class AlarmEngine implements ReadingFollower {
     nowMs: number,
     by: string,
   ): FollowUp {
-    return applyOperatorChange(this.#change(tx), found, next, word, nowMs, by);
+    return this.#within(tx, (change) => applyOperatorChange(change, found, next, word, nowMs, by));
   }
 
   /* ---------- views ---------- */

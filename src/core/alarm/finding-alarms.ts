@@ -3,7 +3,6 @@ import { normalCode } from "../sensor.ts";
 import { watchKey } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { FollowUp } from "./follow-up.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
 import { sinceFrom } from "./since.ts";
 import { NORMAL } from "./watch-state.ts";
@@ -12,21 +11,19 @@ export const FINDING_ALARM = "finding";
 
 /** Adopts transitions of findings. The events that are to be reported carry what people have said of the alarm. */
 export function adoptFindings(
-  { states, tx }: AlarmChange,
+  { events, states, tx }: AlarmChange,
   transitions: readonly AlarmEvent[],
-): FollowUp {
-  const codes: string[] = [];
-  const events = transitions.map((event) => {
+): void {
+  for (const event of transitions) {
     const code = normalCode(event.sensor);
     const key = watchKey(event.alarm, event.value);
     const before = states.of(code).live.get(key) ?? normalAlarm(event);
     const state = stateAfter(before, event);
     const told = event.state === "active" ? state : before;
-    codes.push(code);
     states.put(tx, code, key, state);
-    return { ...event, ...eventMembers(told), raisedMs: told.raised?.timeMs ?? event.raisedMs };
-  });
-  return states.followUp(tx, codes, events);
+    const raisedMs = told.raised?.timeMs ?? event.raisedMs;
+    events.push({ ...event, ...eventMembers(told), raisedMs });
+  }
 }
 
 /** Remembers findings that stood before findings were alarms, without an event. */

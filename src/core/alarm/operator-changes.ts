@@ -2,20 +2,18 @@
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { AlarmChange } from "./context.ts";
-import type { AlarmEvent } from "./event.ts";
-import type { FollowUp } from "./follow-up.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { actionSentence } from "./sentence.ts";
 import { NORMAL } from "./watch-state.ts";
 
 /**
- * Sets another state of an alarm. Returns the event that reports it; null while the alarm is not active.
+ * Sets another state of an alarm, and reports it while the alarm is active.
  * @param word what happened to it, as part of the event's id
  * @param mark distinguishes it from the same action at another time, ms
  */
 export function restate(
-  { sensors, states, tx }: AlarmChange,
+  { events, sensors, states, tx }: AlarmChange,
   code: string,
   key: string,
   alarm: AlarmState,
@@ -23,16 +21,16 @@ export function restate(
   nowMs: number,
   mark: number,
   by: string | null = null,
-): AlarmEvent | null {
+): void {
   if (alarm.raised === null) {
     states.put(tx, code, key, alarm);
-    return null;
+    return;
   }
   const sensor = sensors.get(code)?.sensor.code ?? code;
   const text = `${actionSentence(word, alarm, by)} ${alarm.raised.text}`;
   const event = eventOfState(sensor, alarm, `${word}:${mark}`, nowMs, { state: "active", text });
   states.put(tx, code, key, { ...alarm, raised: { ...alarm.raised, eventId: event.id } });
-  return event;
+  events.push(event);
 }
 
 /** Applies an operator's action on an alarm, and reports it while the alarm is active. */
@@ -43,26 +41,24 @@ export function applyOperatorChange(
   word: string,
   nowMs: number,
   by: string,
-): FollowUp {
+): void {
   const { code, key, state } = found;
-  const event = restate(context, code, key, { ...state, ...next }, word, nowMs, nowMs, by);
-  return context.states.followUp(context.tx, [code], event === null ? [] : [event]);
+  restate(context, code, key, { ...state, ...next }, word, nowMs, nowMs, by);
 }
 
-/** Restarts the baselines of a watch and clears an alarm based on the old ones. Null if the watch has no baseline. */
+/** Restarts the baselines of a watch and clears an alarm based on the old ones. False if the watch has no baseline. */
 export function relearn(
-  { sensors, states, tx }: AlarmChange,
+  { events, sensors, states, tx }: AlarmChange,
   sensor: string,
   alarm: string,
   value: string,
   nowMs: number,
-): FollowUp | null {
+): boolean {
   const code = normalCode(sensor);
   const key = `${alarm}/${value}`;
   const watch = sensors.get(code)?.byKey.get(key);
-  if (watch?.test.type !== "baseline") return null;
+  if (watch?.test.type !== "baseline") return false;
   const state = states.edit(tx, code);
-  state.isChanged = true;
   const from = state.nextSample;
   for (const name of ["running", "standing", "any"]) {
     const own = `${key}@${name}`;
@@ -72,7 +68,7 @@ export function relearn(
   const before = state.live.get(key);
   if (!before?.raised) {
     state.live.delete(key);
-    return states.followUp(tx, [code], []);
+    return true;
   }
   const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
@@ -84,5 +80,6 @@ export function relearn(
     acknowledged: null,
     note: null,
   });
-  return states.followUp(tx, [code], [event]);
+  events.push(event);
+  return true;
 }

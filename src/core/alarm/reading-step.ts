@@ -99,7 +99,6 @@ export class ReadingStep {
       for (const [key, alarm] of past) if (isOfRun(alarm, key)) past.delete(key);
     }
     pastMs.set(run, this.#reading.timeMs);
-    this.#state.isChanged = true;
   }
 
   #watch(watch: Watch, isLate: boolean): void {
@@ -154,10 +153,8 @@ export class ReadingStep {
     if (bounds === null || live.get(watch.key) !== undefined) return bounds;
     const { high, low } = bounds.limits;
     const isNormal = value <= (high ?? value) && value >= (low ?? value);
-    if (isNormal && Number.parseInt(this.#reading.id.slice(0, 2), 16) % SLOW_EVERY === 0) {
+    if (isNormal && Number.parseInt(this.#reading.id.slice(0, 2), 16) % SLOW_EVERY === 0)
       baselines.set(key, followBaseline(before, test, value, SLOW_EVERY));
-      this.#state.isChanged = true;
-    }
     return bounds;
   }
 
@@ -181,7 +178,6 @@ export class ReadingStep {
     const zone = typeof text === "string" ? text : null;
     const next = learn(before, this.#around.samples(key), test, { value, timeMs, zone });
     this.#state.baselines.set(key, next);
-    this.#state.isChanged = true;
     if (next.first !== null) this.completed.push(key);
     this.learned ??= {};
     this.learned[key] = [value, zone];
@@ -222,7 +218,6 @@ export class ReadingStep {
     if (!alarm?.since) return;
     const since = extended(alarm.since, this.#reading.timeMs, isShown);
     this.#state.live.set(key, { ...alarm, since });
-    this.#state.isChanged = true;
   }
 
   #subject(type: Subject["type"], isHistorical: boolean): Subject {
@@ -239,8 +234,6 @@ export class ReadingStep {
     const alarms = isLate ? this.#state.past : this.#state.live;
     const isOver = isNothing(state);
     if (isLate) this.#extend(key, state.watch.passing !== null || state.watch.active !== null);
-    if (isOver && !alarms.has(key)) return;
-    this.#state.isChanged = true;
     if (isOver) alarms.delete(key);
     else alarms.set(key, state);
     if (event !== null) this.events.push(event);

@@ -6,9 +6,7 @@ import { possibleFindings } from "../diagnosis/possible.ts";
 import { isRead, readingKinds, type Site } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange } from "./context.ts";
-import type { AlarmEvent } from "./event.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
-import type { FollowUp, LearningSample } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
@@ -16,35 +14,23 @@ import { disabledSentence, removedSentence } from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
 
-export function reconcile(context: AlarmChange, nowMs: number): FollowUp {
-  const { sensors, site, states, successors, tx } = context;
-  const events: AlarmEvent[] = [];
-  const codes: string[] = [];
-  const samples: LearningSample[] = [];
+export function reconcile(context: AlarmChange, nowMs: number): void {
+  const { events, sensors, site, states, successors, tx } = context;
   for (const [code, compiled] of sensors) {
     // Otherwise its first reading does this.
     if (states.of(code).newest.size === 0 || !hasFormer(context, compiled)) continue;
-    const taken = takeOver(context, compiled, nowMs);
-    codes.push(...taken.codes);
-    events.push(...taken.events);
-    samples.push(...taken.samples);
+    takeOver(context, compiled, nowMs);
   }
   for (const code of states.codes()) {
     const isReplaced = successors.has(code);
     const compiled = sensors.get(code);
-    if (compiled !== undefined && isRescaled(context, compiled)) {
-      codes.push(code);
-      events.push(...rescale(context, compiled, nowMs));
-    }
+    if (compiled !== undefined && isRescaled(context, compiled)) rescale(context, compiled, nowMs);
     const before = states.of(code);
     for (const [key, alarm] of before.live) {
       if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
       // What is of the place stands until the next sensor there has a reading.
       if (isReplaced && isOfPlace(alarm)) continue;
-      const state = states.edit(tx, code);
-      state.live.delete(key);
-      state.isChanged = true;
-      codes.push(code);
+      states.edit(tx, code).live.delete(key);
       if (alarm.raised === null) continue;
       const sensor = compiled?.sensor.code ?? code;
       const isDisabled = compiled !== undefined && !isRead(compiled.sensor);
@@ -55,13 +41,9 @@ export function reconcile(context: AlarmChange, nowMs: number): FollowUp {
     for (const key of before.baselines.keys()) {
       const watch = compiled?.byKey.get(key.slice(0, key.lastIndexOf("@")));
       if (watch?.test.type === "baseline" || isReplaced) continue;
-      const state = states.edit(tx, code);
-      state.baselines.delete(key);
-      state.isChanged = true;
-      codes.push(code);
+      states.edit(tx, code).baselines.delete(key);
     }
   }
-  return states.followUp(tx, codes, events, samples);
 }
 
 function isDefined(

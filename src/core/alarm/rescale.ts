@@ -7,7 +7,6 @@ import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
-import type { AlarmEvent } from "./event.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { type AlarmState, isNothing } from "./sensor-alarms.ts";
 import { rescaledSentence } from "./sentence.ts";
@@ -18,20 +17,18 @@ export function isRescaled({ states }: AlarmContext, { sensor, scales }: Compile
   return states.of(normalCode(sensor.code)).scales !== scales;
 }
 
-/** Applies what the scales in effect change; returns the alarms that end. */
+/** Applies what the scales in effect change. */
 export function rescale(
-  { states, tx }: AlarmChange,
+  { events, states, tx }: AlarmChange,
   { sensor, scales, byKey }: CompiledSensor,
   nowMs: number,
-): AlarmEvent[] {
+): void {
   const state = states.edit(tx, normalCode(sensor.code));
   const before = JSON.parse(state.scales ?? "{}") as Scales;
   const changed = changedScales(before, JSON.parse(scales) as Scales);
   state.scales = scales;
-  state.isChanged = true;
   const isOf = ({ kind, value }: Pick<AlarmState, "kind" | "value">) =>
     changed.has(scaleKey(kind, value));
-  const events: AlarmEvent[] = [];
   for (const [key, alarm] of state.live) {
     if (!isOf(alarm)) continue;
     const over = { raised: null, since: null, reason: null, acknowledged: null, note: null };
@@ -50,5 +47,4 @@ export function rescale(
     if (watch !== undefined && isOf(watch))
       state.baselines.set(key, { ...UNLEARNED, from: state.nextSample });
   }
-  return events;
 }

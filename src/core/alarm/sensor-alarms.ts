@@ -83,8 +83,6 @@ export interface SensorAlarms {
   nextSample: number;
   /** JSON of the scales by which it was measured; null while nothing is known of them, as up to 0.2. */
   scales: string | null;
-  /** Something that is saved may have changed since this copy was made. */
-  isChanged: boolean;
 }
 
 export function emptySensor(): SensorAlarms {
@@ -96,7 +94,6 @@ export function emptySensor(): SensorAlarms {
     baselines: new Map(),
     nextSample: 0,
     scales: null,
-    isChanged: false,
   };
 }
 
@@ -109,8 +106,25 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
     baselines: new Map(from.baselines),
     nextSample: from.nextSample,
     scales: from.scales,
-    isChanged: false,
   };
+}
+
+/** Whether nothing that is saved differs between a state and a changed copy of it. */
+export function isSameSensor(before: SensorAlarms, now: SensorAlarms): boolean {
+  return (
+    before.nextSample === now.nextSample &&
+    before.scales === now.scales &&
+    isSameMap(before.live, now.live) &&
+    isSameMap(before.past, now.past) &&
+    isSameMap(before.pastMs, now.pastMs) &&
+    isSameMap(before.baselines, now.baselines)
+  );
+}
+
+function isSameMap<V>(one: ReadonlyMap<string, V>, other: ReadonlyMap<string, V>): boolean {
+  if (one.size !== other.size) return false;
+  for (const [key, value] of one) if (other.get(key) !== value) return false;
+  return true;
 }
 
 interface SavedSensor {

@@ -1,18 +1,14 @@
-/**
- * The alarm state of each sensor, as the running transaction leaves it. Sensors are identified by their normalised code.
- * Texts are the content of the store; a text is written only if it differs from the last one.
- */
-import { normalCode } from "../sensor.ts";
-import { type Tx, TxMap } from "../tx.ts";
+/** The alarm state of each sensor, identified by its normalised code. */
+import type { Tx } from "../tx.ts";
 import { boundSamples } from "./baseline-samples.ts";
-import type { AlarmEvent } from "./event.ts";
-import type { FollowUp, LearningSample } from "./follow-up.ts";
-import type { SavedAlarms } from "./ports.ts";
+import type { FollowUp } from "./follow-up.ts";
+import { KeptStates } from "./kept-states.ts";
 import {
   type AlarmState,
   copySensor,
   emptySensor,
   isNothing,
+  isSameSensor,
   loadSensor,
   type SensorAlarms,
   saveSensor,
@@ -20,66 +16,38 @@ import {
 
 const NO_SENSOR: SensorAlarms = emptySensor();
 
-export class AlarmStates {
-  readonly #states = new TxMap<string, SensorAlarms>();
-  readonly #texts = new TxMap<string, string | null>();
-
-  /** Replaces everything with what the store holds. Returns the sensors whose text cannot be read. */
-  load(saved: SavedAlarms["states"]): readonly string[] {
-    this.#states.clear();
-    this.#texts.clear();
-    const damaged: string[] = [];
-    for (const { sensor, text } of saved) {
-      const code = normalCode(sensor);
-      try {
-        this.#states.set(code, loadSensor(text));
-        this.#texts.set(code, text);
-      } catch {
-        damaged.push(sensor);
-      }
-    }
-    return damaged;
-  }
-
-  /** All texts, for a store that was recreated and lost some of them. */
-  saved(): FollowUp["states"] {
-    return [...this.#texts].map(([sensor, text]) => ({ sensor, text }));
-  }
-
-  /** The sensors with remembered state. */
-  codes(): ReadonlySet<string> {
-    return new Set(this.#states.keys());
+export class AlarmStates extends KeptStates<SensorAlarms> {
+  constructor() {
+    super({ prefix: "", load: loadSensor, save: saveSensor, isSame: isSameSensor });
   }
 
   /** Read-only. */
   of(code: string): SensorAlarms {
-    return this.#states.get(code) ?? NO_SENSOR;
+    return this.get(code) ?? NO_SENSOR;
   }
 
   /** For changes within a transaction: a copy that is the state from now on, unless it is rolled back. */
   edit(tx: Tx, code: string): SensorAlarms {
     const copies = tx.draft(this, () => new Map<string, SensorAlarms>());
-    const known = copies.get(code);
-    if (known !== undefined) return known;
-    const copy = copySensor(this.of(code));
+    const copy = copies.get(code) ?? copySensor(this.of(code));
+    if (copies.has(code)) this.touch(tx, code);
+    else this.change(tx, code, copy);
     copies.set(code, copy);
-    this.#states.change(tx, code, copy);
     return copy;
   }
 
   /** For changes outside any transaction: for state read back from the store. */
   loaded(code: string): SensorAlarms {
-    const state = this.#states.get(code) ?? emptySensor();
-    this.#states.set(code, state);
+    const state = this.get(code) ?? emptySensor();
+    this.set(code, state);
     return state;
   }
 
   /** Sets the state of one alarm; an alarm with nothing to remember is removed. */
   put(tx: Tx, code: string, key: string, alarm: AlarmState): void {
-    const state = this.edit(tx, code);
-    state.isChanged = true;
-    if (isNothing(alarm)) state.live.delete(key);
-    else state.live.set(key, alarm);
+    const { live } = this.edit(tx, code);
+    if (isNothing(alarm)) live.delete(key);
+    else live.set(key, alarm);
   }
 
   /** Every live alarm that is remembered, active or not. */
@@ -89,25 +57,8 @@ export class AlarmStates {
     }
   }
 
-  /** What the transaction has to write for these events, and for the sensors that changed. */
-  followUp(
-    tx: Tx,
-    codes: Iterable<string>,
-    events: readonly AlarmEvent[],
-    samples: readonly LearningSample[] = [],
-  ): FollowUp {
-    const states: { sensor: string; text: string | null }[] = [];
-    const forgotten: string[] = [];
-    for (const code of new Set(codes)) {
-      const state = this.of(code);
-      if (boundSamples(state)) forgotten.push(code);
-      if (!state.isChanged) continue;
-      const text = saveSensor(state);
-      if (text === (this.#texts.get(code) ?? null)) continue;
-      this.#texts.change(tx, code, text);
-      states.push({ sensor: code, text });
-    }
-    const sampled = samples.map((sample) => ({ ...sample, sensor: normalCode(sample.sensor) }));
-    return { events, states, samples: sampled, forgotten };
+  /** Sensors changed since the last time for which nothing is being learned any more. */
+  forgotten(tx: Tx): FollowUp["forgotten"] {
+    return [...this.unwritten(tx)].filter((code) => boundSamples(this.of(code)));
   }
 }

@@ -21,13 +21,6 @@ import { sinceMs } from "./since.ts";
 /** Of the sensor itself, not of what it measures: they end with it. */
 const OWN_ALARMS: ReadonlySet<string> = new Set(["silent", "battery_low", "bad_quality"]);
 
-/** What a take-over adds to the running transaction. */
-export interface TakenOver {
-  readonly codes: readonly string[];
-  readonly events: readonly AlarmEvent[];
-  readonly samples: readonly LearningSample[];
-}
-
 /** Whether an alarm belongs to the place, so that it waits there for the next sensor. */
 export function isOfPlace({ alarm }: Pick<AlarmState, "alarm">): boolean {
   return !OWN_ALARMS.has(alarm);
@@ -42,17 +35,13 @@ export function hasFormer({ states }: AlarmContext, { formers }: CompiledSensor)
 }
 
 /** Applies what a sensor takes over from those before it. */
-export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: number): TakenOver {
-  const { site, states, tx } = context;
+export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: number): void {
+  const { events, samples, site, states, tx } = context;
   const machine = site.machines?.find(({ id }) => id === compiled.sensor.location?.machine);
   const possible = possibleFindings(machine, compiled.sensor);
   const code = normalCode(compiled.sensor.code);
   const own = states.edit(tx, code);
-  own.isChanged = true;
   own.scales ??= compiled.scales;
-  const codes = [code];
-  const events: AlarmEvent[] = [];
-  const samples: LearningSample[] = [];
   for (const former of compiled.formers) {
     const old = states.edit(tx, normalCode(former));
     const isSameUnit = unitsOf(old, compiled);
@@ -73,11 +62,8 @@ export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: 
       if (baseline.first !== null) own.baselines.set(key, baseline);
       else samples.push(...learnedBefore(context, code, normalCode(former), key));
     }
-    codes.push(normalCode(former));
     for (const map of [old.live, old.past, old.pastMs, old.baselines]) map.clear();
-    old.isChanged = true;
   }
-  return { codes, events, samples };
 }
 
 /** The alarm as it stands under the new sensor. Where that has one of its own, only its beginning may be earlier. */
@@ -120,16 +106,16 @@ function told(
 
 /** What was learned so far is learned by the new sensor. */
 function learnedBefore(
-  { samples, states, tx }: AlarmChange,
+  { learning, states, tx }: AlarmChange,
   code: string,
   former: string,
   key: string,
 ): LearningSample[] {
   const before = states.of(former).baselines.get(key) ?? UNLEARNED;
-  const values = samples.of(former, key).slice(0, before.count);
+  const values = learning.of(former, key).slice(0, before.count);
   const own = states.edit(tx, code);
   const from = own.nextSample;
-  const ofOwn = samples.of(code, key);
+  const ofOwn = learning.of(code, key);
   const replaced = ofOwn.splice(0, ofOwn.length, ...values);
   tx.onRollback(() => ofOwn.splice(0, ofOwn.length, ...replaced));
   own.nextSample += values.length;

@@ -2,8 +2,6 @@
 import type { SensorState } from "../agent-status.ts";
 import { normalCode, readingKinds, type Sensor } from "../sensor.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
-import type { AlarmEvent } from "./event.ts";
-import type { FollowUp } from "./follow-up.ts";
 import { restate } from "./operator-changes.ts";
 import { normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
 import { silentSentence } from "./sentence.ts";
@@ -43,26 +41,18 @@ export function applyTime(
   nowMs: number,
   sensors: readonly SensorState[],
   isGatewayUp: boolean,
-): FollowUp {
-  const events: AlarmEvent[] = [];
-  const codes: string[] = [];
+): void {
   for (const seen of sensors) {
     const sensor = context.sensors.get(normalCode(seen.code))?.sensor;
     if (sensor === undefined) continue;
-    const event = applySilence(context, sensor, seen, nowMs, isGatewayUp);
-    if (event === null) continue;
-    events.push(event);
-    codes.push(normalCode(seen.code));
+    applySilence(context, sensor, seen, nowMs, isGatewayUp);
   }
   for (const [code, key, alarm] of context.states.live()) {
     if (alarm.shelved === null || alarm.shelved.untilMs > nowMs) continue;
     const { untilMs } = alarm.shelved;
     const unshelved = { ...alarm, shelved: null };
-    const event = restate(context, code, key, unshelved, "unshelved", nowMs, untilMs);
-    if (event !== null) events.push(event);
-    codes.push(code);
+    restate(context, code, key, unshelved, "unshelved", nowMs, untilMs);
   }
-  return context.states.followUp(context.tx, codes, events);
 }
 
 interface SilenceChange {
@@ -89,17 +79,17 @@ function silenceChange(
 }
 
 function applySilence(
-  { site, states, tx }: AlarmChange,
+  { events, site, states, tx }: AlarmChange,
   sensor: Sensor,
   seen: SensorState,
   nowMs: number,
   isGatewayUp: boolean,
-): AlarmEvent | null {
+): void {
   const code = normalCode(sensor.code);
   const known = states.of(code);
   const [kind] = readingKinds(sensor);
   const news = silenceChange(known, seen);
-  if (kind === undefined || news === null) return null;
+  if (kind === undefined || news === null) return;
   const { change, lastReadingMs, readingId } = news;
   const before = {
     ...(known.live.get(SILENT_KEY) ??
@@ -122,5 +112,5 @@ function applySilence(
           silentSentence(sensor, site, seconds, isGatewayUp),
         );
   states.put(tx, code, SILENT_KEY, next.state);
-  return next.event;
+  if (next.event !== null) events.push(next.event);
 }

@@ -5,6 +5,7 @@
 import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
+import { KeptStates } from "../alarm/kept-states.ts";
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
@@ -46,8 +47,11 @@ interface Watched {
 export class FindingEngine {
   readonly #options: FindingOptions;
   #watched: ReadonlyMap<string, Watched> = new Map();
-  readonly #states = new TxMap<string, SensorFindings>();
-  readonly #texts = new TxMap<string, string | null>();
+  readonly #states = new KeptStates<SensorFindings>({
+    prefix: SAVED_PREFIX,
+    load: loadFindings,
+    save: saveFindings,
+  });
   /** Time of the newest reading that arrived, ms, whether it waits or was judged. */
   readonly #arrived = new TxMap<string, number>();
   #machines: readonly Machine[] = [];
@@ -99,23 +103,12 @@ export class FindingEngine {
 
   /** Takes its own entries out of the saved states; returns the damaged ones. */
   load(states: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
-    const damaged: string[] = [];
-    for (const { sensor, text } of states) {
-      if (!isFindingState(sensor)) continue;
-      const code = sensor.slice(SAVED_PREFIX.length);
-      try {
-        this.#states.set(code, loadFindings(text));
-        this.#texts.set(code, text);
-      } catch {
-        damaged.push(code);
-      }
-    }
-    return damaged;
+    return this.#states.load(states.filter(({ sensor }) => isFindingState(sensor)));
   }
 
   /** Everything that should be on disk, for a store that was recreated and lost a part of it. */
   saved(): FollowUp["states"] {
-    return [...this.#texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
+    return this.#states.saved();
   }
 
   /** The newest reading from before this process started: readings that are not newer count as late. */
@@ -132,33 +125,31 @@ export class FindingEngine {
   ): Pick<FollowUp, "events" | "states"> {
     const code = normalCode(sensor);
     const events: AlarmEvent[] = [];
-    const taken = readings.some(({ isFuture }) => !isFuture) ? this.#takeOver(tx, code) : [];
+    if (readings.some(({ isFuture }) => !isFuture)) this.#takeOver(tx, code);
     if (kind === "accel" && this.#watched.has(code)) {
       const inOrder = readings
         .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones))
         .toSorted((a, b) => a.timeMs - b.timeMs);
       for (const reading of inOrder) events.push(...this.#arrive(tx, code, kind, reading));
     }
-    const due = this.#options.wait.isSignal(sensor, kind) ? this.judgeDue(tx) : null;
-    return {
-      events: [...events, ...(due?.events ?? [])],
-      states: [...this.#changed(tx, [code, ...taken]), ...(due?.states ?? [])],
-    };
+    if (this.#options.wait.isSignal(sensor, kind)) events.push(...this.#judgeDue(tx));
+    return { events, states: this.#states.changes(tx) };
   }
 
   /** Judges readings whose machine's state and speed are known by now. */
   judgeDue(tx: Tx): Pick<FollowUp, "events" | "states"> {
-    const events: AlarmEvent[] = [];
-    const codes: string[] = [];
-    for (const { sensor, text, isLate } of this.#options.wait.due(tx, "finding")) {
-      events.push(...this.#judge(tx, sensor, readingOfText(text), isLate));
-      codes.push(sensor);
-    }
-    return { events, states: this.#changed(tx, codes) };
+    return { events: this.#judgeDue(tx), states: this.#states.changes(tx) };
   }
 
-  /** The findings of sensors that were in its place before are its own from its first reading on; returns their codes. */
-  #takeOver(tx: Tx, code: string): readonly string[] {
+  #judgeDue(tx: Tx): AlarmEvent[] {
+    const events: AlarmEvent[] = [];
+    for (const { sensor, text, isLate } of this.#options.wait.due(tx, "finding"))
+      events.push(...this.#judge(tx, sensor, readingOfText(text), isLate));
+    return events;
+  }
+
+  /** The findings of sensors that were in its place before are its own from its first reading on. */
+  #takeOver(tx: Tx, code: string): void {
     const watched = this.#watched.get(code);
     const formers = (watched?.formers ?? []).filter((former) => {
       const { states, reference } = this.of(former);
@@ -182,7 +173,6 @@ export class FindingEngine {
       this.#states.change(tx, code, { ...own, states, reference });
       this.#states.change(tx, former, NO_FINDINGS);
     }
-    return formers;
   }
 
   #arrive(tx: Tx, sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
@@ -245,23 +235,20 @@ export class FindingEngine {
   relearn(tx: Tx, sensor: string): FollowUp["states"] {
     const code = normalCode(sensor);
     this.#states.change(tx, code, { ...this.of(code), reference: null });
-    return this.#changed(tx, [code]);
+    return this.#states.changes(tx);
   }
 
   /** Forgets what the site file no longer describes. @param hasReadings of a sensor, so that it takes over now */
   reconcile(tx: Tx, hasReadings: (code: string) => boolean): FollowUp["states"] {
-    const codes = [...this.#texts.keys()];
-    for (const code of this.#watched.keys()) {
-      if (hasReadings(code) && this.#takeOver(tx, code).length > 0) codes.push(code);
-    }
-    for (const code of codes) {
+    for (const code of this.#watched.keys()) if (hasReadings(code)) this.#takeOver(tx, code);
+    for (const code of this.#states.codes()) {
       if (this.#replaced.has(code)) continue;
       const possible = this.possible(code);
       const before = this.of(code);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
       if (states.size < before.states.size) this.#states.change(tx, code, { ...before, states });
     }
-    return this.#changed(tx, codes);
+    return this.#states.changes(tx);
   }
 
   /** The stage of each standing finding. */
@@ -283,15 +270,6 @@ export class FindingEngine {
           return eventOf({ change: "stands", state }, watched, readingId, timeMs);
         }),
     );
-  }
-
-  #changed(tx: Tx, codes: readonly string[]): { sensor: string; text: string | null }[] {
-    return [...new Set(codes)].flatMap((code) => {
-      const text = saveFindings(this.of(code));
-      if (text === (this.#texts.get(code) ?? null)) return [];
-      this.#texts.change(tx, code, text);
-      return [{ sensor: `${SAVED_PREFIX}${code}`, text }];
-    });
   }
 }
 

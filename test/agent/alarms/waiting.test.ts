@@ -45,14 +45,14 @@ test("alarms – what waits for a signal survives a restart, and is judged with 
   await rpm(10, 0);
   await vibration(12);
   ({ engines } = open());
-  await store.alarms.apply("judge", (tx) => engines.judgeDue(tx), true);
+  await store.alarms.apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
   assert.equal(store.alarms.waiting.all().length, 1);
   engines.alarms.wait.noteRead(speed.code, "rpm", {
     day: dayOf(START_MS),
     atMs: START_MS + 22 * MINUTE_MS,
   });
   assert.equal(engines.alarms.wait.releases(), true);
-  await store.alarms.apply("judge", (tx) => engines.judgeDue(tx), true);
+  await store.alarms.apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
   assert.deepEqual(store.alarms.waiting.all(), []);
   assert.equal(engines.alarms.active(pump.code)[0]?.raised?.seenMs, START_MS + MINUTE_MS);
 });

@@ -4,7 +4,6 @@ import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
-import { DiagnosisFollower } from "../../../src/core/diagnosis/follower.ts";
 import type { Site } from "../../../src/core/sensor.ts";
 import { Transactions } from "../../support/tx.ts";
 import { EMPTY } from "../alarm/support.ts";
@@ -18,20 +17,17 @@ const fault = (n: number) => recordOf({ fault: "outer_race", severity: 0.3 }, n)
 /** Alarms and findings of one machine whose speed is known. */
 function diagnosis(site: Site = siteOf()) {
   const heard: AlarmEvent[] = [];
-  const alarms = new AlarmEngine(site);
-  alarms.load(EMPTY);
   const findings = new FindingEngine(site, engineOf().options);
-  const follower = new DiagnosisFollower(alarms, findings, {
-    onFailure: (error) => assert.fail(String(error)),
-  });
+  const alarms = new AlarmEngine(site, { findings });
+  alarms.load(EMPTY);
   const commit = (up: FollowUp) => {
     tx.commit();
     heard.push(...up.events);
     return up.events;
   };
   const follow = (record: ReturnType<typeof fault>, hour: number) =>
-    commit(follower.follow(tx.now, "10234", "accel", [readingOf(record, hour)], null));
-  return { alarms, findings, follower, follow, commit, heard };
+    commit(alarms.follow(tx.now, "10234", "accel", [readingOf(record, hour)], null));
+  return { alarms, findings, follow, commit, heard };
 }
 
 test("a finding is an alarm: it stands among them, is acknowledged, and its end says by whom", () => {
@@ -68,19 +64,19 @@ test("a finding that stood before findings were alarms is one after the upgrade,
   const { findings, follow } = diagnosis();
   for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
   const later = diagnosis();
-  later.alarms.restoreFindings(findings.standing());
+  const states = findings.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" }));
+  later.alarms.load({ states, samples: [] });
   const [alarm] = later.alarms.active("10234").filter(({ value }) => value === KEY);
   assert.equal(alarm?.raised?.id, findings.of("10234").states.get(KEY)?.stands?.id);
   assert.deepEqual(later.heard, []);
 });
 
 test("a finding ends when the site file no longer names its bearing", () => {
-  const { alarms, findings, follower, follow, commit } = diagnosis();
+  const { alarms, findings, follow, commit } = diagnosis();
   for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
   const without = siteOf({ ...MACHINE, bearings: [] });
   alarms.setSite(without);
-  findings.setSite(without);
-  const ended = commit(follower.reconcile(tx.now, 10)).filter(({ value }) => value === KEY);
+  const ended = commit(alarms.reconcile(tx.now, 10)).filter(({ value }) => value === KEY);
   assert.deepEqual(
     ended.map(({ state }) => state),
     ["cleared"],

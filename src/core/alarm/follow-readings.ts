@@ -1,0 +1,154 @@
+/**
+ * The step of one response: new readings of one sensor and kind on their way through the alarms, with readings of other
+ * sensors that waited for them. What changes is a draft of the transaction, which the engine compares and saves.
+ */
+import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import { changedScales, type Scales, scaleKey } from "../scaling.ts";
+import { type Kind, normalCode } from "../sensor.ts";
+import type { CompiledSensor, Watch } from "./compile.ts";
+import { type AlarmChange, isFollowed } from "./context.ts";
+import type { FollowedReading, MachineState } from "./follow-up.ts";
+import { ReadingStep } from "./reading-step.ts";
+import { isRescaled, rescale } from "./rescale.ts";
+import { hasFormer, takeOver } from "./take-over.ts";
+
+/** Evaluates the readings in order of time; those dated in the future say nothing about the present. */
+export function followReadings(
+  change: AlarmChange,
+  compiled: CompiledSensor,
+  kind: Kind,
+  readings: readonly FollowedReading[],
+): void {
+  const code = normalCode(compiled.sensor.code);
+  const inOrder = readings
+    .filter(({ isFuture }) => !isFuture)
+    .toSorted((a, b) => a.timeMs - b.timeMs);
+  if (isUnwatched(change, code, kind, inOrder)) {
+    const { timeMs, id } = inOrder[inOrder.length - 1] as FollowedReading;
+    change.states.edit(change.tx, code).newest.set(kind, { timeMs, id });
+    return;
+  }
+  const [first] = inOrder;
+  if (first !== undefined && hasFormer(change, compiled)) takeOver(change, compiled, first.timeMs);
+  // Before the first reading by another scale is judged: `reconcile` may come after it.
+  if (first !== undefined && isRescaled(change, compiled)) rescale(change, compiled, first.timeMs);
+  for (const reading of inOrder) arrive(change, compiled, kind, reading);
+  if (change.wait.isSignal(code, kind)) judgeDue(change);
+}
+
+/** Evaluates readings whose machine state is known by now. */
+export function judgeDue(change: AlarmChange): void {
+  const { sensors, tx, wait } = change;
+  for (const { sensor, kind, isLate, text } of wait.due(tx, "alarm")) {
+    const compiled = sensors.get(sensor);
+    if (compiled !== undefined) judge(change, compiled, kind, readingOfText(text), isLate);
+  }
+}
+
+/** True for good readings in their order of which nothing is watched, as most are: only the newest of them is remembered. */
+function isUnwatched(
+  change: AlarmChange,
+  code: string,
+  kind: Kind,
+  inOrder: readonly FollowedReading[],
+): boolean {
+  if (inOrder.length === 0 || isFollowed(change, code, kind)) return false;
+  let last = change.states.of(code).newest.get(kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
+  return inOrder.every(({ timeMs, quality }) => {
+    const isNewer = timeMs > last;
+    last = timeMs;
+    return isNewer && Object.keys(quality).length === 0;
+  });
+}
+
+/** What does not depend on the machine's state is evaluated at once, the rest when that is known. */
+function arrive(
+  change: AlarmChange,
+  compiled: CompiledSensor,
+  kind: Kind,
+  reading: FollowedReading,
+): void {
+  const { tx, wait } = change;
+  const code = normalCode(compiled.sensor.code);
+  const watches = compiled.watches.get(kind) ?? [];
+  const waiting = wait.hasRunning(code) ? watches.filter(dependsOnState) : [];
+  const direct =
+    waiting.length === 0 ? watches : watches.filter((watch) => !waiting.includes(watch));
+  let isLate = false;
+  evaluate(change, compiled, kind, reading, direct, null, (step) => {
+    isLate = step.take(new Set(waiting.map(({ key }) => key)));
+  });
+  if (waiting.length === 0) return;
+  const of = { purpose: "alarm", sensor: code, kind, isLate } as const;
+  const names = waiting.flatMap(({ value, test }) =>
+    test.type === "limits" || test.zone === null ? [value] : [value, test.zone],
+  );
+  const { scales } = compiled;
+  const text = () => waitingText({ ...partOf(reading, names), scales });
+  if (wait.admit(tx, of, reading.timeMs, text)) judge(change, compiled, kind, reading, isLate);
+}
+
+/** Evaluates what depends on the machine's state, as it is known now. */
+function judge(
+  change: AlarmChange,
+  compiled: CompiledSensor,
+  kind: Kind,
+  reading: FollowedReading,
+  isLate: boolean,
+): void {
+  const machine = change.wait.stateAt(compiled.sensor.code, reading.timeMs);
+  const { scales = compiled.scales } = reading;
+  // What waited while its channel was given another scale has numbers that can no longer be compared.
+  const changed =
+    scales === compiled.scales
+      ? null
+      : changedScales(JSON.parse(scales) as Scales, JSON.parse(compiled.scales) as Scales);
+  const watches = (compiled.watches.get(kind) ?? []).filter(
+    (watch) => dependsOnState(watch) && changed?.has(scaleKey(kind, watch.value)) !== true,
+  );
+  evaluate(change, compiled, kind, reading, watches, machine, (step) => step.takeWaited(isLate));
+}
+
+function evaluate(
+  change: AlarmChange,
+  { sensor }: CompiledSensor,
+  kind: Kind,
+  reading: FollowedReading,
+  watches: readonly Watch[],
+  machine: MachineState | null,
+  take: (step: ReadingStep) => void,
+): void {
+  const { completed, events, learning, samples, site, states, tx, wait } = change;
+  const code = normalCode(sensor.code);
+  const state = states.edit(tx, code);
+  const around = {
+    site,
+    sensor,
+    watches,
+    hasRunning: wait.hasRunning(code),
+    machine,
+    samples: (key: string) => learning.of(code, key),
+  };
+  const step = new ReadingStep(state, around, kind, reading);
+  take(step);
+  events.push(...step.events);
+  for (const baseline of step.completed)
+    completed.push({ sensor: sensor.code, baseline, timeMs: reading.timeMs, id: reading.id });
+  if (step.learned === null) return;
+  samples.push({ sensor: code, number: state.nextSample, text: JSON.stringify(step.learned) });
+  state.nextSample += 1;
+}
+
+/** Vibration of a standing machine is none of its own. */
+function dependsOnState({ isVibration, onlyRunning, test }: Watch): boolean {
+  return isVibration || onlyRunning || test.type === "baseline";
+}
+
+function partOf(reading: FollowedReading, names: readonly string[]): FollowedReading {
+  const { id, timeMs, isFuture, values, quality } = reading;
+  return { id, timeMs, isFuture, values: pick(values, names), quality: pick(quality, names) };
+}
+
+function pick<T>(from: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+}

@@ -1,0 +1,110 @@
+/**
+ * States by normalised sensor code as the running transaction leaves them, and their texts on disk: loads them, and says
+ * what a transaction must write. Whoever changes a state neither compares nor saves it.
+ */
+import { normalCode } from "../sensor.ts";
+import { type Tx, TxMap } from "../tx.ts";
+import type { FollowUp } from "./follow-up.ts";
+
+export interface StateForm<S> {
+  /** Before the code, in the store. */
+  readonly prefix: string;
+  /** Throws if the text is damaged. */
+  readonly load: (text: string) => S;
+  /** Null if there is nothing to keep. */
+  readonly save: (state: S) => string | null;
+  /** True if both surely have the same text: cheaper than comparing texts. */
+  readonly isSame?: (before: S, now: S) => boolean;
+}
+
+/** What one transaction has changed. */
+interface Changed<S> {
+  /** As it found them. */
+  readonly before: Map<string, S | undefined>;
+  /** Since it was last asked what to write. */
+  readonly unwritten: Set<string>;
+}
+
+export class KeptStates<S> {
+  readonly #form: StateForm<S>;
+  readonly #states = new TxMap<string, S>();
+  readonly #texts = new TxMap<string, string | null>();
+
+  constructor(form: StateForm<S>) {
+    this.#form = form;
+  }
+
+  /** Replaces everything with what the store holds. Returns the sensors whose text cannot be read. */
+  load(saved: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
+    const { prefix, load } = this.#form;
+    this.#states.clear();
+    this.#texts.clear();
+    const damaged: string[] = [];
+    for (const { sensor, text } of saved) {
+      const code = normalCode(sensor.slice(prefix.length));
+      try {
+        this.#states.set(code, load(text));
+        this.#texts.set(code, text);
+      } catch {
+        damaged.push(code);
+      }
+    }
+    return damaged;
+  }
+
+  /** All texts, for a store that was recreated and lost some of them. */
+  saved(): FollowUp["states"] {
+    return [...this.#texts].map(([code, text]) => ({ sensor: this.#form.prefix + code, text }));
+  }
+
+  /** The sensors with remembered state. */
+  codes(): ReadonlySet<string> {
+    return new Set(this.#states.keys());
+  }
+
+  get(code: string): S | undefined {
+    return this.#states.get(code);
+  }
+
+  /** Outside any transaction: read back from the store. */
+  set(code: string, state: S): void {
+    this.#states.set(code, state);
+  }
+
+  change(tx: Tx, code: string, state: S): void {
+    this.touch(tx, code);
+    this.#states.change(tx, code, state);
+  }
+
+  /** The state may be changed in place from now on: it is one that this transaction has set. */
+  protected touch(tx: Tx, code: string): void {
+    const { before, unwritten } = this.#changed(tx);
+    if (!before.has(code)) before.set(code, this.#states.get(code));
+    unwritten.add(code);
+  }
+
+  /** What has changed since the transaction was last asked: each text is written once. */
+  changes(tx: Tx): FollowUp["states"] {
+    const { before, unwritten } = this.#changed(tx);
+    const states = [...unwritten].flatMap((code) => {
+      const state = this.#states.get(code);
+      const former = before.get(code);
+      const isSame = former && state && this.#form.isSame?.(former, state);
+      if (state === undefined || isSame) return [];
+      const text = this.#form.save(state);
+      if (text === (this.#texts.get(code) ?? null)) return [];
+      this.#texts.change(tx, code, text);
+      return [{ sensor: this.#form.prefix + code, text }];
+    });
+    unwritten.clear();
+    return states;
+  }
+
+  protected unwritten(tx: Tx): Iterable<string> {
+    return this.#changed(tx).unwritten;
+  }
+
+  #changed(tx: Tx): Changed<S> {
+    return tx.draft(this.#states, () => ({ before: new Map(), unwritten: new Set() }));
+  }
+}
