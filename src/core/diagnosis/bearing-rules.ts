@@ -72,7 +72,9 @@ export function searchBearing(
         const key = findingKey(fault.finding, bearing);
         const limit = heldLimit(look, key, source.limitOf(fault));
         const family = families.get(fault);
-        if (family !== undefined && family.level >= limit) {
+        const isFaint =
+          family !== undefined && !source.isDeep(family, look.isHeld(key) ? look.thresholds.hold : 1);
+        if (family !== undefined && family.level >= limit && !isFaint) {
           if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
           verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
         } else if (source.spectrum === "envelope" && !onOrders.has(fault)) {
