@@ -6,9 +6,10 @@
  * --set develop|others|all   which records (develop)
  * --sizes N,N                lengths of a reading, samples (4096,8192,16384)
  * --list                     every record, with what was found
+ * --depth                    how deep the lines of each part are in the whitened envelope, instead
  */
 import { parseArgs } from "node:util";
-import { findingsOn } from "./diagnosis/pieces.ts";
+import { depthsOn, findingsOn } from "./diagnosis/pieces.ts";
 import { type RecordSet, realRecords } from "./diagnosis/real-records.ts";
 
 const { values: flags, positionals } = parseArgs({
@@ -17,6 +18,7 @@ const { values: flags, positionals } = parseArgs({
     set: { type: "string", default: "develop" },
     sizes: { type: "string", default: "4096,8192,16384" },
     list: { type: "boolean", default: false },
+    depth: { type: "boolean", default: false },
   },
 });
 const [folder] = positionals;
@@ -28,6 +30,18 @@ interface Score {
   count: number;
   right: number;
   wrong: number;
+}
+
+if (flags.depth) {
+  for (const size of flags.sizes.split(",").map(Number)) {
+    write(`| ${size} samples | damaged | outer race, % | inner race, % | element, % | cage, % |`);
+    write("| --- | --- | --- | --- | --- | --- |");
+    for (const record of records) {
+      const depths = [...depthsOn(record, size).values()].map((depth) => depth.toFixed(1));
+      write(`| ${record.name} | ${record.truth ?? "none"} | ${depths.join(" | ")} |`);
+    }
+  }
+  process.exit(0);
 }
 
 write("| records | samples | damaged | named | wrongly named | undamaged | with a finding |");

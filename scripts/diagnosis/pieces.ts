@@ -1,6 +1,10 @@
 /** One record as a series of readings: through the real analysis and the finding engine. */
 import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
+import { faultsOf } from "../../src/core/diagnosis/bearing-families.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
+import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
+import { bearingOrders } from "../../src/core/diagnosis/frequencies.ts";
+import { rss, toneNear } from "../../src/core/diagnosis/look.ts";
 import type { Sensor, Site } from "../../src/core/sensor.ts";
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
@@ -42,8 +46,7 @@ export function findingsOn(record: RealRecord, size: number): Found {
       stateAt: () => "running",
     },
   });
-  const peakG = record.samplesG.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const calibration = peakG / PEAK_COUNTS;
+  const calibration = calibrationOf(record);
   const found = new Set<string>();
   for (let from = 0; from + size <= record.samplesG.length; from += size) {
     const timeMs = START_MS + (from / size) * STEP_MS;
@@ -57,6 +60,38 @@ export function findingsOn(record: RealRecord, size: number): Found {
   }
   const seen = engine.of("1").seen?.cannot ?? [];
   return { found: [...found], cannot: seen.map(({ finding, reason }) => `${finding}:${reason}`) };
+}
+
+/** Depth of each fault's lines in the whitened envelope, per cent of its mean: the median over the pieces. */
+export function depthsOn(record: RealRecord, size: number): ReadonlyMap<FindingKind, number> {
+  const shaftHz = record.speedRpm / 60;
+  const calibration = calibrationOf(record);
+  const depths = new Map<FindingKind, number[]>();
+  for (let from = 0; from + size <= record.samplesG.length; from += size) {
+    const piece = record.samplesG.subarray(from, from + size);
+    const white = readingOf(piece, record.sampleRateHz, calibration, 0).tones?.[0]?.tones?.white;
+    if (!white) continue;
+    for (const fault of faultsOf(bearingOrders({ point: 1, ...record.bearing }))) {
+      const bands = fault.finding === "bearing_inner_race" ? [0, -1, 1] : [0];
+      let most = 0;
+      for (let slip = -0.015; slip <= 0.015; slip += 0.001) {
+        const lines = [1, 2, 3, 4].flatMap((n) =>
+          bands.map((m) => (n * fault.order * (1 + slip) + m) * shaftHz),
+        );
+        const amplitudes = lines.map(
+          (hz) => toneNear(white, hz, white.resolutionHz)?.amplitude ?? 0,
+        );
+        most = Math.max(most, (100 * rss(amplitudes)) / Math.SQRT2);
+      }
+      depths.set(fault.finding, [...(depths.get(fault.finding) ?? []), most]);
+    }
+  }
+  const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+  return new Map([...depths].map(([finding, values]) => [finding, median(values)]));
+}
+
+function calibrationOf({ samplesG }: RealRecord): number {
+  return samplesG.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / PEAK_COUNTS;
 }
 
 function readingOf(

@@ -24,6 +24,8 @@ const MOVED_MAX = 6;
 /** Lines that such a harmonic must be away from the shaft's orders, and that the first may be away from its own. */
 const MOVED_APART = 1;
 const MOVED_REACH = 0.8;
+/** Lines of two parts on orders compete if the weaker has this share of the stronger. */
+const OTHERS_ON_SHARE = 0.5;
 /**
  * An envelope with only one line is level: the band contains two lines of every series of impacts up to this share of
  * the low-pass.
@@ -136,16 +138,20 @@ export function isResolved(
   );
 }
 
-/** The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it. */
+/**
+ * The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it.
+ * @param othersOn amplitude of the strongest line on an order that another fault of the bearing may have
+ */
 export function familyOf(
   look: Look,
   axis: AxisLook,
   source: Source,
   fault: BearingFault,
   isTaken: (hz: number) => boolean,
+  othersOn: number,
 ): Family | null {
   const led = ledFamily(look, axis, source, fault, isTaken);
-  const moved = movedFamily(look, axis, source, fault, isTaken);
+  const moved = movedFamily(look, axis, source, fault, isTaken, othersOn);
   return led === null || (moved?.score ?? 0) > led.score ? moved : led;
 }
 
@@ -184,10 +190,13 @@ function movedFamily(
   source: Source,
   fault: BearingFault,
   isTaken: (hz: number) => boolean,
+  othersOn: number,
 ): Family | null {
   const { list } = source;
   const on = lineOnOrder(look, source, fault);
   if (on === null || !look.isSeen) return null;
+  // Of several lines on orders, each may be a side band of another, unless one is by far the strongest.
+  if (OTHERS_ON_SHARE * on.amplitude < othersOn || isTaken(on.hz)) return null;
   const { resolutionHz, topHz } = list;
   const { shaftHz, shaftLines } = look;
   const nominalHz = fault.order * shaftHz;

@@ -5,17 +5,23 @@ import {
   type Family,
   familyOf,
   HARMONICS,
-  isVisible,
   lineOnOrder,
   type Source,
 } from "./bearing-families.ts";
 import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
 import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
+import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, heldLimit, type Look, toneNear } from "./look.ts";
 
 /** If the side bands at shaft spacing on both sides reach this share of a line, the line belongs to their series. */
 const COMB_SHARE = 0.85;
 const ELEMENT_COMB_SHARE = 0.5;
+/**
+ * They are the inner race's only if its own line lies this many turns of the shaft away at most, and has this share of
+ * the line: a load that presses, never pulls, leaves the middle of a series the strongest.
+ */
+const COMB_REACH = 3;
+const COMB_MIDDLE_SHARE = 0.5;
 /**
  * If this many harmonics of the cage below a line reach this share of its family's strongest line, the line is one of
  * them.
@@ -51,13 +57,12 @@ export interface Sought {
 /**
  * The faults of one bearing, each by the strongest axis that shows it. The envelope comes first: what it explains is no
  * evidence of another fault in the velocity or in the whitened envelope.
- * @param ftf cage frequency of the bearing, multiple of the shaft's
  */
 export function searchBearing(
   look: Look,
   faults: readonly BearingFault[],
   bearing: string,
-  ftf: number | null,
+  orders: BearingOrders,
 ): ReadonlyMap<BearingFault, Sought> {
   const verdicts = new Map<BearingFault, Verdict>();
   const onOrders = new Map<BearingFault, number>();
@@ -67,13 +72,14 @@ export function searchBearing(
     for (const axis of look.axes) {
       const source = sourceOf(look, axis);
       if (source === null) continue;
-      const families = compete(look, axis, source, open, ftf, accepted);
+      const families = compete(look, axis, source, open, orders, accepted);
       for (const fault of open) {
         const key = findingKey(fault.finding, bearing);
         const limit = heldLimit(look, key, source.limitOf(fault));
         const family = families.get(fault);
         const isFaint =
-          family !== undefined && !source.isDeep(family, look.isHeld(key) ? look.thresholds.hold : 1);
+          family !== undefined &&
+          !source.isDeep(family, look.isHeld(key) ? look.thresholds.hold : 1);
         if (family !== undefined && family.level >= limit && !isFaint) {
           if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
           verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
@@ -108,17 +114,21 @@ function compete(
   axis: AxisLook,
   source: Source,
   faults: readonly BearingFault[],
-  ftf: number | null,
+  of: BearingOrders,
   accepted: readonly Series[],
 ): ReadonlyMap<BearingFault, Family> {
   const won = new Map<BearingFault, Family>();
   const series = [...accepted];
+  const onOrders = faults.map((fault) => lineOnOrder(look, source, fault)?.amplitude ?? 0);
+  const othersOn = (fault: BearingFault) =>
+    Math.max(0, ...onOrders.filter((_, i) => faults[i] !== fault));
   for (;;) {
-    const isTaken = (hz: number) => series.some((one) => explains(look, source.list, one, ftf, hz));
+    const isTaken = (hz: number) =>
+      series.some((one) => explains(look, source.list, one, of.ftf, hz));
     let best: readonly [BearingFault, Family] | null = null;
     for (const fault of faults) {
       if (won.has(fault)) continue;
-      const family = ownFamily(look, axis, source, fault, ftf, isTaken);
+      const family = ownFamily(look, axis, source, fault, of, isTaken, othersOn(fault));
       if (family !== null && family.level > (best?.[1].level ?? 0)) best = [fault, family];
     }
     if (best === null) return won;
@@ -173,15 +183,16 @@ function ownFamily(
   axis: AxisLook,
   source: Source,
   fault: BearingFault,
-  ftf: number | null,
+  { ftf, bpfi }: BearingOrders,
   isTaken: (hz: number) => boolean = () => false,
+  othersOn = 0,
 ): Family | null {
-  const family = familyOf(look, axis, source, fault, isTaken);
+  const family = familyOf(look, axis, source, fault, isTaken, othersOn);
   if (family === null) return null;
   const { finding } = fault;
   const isBanded = finding === "bearing_inner_race" || finding === "cage";
   const share = finding === "rolling_element" ? ELEMENT_COMB_SHARE : COMB_SHARE;
-  if (!isBanded && isOfComb(look, source, family, share)) return null;
+  if (!isBanded && isOfComb(look, source, family, share, bpfi)) return null;
   return isOfCage(look, source, fault, family, ftf) ? null : family;
 }
 
@@ -190,13 +201,22 @@ function ownFamily(
  * Neither an outer race nor an element has more than weak side bands at shaft spacing.
  */
 function isOfComb(
-  { shaftHz }: Look,
+  { shaftHz, thresholds: { slip } }: Look,
   { list, levelOf }: Source,
   { lines }: Family,
   share: number,
+  bpfi: number | null,
 ): boolean {
   const [line] = lines;
   if (line === undefined) return false;
+  const isMiddle = (turns: number) => {
+    const tone = toneNear(list, line.hz + turns * shaftHz, list.resolutionHz);
+    if (tone === null || levelOf(tone) < COMB_MIDDLE_SHARE * line.amplitude) return false;
+    const bpfiHz = (bpfi ?? 0) * shaftHz;
+    return bpfi === null || Math.abs(tone.hz - bpfiHz) <= slip * bpfiHz + list.resolutionHz;
+  };
+  const turns = Array.from({ length: COMB_REACH }, (_, i) => i + 1);
+  if (!turns.some((n) => isMiddle(n) || isMiddle(-n))) return false;
   const [low = 0, high = 0] = [-1, 1].map((side) => {
     const tone = toneNear(list, line.hz + side * shaftHz, list.resolutionHz);
     return tone === null ? 0 : levelOf(tone) / line.amplitude;
@@ -251,15 +271,13 @@ function cageLines(
  * The cage carries a damaged element through the loaded zone: lines at FTF belong to the element if its own line is
  * visible, however faint, or cannot be seen. Impacts of the cage itself have many harmonics.
  */
-export function isOfElement(look: Look, element: BearingFault, ftf: number): boolean {
+export function isOfElement(look: Look, element: BearingFault, orders: BearingOrders): boolean {
   return look.axes.some((axis) => {
     const source = envelopeSource(look, axis);
     if (source === null) return false;
-    if (ownFamily(look, axis, source, element, ftf) !== null) return true;
+    if (ownFamily(look, axis, source, element, orders) !== null) return true;
     const envelope = source.list;
-    const isInSight = isVisible(element.order * look.shaftHz, envelope);
-    if (isInSight && lineOnOrder(look, source, element) === null) return false;
-    const ftfHz = ftf * look.shaftHz;
+    const ftfHz = (orders.ftf ?? 0) * look.shaftHz;
     const first = toneNear(envelope, ftfHz, 0.7 * envelope.resolutionHz);
     if (first === null) return false;
     const least = CAGE_OWN_SHARE * first.amplitude;

@@ -17,7 +17,7 @@ export function bearingFaults(
     const orders = bearingOrders(bearing);
     const faults = faultsOf(orders);
     const element = faults.find(({ finding }) => finding === "rolling_element");
-    const sought = searchBearing(look, faults, name, orders.ftf);
+    const sought = searchBearing(look, faults, name, orders);
     for (const [fault, { verdict, onOrderHz }] of sought) {
       const why =
         verdict === null || fault.finding === "cage"
@@ -28,9 +28,7 @@ export function bearingFaults(
         continue;
       }
       const isElements =
-        verdict?.finding === "cage" &&
-        element !== undefined &&
-        isOfElement(look, element, orders.ftf ?? 0);
+        verdict?.finding === "cage" && element !== undefined && isOfElement(look, element, orders);
       rest.judged.push(findingKey(fault.finding, name));
       if (verdict !== null && !isElements) rest.verdicts.push(verdict);
     }

@@ -283,7 +283,7 @@ function eventOf(
   readingId: string,
   timeMs: number,
 ): AlarmEvent {
-  const { finding, bearing, inRow, missed, last, since, stands } = state;
+  const { finding, bearing, missed, last, since, stands } = state;
   const { verdict } = last;
   const value = findingKey(finding, bearing);
   const isEnded = change === "ended";
@@ -313,7 +313,7 @@ function eventOf(
     reason: null,
     text: isEnded
       ? endedSentence(finding, bearing, sensor.code, missed)
-      : findingSentence(verdict, inRow, machine, sensor),
+      : findingSentence(verdict, state, machine, sensor),
     historical: false,
   };
 }

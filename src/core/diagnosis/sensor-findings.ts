@@ -11,9 +11,11 @@ import {
 import { learn, type Reference } from "./reference.ts";
 import type { Thresholds } from "./thresholds.ts";
 
-/** A cage stands after so many of the last six readings. */
-const CAGE_READINGS = 4;
-const CAGE_WINDOW = 0b11_1111;
+/**
+ * A bearing's lines come and go from one reading to the next, those of a damaged cage most: it stands after so many of
+ * the last readings too.
+ */
+const OFTEN = { cage: { readings: 4, of: 6 }, bearing: { readings: 5, of: 8 } } as const;
 /** Counting stops here. */
 const COUNT_MAX = 9999;
 
@@ -23,7 +25,7 @@ export interface FindingState {
   /** Consecutive readings that showed it and, if it is active, that did not. */
   readonly inRow: number;
   readonly missed: number;
-  /** Of a cage: which of the last six readings showed it, the newest as the lowest bit. */
+  /** Of a bearing: which of the last readings showed it, the newest as the lowest bit. */
   readonly recent?: number;
   /** Of the first reading that showed it. */
   readonly since: Since;
@@ -100,16 +102,11 @@ export function advance(
     }
     if (old === undefined) continue;
     const missed = old.missed + 1;
-    if (old.stands !== null && missed < thresholds.clearReadings) {
-      states.set(key, { ...old, inRow: 0, missed });
+    const recent = old.bearing === null ? 0 : recentOf(old, old.finding, false);
+    if (isOpen ? recent > 0 : missed < thresholds.clearReadings) {
+      const seldom = old.bearing === null ? {} : { recent };
+      states.set(key, { ...old, inRow: 0, missed: isOpen ? 0 : missed, ...seldom });
       continue;
-    }
-    if (isOpen && old.finding === "cage") {
-      const recent = recentOf(old, false);
-      if (recent > 0) {
-        states.set(key, { ...old, inRow: 0, recent });
-        continue;
-      }
     }
     if (old.stands !== null) changes.push({ change: "ended", state: { ...old, inRow: 0, missed } });
     states.delete(key);
@@ -135,10 +132,9 @@ function raise(
 ): FindingState {
   const inRow = Math.min(COUNT_MAX, (old?.inRow ?? 0) + 1);
   const { finding, bearing, stage } = verdict;
-  const recent = finding === "cage" ? recentOf(old, true) : null;
-  // A damaged cage is unsteady: its lines come and go from one reading to the next.
-  const isOften =
-    recent !== null && raiseReadings > CAGE_READINGS && count(recent) >= CAGE_READINGS;
+  const recent = bearing === null ? null : recentOf(old, finding, true);
+  const often = oftenOf(finding).readings;
+  const isOften = recent !== null && raiseReadings >= often && count(recent) >= often;
   const isEnough = inRow >= raiseReadings || isOften;
   const stands = old?.stands ?? (isEnough ? { id: newId(), sinceMs: timeMs } : null);
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
@@ -159,8 +155,16 @@ function raise(
   };
 }
 
-function recentOf(old: FindingState | undefined, isShown: boolean): number {
-  return (((old?.recent ?? 0) << 1) | (isShown ? 1 : 0)) & CAGE_WINDOW;
+const oftenOf = (finding: FindingKind) => (finding === "cage" ? OFTEN.cage : OFTEN.bearing);
+
+function recentOf(old: FindingState | undefined, finding: FindingKind, isShown: boolean): number {
+  return (((old?.recent ?? 0) << 1) | (isShown ? 1 : 0)) & ((1 << oftenOf(finding).of) - 1);
+}
+
+/** How often a bearing's fault was seen, where that is more than in a row; null elsewhere. */
+export function oftenText(finding: FindingKind, inRow: number, recent: number): string | null {
+  const times = count(recent);
+  return times > inRow ? `${times} of the last ${oftenOf(finding).of} readings` : null;
 }
 
 function count(bits: number): number {

@@ -2,6 +2,7 @@
 import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
 import type { EvidenceLine, FindingKind, Verdict } from "./finding.ts";
+import { type FindingState, oftenText } from "./sensor-findings.ts";
 
 const NAMES: Readonly<Record<FindingKind, string>> = {
   unbalance: "Unbalance",
@@ -31,7 +32,7 @@ const ADVICE: Readonly<Record<FindingKind, string>> = {
 
 export function findingSentence(
   verdict: Verdict,
-  inRow: number,
+  { inRow, recent }: Pick<FindingState, "inRow" | "recent">,
   machine: Machine,
   sensor: Pick<Sensor, "code" | "location">,
 ): string {
@@ -39,7 +40,8 @@ export function findingSentence(
   const of = bearing === null ? "" : ` of bearing ${bearing}`;
   const where = `${machine.name ?? `machine ${machine.id}`}, sensor ${sensor.code}`;
   const row = inRow === 1 ? "one reading" : `${inRow} readings in a row`;
-  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${row}. ${ADVICE[finding]}`;
+  const often = recent === undefined ? null : oftenText(finding, inRow, recent);
+  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
 }
 
 /** What the machine's normal state was, for a fault that is compared with it. */

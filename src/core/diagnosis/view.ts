@@ -123,7 +123,7 @@ export function machineFindings(
         unit,
         limit,
         evidence: lines,
-        text: findingSentence(last.verdict, inRow, machine, sensor),
+        text: findingSentence(last.verdict, state, machine, sensor),
       };
     }),
   );

@@ -29,10 +29,28 @@ test("a finding is raised after five readings in a row, is reported once, and sa
 
 test("one reading without the fault restarts the count", () => {
   const { engine, follow } = engineOf();
-  for (let hour = 1; hour <= 4; hour++) follow(fault(hour), hour);
+  const shaken = (n: number) => recordOf({ fault: "unbalance", severity: 0.95 }, n);
+  for (let hour = 1; hour <= 4; hour++) follow(shaken(hour), hour);
   follow(recordOf({}, 5), 5);
-  for (let hour = 6; hour <= 9; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
-  assert.equal(engine.of("10234").states.get(KEY)?.inRow, 4);
+  for (let hour = 6; hour <= 9; hour++) assert.deepEqual(follow(shaken(hour), hour).events, []);
+  assert.equal(engine.of("10234").states.get("unbalance")?.inRow, 4);
+});
+
+test("a bearing whose lines come and go stands after five of eight readings, and says so", () => {
+  const { engine, follow } = engineOf();
+  const shown = [1, 1, 0, 1, 0, 1];
+  for (const [i, isShown] of shown.entries()) {
+    assert.deepEqual(follow(isShown ? fault(i) : recordOf({}, i), i + 1).events, []);
+  }
+  const [event] = follow(fault(7), 7).events;
+  assert.equal(event?.value, KEY);
+  assert.match(event?.text ?? "", /in 5 of the last 8 readings/);
+  const seldom = engineOf();
+  for (let hour = 1; hour <= 20; hour++) {
+    const record = hour % 2 === 0 ? fault(hour) : recordOf({}, hour);
+    assert.deepEqual(seldom.follow(record, hour).events, []);
+  }
+  assert.equal(engine.of("10234").states.get(KEY)?.inRow, 2);
 });
 
 test("a drive that slows down does not break the row, but only what reaches the full limit counts", () => {

@@ -93,7 +93,7 @@ test("an outer race whose load changes with each turn is no inner race", () => {
 });
 
 test("impacts that another band drowns are found in the whitened envelope, in stage 1", () => {
-  const hits = impacts(5, 3.58 * SHAFT_HZ, 4000, () => 0.12);
+  const hits = impacts(5, 3.58 * SHAFT_HZ, 4000, () => 0.25);
   const state = { one: 0, two: 0 };
   const signal = signalOf((_t, n) => {
     const ring = 1.6 * state.one - 0.98 * state.two + gauss(6, n);
@@ -105,6 +105,42 @@ test("impacts that another band drowns are found in the whitened envelope, in st
   assert.deepEqual(names(judgement), ["bearing_outer_race, whitened envelope"]);
   assert.equal(judgement.verdicts[0]?.stage, 1);
   assert.equal(judgement.verdicts[0]?.unit, "%");
+});
+
+/** Noise of a band around 1,500 Hz, far above the noise elsewhere, whose amplitude `share` modulates. */
+function modulatedBand(seed: number, share: (t: number) => number, noiseG = 0.05): Float64Array {
+  const state = { one: 0, two: 0 };
+  return signalOf((t, n) => {
+    const ring = 1.39 * state.one - 0.96 * state.two + gauss(seed, n);
+    state.two = state.one;
+    state.one = ring;
+    return 0.1 * ring * (1 + share(t)) + noiseG * gauss(seed + 1, n);
+  });
+}
+
+test("traces of a part that only one band shows are no finding, and deep ones are", () => {
+  const hz = 5.4 * SHAFT_HZ;
+  const inner = (depth: number) => (t: number) => depth * (sine(hz, t) + 0.6 * sine(2 * hz, t));
+  assert.deepEqual(names(judged(modulatedBand(21, inner(0.2), 0.3), B6205)), []);
+  const [deep] = names(judged(modulatedBand(21, inner(0.5), 0.3), B6205));
+  assert.equal(deep, "bearing_inner_race, envelope");
+});
+
+test("side bands of the shaft make an outer race no inner race's, where that has no line", () => {
+  const hits = impacts(31, 3.061 * SHAFT_HZ, 3000, () => 1);
+  // The shaft's 4x in the envelope, where BPFO + 1x would be.
+  const band = modulatedBand(32, (t) => 0.5 * sine(4.03 * SHAFT_HZ, t));
+  const signal = signalOf((_t, n) => (hits[n] ?? 0) + 0.5 * (band[n] ?? 0));
+  assert.deepEqual(names(judged(signal, B6203)), ["bearing_outer_race, envelope"]);
+});
+
+test("a load that changes smoothly with each turn of the cage is no cage fault, impacts of it are", () => {
+  const cageHz = 0.3816 * SHAFT_HZ;
+  const smooth = (t: number) => 0.5 * (sine(cageHz, t) + sine(2 * cageHz, t) + sine(3 * cageHz, t));
+  assert.deepEqual(names(judged(modulatedBand(41, smooth), B6203)), []);
+  const hits = impacts(42, cageHz, 3000, () => 1);
+  const signal = signalOf((_t, n) => (hits[n] ?? 0) + 0.03 * gauss(43, n));
+  assert.deepEqual(names(judged(signal, B6203)), ["cage, envelope"]);
 });
 
 test("lines of an inner race in the velocity are a finding, with the spectrum in which they stand", () => {
