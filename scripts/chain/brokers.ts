@@ -1,15 +1,26 @@
 /** The broker of a run, with a relay on each side: to the boxes and to the collectors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "amqplib";
+import type { IClientOptions } from "mqtt";
 import { startMosquitto } from "../../test/support/mosquitto.ts";
 import { openRabbitmqCluster } from "../../test/support/rabbitmq.ts";
+import {
+  clientIdOf,
+  mosquittoWithRights,
+  passwordOf,
+  type RunRights,
+  rabbitmqRights,
+} from "../../test/support/rights.ts";
 import { Relay } from "../chaos/relay.ts";
 
 export interface CabledBroker {
   /** MQTT_URL of the boxes, through their relays. */
   readonly boxUrl: string;
-  /** Settings that boxes need with this broker. */
-  readonly boxEnv: Readonly<Record<string, string>>;
+  /** Settings that a box needs with this broker. */
+  boxEnv(site: string, prefix: string): Record<string, string>;
+  /** A client's way to it without a relay, and as whom: with rights, the site's user. */
+  readonly clientUrl: string;
+  login(site: string, prefix: string): IClientOptions;
   /** COLLECT_FROM, through the collectors' relays. */
   readonly from: string;
   readonly boxCables: readonly Relay[];
@@ -49,34 +60,81 @@ export async function openRelay(port: number): Promise<Relay> {
   return relay;
 }
 
+/** Users of boxes, made when first asked for; without rights, anybody may do anything. */
+class Logins {
+  readonly #rights: RunRights | null;
+  readonly #version: 4 | 5;
+  readonly #ids = new Map<string, string>();
+
+  constructor(rights: RunRights | null, version: 4 | 5) {
+    this.#rights = rights;
+    this.#version = version;
+  }
+
+  of(site: string, prefix: string): IClientOptions {
+    const protocolVersion = this.#version;
+    if (this.#rights === null) return { protocolVersion };
+    const id = this.#ids.get(site) ?? clientIdOf(this.#rights(site, prefix));
+    this.#ids.set(site, id);
+    return { protocolVersion, username: site, password: passwordOf(site), clientId: id };
+  }
+
+  env(site: string, prefix: string): Record<string, string> {
+    const { username, clientId } = this.of(site, prefix);
+    if (username === undefined) return {};
+    return {
+      MQTT_USERNAME: username,
+      MQTT_PASSWORD: passwordOf(site),
+      MQTT_CLIENT_ID: clientId ?? "",
+    };
+  }
+}
+
 /** mosquitto, one process. */
-export async function cabledMosquitto(): Promise<CabledBroker> {
-  const broker = await startMosquitto({
+export async function cabledMosquitto(hasRights: boolean): Promise<CabledBroker> {
+  const options = {
     persistence: true,
     receiveMaximum: 1000,
     // Written only at a restart; after each change, it would do nothing else.
-    config: ["autosave_on_changes false"],
-  });
+    config: ["autosave_on_changes false", "max_queued_messages 1000000"],
+  };
+  const guarded = hasRights ? await mosquittoWithRights(options) : null;
+  const broker = guarded?.broker ?? (await startMosquitto(options));
+  const logins = new Logins(guarded?.rights ?? null, 5);
+  guarded?.rights("--reader", "collector");
   const box = await openRelay(broker.port);
   const collector = await openRelay(broker.port);
+  const reader = `collector:${encodeURIComponent(passwordOf("collector"))}@`;
   return {
     boxUrl: box.url,
-    // mosquitto 2.0 forgets shared subscriptions at a restart: a message without a subscriber must not count as delivered.
-    boxEnv: { MQTT_REQUIRE_SUBSCRIBER: "true" },
-    from: collector.url,
+    boxEnv: (site, prefix) => ({
+      // mosquitto 2.0 forgets shared subscriptions at a restart: a message without a subscriber must not count as delivered.
+      MQTT_REQUIRE_SUBSCRIBER: "true",
+      ...logins.env(site, prefix),
+    }),
+    clientUrl: broker.url,
+    login: (site, prefix) => logins.of(site, prefix),
+    from: guarded === null ? collector.url : collector.url.replace("//", `//${reader}`),
     boxCables: [box],
     collectorCables: [collector],
     faults: [["restart of the broker", () => broker.restart()]],
     async close() {
       await Promise.all([box.close(), collector.close()]);
-      await broker.close();
+      await (guarded ?? broker).close();
     },
   };
 }
 
 /** A RabbitMQ cluster with its MQTT plug-in; collectors read a quorum queue. */
-export async function cabledRabbitmq(size: number, random: () => number): Promise<CabledBroker> {
+export async function cabledRabbitmq(
+  size: number,
+  random: () => number,
+  hasRights: boolean,
+): Promise<CabledBroker> {
   const nodes = await openRabbitmqCluster(size);
+  const [first] = nodes;
+  if (first === undefined) throw new Error("no nodes");
+  const logins = new Logins(hasRights ? rabbitmqRights(first) : null, 4);
   const boxCables = await Promise.all(nodes.map(({ mqttUrl }) => openRelay(portOf(mqttUrl))));
   const collectorCables = await Promise.all(nodes.map(({ amqpUrl }) => openRelay(portOf(amqpUrl))));
   const killAndStart = async (some: typeof nodes) => {
@@ -85,7 +143,9 @@ export async function cabledRabbitmq(size: number, random: () => number): Promis
   };
   return {
     boxUrl: boxCables.map(({ url }) => url).join(","),
-    boxEnv: { MQTT_VERSION: "4" },
+    boxEnv: (site, prefix) => ({ MQTT_VERSION: "4", ...logins.env(site, prefix) }),
+    clientUrl: first.mqttUrl,
+    login: (site, prefix) => logins.of(site, prefix),
     from: collectorCables.map(({ url }) => url.replace("mqtt://", "amqp://guest:guest@")).join(","),
     boxCables,
     collectorCables,

@@ -24,6 +24,8 @@ const CLUSTERS: readonly (readonly [string, readonly string[]])[] = [
   ["PostgreSQL with a synchronous standby", database("synchronous")],
   ["the same behind haproxy without role checks", database("balanced")],
   ["PostgreSQL with an asynchronous standby", database("asynchronous")],
+  ["Patroni with etcd, asynchronous (its default)", database("patroni")],
+  ["Patroni with etcd, synchronous", database("patroni-synchronous")],
   ["PostgreSQL restored from a dump", database("restored")],
   ["PgBouncer in session mode", database("pooled")],
 ];
@@ -46,15 +48,7 @@ for (const [name, words] of CLUSTERS) {
     0,
   );
   const figure = (what: string) => new RegExp(`${what} (\\d+)`).exec(run.stdout)?.[1] ?? "?";
-  const figures = [
-    "served",
-    "database itself",
-    " lost",
-    "duplicated",
-    "invented",
-    "sensor",
-    "unit",
-  ];
+  const figures = ["served", "database itself", " lost", "doubled", "invented", "sensor", "unit"];
   print(`| ${[name, faults, ...figures.map(figure)].join(" | ")} |`);
   if (run.status !== 0) process.exitCode = 1;
 }

@@ -5,11 +5,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgres, type Postgres } from "../../test/support/postgres.ts";
 import { haproxyFor, pgbouncerFor } from "../../test/support/proxies.ts";
-import type { Relay } from "../chaos/relay.ts";
 import { openRelay } from "./brokers.ts";
+import {
+  type CabledDatabase,
+  type DatabaseOptions,
+  type Fault,
+  IDS,
+  idsIn,
+} from "./cabled-database.ts";
+import { openPatroni } from "./patroni.ts";
 import { ask } from "./processes.ts";
-
-export type Fault = readonly [string, () => Promise<unknown>];
 
 export const DATABASES = [
   "single",
@@ -18,36 +23,18 @@ export const DATABASES = [
   "balanced",
   "pooled",
   "restored",
+  "patroni",
+  "patroni-synchronous",
 ] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
-
-export interface CabledDatabase {
-  /** The primary as it is now, without a relay. */
-  readonly url: (name: string) => string;
-  /** COLLECT_TO of a database, through relays. */
-  readonly to: (name: string) => string;
-  readonly cables: readonly Relay[];
-  readonly faults: readonly Fault[];
-  /** Ids that were stored in what an asynchronous fail-over or a restore took away: the database itself may have lost them. */
-  readonly mayBeGone: ReadonlySet<string>;
-  /** Ends every server and proxy. */
-  close(): Promise<void>;
-}
-
-export interface DatabaseOptions {
-  /** A file system of its own for the server; null if there is none. */
-  readonly disk: string | null;
-  readonly names: readonly string[];
-  readonly random: () => number;
-}
-
-const IDS = "SELECT id FROM reading";
 
 /** Throws if a program that the kind needs is not installed. */
 export async function openDatabase(
   kind: DatabaseKind,
   options: DatabaseOptions,
 ): Promise<CabledDatabase> {
+  if (kind === "patroni" || kind === "patroni-synchronous")
+    return openPatroni(kind === "patroni-synchronous", options);
   return kind === "synchronous" || kind === "asynchronous" || kind === "balanced"
     ? openPair(kind, options)
     : openSingle(kind, options);
@@ -148,10 +135,7 @@ async function openPair(
       cableOf(old)?.shut();
       old.start();
       for (const name of names)
-        for (const { id } of await ask<{ id: string }>(
-          `postgres://postgres@127.0.0.1:${old.port}/${name}`,
-          IDS,
-        ).catch(() => []))
+        for (const id of await idsIn(`postgres://postgres@127.0.0.1:${old.port}/${name}`))
           mayBeGone.add(id);
       old.crash();
       cableOf(old)?.open();

@@ -78,8 +78,8 @@ export function createAgent(options: {
   return new Kept(() => program(["run"], env));
 }
 
-/** CPU of a process and of everything it has started, ms. */
-export function treeCpuMs(pid: number): number {
+/** A process and everything it has started, as process ids. */
+export function processTree(pid: number): readonly number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
@@ -92,9 +92,13 @@ export function treeCpuMs(pid: number): number {
       // It has ended in the meantime.
     }
   }
-  const sum = (root: number): number =>
-    ownCpuMs(root) + (children.get(root) ?? []).reduce((total, child) => total + sum(child), 0);
-  return sum(pid);
+  const below = (root: number): number[] => [root, ...(children.get(root) ?? []).flatMap(below)];
+  return below(pid);
+}
+
+/** CPU of a process and of everything it has started, ms. */
+export function treeCpuMs(pid: number): number {
+  return processTree(pid).reduce((total, one) => total + ownCpuMs(one), 0);
 }
 
 function ownCpuMs(pid: number): number {

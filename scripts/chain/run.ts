@@ -3,7 +3,7 @@
  * and again until the time is over. At the end every reading that a gateway served is looked up in the database by its id.
  *
  *   npm run build && node --import tsx scripts/chain/run.ts [--broker mosquitto|rabbitmq] [--nodes 3] [--seconds 60] [--boxes 3] [--collectors 2]
- *     [--seed 1] [--only "PART OF A FAULT'S NAME"] [--cells 1] [--database single|synchronous|asynchronous|balanced|pooled|restored]
+ *     [--seed 1] [--only "PART OF A FAULT'S NAME"] [--faults N] [--harm] [--cells 1] [--database single|synchronous|asynchronous|balanced|pooled|restored|patroni|patroni-synchronous]
  *
  * As root, PostgreSQL gets a small file system of its own, which one of the faults fills. With several cells, each has its own prefix, collectors and
  * database over one broker.
@@ -16,7 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
-import { Expectations } from "../chaos/expectation.ts";
+import { MORNING_ZONE } from "../../test/support/morning.ts";
 import type { Relay } from "../chaos/relay.ts";
 import {
   type CabledBroker,
@@ -25,14 +25,11 @@ import {
   openRelay,
   queueStands,
 } from "./brokers.ts";
-import {
-  type CabledDatabase,
-  DATABASES,
-  type DatabaseKind,
-  type Fault,
-  openDatabase,
-} from "./databases.ts";
+import type { CabledDatabase, Fault } from "./cabled-database.ts";
+import { DATABASES, type DatabaseKind, openDatabase } from "./databases.ts";
+import { harmFaults } from "./harm.ts";
 import { ask, createAgent, Kept, program } from "./processes.ts";
+import { judge, type Verdict } from "./verdict.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -45,11 +42,13 @@ const { values: given } = parseArgs({
     only: { type: "string" },
     cells: { type: "string", default: "1" },
     database: { type: "string", default: "single" },
+    /** Boxes have the rights that deploy/ ships, and one of them uses its own against the others; poison, dropped tables. */
+    harm: { type: "boolean", default: false },
+    /** So many, drawn by the seed; all by default. */
+    faults: { type: "string" },
   },
 });
 const kind = DATABASES.find((one) => one === given.database);
-/** After the last fault everything must have arrived within this time, ms. */
-const SETTLE_MS = 300_000;
 /** PostgreSQL's file system: a cluster, its log and some room. */
 const DISK_BYTES = 400 << 20;
 
@@ -110,12 +109,13 @@ async function main(kind: DatabaseKind): Promise<number> {
     endings.push(() => database.close());
     const broker =
       given.broker === "rabbitmq"
-        ? await cabledRabbitmq(Number(given.nodes), random)
-        : await cabledMosquitto();
+        ? await cabledRabbitmq(Number(given.nodes), random, given.harm)
+        : await cabledMosquitto(given.harm);
     endings.push(() => broker.close());
     const collectors = cells.flatMap(({ prefix, name }) =>
       Array.from({ length: Number(given.collectors) }, () => {
         const words = ["--from", broker.from, "--to", database.to(name), "--prefix", prefix];
+        if (given.harm) words.push("--keep-days", "35");
         return new Kept(() => program(["collect", ...words]));
       }),
     );
@@ -127,9 +127,12 @@ async function main(kind: DatabaseKind): Promise<number> {
       ...broker.faults,
       ...database.faults,
       ...cableFaults(gatewayCables, broker, database, random),
+      ...(given.harm ? harmOf(broker, database, collectors, random) : []),
     ];
     const counts = await inflict(faults, random);
-    return await verdict(database, simulators, counts);
+    const boxes = simulators.map((simulator, box) => ({ simulator, site: siteOf(box) }));
+    const names = cells.map(({ name }) => name);
+    return report(await judge(database, names, boxes), counts, simulators.length);
   } finally {
     for (const end of endings.reverse()) await end();
   }
@@ -166,7 +169,7 @@ async function startBoxes(broker: CabledBroker, directory: string, endings: (() 
     const simulator = await startSimulator({
       sensors: 4,
       seed: 100 + box,
-      zone: "UTC",
+      zone: MORNING_ZONE,
       speed: 5,
       historyDays: 1,
     });
@@ -181,7 +184,8 @@ async function startBoxes(broker: CabledBroker, directory: string, endings: (() 
       home: join(directory, `box${box}`),
       brokerUrl: broker.boxUrl,
       env: {
-        ...broker.boxEnv,
+        ...broker.boxEnv(siteOf(box), cellOf(box).prefix),
+        GATEWAY_TIMEZONE: MORNING_ZONE,
         MQTT_TOPIC_PREFIX: cellOf(box).prefix,
         GATEWAY_URL: simulator.url.replace(`:${simulator.port}`, `:${new URL(cable.url).port}`),
       },
@@ -235,7 +239,9 @@ async function inflict(
   random: () => number,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  const chosen = faults.filter(([name]) => given.only === undefined || name.includes(given.only));
+  const named = faults.filter(([name]) => given.only === undefined || name.includes(given.only));
+  const drawn = [...named].sort(() => random() - 0.5);
+  const chosen = given.faults === undefined ? drawn : drawn.slice(0, Number(given.faults));
   const endAt = Date.now() + Number(given.seconds) * 1000;
   do {
     const round = [...chosen].sort(() => random() - 0.5);
@@ -249,80 +255,29 @@ async function inflict(
   return counts;
 }
 
-/** A reading as it stands in a database. */
-interface Stored {
-  readonly site: string;
-  readonly sensor: string;
-  readonly kind: string;
-  readonly units: string;
-  count: number;
+function harmOf(
+  broker: CabledBroker,
+  database: CabledDatabase,
+  collectors: readonly Kept[],
+  random: () => number,
+): Fault[] {
+  return cells.flatMap((cell) => {
+    const all = Array.from({ length: Number(given.boxes) }, (_, box) => box);
+    const victims = all.filter((box) => cellOf(box) === cell).map(siteOf);
+    return harmFaults(broker, database, cell, victims, collectors, random);
+  });
 }
 
-/** Waits until everything shown so far has arrived, then compares. */
-async function verdict(
-  database: CabledDatabase,
-  simulators: readonly Simulator[],
-  faults: ReadonlyMap<string, number>,
-): Promise<number> {
-  const expectations = simulators.map((simulator) => new Expectations(simulator, 0));
-  const must = new Map(
-    expectations.flatMap((expectation, box) =>
-      [...expectation.now().must.keys()].map((id) => [id, box]),
-    ),
-  );
-  const deadline = Date.now() + SETTLE_MS;
-  let stored = await storedIn(database);
-  const missing = () => [...must.keys()].filter((id) => !stored.has(id));
-  const unexplained = () => missing().filter((id) => !database.mayBeGone.has(id));
-  while (unexplained().length > 0 && Date.now() < deadline) {
-    await sleep(1000);
-    stored = await storedIn(database);
-  }
-  const may = new Map(
-    expectations.flatMap((expectation, box) =>
-      [...expectation.now().may].map(([id, wanted]) => [id, { ...wanted, site: siteOf(box) }]),
-    ),
-  );
-  const invented = [...stored.keys()].filter((id) => !may.has(id)).length;
-  const doubled = [...stored.values()].filter(({ count }) => count > 1).length;
-  const misplaced = [...stored].filter(([id, { site, sensor, kind: of }]) => {
-    const wanted = may.get(id);
-    return (
-      wanted !== undefined &&
-      [wanted.site, wanted.sensor, wanted.kind].join() !== [site, sensor, of].join()
-    );
-  }).length;
-  // Nothing changes units during a run: a stream that has two has taken another's.
-  const unitsOf = new Map<string, Set<string>>();
-  for (const { site, sensor, kind: of, units } of stored.values()) {
-    const stream = [site, sensor, of].join();
-    unitsOf.set(stream, (unitsOf.get(stream) ?? new Set()).add(units));
-  }
-  const otherUnits = [...unitsOf.values()].filter(({ size }) => size > 1).length;
+/** Prints what was done and what came of it; the exit code. */
+function report(verdict: Verdict, faults: ReadonlyMap<string, number>, boxes: number): number {
+  const { lost, doubled, invented, wrongSensor, wrongUnit, changed, wrongHours } = verdict;
   for (const [name, count] of faults)
     process.stdout.write(`${String(count).padStart(4)} × ${name}\n`);
-  const lost = unexplained().length;
-  const byDatabase = missing().length - lost;
   process.stdout.write(
-    `${given.broker}, database ${given.database}, cells ${cells.length}, boxes ${simulators.length}, readings served ${must.size}, in the database ${stored.size}: lost by the database itself ${byDatabase}, lost ${lost}, duplicated ${doubled}, invented ${invented}, wrong sensor ${misplaced}, wrong unit ${otherUnits}\n`,
+    `${given.broker}, database ${given.database}, cells ${cells.length}, boxes ${boxes}, readings served ${verdict.served}, in the database ${verdict.stored}: lost by the database itself ${verdict.byDatabase}, lost ${lost}, doubled ${doubled}, invented ${invented}, wrong sensor ${wrongSensor}, wrong unit ${wrongUnit}, changed ${changed}, wrong hours ${wrongHours}\n`,
   );
-  return lost + doubled + invented + misplaced + otherUnits === 0 ? 0 : 1;
-}
-
-async function storedIn(database: CabledDatabase): Promise<Map<string, Stored>> {
-  const stored = new Map<string, Stored>();
-  for (const { name } of cells) {
-    const rows = await ask<Stored & { id: string }>(
-      database.url(name),
-      "SELECT id, site, sensor, kind, units::text AS units, 1 AS count FROM reading",
-    );
-    for (const row of rows) {
-      const known = stored.get(row.id);
-      if (known === undefined) stored.set(row.id, row);
-      else known.count += 1;
-    }
-  }
-  return stored;
+  const wrong = [lost, doubled, invented, wrongSensor, wrongUnit, changed, wrongHours];
+  return wrong.every((count) => count === 0) ? 0 : 1;
 }
 
 async function until(url: string, sql: string, wanted: number): Promise<void> {

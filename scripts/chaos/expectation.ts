@@ -1,4 +1,5 @@
 /** What must have arrived, by ids that the campaign computes itself from the records that the gateway served. */
+import type { PlainRecord } from "../../src/simulator/plain-record.ts";
 import type { Step } from "../../src/simulator/record-faults.ts";
 import type { ShownRecord, Simulator } from "../../src/simulator/simulator.ts";
 import { expectedId, expectedTimeMs } from "../../test/support/expected-reading.ts";
@@ -9,6 +10,7 @@ export interface Wanted {
   readonly sensor: string;
   readonly kind: string;
   readonly timeMs: number;
+  readonly record?: PlainRecord;
   /** Channels whose waveforms must arrive; none for records that a fault altered. */
   readonly channels: readonly string[];
 }
@@ -108,7 +110,7 @@ export class Expectations {
     const id = expectedId(sensor, kind, record);
     const timeMs = expectedTimeMs(kind, record) ?? Number.NaN;
     const channels = steps.length > 0 ? [] : CHANNELS.filter((name) => hasSamples(record[name]));
-    const known = id === null ? null : { id, wanted: { sensor, kind, timeMs, channels } };
+    const known = id === null ? null : { id, wanted: { sensor, kind, timeMs, record, channels } };
     this.#ids.set(key, known);
     return known;
   }

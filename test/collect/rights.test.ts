@@ -1,8 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "amqplib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
@@ -14,55 +10,19 @@ import {
   startCollect,
 } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
-import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { openRabbitmq, type Rabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
-
-interface Outcome {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function script(path: string, words: readonly string[], input: string, env: object): Outcome {
-  return spawnSync("bash", [path, ...words], {
-    input,
-    encoding: "utf8",
-    env: { ...process.env, ...env },
-  });
-}
-
-/** What a client may do; a broker refuses by a reason code or by closing the connection. */
-async function tries(
-  url: string,
-  options: IClientOptions,
-  use: (client: MqttClient) => Promise<unknown>,
-): Promise<"allowed" | "refused"> {
-  let client: MqttClient;
-  try {
-    client = await mqtt.connectAsync(url, { reconnectPeriod: 0, connectTimeout: 5000, ...options });
-  } catch {
-    return "refused";
-  }
-  client.on("error", () => {});
-  const closed = new Promise<"refused">((done) => client.once("close", () => done("refused")));
-  const used = use(client).then(
-    () => "allowed" as const,
-    () => "refused" as const,
-  );
-  const outcome = await Promise.race([used, closed]);
-  await client.endAsync(true);
-  return outcome;
-}
-
-const publishing =
-  (topic: string, retain = false) =>
-  (client: MqttClient) =>
-    client.publishAsync(topic, "1", { qos: 1, retain });
-const subscribing = (topic: string) => async (client: MqttClient) => {
-  const [grant] = await client.subscribeAsync(topic, { qos: 1 });
-  if (grant === undefined || grant.qos > 2) throw new Error("refused");
-};
+import {
+  clientIdOf,
+  dieWith,
+  mosquittoWithRights,
+  passwordOf,
+  publishing,
+  rabbitmqRights,
+  subscribing,
+  tries,
+} from "../support/rights.ts";
 
 const FOREIGN_SUBSCRIPTIONS = [
   "#",
@@ -71,6 +31,9 @@ const FOREIGN_SUBSCRIPTIONS = [
   "gateside/+/agent/state",
   "gateside/plant-10/#",
   "gateside/plant-2/agent/cmd/#",
+  // Wildcards of AMQP, which RabbitMQ takes as such.
+  "gateside/*/agent/cmd/#",
+  "*/plant-2/#",
 ];
 const SHARED = ["gateside", "g", "plant-1"].flatMap((group) => [
   `$share/${group}/gateside/#`,
@@ -85,39 +48,29 @@ const FOREIGN_TOPICS = [
   "gateside/plant-2/agent/cmd/saveSettings",
   "gateside/plant-2/agent/state",
   "xgateside/plant-1/1/rpm",
+  // Levels and dots are one and the same to RabbitMQ.
+  "gateside.plant-2.agent.state",
+  "gateside/plant-2.agent/state",
 ];
 
 test("rights – on mosquitto, a box is refused whatever is not its own", {
   skip: skipWithoutMosquitto,
   timeout: deadlineMs(60_000),
 }, async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "gateside-rights-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const file = join(directory, "dynamic-security.json");
-  spawnSync("mosquitto_ctrl", ["dynsec", "init", file, "admin"], { input: "of-admin\nof-admin\n" });
-  const shipped = readFileSync("deploy/mosquitto/mosquitto.conf", "utf8").split("\n");
-  const plugin = shipped.find((line) => line.startsWith("plugin ")) ?? "";
-  const broker = await startMosquitto({
-    config: ["allow_anonymous false", plugin, `plugin_opt_config_file ${file}`],
-  });
-  t.after(() => broker.close());
-  const connection = ["-h 127.0.0.1", `-p ${broker.port}`, "-u admin", "-P of-admin", ""];
-  writeFileSync(join(directory, "mosquitto_ctrl"), connection.join("\n"), { mode: 0o600 });
+  const { broker, rights: run, close } = await mosquittoWithRights();
+  t.after(close);
   const rights = (...words: string[]) => {
-    const path = "deploy/mosquitto/rights.sh";
-    const name = words.at(words[0] === "--reader" ? 1 : 0);
-    const outcome = script(path, words, `of ${name}\n`, { XDG_CONFIG_HOME: directory });
+    const outcome = run(...words);
     assert.equal(outcome.status, 0, outcome.stderr + outcome.stdout);
     return outcome.stdout;
   };
-  rights("--deny");
   for (const site of ["plant-1", "plant-2", "plant-10"]) rights(site);
   assert.match(rights("plant-1"), /^MQTT_USERNAME=plant-1\nMQTT_CLIENT_ID=gateside-plant-1\n$/);
   rights("--reader", "collector");
   const user = (username: string, clientId: string): IClientOptions => ({
     protocolVersion: 5,
     username,
-    password: `of ${username}`,
+    password: passwordOf(username),
     clientId,
   });
   const box = user("plant-1", "gateside-plant-1");
@@ -154,12 +107,7 @@ test("rights – on mosquitto, a box is refused whatever is not its own", {
       payload: Buffer.from("x"),
       qos: 1 as const,
     };
-    const dying = await mqtt
-      .connectAsync(broker.url, { ...box, will, reconnectPeriod: 0 })
-      .catch(() => null);
-    dying?.on("error", () => {});
-    dying?.stream.destroy();
-    await dying?.endAsync(true);
+    await dieWith(broker.url, box, will);
   }
   await readUntil(
     async () => heard,
@@ -176,6 +124,44 @@ test("rights – on mosquitto, a box is refused whatever is not its own", {
     "refused",
   );
 });
+
+/** plant-1 with its rights, at the port that boxes should not reach. */
+function boxOverAmqp(rabbit: Rabbitmq): URL {
+  const url = new URL(rabbit.amqpUrl);
+  url.username = "plant-1";
+  url.password = "of plant-1";
+  return url;
+}
+
+const FORGED = 4;
+/**
+ * What RabbitMQ does not check against a user's rights: further routing keys in the headers CC and BCC, and the key
+ * under which a message returns from a queue of the user's own. `FORGED` readings that claim to be of plant-2.
+ */
+async function forge(rabbit: Rabbitmq, clientId: string): Promise<void> {
+  const connection = await connect(boxOverAmqp(rabbit).href);
+  try {
+    const channel = await connection.createConfirmChannel();
+    const [own, foreign] = ["gateside.plant-1.1.rpm", "gateside.plant-2.1.rpm"];
+    const body = (n: number) => Buffer.from(readingPayload(500 + n, { site: "plant-2" }));
+    channel.publish("amq.topic", own, body(0), { CC: [foreign] });
+    channel.publish("amq.topic", own, body(1), { BCC: [foreign] });
+    channel.publish("amq.topic", own, body(2), { headers: { "x-death": "never", CC: [foreign] } });
+    // Its own session's queue, declared anew with another way out.
+    const queue = `mqtt-subscription-${clientId}qos1`;
+    await channel.deleteQueue(queue);
+    await channel.assertQueue(queue, {
+      messageTtl: 0,
+      deadLetterExchange: "amq.topic",
+      deadLetterRoutingKey: foreign,
+    });
+    await channel.bindQueue(queue, "amq.topic", "gateside.plant-1.agent.cmd.#");
+    channel.publish("amq.topic", "gateside.plant-1.agent.cmd.x", body(3));
+    await channel.waitForConfirms();
+  } finally {
+    await connection.close();
+  }
+}
 
 /** The key of the box in RabbitMQ's rights. */
 async function checkBox(rabbit: Rabbitmq, clientId: string): Promise<void> {
@@ -207,17 +193,10 @@ async function checkBox(rabbit: Rabbitmq, clientId: string): Promise<void> {
     payload: Buffer.from("x"),
     qos: 1 as const,
   };
-  const dying = await mqtt
-    .connectAsync(rabbit.mqttUrl, { ...box, will, reconnectPeriod: 0 })
-    .catch(() => null);
-  dying?.on("error", () => {});
-  dying?.stream.destroy();
-  await dying?.endAsync(true);
+  await dieWith(rabbit.mqttUrl, box, will);
 
   // Over AMQP, were its port open to boxes.
-  const url = new URL(rabbit.amqpUrl);
-  url.username = "plant-1";
-  url.password = "of plant-1";
+  const url = boxOverAmqp(rabbit);
   const overAmqp = async (use: (channel: Awaited<ReturnType<typeof open>>) => Promise<unknown>) => {
     const connection = await connect(url.href);
     connection.on("error", () => {});
@@ -257,6 +236,17 @@ async function checkBox(rabbit: Rabbitmq, clientId: string): Promise<void> {
   assert.equal(await sending("", queue), "refused");
 }
 
+/** None of them is stored as a reading of plant-2, and each is told. */
+async function checkForged(postgres: Postgres, url: string): Promise<void> {
+  const sql = `SELECT reason, count(*)::int AS count FROM rejected WHERE payload::text LIKE '%${Buffer.from('"site":"plant-2"').toString("hex")}%' GROUP BY reason`;
+  const told = await readUntil(
+    () => postgres.query<{ reason: string; count: number }>(url, sql),
+    (rows) => rows.reduce((sum, { count }) => sum + count, 0) >= FORGED,
+  );
+  const reasons = Object.fromEntries(told.map(({ reason, count }) => [reason, count]));
+  assert.deepEqual(reasons, { site_mismatch: 2, foreign_topic: 2 });
+}
+
 test("rights – on RabbitMQ, a box is refused whatever is not its own; two prefixes have a queue each, declared before the first box", {
   skip: skipWithoutRabbitmq || skipWithoutPostgres || skipWithoutBuild,
   timeout: deadlineMs(180_000),
@@ -282,13 +272,12 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
         : "gateside-collect-gateside-eu.west.cell",
     );
   }
-  const rights = (...words: string[]) =>
-    script("deploy/rabbitmq/rights.sh", words, `of ${words[0]}\n`, {
-      PATH: `${rabbit.tools}:${process.env["PATH"]}`,
-    });
-  const id = (outcome: Outcome) =>
-    /^MQTT_USERNAME=\S+\nMQTT_CLIENT_ID=(gateside-\S+-[0-9a-f]{16})\n$/.exec(outcome.stdout)?.[1] ??
-    assert.fail(outcome.stdout + outcome.stderr);
+  const rights = rabbitmqRights(rabbit);
+  const id = (outcome: ReturnType<typeof rights>) => {
+    const found = clientIdOf(outcome);
+    assert.match(found, /-[0-9a-f]{16}$/);
+    return found;
+  };
   const own = id(rights("plant-1"));
   assert.equal(id(rights("plant-1")), own);
   for (const site of ["plant-2", "plant-10", "dotted.site"]) assert.notEqual(id(rights(site)), own);
@@ -297,6 +286,7 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
     assert.equal(rights(site).status, site === "gateside" ? 0 : 2, site);
   assert.equal(rights("site", "gateside/dotted").status, 2);
   await checkBox(rabbit, own);
+  await forge(rabbit, own);
 
   const readings = (from: number, site: string, prefix: string) =>
     Array.from({ length: 50 }, (_, n) => ({
@@ -322,6 +312,7 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
       (found) => (found[0]?.count ?? 0) >= 50,
     );
     assert.deepEqual(rows, [{ site: "plant.3", count: 50 }]);
+    if (prefix === "gateside") await checkForged(postgres, url);
     assert.equal(await collect.end(), 0);
   }
 });

@@ -62,10 +62,12 @@ export interface PostgresOptions {
   readonly config?: readonly string[];
   /** Copies this server and follows it as a streaming standby. */
   readonly standbyOf?: Postgres;
+  /** Starts from a copy of the directory of a server that has ended. */
+  readonly copyOf?: string;
 }
 
 /** nobody: PostgreSQL's programs refuse root. */
-const NOBODY = 65_534;
+export const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 /** A fresh cluster as initdb makes it, made once and copied by every test: initdb takes more CPU than most of them. */
 const TEMPLATE = resolve(".cache", `postgres-${VERSION}-${process.getuid?.() ?? 0}`);
@@ -76,8 +78,11 @@ function preloadIn(home: string): string {
   return existsSync(waits) ? preloading(waits) : (process.env["LD_PRELOAD"] ?? "");
 }
 
+/** The directory of PostgreSQL's programs. */
+export const postgresPrograms = () => join(ROOT, VERSION ?? "", "bin");
+
 function run(program: string, args: readonly string[], home: string, input = ""): string {
-  const words = [join(ROOT, VERSION ?? "", "bin", program), ...args];
+  const words = [join(postgresPrograms(), program), ...args];
   // Not inherited: it does not survive the change of user.
   const preloaded = ["env", `LD_PRELOAD=${preloadIn(home)}`, ...words];
   const asNobody = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
@@ -124,7 +129,10 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<Postg
   const data = join(directory, "data");
   if (isRoot) chownSync(directory, NOBODY, NOBODY);
   if (process.env["LD_PRELOAD"] !== undefined) buildShim(directory, "plain-waits");
-  if (options.standbyOf === undefined) createCluster(data, directory);
+  if (options.copyOf !== undefined) {
+    copy(options.copyOf, data);
+    rmSync(join(data, "postmaster.pid"), { force: true });
+  } else if (options.standbyOf === undefined) createCluster(data, directory);
   else {
     const from = ["-h", "127.0.0.1", "-p", String(options.standbyOf.port), "-U", "postgres"];
     run("pg_basebackup", [...from, "-D", data, "-R", "-c", "fast", "--no-sync"], directory);
