@@ -4,8 +4,8 @@
  *
  *   npm run build && npm run clusters [-- --seconds 60] [--only "PART OF A NAME"] [--seed 1]
  */
-import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
+import { FIGURES, row, runChain } from "./figures.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -15,7 +15,6 @@ const { values: given } = parseArgs({
   },
 });
 
-const RUN = "scripts/chain/run.ts";
 const RABBITMQ = ["--broker", "rabbitmq"];
 const database = (kind: string) => ["--database", kind];
 const CLUSTERS: readonly (readonly [string, readonly string[]])[] = [
@@ -30,25 +29,13 @@ const CLUSTERS: readonly (readonly [string, readonly string[]])[] = [
   ["PgBouncer in session mode", database("pooled")],
 ];
 
-const print = (text: string) => process.stdout.write(`${text}\n`);
-print(
-  "| engines | faults | readings | lost by the database itself | lost | doubled | invented | wrong sensor | wrong unit |",
-);
-print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+const print = (text: string) => process.stdout.write(text);
+print(row(["engines", "faults", ...FIGURES.map(([heading]) => heading)]));
+print(row(Array.from({ length: 2 + FIGURES.length }, () => "---")));
 for (const [name, words] of CLUSTERS) {
   if (!name.includes(given.only)) continue;
-  const { seconds, seed } = given;
-  const run = spawnSync(
-    process.execPath,
-    ["--import", "tsx", RUN, "--seconds", seconds, "--seed", seed, ...words],
-    { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const faults = [...run.stdout.matchAll(/^ *(\d+) × /gm)].reduce(
-    (sum, [, n]) => sum + Number(n),
-    0,
-  );
-  const figure = (what: string) => new RegExp(`${what} (\\d+)`).exec(run.stdout)?.[1] ?? "?";
-  const figures = ["served", "database itself", " lost", "doubled", "invented", "sensor", "unit"];
-  print(`| ${[name, faults, ...figures.map(figure)].join(" | ")} |`);
-  if (run.status !== 0) process.exitCode = 1;
+  const run = await runChain(["--seconds", given.seconds, "--seed", given.seed, ...words]);
+  const faults = [...run.faults.values()].reduce((sum, count) => sum + count, 0);
+  print(row([name, faults, ...run.figures.map((figure) => figure ?? "?")]));
+  if (!run.isWell) process.exitCode = 1;
 }

@@ -14,9 +14,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { DAY_MS, MINUTE_MS } from "../../src/core/time-units.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
-import { MORNING_ZONE } from "../../test/support/morning.ts";
 import type { Relay } from "../chaos/relay.ts";
 import {
   type CabledBroker,
@@ -100,6 +100,11 @@ async function main(kind: DatabaseKind): Promise<number> {
     () => rmSync(directory, { recursive: true, force: true }),
     () => disk && spawnSync("umount", ["-l", disk]),
   ];
+  const end = async () => {
+    for (const one of endings.splice(0).reverse()) await one();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => void end().finally(() => process.exit(1)));
   try {
     const database = await openDatabase(kind, {
       disk,
@@ -130,11 +135,12 @@ async function main(kind: DatabaseKind): Promise<number> {
       ...(given.harm ? harmOf(broker, database, collectors, random) : []),
     ];
     const counts = await inflict(faults, random);
+    progress("comparing");
     const boxes = simulators.map((simulator, box) => ({ simulator, site: siteOf(box) }));
     const names = cells.map(({ name }) => name);
     return report(await judge(database, names, boxes), counts, simulators.length);
   } finally {
-    for (const end of endings.reverse()) await end();
+    await end();
   }
 }
 
@@ -169,9 +175,12 @@ async function startBoxes(broker: CabledBroker, directory: string, endings: (() 
     const simulator = await startSimulator({
       sensors: 4,
       seed: 100 + box,
-      zone: MORNING_ZONE,
-      speed: 5,
+      zone: "UTC",
+      speed: 20,
       historyDays: 1,
+      // A young day, whatever the hour: what counts is what is read while things break.
+      startMs: Math.floor(Date.now() / DAY_MS) * DAY_MS + 10 * MINUTE_MS,
+      waveform: { samples: 1024 },
     });
     endings.push(() => simulator.close());
     simulators.push(simulator);
@@ -185,7 +194,6 @@ async function startBoxes(broker: CabledBroker, directory: string, endings: (() 
       brokerUrl: broker.boxUrl,
       env: {
         ...broker.boxEnv(siteOf(box), cellOf(box).prefix),
-        GATEWAY_TIMEZONE: MORNING_ZONE,
         MQTT_TOPIC_PREFIX: cellOf(box).prefix,
         GATEWAY_URL: simulator.url.replace(`:${simulator.port}`, `:${new URL(cable.url).port}`),
       },
@@ -233,6 +241,13 @@ function cableFaults(
   ];
 }
 
+const startedMs = performance.now();
+/** What is done when, to standard error. */
+function progress(what: string): void {
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
+  process.stderr.write(`${seconds.padStart(5)} s  ${what}\n`);
+}
+
 /** Rounds of every fault in random order until the time is over, at least one. Returns how often each was injected. */
 async function inflict(
   faults: readonly Fault[],
@@ -248,6 +263,7 @@ async function inflict(
     for (const [name, act] of round) {
       if (counts.size === chosen.length && Date.now() > endAt) break;
       await sleep(1500 + random() * 3500);
+      progress(name);
       await act();
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
