@@ -187,15 +187,17 @@ class SqliteStore implements Store {
         stored.count += count;
       },
     });
-    this.gaps = new SqliteGapLog({
-      db,
-      streams,
-      queue,
-      logger,
-      hasBetween: (...between) => this.#identities.hasBetween(...between),
-      onLost: options.onLost,
-    });
-    this.gaps.uplinks = options.uplinks;
+    this.gaps = new SqliteGapLog(
+      {
+        db,
+        streams,
+        queue,
+        logger,
+        hasBetween: (...between) => this.#identities.hasBetween(...between),
+        onLost: options.onLost,
+      },
+      options.uplinks,
+    );
     this.#monitor = new BufferMonitor({
       db,
       limits: this.#limits,

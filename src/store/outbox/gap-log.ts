@@ -1,7 +1,6 @@
 import type { Gap, OutboxUplink } from "../../core/delivery.ts";
 import type { GapLog, Logger } from "../../core/ports.ts";
 import { type Tx, TxMap } from "../../core/tx.ts";
-import { MAIN_UPLINK } from "../../core/uplink.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
@@ -35,9 +34,9 @@ const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink F
 export class SqliteGapLog implements GapLog {
   readonly #parts: GapLogParts;
   /** Uplinks that can publish gaps; the first also publishes those of uplinks that cannot, or were removed. */
-  #tellers: readonly string[] = [MAIN_UPLINK];
+  #tellers: readonly string[] = [];
   /** The uplink that needs no name because it is the only one. */
-  #only: string | null = MAIN_UPLINK;
+  #only: string | null = null;
   /** The gap that still grows, by uplink, stream and reason. Once handed out it no longer changes. */
   readonly #growing = new TxMap<string, GrowingGap>();
   /**
@@ -48,8 +47,9 @@ export class SqliteGapLog implements GapLog {
   /** Looked up once: every uplink asks for gaps every few seconds, and there hardly ever is one. */
   #isEmpty = false;
 
-  constructor(parts: GapLogParts) {
+  constructor(parts: GapLogParts, uplinks: SqliteGapLog["uplinks"]) {
     this.#parts = parts;
+    this.uplinks = uplinks;
   }
 
   /**

@@ -5,21 +5,24 @@ import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Streams } from "../../../src/store/database/streams.ts";
 import { SqliteGapLog } from "../../../src/store/outbox/gap-log.ts";
-import { START_MS } from "../../support/temp-database.ts";
+import { mainOf, START_MS } from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
 test("gap log – additions to a gap while it is being sent are sent afterwards, and counted once", async (t) => {
   const { db, queue } = openQueue(t);
   const lost: number[] = [];
   const streams = new Streams(db);
-  const gaps = new SqliteGapLog({
-    db,
-    queue,
-    streams,
-    logger: silentLogger,
-    hasBetween: () => false,
-    onLost: (_uplink, _reason, count) => lost.push(count),
-  });
+  const gaps = new SqliteGapLog(
+    {
+      db,
+      queue,
+      streams,
+      logger: silentLogger,
+      hasBetween: () => false,
+      onLost: (_uplink, _reason, count) => lost.push(count),
+    },
+    mainOf("json"),
+  );
   const stream = streams.intern("1", "rpm");
   queue.direct("file the stream", () => streams.write(stream));
   const own = gaps.of("main");
@@ -57,13 +60,16 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
 test("gap log – that it is empty is looked up once; a gap that is written meanwhile is found after its commit", async (t) => {
   const { db, queue } = openQueue(t);
   const streams = new Streams(db);
-  const gaps = new SqliteGapLog({
-    db,
-    queue,
-    streams,
-    logger: silentLogger,
-    hasBetween: () => false,
-  });
+  const gaps = new SqliteGapLog(
+    {
+      db,
+      queue,
+      streams,
+      logger: silentLogger,
+      hasBetween: () => false,
+    },
+    mainOf("json"),
+  );
   const stream = streams.intern("1", "rpm");
   queue.direct("file the stream", () => streams.write(stream));
   const own = gaps.of("main");
@@ -98,14 +104,17 @@ test("gap log – a gap whose transaction failed does not grow: its number belon
   const { db, queue } = openQueue(t);
   const streams = new Streams(db);
   const lost: (string | number)[][] = [];
-  const gaps = new SqliteGapLog({
-    db,
-    queue,
-    streams,
-    logger: silentLogger,
-    hasBetween: () => false,
-    onLost: (...given) => lost.push(given),
-  });
+  const gaps = new SqliteGapLog(
+    {
+      db,
+      queue,
+      streams,
+      logger: silentLogger,
+      hasBetween: () => false,
+      onLost: (...given) => lost.push(given),
+    },
+    mainOf("json"),
+  );
   const [one, other] = ["1", "2"].map((sensor) => streams.intern(sensor, "rpm"));
   assert.ok(one && other);
   queue.direct("file the streams", () => [one, other].forEach((stream) => streams.write(stream)));
@@ -134,5 +143,39 @@ test("gap log – a gap whose transaction failed does not grow: its number belon
     ["main", "buffer_full", 1],
     ["main", "buffer_full", 2],
     ["cloud", "buffer_full", 1],
+  ]);
+});
+
+test("gap log – a gap whose growth was rolled back ends where it ended before: a delivered reading is never within it", (t) => {
+  const { db, queue } = openQueue(t);
+  const streams = new Streams(db);
+  const delivered: number[] = [];
+  const gaps = new SqliteGapLog(
+    {
+      db,
+      queue,
+      streams,
+      logger: silentLogger,
+      hasBetween: (_stream, afterMs, beforeMs) =>
+        delivered.some((timeMs) => timeMs > afterMs && timeMs < beforeMs),
+    },
+    mainOf("json"),
+  );
+  const stream = streams.intern("1", "rpm");
+  queue.direct("file the stream", () => streams.write(stream));
+  const add = (tx: Tx, n: number) =>
+    gaps.add(tx, stream.stream, START_MS + n, "buffer_full", "main");
+  queue.direct("drop", (tx) => add(tx, 1));
+  const failing = (tx: Tx) => {
+    add(tx, 5);
+    throw new Error("a bug");
+  };
+  assert.throws(() => queue.direct("fails", failing));
+  delivered.push(START_MS + 3);
+  queue.direct("drop", (tx) => add(tx, 6));
+  const spans = gaps.pendingGaps(9).map(({ fromMs, toMs }) => [fromMs - START_MS, toMs - START_MS]);
+  assert.deepEqual(spans, [
+    [1, 1],
+    [6, 6],
   ]);
 });

@@ -100,6 +100,16 @@ test("thinning – a reading goes when its value differs enough from the one las
   assert.deepEqual(used.store.gapsOf("cloud").pendingGaps(10), []);
 });
 
+test("thinning – all that one response leaves out is counted", async (t) => {
+  const used = use(t, { onChange: { values: { rpm: 10 } } });
+  await append(
+    used.store,
+    [1000, 1001, 1002, 1003].map((value, i) => rpm(i, value)),
+  );
+  assert.deepEqual(await used.sent(), [0]);
+  assert.equal(used.counts.notSelected, 3);
+});
+
 test("thinning – sums that floating point misses by a hair count; a difference of nothing never does", async (t) => {
   const used = use(t, { onChange: { values: { rpm: 0.1 } } });
   assert.deepEqual(

@@ -56,6 +56,21 @@ test("uplinks – one that delivers nothing keeps its own readings and costs ano
   assert.deepEqual(Object.keys(store.state().lanes), ["json", "cloud/json"]);
 });
 
+test("uplinks – the outbox of a store is that of main, wherever main stands among the uplinks", async (t) => {
+  const store = tempStore(t, { uplinks: [CLOUD, MAIN] });
+  await append(store, hours("1", 0, 1));
+  const entries = store.outbox.lease("json", "live", 9);
+  const done = store.outbox.settle(
+    "json",
+    entries.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  await store.outbox.flush();
+  await done;
+  assert.equal(depth(store, "main"), 1);
+  assert.equal(depth(store, "cloud"), 2);
+  assert.deepEqual(Object.keys(store.state().lanes), ["cloud/json", "json"]);
+});
+
 test("uplinks – a selection determines what is pending, and which values of it", async (t) => {
   const select = { kinds: ["rpm" as const], sensors: ["1*"], values: ["rpm", "b*"] };
   const store = tempStore(t, { uplinks: [MAIN, uplinkOf("cloud", ["json"], { select })] });
