@@ -213,7 +213,20 @@ test("database – export reads beside a running agent and sees what is committe
   const range = { fromMs: START_MS, toMs: START_MS + DAY_MS };
   assert.equal([...reader.history.range(range)].length, 3);
   await append(store, readings(2, "2"));
+  // A sensor that is newer than the reader's memory, by its code and kind.
+  const seen = [...reader.history.range({ ...range, sensor: "2", kind: "rpm" })];
+  assert.deepEqual(
+    seen.map(({ sensor, kind }) => [sensor, kind]),
+    [
+      ["2", "rpm"],
+      ["2", "rpm"],
+    ],
+  );
   assert.equal([...reader.history.range(range)].length, 5);
+  assert.deepEqual(
+    reader.history.streams().map(({ sensor, kind }) => `${sensor} ${kind}`),
+    ["1 rpm", "2 rpm"],
+  );
 });
 
 test("database – small values and commands survive the process", async (t) => {
