@@ -68,7 +68,7 @@ function inOrder(lines: readonly Line[]): Map<string, string> {
 
 /** What no reading caused has the moment at which the agent came to it: a millisecond more or less is no difference. */
 const BY_TIME = /"alarm":"silent"|"text":"[^"]*(is no longer configured|is disabled)/;
-const MOMENTS = /"(time|raised)":"[^"]*"|"measured":\d+/g;
+const MOMENTS = /"(time|raised|text)":"[^"]*"|"measured":\d+/g;
 
 function contentsOf(lines: readonly Line[]): Map<string, string> {
   return new Map(
