@@ -103,14 +103,17 @@ export function judgeUplink(
     due += 1;
     if (isThere === false) invented.push(`${what} came with other values than on main`);
     else if (isThere === true) received += 1;
-    else if (stored?.has(id) !== false) lost.push(`${what} ${stored === null ? "" : "is stored"}`);
+    else if (stored === null) lost.push(what);
+    // Of what a full buffer gave up here, others may have been owed it: it is told all the same.
     else absent.set(id, wanted);
   }
   const unreported = reported.take(absent);
   if (startsLater) due -= unreported.size;
   else
     for (const [id, wanted] of unreported)
-      lost.push(`${nameOf(id, wanted)} is not stored${reported.remainder(wanted)}`);
+      lost.push(
+        `${nameOf(id, wanted)} is ${stored?.has(id) ? "" : "not "}stored${reported.remainder(wanted)}`,
+      );
   for (const id of recorder?.ids.keys() ?? []) {
     if (!may.has(id)) invented.push(`${uplink}: ${id}`);
   }

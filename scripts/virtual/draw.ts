@@ -153,30 +153,17 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
 }
 
 /**
- * A first start that is larger than the buffer, over three uplinks, while others fill the disk and links are cut. `main` is
- * connected throughout, so that nothing has to be given up.
+ * A first start that is larger than the buffer, over three uplinks, while others fill the disk, links are cut, the agent is
+ * killed and the gateway shows at once what it held back. `main` delivers throughout, so that nothing has to be given up.
  */
 export function drawFlood(seed: number, hours: number): Drawn {
   const random = new SeededRandom(seed);
   const drawn = drawSeed(seed, hours, new Set());
   const plan: Planned[] = [];
-  for (let atMs = random.between(1000, MINUTE_MS); atMs < hours * HOUR_MS; ) {
-    const forMs = random.between(MINUTE_MS, 20 * MINUTE_MS);
-    const other = random.pick(["cloud", "scada"] as const);
-    const what = random.pick<Happening>([
-      { name: "disk fault", what: "full", forMs },
-      { name: "disk fault", what: "full", forMs },
-      {
-        name: "broker away",
-        uplink: other,
-        how: random.pick(["shut", "silent"] as const),
-        forMs: 2 * forMs,
-      },
-      { name: "link cut", uplink: other, at: "accepted", n: random.between(1, 12) },
-      { name: "broker slow", uplink: other, delayMs: 3000, forMs },
-    ]);
-    plan.push({ atMs, what });
-    atMs += random.between(MINUTE_MS, 25 * MINUTE_MS);
+  for (let atMs = random.between(500, 10_000); atMs < hours * HOUR_MS; ) {
+    plan.push({ atMs, what: drawFloodHappening(random) });
+    // The flood is over within minutes: most happens in them.
+    atMs += random.between(1000, atMs < 5 * MINUTE_MS ? 30_000 : 5 * MINUTE_MS);
   }
   return {
     ...drawn,
@@ -196,6 +183,33 @@ export function drawFlood(seed: number, hours: number): Drawn {
     plan,
     mustGiveUpNothing: true,
   };
+}
+
+function drawFloodHappening(random: SeededRandom): Happening {
+  const forMs = random.between(1000, 5 * MINUTE_MS);
+  const others = ["cloud", "scada"] as const;
+  const how = random.pick(["shut", "silent"] as const);
+  const at = random.pick(["before", "accepted", "acknowledged"] as const);
+  const n = random.between(1, 12);
+  switch (random.between(0, 8)) {
+    case 0:
+    case 1:
+    case 2:
+      return { name: "disk fault", what: "full", forMs };
+    case 3:
+      return { name: "broker away", uplink: random.pick(others), how, forMs: 2 * forMs };
+    case 4:
+      return { name: "broker slow", uplink: random.pick(others), delayMs: 3000, forMs };
+    case 5:
+      // Still acknowledged within half a minute.
+      return { name: "broker slow", uplink: "main", delayMs: random.between(50, 2000), forMs };
+    case 6:
+      return { name: "link cut", uplink: random.pick(["main", ...others] as const), at, n };
+    case 7:
+      return { name: "gateway away", how, forMs };
+    default:
+      return { name: "agent killed", at: "after commit", n, forMs: random.between(1000, 20_000) };
+  }
 }
 
 function settingsOf(random: SeededRandom, isDark: boolean): Record<string, string> {
