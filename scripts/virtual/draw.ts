@@ -191,7 +191,7 @@ function drawFloodHappening(random: SeededRandom): Happening {
   const how = random.pick(["shut", "silent"] as const);
   const at = random.pick(["before", "accepted", "acknowledged"] as const);
   const n = random.between(1, 12);
-  switch (random.between(0, 8)) {
+  switch (random.between(0, 9)) {
     case 0:
     case 1:
     case 2:

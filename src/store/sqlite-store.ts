@@ -202,6 +202,7 @@ class SqliteStore implements Store {
       db,
       limits: this.#limits,
       growth,
+      rememberedBytes: () => this.#identities.fileBytes + hours.bytes,
       diskFreeMinBytes: options.diskFreeMinMb * MIB,
       diskFreeBytes: options.diskFreeBytes,
       clock,

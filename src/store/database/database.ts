@@ -240,10 +240,12 @@ export class Database {
   }
 
   /** The file grows to at most this many of its pages; 0 is unlimited. */
-  capPages(pagesMax: number): void {
+  capPages(pagesMax: number): boolean {
     // In bytes: a damaged file may be replaced by one with other pages.
+    const before = this.#bytesMax;
     this.#bytesMax = pagesMax * this.#pageBytes;
     if (this.#writer !== null) this.#cap();
+    return this.#bytesMax > before;
   }
 
   #cap(): void {

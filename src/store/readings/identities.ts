@@ -19,6 +19,8 @@ const HORIZON_HOUR = 4_000_000_000;
 /** Size of a row in addition to its identities, and of a row for a single reading, bytes. */
 const ROW_BYTES = 16;
 const SINGLE_BYTES = 24;
+/** What the file takes for a byte of them, at most: most rows overflow their page. */
+const FILE_SHARE = 3.5;
 
 const KNOWN_SQL = "SELECT id FROM readings WHERE hour = ? AND stream = ? AND time_ms = ?";
 const NEWEST_SQL = "SELECT max(time_ms) AS newest FROM readings WHERE hour = ? AND stream = ?";
@@ -129,6 +131,11 @@ export class Identities {
         return true;
     }
     return false;
+  }
+
+  /** What they take in the file, at most, bytes. */
+  get fileBytes(): number {
+    return FILE_SHARE * this.bytes;
   }
 
   /** Inside the transaction that removes the reading. */

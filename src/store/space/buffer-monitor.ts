@@ -18,6 +18,8 @@ interface MonitorParts {
   readonly db: Database;
   readonly limits: BufferLimits;
   readonly growth: Growth;
+  /** What readings leave behind once they are gone: identities and hourly values, bytes. */
+  readonly rememberedBytes: () => number;
   readonly diskFreeMinBytes: number;
   readonly diskFreeBytes: (() => number | null) | undefined;
   readonly clock: Clock;
@@ -84,10 +86,15 @@ export class BufferMonitor {
     this.#damagedBytes = bytes;
   }
 
-  /** The limit of the file, in its pages. */
+  /** The limit of the file, in its pages: without what is reserved for the memory of readings that are gone. */
   get pagesMax(): number {
-    const { db, limits } = this.#parts;
-    return Math.floor((limits.fileBytesMax - this.#damagedBytes) / db.pageBytes);
+    const { limits, rememberedBytes } = this.#parts;
+    const reserveBytes = Math.max(0, limits.forgottenBytes - rememberedBytes());
+    return this.#pagesOf(limits.fileBytesMax - this.#damagedBytes - reserveBytes);
+  }
+
+  #pagesOf(bytes: number): number {
+    return Math.floor(bytes / this.#parts.db.pageBytes);
   }
 
   /** For displays, which ask every few seconds. `commits`: how many there were. `hoursUntilFull`: ours, or null. */
@@ -140,18 +147,24 @@ export class BufferMonitor {
   /** The disk, not the setting, keeps the store from growing. */
   isDiskShort(): boolean {
     const { all } = this.pages();
-    return this.diskShortageBytes() > 0 || this.pagesAllowed(all) < this.pagesMax;
+    return this.diskShortageBytes() > 0 || this.#pagesOnDisk(all) < this.pagesMax;
   }
 
   /** Pages the file may have now: the limit, or less if the disk has no space for it. */
   pagesAllowed(all: number): number {
+    const { fileBytesMax } = this.#parts.limits;
+    // A file of an earlier version has grown into what is reserved: nothing is given up for that.
+    const grown = Math.min(all, this.#pagesOf(fileBytesMax - this.#damagedBytes));
+    return Math.min(Math.max(this.pagesMax, grown), this.#pagesOnDisk(all));
+  }
+
+  #pagesOnDisk(all: number): number {
     // A checkpoint that cannot write stops everything: its space, and the ballast's, must not be used for growth.
     const { ballastBytes, checkpointBytes } = this.#parts.limits;
-    const { pageBytes, path } = this.#parts.db;
+    const { path } = this.#parts.db;
     const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
     const reserve = Math.max(0, ballastBytes + 2 * checkpointBytes - held);
-    const room = Math.floor((-this.diskShortageBytes() - reserve) / pageBytes);
-    return Math.min(this.pagesMax, all + Math.max(0, room));
+    return all + Math.max(0, this.#pagesOf(-this.diskShortageBytes() - reserve));
   }
 
   dropBallast(): boolean {

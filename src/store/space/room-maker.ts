@@ -62,7 +62,8 @@ export class RoomMaker {
     // The -wal restarts from its beginning, whatever space the disk has.
     db.writer.pragma("wal_checkpoint(TRUNCATE)");
     const before = monitor.pages();
-    db.capPages(monitor.pagesAllowed(before.all));
+    // Identities have grown into what is reserved for them, or the disk has space again: nothing has to go.
+    if (db.capPages(monitor.pagesAllowed(before.all))) return true;
     // What was delivered meanwhile is deleted before anything pending.
     const isStale = this.#run !== null && this.#run.phase > 0 && !shedding.isExhausted;
     const run = this.#run === null || isStale ? startRun() : this.#run;
