@@ -31,10 +31,8 @@ import {
   REMOVED,
   reconnectDelays,
 } from "./destination.ts";
+import { announcedKey } from "./left-entities.ts";
 import { TokenTimer } from "./token-timer.ts";
-
-/** Where the store records what is retained at the broker about sensors. */
-const announcedKey = (uplink: string) => `announced:${uplink}`;
 
 /** Longest wait for the acknowledgements of an uplink that leaves its broker. */
 const REMOVE_ENTITIES_MS = 10_000;

@@ -5,11 +5,13 @@ import { backlogOf } from "../core/backlog.ts";
 import type { Lane } from "../core/delivery.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
 import { type Destination, type DestinationParts, REMOVED } from "./destination.ts";
 import { doctorMessage, tryDestination } from "./doctor-publish.ts";
+import { LeftEntities } from "./left-entities.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 import { sparkplugDestination } from "./sparkplug-destination.ts";
@@ -30,6 +32,7 @@ export type UplinkParts = Omit<DestinationParts, "documents">;
 export class Uplinks {
   readonly #parts: UplinkParts;
   readonly #running = new Map<string, Running>();
+  readonly #leftEntities: LeftEntities;
   #uplinks: readonly Uplink[];
   #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
@@ -40,6 +43,7 @@ export class Uplinks {
   constructor(parts: UplinkParts, uplinks: readonly Uplink[]) {
     this.#parts = parts;
     this.#uplinks = uplinks;
+    this.#leftEntities = new LeftEntities(parts);
   }
 
   /**
@@ -48,6 +52,7 @@ export class Uplinks {
    */
   open(documents: SiteDocuments | null): void {
     this.#documents = documents;
+    this.#leftEntities.open(this.#uplinks);
     // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
       this.#running.set(uplink.name, this.#build(uplink));
@@ -136,9 +141,23 @@ export class Uplinks {
       else signal.addEventListener("abort", () => resolve(), { once: true });
     });
     for (const running of this.#running.values()) this.#start(running, signal);
+    this.#leftEntities
+      .run(
+        () => this.#uplinks,
+        (name, message) => this.#publish(name, message),
+        signal,
+      )
+      .catch(this.#fail);
     await Promise.race([stopped, failed]);
     await this.#changing.catch(() => {});
     await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** In the session of an uplink; null if it has none that publishes single messages. */
+  #publish(name: string, message: Message): Promise<PublishOutcome> | null {
+    const destinations = this.#running.get(name)?.destinations ?? [];
+    const one = destinations.find(({ publish }) => publish !== undefined);
+    return one?.publish?.(message) ?? null;
   }
 
   #build(uplink: Uplink): Running {
@@ -226,6 +245,7 @@ export class Uplinks {
     this.#running.clear();
     for (const one of running) this.#running.set(one.uplink.name, one);
     this.#uplinks = uplinks;
+    this.#leftEntities.follow(uplinks);
   }
 }
 

@@ -179,5 +179,31 @@ test(
     write(plant, []);
     await reload(agent);
     await until("they go with the uplink", () => entities().length === 0 || undefined);
+
+    // Removed while the agent is stopped: `main` is at the same broker.
+    write(plant, [assistant]);
+    await reload(agent);
+    await appear();
+    assert.equal(await agent.stop(), 0);
+    assert.ok(entities().length > 3, "they stay while the agent is stopped");
+    write(plant, []);
+    const next = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+    await until("they go at the next start", () => entities().length === 0 || undefined);
+
+    // And where nobody publishes at its broker any more, that is said.
+    const far = await startMosquitto();
+    t.after(() => far.close());
+    write(plant, [{ ...assistant, url: far.url }]);
+    await reload(next);
+    const ofFar = await recordMessages(far.url, { topics: ["homeassistant/#"] });
+    t.after(() => ofFar.close());
+    await until("the entities at the other broker", () => ofFar.messages.length > 3 || undefined);
+    assert.equal(await next.stop(), 0);
+    write(plant, []);
+    const last = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+    await until(
+      "a warning",
+      () => last.log.some(({ msg }) => /stay in Home Assistant/.test(String(msg))) || undefined,
+    );
   },
 );

@@ -1,0 +1,131 @@
+/**
+ * Home Assistant's entities of an uplink that was removed, or moved to another broker, while the agent was stopped: its
+ * own session no longer exists, so another uplink at that broker clears them. Where there is none, nobody has the
+ * credentials any more; that is said, with the topics.
+ */
+
+import { shareBroker } from "../config/uplinks-sessions.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import { DISCOVERY } from "../core/topics/discovery.ts";
+import type { Uplink } from "../core/uplink.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
+import type { Store } from "../store/store.ts";
+
+/** Where the store records what is retained at the broker about sensors. */
+export const announcedKey = (uplink: string) => `announced:${uplink}`;
+/** Where it records at which addresses that broker is, by uplink. */
+const PLACES = "announced_at";
+const RETRY_MS = 5_000;
+
+type Places = Readonly<Record<string, readonly string[]>>;
+type Standing = Readonly<Record<string, { readonly descriptions: readonly string[] }>>;
+
+interface Left {
+  readonly uplink: string;
+  readonly urls: readonly string[];
+  readonly topics: readonly string[];
+}
+
+export interface LeftEntitiesParts {
+  readonly store: Pick<Store, "meta">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const hasEntities = ({ profile, formats }: Uplink) =>
+  profile === "homeassistant" && formats.some((format) => format !== "sparkplug");
+
+export class LeftEntities {
+  readonly #parts: LeftEntitiesParts;
+  #left: readonly Left[] = [];
+
+  constructor(parts: LeftEntitiesParts) {
+    this.#parts = parts;
+  }
+
+  /** At the start, before any session records what it publishes. */
+  open(uplinks: readonly Uplink[]): void {
+    this.#left = Object.entries(this.#read<Places>(PLACES))
+      .filter(([, urls]) => !uplinks.some((one) => hasEntities(one) && shareBroker(one, { urls })))
+      .map(([uplink, urls]) => ({ uplink, urls, topics: this.#topicsOf(uplink) }))
+      .filter(({ topics }) => topics.length > 0);
+    this.follow(uplinks);
+  }
+
+  #topicsOf(uplink: string): string[] {
+    const standing = this.#read<Standing>(announcedKey(uplink));
+    const topics = Object.values(standing).flatMap(({ descriptions }) => descriptions);
+    return topics.filter((topic) => topic.startsWith(`${DISCOVERY}/`));
+  }
+
+  /** Damaged text is no reason not to start. */
+  #read<T extends object>(key: string): T {
+    try {
+      return JSON.parse(this.#parts.store.meta.get(key) ?? "{}") as T;
+    } catch (err) {
+      this.#parts.logger.warn({ err, key }, "what was published earlier is unknown");
+      return {} as T;
+    }
+  }
+
+  /** From now on these uplinks: one that leaves by a reload clears its own. */
+  follow(uplinks: readonly Uplink[]): void {
+    const current = uplinks.filter(hasEntities).map(({ name, urls }) => [name, urls] as const);
+    const left = this.#left.map(({ uplink, urls }) => [uplink, urls] as const);
+    const { meta } = this.#parts.store;
+    const text = JSON.stringify(Object.fromEntries([...left, ...current]));
+    if (text === (meta.get(PLACES) ?? "{}")) return;
+    try {
+      meta.set(PLACES, text);
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.#parts.logger.warn({ err: error }, "where entities were published is not recorded");
+    }
+  }
+
+  /** `publish` uses the session of an uplink; null if it has none that can. */
+  async run(
+    uplinks: () => readonly Uplink[],
+    publish: (uplink: string, message: Message) => Promise<PublishOutcome> | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const left of this.#left) {
+      const isCleared = await this.#clear(left, uplinks, publish, signal);
+      if (signal.aborted) return;
+      const { uplink, urls, topics } = left;
+      if (!isCleared)
+        this.#parts.logger.warn(
+          { uplink, urls, topics: topics.length, example: topics[0] },
+          "entities of a former uplink stay in Home Assistant, because no uplink publishes at their broker any more: delete the device there",
+        );
+      this.#left = this.#left.filter((one) => one !== left);
+      this.follow(uplinks());
+    }
+  }
+
+  /** False if no uplink publishes at that broker. */
+  async #clear(
+    { uplink, urls, topics }: Left,
+    uplinks: () => readonly Uplink[],
+    publish: (uplink: string, message: Message) => Promise<PublishOutcome> | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { clock, logger } = this.#parts;
+    for (const waiting = new Set(topics); waiting.size > 0; ) {
+      for (const topic of waiting) {
+        const message = { topic, payload: "", qos: 1, retain: true } as const;
+        const heirs = uplinks().filter((one) => shareBroker(one, { urls }));
+        const sent = heirs.map(({ name }) => publish(name, message)).find((one) => one !== null);
+        if (sent === undefined) return false;
+        const { result } = await sent;
+        if (result === "lost") break;
+        waiting.delete(topic);
+      }
+      if (waiting.size > 0) await clock.sleep(RETRY_MS, signal);
+      if (signal.aborted) return true;
+    }
+    logger.info({ uplink, topics: topics.length }, "entities of a former uplink are cleared");
+    return true;
+  }
+}
