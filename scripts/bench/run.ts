@@ -17,6 +17,7 @@ import { installNodeRed } from "./node-red.ts";
 import type { BenchOptions, Outcome, Row } from "./plant.ts";
 import { bigRows } from "./rows-big.ts";
 import { backfillRows, cadenceRows, idleRows } from "./rows-live.ts";
+import { ownPaceRows } from "./rows-own-pace.ts";
 import { roundRows } from "./rows-rounds.ts";
 import { scaleRows } from "./rows-scale.ts";
 import { firstStartRows, largeSiteRows } from "./rows-sites.ts";
@@ -50,6 +51,7 @@ const CHAPTERS: readonly Chapter[] = [
     needsNodeRed: true,
     measure: roundRows,
   },
+  { targets: ["1o", "10o"], title: "the agent at its own pace", measure: ownPaceRows },
   { targets: ["5c"], title: "sensors at their own times, store alone", measure: storeWriteRows },
   { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
   { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },

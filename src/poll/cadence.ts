@@ -13,10 +13,10 @@ const STEPS_KEPT = 9;
 const STEPS_NEEDED = 2;
 /** If reads with new records are this much further apart than the records, these come in batches. */
 const BATCH_FACTOR = 1.5;
-/** A hit lowers the lag by this, ms: a gateway that became faster is detected within minutes. */
-const HIT_STEP_MS = 200;
-/** After a miss the record is tried again this much later, doubling, ms. */
+/** After a miss the record is tried again this much later, or a quarter of the period if that is less; doubling, ms. */
 const MISS_RETRY_MS = 2_000;
+/** A hit lowers the lag by this share of that: a gateway that became faster is noticed within minutes, and one read in ten is a miss. */
+const HIT_STEP = 0.1;
 
 export class Cadence {
   #steps: number[] = [];
@@ -115,10 +115,11 @@ export class Cadence {
     if (due === null || period === null) return null;
     // A record may be dated ahead by a wrong clock; the next one comes after a period all the same.
     if (this.#misses === 0) return Math.min(Math.max(due, gatewayNowMs), gatewayNowMs + period);
-    const retry = gatewayNowMs + MISS_RETRY_MS * 2 ** Math.min(this.#misses - 1, 12);
+    const retryMs = missRetryMs(period);
+    const retry = gatewayNowMs + retryMs * 2 ** Math.min(this.#misses - 1, 12);
     // Too long overdue: aim at the next expected record.
     if (retry - due < period / 2) return retry;
-    const cycles = Math.ceil((gatewayNowMs - due + MISS_RETRY_MS) / period);
+    const cycles = Math.ceil((gatewayNowMs - due + retryMs) / period);
     return due + cycles * period;
   }
 
@@ -155,9 +156,14 @@ export class Cadence {
     const period = this.periodMs;
     if (period !== null && foundLagMs > period) return; // Found long after it became visible: this says nothing about the lag.
     if (this.#misses > 0) this.#lagMs = Math.max(this.#lagMs, foundLagMs);
-    else this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - HIT_STEP_MS);
+    else {
+      const stepMs = HIT_STEP * missRetryMs(period ?? Number.POSITIVE_INFINITY);
+      this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - stepMs);
+    }
   }
 }
+
+const missRetryMs = (periodMs: number) => Math.min(MISS_RETRY_MS, periodMs / 4);
 
 /** From one time to the next, ms; equal times are one. */
 function stepsOf(timesMs: readonly number[]): number[] {

@@ -8,7 +8,18 @@ const REQUEST_RETRY_MS = 300_000;
 /** Intervals grow up to this factor while responses take longer than half of them. */
 const SLOWDOWN_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors (and boxes) spread out. */
-export const JITTER = 0.1;
+export const JITTER = 0.05;
+/** A read may come earlier by up to this share of its interval, to go out with others. */
+const FLEXIBLE = 0.1;
+/** A read at the time of the next record may be late by this share of the interval, and by this at most, ms, to go out with others. */
+const HOLD = 0.1;
+const HOLD_MS_MAX = 1_000;
+
+/** In how long a read may be made and in how long it must, ms. */
+export interface ReadWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
 
 /** When a task's day is due by the calendar; null if it needs no further read. */
 export function taskDue(task: Task, gatewayNowMs: number, rules: DayRules): DayDue | null {
@@ -17,31 +28,46 @@ export function taskDue(task: Task, gatewayNowMs: number, rules: DayRules): DayD
   return dayDue(task.day, gatewayNowMs, rules, task.lastOkAtMs, intervalMs, stream.offsetMinutes);
 }
 
-/** How long until a successfully read day is read again, ms. */
-export function untilNextReadMs(
+/** When a successfully read day is read again. */
+export function nextReadWindow(
   { stream }: Task,
   due: DayDue,
   gatewayNowMs: number,
   random: () => number,
-): number {
-  const jitterMs = stream.intervalMs * stream.slowdown * JITTER * random();
-  const nextMs =
+): ReadWindow {
+  const intervalMs = stream.intervalMs * stream.slowdown;
+  const jitterMs = intervalMs * JITTER * random();
+  const { fromMs, toMs } =
     due.phase === "today"
-      ? nextOfToday(stream, gatewayNowMs, due.dueAtMs - jitterMs)
-      : due.dueAtMs + jitterMs;
-  return Math.max(0, nextMs - gatewayNowMs);
+      ? windowOfToday(stream, gatewayNowMs, due.dueAtMs, intervalMs, jitterMs)
+      : { fromMs: due.dueAtMs, toMs: due.dueAtMs + jitterMs };
+  const until = (ms: number) => Math.max(0, ms - gatewayNowMs);
+  return { fromMs: until(fromMs), toMs: until(toMs) };
 }
 
 /**
  * The current day: when the next record is expected, at the latest after the interval. Large waveform days are read
  * less often: at least half the period apart, and twice the duration of the last response.
  */
-function nextOfToday(stream: Stream, gatewayNowMs: number, latestMs: number): number {
+function windowOfToday(
+  stream: Stream,
+  gatewayNowMs: number,
+  latestMs: number,
+  intervalMs: number,
+  jitterMs: number,
+): ReadWindow {
+  const holdMs = Math.min(HOLD_MS_MAX, intervalMs * HOLD);
   const aimMs = stream.cadence.nextReadMs(gatewayNowMs);
-  if (stream.kind !== "accel") return aimMs === null ? latestMs : Math.min(aimMs, latestMs);
-  const period = stream.cadence.periodMs ?? 0;
-  const earliestMs = gatewayNowMs + Math.max(period / 2, 2 * stream.lastDurationMs);
-  return Math.max(earliestMs, aimMs ?? latestMs);
+  if (stream.kind === "accel") {
+    const period = stream.cadence.periodMs ?? 0;
+    const earliestMs = gatewayNowMs + Math.max(period / 2, 2 * stream.lastDurationMs);
+    const fromMs = Math.max(earliestMs, aimMs ?? latestMs - jitterMs);
+    return { fromMs, toMs: fromMs + holdMs };
+  }
+  // A record that comes within the interval is waited for: one read for each.
+  if (aimMs !== null && aimMs <= latestMs)
+    return { fromMs: aimMs, toMs: Math.min(aimMs + holdMs, latestMs) };
+  return { fromMs: latestMs - intervalMs * FLEXIBLE, toMs: latestMs - jitterMs };
 }
 
 /** How long until a day whose read failed is retried, ms. */

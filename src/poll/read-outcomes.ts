@@ -6,7 +6,13 @@ import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
 import type { GatewayClock } from "./gateway-clock.ts";
 import type { GatewayPause } from "./gateway-pause.ts";
 import { triesOf } from "./newest-first.ts";
-import { slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
+import {
+  nextReadWindow,
+  type ReadWindow,
+  slowdownAfter,
+  taskDue,
+  untilRetryMs,
+} from "./next-read.ts";
 import { PRIORITY, type Stream, type Task, type TaskQueue } from "./task.ts";
 
 interface ReadOutcomesParts {
@@ -75,10 +81,10 @@ export class ReadOutcomes {
   /** Queues the task's next read, or removes a day that needs none. */
   requeue(task: Task): void {
     const now = this.#parts.gatewayClock.now();
-    this.#queueIfDue(task, now, (due) => untilNextReadMs(task, due, now, this.#parts.random));
+    this.#queueIfDue(task, now, (due) => nextReadWindow(task, due, now, this.#parts.random));
   }
 
-  #queueIfDue(task: Task, gatewayNowMs: number, untilMs: (due: DayDue) => number): void {
+  #queueIfDue(task: Task, gatewayNowMs: number, windowOf: (due: DayDue) => ReadWindow): void {
     const due = taskDue(task, gatewayNowMs, this.#options);
     if (due === null) {
       task.stream.days.delete(task.day);
@@ -87,7 +93,9 @@ export class ReadOutcomes {
       return;
     }
     task.priority = PRIORITY[due.phase];
-    this.#parts.queue.put(task, this.#parts.clock.monotonic() + untilMs(due));
+    const { fromMs, toMs } = windowOf(due);
+    const now = this.#parts.clock.monotonic();
+    this.#parts.queue.put(task, now + fromMs, now + toMs);
   }
 
   failed(task: Task, read: DayRead & { ok: false }): void {
@@ -109,7 +117,10 @@ export class ReadOutcomes {
       stream.days.delete(task.day);
       return;
     }
-    this.#queueIfDue(task, this.#parts.gatewayClock.now(), () => untilRetryMs(task, read));
+    this.#queueIfDue(task, this.#parts.gatewayClock.now(), () => {
+      const retryMs = untilRetryMs(task, read);
+      return { fromMs: retryMs, toMs: retryMs };
+    });
   }
 
   settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
