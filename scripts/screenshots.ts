@@ -2,111 +2,19 @@
  * Screenshots of the dashboard for the docs: a real agent over a simulated plant with some days of history.
  * Needs chromium and the built program. Usage: npm run build && node --import tsx scripts/screenshots.ts
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { startBroker } from "../src/simulator/broker.ts";
-import { diagnosedSite } from "../src/simulator/diagnosed-site.ts";
-import { machineState } from "../src/simulator/machines.ts";
-import { withDefaults } from "../src/simulator/options.ts";
-import { createPlant } from "../src/simulator/plant.ts";
-import { startSimulator } from "../src/simulator/server.ts";
 import { openBrowser, skipWithoutBrowser } from "../test/support/browser.ts";
-import { spawnAgent } from "../test/support/plant.ts";
+import { onStage } from "./dashboard-stage.ts";
 
 const IMAGES = join("docs", "images");
-const ZONE = "Europe/Berlin";
-const DAYS = 4;
-const SENSORS = 14;
-const GROWTH_DAYS = DAYS + 4;
-const BATTERY_LOW_V = 3.2;
-const SEEDS_MAX = 5_000;
-/** The backfill has ended if nothing new was stored for this long. */
-const STEADY_MS = 6_000;
-const FILL_MS_MAX = 110_000;
 /** A plant that is read every minute shows its rates after a minute. */
 const RATES_MS_MAX = 120_000;
 
 async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
-  const directory = mkdtempSync(join(tmpdir(), "gateside-pictures-"));
-  const simulator = await startSimulator({
-    zone: ZONE,
-    seed: seedWithDefects(Date.now()),
-    sensors: SENSORS,
-    historyDays: DAYS + 1,
-    growthDays: GROWTH_DAYS,
-    cadenceS: { accel: 1800, loop: 60, current: 120, currentV2: 120, rpm: 120, dryContact: 120 },
-  });
-  const broker = await startBroker();
-  const siteFile = join(directory, "site.json");
-  const site = simulator.siteFile("plant-7");
-  const sensors = site.sensors.map((sensor) =>
-    sensor.kinds.includes("loop") ? { ...sensor, batteryLowV: BATTERY_LOW_V } : sensor,
-  );
-  writeFileSync(siteFile, JSON.stringify({ ...diagnosedSite(site), sensors }));
-  const agent = spawnAgent(
-    {
-      GATEWAY_URL: simulator.url,
-      GATEWAY_TIMEZONE: ZONE,
-      MQTT_URL: broker.url,
-      MQTT_VERSION: "4",
-      SITE_FILE: siteFile,
-      DATA_DIR: join(directory, "data"),
-      HTTP_PORT: "0",
-      POLL_INTERVAL_S: "2",
-      BACKFILL_DAYS: String(DAYS),
-    },
-    directory,
-  );
-  try {
-    const address = await agent.address;
-    await filled(address);
-    await takePictures(address);
-  } finally {
-    await agent.stop();
-    await broker.close();
-    await simulator.close();
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-/** A plant whose pump is about to fail today and whose fan is beginning to, both running, so that there is something to see. */
-function seedWithDefects(nowMs: number): number {
-  for (let seed = 1; seed < SEEDS_MAX; seed++) {
-    const options = withDefaults({ seed, sensors: SENSORS, growthDays: GROWTH_DAYS });
-    const machines = [...new Set(createPlant(options).sensors.map(({ machine }) => machine))];
-    const [pump, fan] = machines.map((machine) => machineState(machine, nowMs));
-    if (pump === undefined || fan === undefined) break;
-    // Its bearing, so that a finding has evidence in the envelope.
-    if (machines[0]?.defect !== "bearing") continue;
-    const isFailing = pump.isRunning && pump.severity > 0.8 && pump.severity < 0.95;
-    const isAgeing = fan.isRunning && fan.severity > 0.3 && fan.severity < 0.5;
-    if (isFailing && isAgeing) return seed;
-  }
-  return 1;
-}
-
-/** Resolves once the history has been read. */
-async function filled(address: string): Promise<void> {
-  const startedAt = performance.now();
-  let known = -1;
-  let steadySince = startedAt;
-  while (performance.now() - startedAt < FILL_MS_MAX) {
-    const answer = await fetch(`${address}/api/v1/status`);
-    const { buffer } = (await answer.json()) as {
-      buffer: { readings: number; lanes: Record<string, { readings: number }> };
-    };
-    const waiting = Object.values(buffer.lanes).reduce((sum, { readings }) => sum + readings, 0);
-    // A few new ones come all the time.
-    if (buffer.readings > known + 25 || waiting > 25) {
-      known = buffer.readings;
-      steadySince = performance.now();
-    }
-    if (buffer.readings > 1_000 && performance.now() - steadySince > STEADY_MS) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
+  await onStage(takePictures);
 }
 
 async function takePictures(address: string): Promise<void> {

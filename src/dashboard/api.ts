@@ -65,6 +65,9 @@ export interface RankedMachine {
   readonly since: string | null;
   readonly sinceAtLeast: boolean;
   readonly acknowledged: boolean;
+  readonly zone: string | null;
+  readonly changed: { readonly text: string } | null;
+  readonly zoneSince: string | null;
   readonly marks: readonly { readonly text: string }[];
   readonly alarms: readonly { readonly id: string; readonly acknowledged: boolean }[];
 }
@@ -421,7 +424,11 @@ export class Api {
   worstMachines = async (): Promise<readonly RankedMachine[]> =>
     (
       await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" })
-    ).machines.map((machine) => ({ ...machine, reason: textAsRead(machine.reason, unitsKept()) }));
+    ).machines.map((machine) => {
+      const asRead = (text: string) => textAsRead(text, unitsKept());
+      const changed = machine.changed && { text: asRead(machine.changed.text) };
+      return { ...machine, reason: asRead(machine.reason), changed };
+    });
 
   async findings(machine: number): Promise<ApiMachineFindings> {
     const found = await this.#get<ApiMachineFindings>(`machines/${machine}/findings`, {});

@@ -1,6 +1,7 @@
 /** A plot that can be read by eye, by keyboard and by a screen reader: uPlot in a frame of our own. */
 import uPlot from "uplot";
 import { drawBands, drawLanes, drawLevels, drawMarks } from "./chart-draw.ts";
+import { chartSvg, onPaper } from "./chart-paper.ts";
 import type { ChartMark, ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { h, setText } from "./dom.ts";
 import { LabelPlaces } from "./label-places.ts";
@@ -17,6 +18,7 @@ export class Chart {
   readonly #plotPlace: HTMLElement;
   readonly #readout: HTMLElement;
   readonly #height: () => number;
+  readonly #paper: ReturnType<typeof onPaper>;
   readonly #observer: ResizeObserver;
   readonly #stopTheme: () => void;
   readonly #onZoom: ((range: readonly [number, number] | null) => void) | null;
@@ -44,8 +46,9 @@ export class Chart {
         if ((this.#plot?.select.width ?? 0) < 1) this.#hold();
       },
     });
-    this.#readout = h("p", { class: "readout" });
-    this.root = h("div", { class: "chart" }, this.#plotPlace, this.#readout);
+    this.#readout = h("p", { class: "readout screen-only" });
+    this.#paper = onPaper(() => this.#svg());
+    this.root = h("div", { class: "chart" }, this.#plotPlace, this.#paper.root, this.#readout);
     this.#observer = new ResizeObserver(() => this.#resize());
     this.#observer.observe(this.#plotPlace);
     this.#stopTheme = theme.onChange(() => {
@@ -55,6 +58,7 @@ export class Chart {
 
   destroy(): void {
     this.#observer.disconnect();
+    this.#paper.stop();
     this.#stopTheme();
     this.#plot?.destroy();
   }
@@ -100,6 +104,13 @@ export class Chart {
   get shown(): { readonly spec: ChartSpec; readonly canvas: HTMLCanvasElement } | null {
     if (this.#spec === null || this.#plot === null) return null;
     return { spec: this.#spec, canvas: this.#plot.ctx.canvas };
+  }
+
+  /** What is in view, as it stands on paper. */
+  #svg(): string | null {
+    if (this.#spec === null || this.#plot === null) return null;
+    const marks = [...(this.#spec.marks ?? []), ...this.#cursorMarks(this.#plot)];
+    return chartSvg({ ...this.#spec, marks }, this.#shown(this.#plot));
   }
 
   /** Pins the cursor's position, or releases the pinned one. */

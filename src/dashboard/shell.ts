@@ -30,7 +30,15 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   const zone = h("span");
   const clock = h("time", { class: "clock" });
   const about = h("span");
-  const times = h("span", { hidden: true }, "Times in ", zone, ", now ", clock, "; UTC on hover");
+  const times = h(
+    "span",
+    { class: "times", hidden: true },
+    "Times in ",
+    zone,
+    ", now ",
+    clock,
+    h("span", { class: "screen-only" }, "; UTC on hover"),
+  );
   const log = h("a", { href: "#/log", hidden: true }, "Log");
   // In a tab of its own, so that nothing typed here is lost.
   const manual = h("a", { target: "_blank" }, "Manual");

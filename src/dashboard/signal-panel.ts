@@ -370,6 +370,8 @@ export class SignalPanel {
     const facts = [
       `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
       reason === undefined ? "" : `recorded ${reason}`,
+      // On paper nothing else says of when it is.
+      this.#nameOf(this.#picker.selected),
       this.#picker.selected?.running === false ? "the machine stood" : "",
       doubt === null ? "" : doubtWords(doubt, "accel"),
     ];

@@ -3,11 +3,13 @@ import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
 import type { Api, FallSpectrum, Measurement } from "./api.ts";
 import { save } from "./chart-export.ts";
+import { onPaper } from "./chart-paper.ts";
 import { h, setText } from "./dom.ts";
 import { niceStep, number } from "./format.ts";
 import type { Model } from "./model.ts";
 import { frequency } from "./signal-specs.ts";
 import { labelled } from "./spectrum-tools.ts";
+import { type Pen, SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
 
 const COUNTS = [12, 24, 52, 100];
@@ -22,6 +24,8 @@ const RANGES = [
 const LEFT = 8;
 const RIGHT = 128;
 const BOTTOM = 34;
+/** As the other graphs on paper. */
+const PAPER_WIDTH = 720;
 /** Share of the height that the largest line may take above its own baseline. */
 const LIFT = 0.3;
 
@@ -33,6 +37,14 @@ export interface WaterfallView {
   readonly isCpm: boolean;
   /** Shown beside it: its row is the selected one. */
   readonly selected: Measurement | null;
+}
+
+interface Layout {
+  readonly width: number;
+  readonly height: number;
+  /** Of the rows' base lines, the newest first. */
+  readonly feet: readonly number[];
+  readonly lift: number;
 }
 
 export class Waterfall {
@@ -47,6 +59,7 @@ export class Waterfall {
   readonly #to: HTMLInputElement;
   readonly #dates: HTMLElement;
   readonly #canvas: HTMLCanvasElement;
+  readonly #paper: ReturnType<typeof onPaper>;
   readonly #note = h("p", { class: "readout", role: "status" });
   readonly #stopTheme: () => void;
   readonly #observer: ResizeObserver;
@@ -99,6 +112,7 @@ export class Waterfall {
     );
     this.#model = model;
     this.#open = open;
+    this.#paper = onPaper(() => this.#svg());
     this.#canvas = h("canvas", {
       tabindex: 0,
       role: "img",
@@ -130,6 +144,7 @@ export class Waterfall {
         labelled("Spectra", this.#count),
       ),
       this.#canvas,
+      this.#paper.root,
       this.#note,
     );
     this.#stopTheme = theme.onChange(() => this.#draw());
@@ -140,6 +155,7 @@ export class Waterfall {
   stop(): void {
     this.#loading.abort();
     this.#stopTheme();
+    this.#paper.stop();
     this.#observer.disconnect();
   }
 
@@ -199,7 +215,7 @@ export class Waterfall {
   }
 
   #onClick({ offsetY }: MouseEvent): void {
-    const { feet } = this.#layout();
+    const { feet } = this.#layout(this.#width);
     const nearest = feet.map((foot) => Math.abs(foot - offsetY));
     const row = nearest.indexOf(Math.min(...nearest));
     if (row === this.#chosen) this.#openChosen();
@@ -241,8 +257,7 @@ export class Waterfall {
     setText(this.#note, `${time}${speed}${stood}${top}.${shown} ${help}`);
   }
 
-  #layout(): { width: number; height: number; feet: number[]; lift: number } {
-    const width = Math.max(200, this.root.clientWidth);
+  #layout(width: number): Layout {
     const height = Math.min(900, 200 + 14 * this.#rows.length);
     const space = height - BOTTOM;
     const lift = space * LIFT;
@@ -250,9 +265,14 @@ export class Waterfall {
     return { width, height, lift, feet: this.#rows.map((_, i) => space - i * step) };
   }
 
+  get #width(): number {
+    return Math.max(200, this.root.clientWidth);
+  }
+
   #draw(): void {
     if (this.root.hidden || this.#rows.length === 0) return;
-    const { width, height, feet, lift } = this.#layout();
+    const layout = this.#layout(this.#width);
+    const { width, height } = layout;
     const ratio = devicePixelRatio;
     const canvas = this.#canvas;
     canvas.width = width * ratio;
@@ -262,6 +282,18 @@ export class Waterfall {
     const ctx = canvas.getContext("2d");
     if (ctx === null) return;
     ctx.scale(ratio, ratio);
+    this.#paint(ctx, layout, colour);
+  }
+
+  #svg(): string | null {
+    if (this.#rows.length === 0) return null;
+    const layout = this.#layout(PAPER_WIDTH);
+    const pen = new SvgPen();
+    this.#paint(pen, layout, (name) => `var(--${name})`);
+    return pen.svg(PAPER_WIDTH, layout.height);
+  }
+
+  #paint(ctx: Pen, { width, height, feet, lift }: Layout, tint: (name: string) => string): void {
     const ends = this.#rows.map(({ step, values }) => step * values.length);
     const endHz = Math.min(this.#view.endHz ?? Number.POSITIVE_INFINITY, Math.max(...ends));
     const inner = width - LEFT - RIGHT;
@@ -282,25 +314,25 @@ export class Waterfall {
       }
       ctx.lineTo(LEFT + inner, foot);
       // Lines in front hide those behind.
-      ctx.fillStyle = colour("card");
+      ctx.fillStyle = tint("card");
       ctx.fill();
       ctx.lineWidth = isChosen ? 2 : 1;
-      ctx.strokeStyle = colour(isChosen ? "series-2" : "series-1");
+      ctx.strokeStyle = tint(isChosen ? "series-2" : "series-1");
       ctx.stroke();
       const isNamed = isChosen || i % Math.ceil(16 / Math.max(4, step12(feet))) === 0;
       if (!isNamed) continue;
-      ctx.fillStyle = colour(isChosen ? "series-2" : "muted");
+      ctx.fillStyle = tint(isChosen ? "series-2" : "muted");
       const time = this.#model.times.short(row.timeMs, this.#model.gatewayNowMs());
       ctx.fillText(time, LEFT + inner + 6, foot + 3, RIGHT - 8);
     }
+    ctx.fillStyle = tint("muted");
     this.#axis(ctx, endHz, inner, height);
   }
 
-  #axis(ctx: CanvasRenderingContext2D, endHz: number, inner: number, height: number): void {
+  #axis(ctx: Pen, endHz: number, inner: number, height: number): void {
     const { isCpm } = this.#view;
     const scale = isCpm ? 60 : 1;
     const step = niceStep((endHz * scale) / Math.max(3, inner / 110));
-    ctx.fillStyle = colour("muted");
     ctx.textAlign = "center";
     for (let at = 0; at <= endHz * scale; at += step) {
       const x = LEFT + (at / (endHz * scale)) * inner;

@@ -130,6 +130,7 @@ export class WorstList {
 
   #content(machine: RankedMachine): (Node | false)[] {
     const { condition, reason, area, since, sinceAtLeast, acknowledged, marks, alarms } = machine;
+    const { changed, zone, zoneSince } = machine;
     const [tone, word] = WORDS[condition];
     const facts: (Node | string)[][] = [];
     if (since !== null) {
@@ -137,6 +138,8 @@ export class WorstList {
       const long = ` (${age(this.#model.gatewayNowMs() - ms)})`;
       facts.push([sinceAtLeast ? "at least since " : "since ", timeNode(this.#model, ms), long]);
     }
+    if (zone !== null && zoneSince !== null)
+      facts.push([`zone ${zone} since `, timeNode(this.#model, Date.parse(zoneSince))]);
     if (acknowledged) facts.push(["acknowledged"]);
     facts.push(...marks.map(({ text }) => [text]));
     const open = alarms.find((alarm) => !alarm.acknowledged);
@@ -150,6 +153,7 @@ export class WorstList {
         area !== null && h("span", { class: "sub" }, area),
       ),
       condition !== "ok" && h("p", null, reason, mend !== null && " ", mend),
+      changed !== null && h("p", { class: "sub" }, changed.text),
       facts.length > 0 &&
         h(
           "p",

@@ -1,4 +1,5 @@
 import { FINDINGS } from "../core/diagnosis/finding.ts";
+import { CHANGE_GROUNDS } from "../core/machine-condition/change.ts";
 import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
 import { OUTLOOK_REASONS } from "../core/outlook/words.ts";
 import { KINDS } from "../core/sensor.ts";
@@ -92,6 +93,23 @@ export const ALARM_RESPONSES: Readonly<Record<string, Schema>> = {
     acknowledged: YES_NO,
     stage: orNull(INTEGER),
     zone: orNull(oneOf(["A", "B", "C", "D"])),
+    outlook: { ...orNull(ISO), description: "When the earliest outlook begins." },
+    changed: orNull(
+      object({
+        sensor: TEXT,
+        value: { ...TEXT, description: "The one that says most about the machine." },
+        unit: orNull(TEXT),
+        now: { ...orNull(NUMBER), description: "Median of the last day." },
+        before: orNull(NUMBER),
+        against: {
+          ...orNull(oneOf(CHANGE_GROUNDS)),
+          description:
+            "Seven days around the thirtieth before today, else the newest pinned measurement, else the baseline.",
+        },
+        text: TEXT,
+      }),
+    ),
+    zoneSince: { ...orNull(ISO), description: "Day of the last change of its zone." },
     marks: list(object({ sensor: TEXT, mark: oneOf(MARKS), text: TEXT })),
     alarms: list(
       object({

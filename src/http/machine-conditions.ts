@@ -1,9 +1,11 @@
 /** What the machines' conditions are made of: the site file, the newest readings, alarms and findings. */
 import type { SensorState } from "../core/agent-status.ts";
+import { valueLabel } from "../core/alarm/sentence.ts";
 import type { AlarmView } from "../core/alarm/view.ts";
 import type { MachineView } from "../core/diagnosis/view.ts";
 import {
   type ConditionSensor,
+  type EarliestOutlook,
   type MachineCondition,
   machineCondition,
   type OpenAlarm,
@@ -11,15 +13,34 @@ import {
 import { worseFirst } from "../core/machine-condition/order.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
 import { formerCodes } from "../core/replacement.ts";
-import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import {
+  isRead,
+  type Kind,
+  normalCode,
+  readingKinds,
+  type Sensor,
+  sameCode,
+} from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { breathe } from "./breath.ts";
+import { isOfRunning, type MachineChange, machineChange } from "./machine-change.ts";
+import { outlookFor } from "./machine-outlook.ts";
 import type { HttpParts } from "./parts.ts";
 import { StandingSince } from "./standing-since.ts";
 
 type Parts = Pick<
   HttpParts,
-  "site" | "status" | "history" | "alarms" | "findings" | "machineSignals" | "gatewayNow"
+  | "site"
+  | "status"
+  | "history"
+  | "hours"
+  | "measurements"
+  | "dayMedians"
+  | "alarms"
+  | "findings"
+  | "machineSignals"
+  | "gatewayNow"
 >;
 
 /** A machine, or a sensor without one that has an open alarm. */
@@ -46,6 +67,8 @@ const RECORDS_WALKED = 50;
 export class MachineConditions {
   readonly #parts: Parts;
   readonly #standing: StandingSince;
+  readonly #outlooks = new Remembered<EarliestOutlook | null>(OUTLOOK_MS);
+  readonly #changes = new Remembered<MachineChange>(CHANGE_MS);
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -125,7 +148,15 @@ export class MachineConditions {
         known.alarms === null
           ? null
           : this.#codesOf(sensors).flatMap((code) => known.alarms?.get(code) ?? []),
+      outlook: id === null ? null : this.#outlook(id, state === "standing", known.nowMs),
+      nowMs: known.nowMs,
     });
+    const change = this.#changes.of(
+      `${id}/${subject.sensor}/${found.alarms[0]?.id}`,
+      this.#parts.site.current,
+      known.nowMs,
+      () => machineChange(this.#parts, sensors, found.alarms, known.nowMs),
+    );
     const view = id === null ? undefined : known.machines.get(id);
     const label =
       subject.name ?? (id === null ? `Sensor ${subject.sensor}` : `Machine ${String(id)}`);
@@ -140,8 +171,33 @@ export class MachineConditions {
       findings: view?.findings ?? 0,
       worstStage: view?.worstStage ?? null,
       ...conditionMembers(found),
+      ...change,
     };
     return { ranked: { ...found, label }, members };
+  }
+
+  /** The one that begins first. */
+  #outlook(id: number, isStanding: boolean, nowMs: number): EarliestOutlook | null {
+    const key = `${id}/${String(isStanding)}`;
+    return this.#outlooks.of(key, this.#parts.site.current, nowMs, () => {
+      const told = (outlookFor(id, this.#parts)?.values ?? []).flatMap(
+        ({ outlook, text, ...one }) =>
+          outlook === null
+            ? []
+            : [
+                {
+                  fromMs: Date.parse(outlook.from),
+                  text: this.#named(one.sensor, one.value, text),
+                },
+              ],
+      );
+      return told.sort((a, b) => a.fromMs - b.fromMs)[0] ?? null;
+    });
+  }
+
+  #named(code: string, value: string, text: string): string {
+    const sensor = this.#parts.site.current.sensors.find((one) => sameCode(one.code, code));
+    return sensor === undefined ? text : `${valueLabel(sensor, value)}: ${text}`;
   }
 
   #sensor(sensor: Sensor, known: Known, recordsEndMs: number): ConditionSensor {
@@ -208,6 +264,33 @@ export class MachineConditions {
   }
 }
 
+/** Day rows are made once an hour. */
+const OUTLOOK_MS = HOUR_MS;
+const CHANGE_MS = 10 * MINUTE_MS;
+
+/** What is dear to compute and changes slowly. */
+class Remembered<T> {
+  readonly #lastsMs: number;
+  readonly #known = new Map<string, { readonly value: T; readonly atMs: number }>();
+  #of: unknown = null;
+
+  constructor(lastsMs: number) {
+    this.#lastsMs = lastsMs;
+  }
+
+  /** @param of with another one, nothing is remembered */
+  of(key: string, of: unknown, nowMs: number, make: () => T): T {
+    if (this.#of !== of || this.#known.size > REMEMBERED_MAX) this.#known.clear();
+    this.#of = of;
+    const known = this.#known.get(key);
+    if (known !== undefined && Math.abs(nowMs - known.atMs) < this.#lastsMs) return known.value;
+    const value = make();
+    this.#known.set(key, { value, atMs: nowMs });
+    return value;
+  }
+}
+const REMEMBERED_MAX = 10_000;
+
 function* subjectsOf(
   sensors: readonly Sensor[],
   machines: readonly { readonly id: number; readonly name?: string }[],
@@ -253,10 +336,6 @@ function areaOf(locations: readonly NonNullable<Sensor["location"]>[]): string |
   return named ?? (first === undefined ? null : `Area ${first.area}`);
 }
 
-/** A record of a machine whose state was unknown counts as running, as for zones. */
-const isOfRunning = ({ attributes }: StoredReading) =>
-  (JSON.parse(attributes) as { readonly machine_state?: string }).machine_state !== "standing";
-
 const hasClass = ({ machineClass, limits }: Sensor) =>
   machineClass !== undefined || limits !== undefined;
 
@@ -301,6 +380,7 @@ function bySensor(
 
 function conditionMembers(found: MachineCondition) {
   const { condition, reason, unknown, since, alarms, isAcknowledged, stage, zone, marks } = found;
+  const { outlookMs } = found;
   return {
     condition,
     reason,
@@ -310,6 +390,7 @@ function conditionMembers(found: MachineCondition) {
     acknowledged: isAcknowledged,
     stage,
     zone,
+    outlook: outlookMs === null ? null : new Date(outlookMs).toISOString(),
     marks,
     alarms: alarms.map(({ id, sensor, alarm, value, severity, text, ...rest }) => ({
       id,

@@ -7,8 +7,13 @@ import type { HttpParts } from "./parts.ts";
 /** Relearned baselines are among this many actions. */
 const ACTIONS_MAX = 10_000;
 
+type OutlookSources = Pick<
+  HttpParts,
+  "site" | "alarms" | "dayMedians" | "machineSignals" | "history" | "hours" | "gatewayNow"
+>;
+
 /** Null for a machine that neither the machines nor a sensor's location name. */
-export function outlookFor(id: number, parts: HttpParts): MachineOutlook | null {
+export function outlookFor(id: number, parts: OutlookSources): MachineOutlook | null {
   const { site, alarms, dayMedians, machineSignals } = parts;
   const { machines = [], sensors } = site.current;
   const own = sensors.filter(({ location }) => location?.machine === id);

@@ -130,6 +130,46 @@ test("report – by command: state, finding with its spectrum, trends with limit
   assert.match(unknown.stderr, /no machine "Pump 9"; there are\n {2}40 {2}Pump 4\n {2}41\n/);
 });
 
+test("paper – a sensor's page prints whole in light colours: graphs as lines beside their headings, tables with heads, numbered pages", {
+  skip: skipWithoutBrowser || skipWithoutPoppler,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const { address } = await started(t);
+  const { page, complaints } = await openBrowser(t);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(`${address}/#/sensor/${SENSOR}`);
+  await page.locator(".signal .u-over").nth(1).waitFor();
+  await page.locator("[aria-labelledby=trend-title] .u-over").waitFor();
+  const file = join(tempDirectory(t), "sensor.pdf");
+  for (const format of ["A4", "Letter"] as const) {
+    writeFileSync(file, await page.pdf({ format, printBackground: true }));
+    const images = execFileSync("pdfimages", ["-list", file], { encoding: "utf8" });
+    assert.equal(images.trim().split("\n").length, 2, `no picture of dots: ${images}`);
+    const text = execFileSync("pdftotext", ["-layout", file, "-"], { encoding: "utf8" });
+    const pages = text.split("\f").filter((part) => part.trim() !== "");
+    for (const [at, part] of pages.entries())
+      assert.match(part, new RegExp(`page ${at + 1} of ${pages.length}`), format);
+    const zone = /Times in ([\w/]+)/.exec(text)?.[1];
+    assert.ok(zone !== undefined, text);
+    assert.doesNotMatch(text, /Drag over|Sign out|Show all|Manual/);
+    for (const [heading, inGraph] of [
+      [/^ *Trend/m, new RegExp(` ${zone}$`, "m")],
+      [/^ *Waveform$/m, / ms$/m],
+      [/^ *Spectrum$/m, / peak/],
+      [/Peak +Frequency/, /1 +\d/],
+    ] as const) {
+      const where = pages.find((part) => heading.test(part));
+      assert.match(where ?? "", inGraph, `${format}: ${heading}`);
+    }
+  }
+  // Once printed, the page is as before.
+  assert.equal(await page.locator(".paper svg").count(), 0);
+  assert.deepEqual(
+    complaints.filter((one) => !one.includes("501 (Not Implemented)")),
+    [],
+  );
+});
+
 test("report – printed from its page at A4 and Letter: every part on paper, numbered pages, controls left out", {
   skip: skipWithoutBrowser || skipWithoutPoppler,
   timeout: deadlineMs(120_000),

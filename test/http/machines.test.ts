@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
+import { mountOf } from "../../src/core/outlook/day-medians.ts";
 import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import { DAY_MS } from "../../src/core/time-units.ts";
+import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { alarmDesk } from "../support/alarm-desk.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
@@ -65,18 +68,29 @@ interface Entry {
   readonly sinceAtLeast: boolean;
   readonly acknowledged: boolean;
   readonly zone: string | null;
+  readonly changed: {
+    readonly now: number;
+    readonly before: number;
+    readonly against: string;
+  } | null;
+  readonly zoneSince: string | null;
   readonly marks: readonly { readonly mark: string }[];
   readonly alarms: readonly { readonly id: string }[];
 }
 
 /** A box whose sensors were all read a minute ago. */
-function box(t: TestContext, hasAlarms = true) {
+function box(
+  t: TestContext,
+  hasAlarms = true,
+  dayMedians: HttpParts["dayMedians"] = { of: () => [] },
+) {
   const desk = alarmDesk(t, SITE, NOW);
   const { alarms, store } = desk;
   const parts = testParts({
     site: fixedSite(SITE),
     machineSignals: alarms.engines.signals.wait,
     gatewayNow: () => NOW,
+    dayMedians,
     ...(hasAlarms && { alarms: alarms.desk, findings: alarms.findingDesk }),
   });
   const states = new Map(SITE.sensors.map(({ code, kinds }) => [code, stateOf(code, kinds[0])]));
@@ -91,7 +105,11 @@ function box(t: TestContext, hasAlarms = true) {
   t.after(() => app.close());
   const read = (sensor: string, kind: Kind, minutesAgo: number, values: Record<string, unknown>) =>
     append(store, [
-      readingOf(sensor, NOW - minutesAgo * MINUTE, { kind, values: values as never }),
+      readingOf(sensor, NOW - minutesAgo * MINUTE, {
+        kind,
+        values: values as never,
+        units: kind === "accel" ? { channel1_vel_rms: "mm/s" } : {},
+      }),
     ]);
   const headers = { host: "localhost" };
   const list = async () => {
@@ -202,6 +220,40 @@ test("machines – a silent machine is unknown, whatever it was; values that not
   assert.deepEqual(await fan(), ["ok", null]);
   setState("2", { state: "silent" });
   assert.deepEqual(await fan(), ["unknown", "no_recent_reading"]);
+});
+
+test("machines – a velocity that grows towards its limit is watched, with what changed in a month and since when the zone", async (t) => {
+  const today = Math.floor(NOW / DAY_MS);
+  const sensor = SITE.sensors.find(({ code }) => code === "2");
+  assert.ok(sensor);
+  // Doubles in ten weeks, 2.2 today: zone C begins at 2.8.
+  const levelOn = (day: number) => 2.2 * 2 ** ((day - today) / 70);
+  const of = (code: string, kind: Kind, fromDay: number, toDay: number) =>
+    code !== "2" || kind !== "accel"
+      ? []
+      : Array.from({ length: toDay - fromDay }, (_, n) => fromDay + n)
+          .filter((day) => day >= today - 120 && day < today)
+          .map((day) => {
+            const mount = mountOf(sensor, "channel1_vel_rms");
+            const one = { median: levelOn(day), count: 24, unit: "mm/s", mount };
+            return { day, readings: 24, values: { channel1_vel_rms: one } };
+          });
+  const { read, list } = box(t, true, { of });
+  await read("2", "accel", 1, zone("B", 2.2));
+  const [fan] = await list();
+  assert.deepEqual([fan?.id, fan?.condition], [41, "watch"]);
+  assert.match(
+    fan?.reason ?? "",
+    /^Vibration velocity \(RMS\) of axis H: Reaches 2\.8 mm\/s between/,
+  );
+  assert.equal(fan?.changed?.against, "month");
+  assert.equal(fan.changed.now, 2.2);
+  assert.ok(Math.abs(fan.changed.before - levelOn(today - 30)) < 1e-9);
+  // Zone A ended at 1.4 mm/s.
+  const firstOfB = Array.from({ length: 90 }, (_, n) => today - 90 + n).find(
+    (day) => levelOn(day) > 1.4,
+  );
+  assert.equal(fan.zoneSince, new Date((firstOfB ?? 0) * DAY_MS).toISOString());
 });
 
 test("machines – without alarms the list still responds, by zones", async (t) => {

@@ -30,7 +30,7 @@ const DEFAULT_AXES: Readonly<Record<string, string>> = {
 };
 
 /** A value by the name and axis of its channel, as the dashboard shows them. */
-function valueLabel(sensor: Sensor, value: string): string {
+export function valueLabel(sensor: Sensor, value: string): string {
   const plain = PLAIN[value];
   if (plain !== undefined) return plain;
   const [, channel, suffix] = /^((?:channel|current|input)\d)(?:_(.+))?$/.exec(value) ?? [];
@@ -58,7 +58,7 @@ function sensorLabel(sensor: Sensor, site: Site): string {
   return sensor.name === undefined ? text : `${text} (${sensor.code})`;
 }
 
-function amount(value: number | null, unit: string | null): string {
+export function amount(value: number | null, unit: string | null): string {
   if (value === null) return "unknown";
   const text = String(Number(value.toPrecision(4)));
   return unit === null || unit === "1" ? text : `${text} ${unit}`;

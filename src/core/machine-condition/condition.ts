@@ -1,9 +1,7 @@
-/**
- * One state per machine (plant section 20), from what is known of it now. `watch` waits for outlooks, of which there are
- * none yet.
- */
+/** One state per machine (plant section 20), from what is known of it now. */
 import type { Severity } from "../alarm/event.ts";
 import type { Stage } from "../diagnosis/finding.ts";
+import { DAY_MS } from "../time-units.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 
 type Condition = (typeof CONDITIONS)[number];
@@ -58,6 +56,15 @@ export interface ConditionInput {
   readonly sensors: readonly ConditionSensor[];
   /** Null while alarms are disabled: zones then speak for themselves. */
   readonly alarms: readonly OpenAlarm[] | null;
+  /** The one that begins first; null without any. */
+  readonly outlook: EarliestOutlook | null;
+  readonly nowMs: number;
+}
+
+export interface EarliestOutlook {
+  readonly fromMs: number;
+  /** A sentence. */
+  readonly text: string;
 }
 
 export interface Since {
@@ -79,8 +86,13 @@ export interface MachineCondition {
   readonly isAcknowledged: boolean;
   readonly stage: Stage | null;
   readonly zone: string | null;
+  /** When the earliest outlook begins, ms; null without one. */
+  readonly outlookMs: number | null;
   readonly marks: readonly Mark[];
 }
+
+/** An outlook that begins within it is something to watch. */
+const WATCH_MS = 60 * DAY_MS;
 
 /** They are the sensor's: they say nothing of the machine. */
 const SENSOR_ALARMS: ReadonlySet<string> = new Set(["silent", "battery_low", "bad_quality"]);
@@ -96,6 +108,7 @@ export function machineCondition(input: ConditionInput): MachineCondition {
     isAcknowledged: false,
     stage: alarms.reduce<Stage | null>((worst, { stage }) => higher(worst, stage), null),
     zone: zoneOf(input.sensors, shelved),
+    outlookMs: input.outlook?.fromMs ?? null,
     marks: marksOf(input),
     unknown: null,
   };
@@ -112,6 +125,9 @@ export function machineCondition(input: ConditionInput): MachineCondition {
   const severity = input.alarms === null ? ZONE_SEVERITIES[common.zone ?? ""] : undefined;
   if (severity !== undefined)
     return { ...common, condition: severity, reason: `In zone ${common.zone}.`, since: null };
+  const { outlook, nowMs } = input;
+  if (outlook !== null && outlook.fromMs <= nowMs + WATCH_MS)
+    return { ...common, condition: "watch", reason: outlook.text, since: null };
   const unknown = unknownReason(input);
   if (unknown !== null)
     return {

@@ -1,4 +1,5 @@
 /** Graphs as inline SVG at the width of paper, in colours that also differ in grey. */
+import { DAY_MS, MINUTE_MS } from "../time-units.ts";
 import { addDays, dayOf, dayStartMs } from "../time-zone.ts";
 import { digits } from "./units.ts";
 
@@ -20,13 +21,192 @@ const TICKS = 5;
 /** Steps longer than so many usual ones are gaps. */
 const GAP_STEPS = 3;
 
-interface FigureLine {
+interface Point {
+  readonly x: number;
+  readonly y: number;
+  /** Of what one point stands for. */
+  readonly low?: number;
+  readonly high?: number;
+}
+export interface FigureLine {
   readonly label: string;
-  readonly points: readonly { readonly x: number; readonly y: number }[];
+  /** What is drawn without a gap. */
+  readonly pieces: readonly (readonly Point[])[];
+  readonly colour: string;
+  /** As `stroke-dasharray`. */
+  readonly dash: string;
+  readonly isPoints?: boolean;
 }
 export interface Level {
   readonly label: string;
   readonly y: number;
+}
+/** The states of one contact over time. */
+interface Lane {
+  readonly label: string;
+  readonly spans: readonly { readonly from: number; readonly to: number; readonly state: string }[];
+}
+interface Tick {
+  readonly at: number;
+  readonly text: string;
+}
+
+export interface Figure {
+  readonly title: string;
+  readonly height: number;
+  /** Ends of the x axis, in the unit of its points. */
+  readonly from: number;
+  readonly to: number;
+  readonly ticks: readonly Tick[];
+  readonly xLabel: string;
+  readonly yLabel: string;
+  readonly isLog?: boolean;
+  readonly isFromZero?: boolean;
+  readonly lines: readonly FigureLine[];
+  readonly levels?: readonly Level[];
+  readonly marks?: readonly { readonly x: number; readonly label: string }[];
+  /** Usual values; null is unlimited on that side. */
+  readonly bands?: readonly { readonly low: number | null; readonly high: number | null }[];
+  /** Instead of lines, from the top down. */
+  readonly lanes?: readonly Lane[];
+}
+
+/** A graph without its heading. */
+export function figureSvg(figure: Figure): string {
+  const { title, height, from, to, ticks, xLabel, marks = [], lanes } = figure;
+  const x = (at: number) => LEFT + ((at - from) / (to - from || 1)) * INNER;
+  const foot = height - BOTTOM;
+  const content = [
+    ...ticks
+      .filter(({ at }) => at >= from && at <= to)
+      .map(({ at, text }) => xTick(x(at), text, height)),
+    `<text x="${LEFT + INNER + 4}" y="${foot + 16}">${escapeText(xLabel)}</text>`,
+    ...(lanes === undefined
+      ? plotted(figure, x)
+      : lanes.map((lane, at) => laneBar(lane, at, figure, x))),
+    ...markLines(
+      marks.flatMap((mark) => (mark.x >= from && mark.x <= to ? [{ ...mark, x: x(mark.x) }] : [])),
+      foot,
+    ),
+  ];
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escapeText(title)}" font-family="sans-serif" font-size="11" fill="#333"><rect width="${WIDTH}" height="${height}" fill="#fff"/>${content.join("")}</svg>`;
+}
+
+const LABEL_HEIGHT = 11;
+const CHARACTER_WIDTH = 6.2;
+const MARK_ROWS = 4;
+
+/** A label for which there is no room is left out. */
+function markLines(
+  marks: readonly { readonly x: number; readonly label: string }[],
+  foot: number,
+): string[] {
+  const ends: number[] = Array.from({ length: MARK_ROWS }, () => 0);
+  return [...marks]
+    .sort((a, b) => a.x - b.x)
+    .map(({ x, label }) => {
+      const row = ends.findIndex((end) => end <= x);
+      if (row >= 0) ends[row] = x + 6 + label.length * CHARACTER_WIDTH;
+      const text = `<text x="${at1(x + 2)}" y="${TOP + 9 + row * LABEL_HEIGHT}" fill="#b3541e">${escapeText(label)}</text>`;
+      return `<line x1="${at1(x)}" x2="${at1(x)}" y1="${TOP}" y2="${foot}" stroke="#b3541e" stroke-dasharray="3 3"/>${row < 0 ? "" : text}`;
+    });
+}
+
+/** The y axis with everything that is drawn over it. */
+function plotted(figure: Figure, x: (at: number) => number): string[] {
+  const { from, to, height, lines, levels = [], bands = [] } = figure;
+  const inView = lines.map((line) => ({
+    ...line,
+    pieces: line.pieces.map((piece) =>
+      thinned(
+        piece.filter((p) => p.x >= from && p.x <= to),
+        x,
+      ),
+    ),
+  }));
+  const all = inView.flatMap(({ pieces }) =>
+    pieces.flatMap((piece) => piece.flatMap(({ y, low = y, high = y }) => [low, high])),
+  );
+  let low = least(all);
+  let highest = -least(all.map((value) => -value));
+  if (all.length === 0) [low, highest] = [figure.isLog === true ? 0.1 : 0, 1];
+  if (figure.isFromZero !== false && figure.isLog !== true) low = Math.min(0, low);
+  const near = levels.filter(({ y }) => y > low && y <= Math.max(highest, 1e-12) * NEAR);
+  for (const { y } of near) highest = Math.max(highest, y);
+  const scale = figure.isLog === true ? decades(low, highest) : axisOf(low, highest);
+  const y = yOf(scale, height, figure.isLog === true);
+  const clear = (value: number | null, otherwise: number) =>
+    y(Math.min(scale.high, Math.max(scale.low, value ?? otherwise)));
+  return [
+    ...bands.map((band) => {
+      const [head, end] = [clear(band.high, scale.high), clear(band.low, scale.low)];
+      return `<rect x="${LEFT}" y="${at1(head)}" width="${INNER}" height="${at1(end - head)}" fill="#2f6b3a" fill-opacity="0.12"/>`;
+    }),
+    yAxis(scale, y, figure.yLabel),
+    ...near.map(
+      (level) =>
+        `<line x1="${LEFT}" x2="${LEFT + INNER}" y1="${at1(y(level.y))}" y2="${at1(y(level.y))}" stroke="#8a1c1c" stroke-dasharray="4 4"/><text x="${LEFT + INNER + 4}" y="${at1(y(level.y) + 4)}" fill="#8a1c1c">${escapeText(level.label)}</text>`,
+    ),
+    ...inView.map((line) => lineOf(line, x, y)),
+  ];
+}
+
+function lineOf(
+  { pieces, colour, dash, isPoints }: FigureLine,
+  x: (at: number) => number,
+  y: (value: number) => number,
+): string {
+  const path = (points: readonly Point[], of: (point: Point) => number) =>
+    points.map((p, i) => `${i === 0 ? "M" : "L"}${at1(x(p.x))} ${at1(y(of(p)))}`).join("");
+  const long = isPoints === true ? [] : pieces.filter((piece) => piece.length > 1);
+  const single = pieces.filter((piece) => isPoints === true || piece.length === 1).flat();
+  const spread = long
+    .filter((piece) => piece.some((p) => p.low !== undefined))
+    .map((piece) => {
+      const back = path([...piece].reverse(), (p) => p.low ?? p.y).replace("M", "L");
+      return `${path(piece, (p) => p.high ?? p.y)}${back}Z`;
+    });
+  const dots = single.map(
+    (p) => `<circle cx="${at1(x(p.x))}" cy="${at1(y(p.y))}" r="2" fill="${colour}"/>`,
+  );
+  const area =
+    spread.length === 0 ? "" : `<path d="${spread.join("")}" fill="${colour}" fill-opacity="0.2"/>`;
+  const drawn = long.map((piece) => path(piece, (p) => p.y)).join("");
+  return `${area}<path d="${drawn}" fill="none" stroke="${colour}" stroke-width="1.4" stroke-dasharray="${dash}"/>${dots.join("")}`;
+}
+
+/** Where there are more points than paper shows: the least and the greatest of each step, so that no peak is lost. */
+function thinned(points: readonly Point[], x: (at: number) => number): readonly Point[] {
+  if (points.length <= 2 * INNER) return points;
+  const kept: Point[] = [];
+  for (let at = 0; at < points.length; ) {
+    const column = Math.floor(x(points[at]?.x ?? 0));
+    let [least, most] = [points[at], points[at]];
+    for (; at < points.length && Math.floor(x(points[at]?.x ?? 0)) === column; at++) {
+      const point = points[at];
+      if (point === undefined || least === undefined || most === undefined) continue;
+      if (point.y < least.y) least = point;
+      if (point.y > most.y) most = point;
+    }
+    for (const point of [least, most].sort((a, b) => (a?.x ?? 0) - (b?.x ?? 0)))
+      if (point !== undefined && point !== kept.at(-1)) kept.push(point);
+  }
+  return kept;
+}
+
+/** Off is a line at the foot of the bar. */
+function laneBar({ label, spans }: Lane, at: number, figure: Figure, x: (at: number) => number) {
+  const step = (figure.height - TOP - BOTTOM) / Math.max(1, figure.lanes?.length ?? 1);
+  const head = TOP + at * step + 0.2 * step;
+  const bars = spans
+    .filter(({ from, to }) => to >= figure.from && from <= figure.to)
+    .map(({ from, to, state }) => {
+      const left = x(Math.max(figure.from, from));
+      const width = Math.max(1, x(Math.min(figure.to, to)) - left);
+      const size = state === "off" ? 2 : 0.6 * step;
+      return `<rect x="${at1(left)}" y="${at1(head + 0.6 * step - size)}" width="${at1(width)}" height="${at1(size)}" fill="${LINES[at % LINES.length]?.colour}"${state === "both" ? ' fill-opacity="0.45"' : ""}/>`;
+    });
+  return `<text x="${LEFT - 6}" y="${at1(head + 0.3 * step + 4)}" text-anchor="end">${escapeText(label)}</text>${bars.join("")}`;
 }
 
 export interface TrendFigure {
@@ -36,44 +216,40 @@ export interface TrendFigure {
   readonly fromMs: number;
   readonly toMs: number;
   readonly zone: string;
-  readonly lines: readonly FigureLine[];
+  readonly lines: readonly { readonly label: string; readonly points: readonly Point[] }[];
   readonly levels: readonly Level[];
 }
 
-export function trendFigure(figure: TrendFigure): string {
-  const { fromMs, toMs, zone, lines, unit } = figure;
-  const all = lines.flatMap(({ points }) => points.map(({ y }) => y));
-  const low = Math.min(0, ...all);
-  const highest = Math.max(...all, 0);
-  const levels = figure.levels.filter(({ y }) => y > low && y <= Math.max(highest, 1e-12) * NEAR);
-  const scale = axisOf(low, Math.max(highest, ...levels.map(({ y }) => y)));
-  const x = (ms: number) => LEFT + ((ms - fromMs) / Math.max(1, toMs - fromMs)) * INNER;
+export function trendFigure({
+  title,
+  unit,
+  fromMs,
+  toMs,
+  zone,
+  lines,
+  levels,
+}: TrendFigure): string {
   const height = 200;
-  const y = yOf(scale, height);
-  const drawn = lines.map(({ points }, at) => {
-    const { colour, dash } = LINES[at % LINES.length] ?? LINES[0];
-    const pieces = piecesOf(points);
-    const paths = pieces
-      .filter((piece) => piece.length > 1)
-      .map((piece) => piece.map((p, i) => `${i === 0 ? "M" : "L"}${at1(x(p.x))} ${at1(y(p.y))}`));
-    const single = pieces.filter((piece) => piece.length === 1).flat();
-    return `<path d="${paths.flat().join("")}" fill="none" stroke="${colour}" stroke-width="1.4" stroke-dasharray="${dash}"/>${single
-      .map((p) => `<circle cx="${at1(x(p.x))}" cy="${at1(y(p.y))}" r="2" fill="${colour}"/>`)
-      .join("")}`;
+  const svg = figureSvg({
+    title,
+    height,
+    from: fromMs,
+    to: toMs,
+    ticks: timeTicks(fromMs, toMs, zone),
+    xLabel: "",
+    yLabel: unit,
+    levels,
+    lines: lines.map(({ label, points }, at) => ({
+      label,
+      pieces: piecesOf(points),
+      ...(LINES[at % LINES.length] ?? LINES[0]),
+    })),
   });
-  return svg(figure.title, height, [
-    yAxis(scale, y, unit),
-    ...dayTicks(fromMs, toMs, zone).map(({ ms, text }) => xTick(x(ms), text, height)),
-    ...levels.map(
-      (level) =>
-        `<line x1="${LEFT}" x2="${LEFT + INNER}" y1="${at1(y(level.y))}" y2="${at1(y(level.y))}" stroke="#8a1c1c" stroke-dasharray="4 4"/><text x="${LEFT + INNER + 4}" y="${at1(y(level.y) + 4)}" fill="#8a1c1c">${escapeText(level.label)}</text>`,
-    ),
-    ...drawn,
-    legend(
-      lines.map(({ label }) => label),
-      height,
-    ),
-  ]);
+  const names = legend(
+    lines.map(({ label }) => label),
+    height,
+  );
+  return withHeading(title, svg.replace("</svg>", `${names}</svg>`));
 }
 
 export interface SpectrumFigure {
@@ -89,33 +265,26 @@ export function spectrumFigure({ title, unit, stepHz, values, marks }: SpectrumF
   const farthest = Math.max(...marks.map(({ hz }) => hz), 0);
   const endHz = Math.min(stepHz * values.length, farthest > 0 ? farthest * 1.5 : Infinity);
   const count = Math.min(values.length, Math.ceil(endHz / stepHz));
-  const highest = Math.max(...Array.from({ length: count }, (_, k) => values[k] ?? 0), 0);
-  const scale = axisOf(0, highest);
-  const height = 190;
-  const y = yOf(scale, height);
-  const x = (hz: number) => LEFT + (hz / endHz) * INNER;
-  const path: string[] = [];
-  const per = Math.max(1, Math.ceil(count / INNER));
-  for (let k = 0; k < count; k += per) {
-    let most = 0;
-    for (let i = k; i < Math.min(count, k + per); i++) most = Math.max(most, values[i] ?? 0);
-    path.push(`${k === 0 ? "M" : "L"}${at1(x(k * stepHz))} ${at1(y(most))}`);
-  }
-  const frequencies = axisOf(0, endHz);
-  const ticks = Array.from({ length: Math.floor(endHz / frequencies.step) + 1 }, (_, n) =>
-    xTick(x(n * frequencies.step), digits(n * frequencies.step), height),
-  );
-  return svg(title, height, [
-    yAxis(scale, y, `${unit} peak`),
-    ...ticks,
-    `<text x="${LEFT + INNER + 4}" y="${height - BOTTOM + 16}">Hz</text>`,
-    ...marks.map(
-      ({ hz, label }) =>
-        `<line x1="${at1(x(hz))}" x2="${at1(x(hz))}" y1="${TOP + 10}" y2="${height - BOTTOM}" stroke="#b3541e" stroke-dasharray="3 3"/><text x="${at1(x(hz) + 2)}" y="${TOP + 9}" fill="#b3541e">${escapeText(label)}</text>`,
-    ),
-    `<path d="${path.join("")}" fill="none" stroke="#1d4e89"/>`,
-  ]);
+  const points = Array.from({ length: count }, (_, k) => ({ x: k * stepHz, y: values[k] ?? 0 }));
+  const svg = figureSvg({
+    title,
+    height: 190,
+    from: 0,
+    to: endHz,
+    ticks: roundTicks(0, endHz),
+    xLabel: "Hz",
+    yLabel: `${unit} peak`,
+    marks: marks.map(({ hz, label }) => ({ x: hz, label })),
+    lines: [{ label: title, pieces: [points], ...LINES[0] }],
+  });
+  return withHeading(title, svg);
 }
+
+const withHeading = (title: string, svg: string) =>
+  `<figure><figcaption>${escapeText(title)}</figcaption>${svg}</figure>`;
+
+const least = (values: readonly number[]) =>
+  values.reduce((low, value) => Math.min(low, value), Infinity);
 
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
@@ -124,7 +293,7 @@ export function escapeText(text: string): string {
 interface Scale {
   readonly low: number;
   readonly high: number;
-  readonly step: number;
+  readonly ticks: readonly number[];
 }
 
 /** Round ticks. */
@@ -133,19 +302,33 @@ function axisOf(low: number, highest: number): Scale {
   const power = 10 ** Math.floor(Math.log10(span / TICKS));
   const part = span / TICKS / power;
   const step = power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
-  return { low: Math.floor(low / step) * step, high: Math.ceil((low + span) / step) * step, step };
+  const [first, last] = [Math.floor(low / step), Math.ceil((low + span) / step)];
+  const ticks = Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step);
+  return { low: first * step, high: last * step, ticks };
 }
 
-const yOf =
-  ({ low, high }: Scale, height: number) =>
-  (value: number) =>
-    TOP + (1 - (value - low) / (high - low)) * (height - TOP - BOTTOM);
+/** At most this many powers of ten below the highest. */
+const DECADES_MAX = 8;
 
-function yAxis({ low, high, step }: Scale, y: (value: number) => number, unit: string): string {
-  const ticks = Array.from(
-    { length: Math.round((high - low) / step) + 1 },
-    (_, n) => low + n * step,
-  );
+function decades(low: number, highest: number): Scale {
+  const last = Math.ceil(Math.log10(highest));
+  const first = Math.max(last - DECADES_MAX, Math.min(last - 1, Math.floor(Math.log10(low))));
+  const ticks = Array.from({ length: last - first + 1 }, (_, n) => 10 ** (first + n));
+  return { low: 10 ** first, high: 10 ** last, ticks };
+}
+
+/** Ticks of an axis of plain numbers. */
+export function roundTicks(from: number, to: number): Tick[] {
+  return axisOf(from, to).ticks.map((at) => ({ at, text: digits(at) }));
+}
+
+function yOf({ low, high }: Scale, height: number, isLog: boolean) {
+  const of = isLog ? (value: number) => Math.log10(Math.max(value, low)) : (value: number) => value;
+  return (value: number) =>
+    TOP + (1 - (of(value) - of(low)) / (of(high) - of(low))) * (height - TOP - BOTTOM);
+}
+
+function yAxis({ low, high, ticks }: Scale, y: (value: number) => number, unit: string): string {
   const lines = ticks.map(
     (tick) =>
       `<line x1="${LEFT}" x2="${LEFT + INNER}" y1="${at1(y(tick))}" y2="${at1(y(tick))}" stroke="#ddd"/><text x="${LEFT - 6}" y="${at1(y(tick) + 4)}" text-anchor="end">${digits(tick)}</text>`,
@@ -169,27 +352,35 @@ function legend(labels: readonly string[], height: number): string {
     .join("");
 }
 
-/** A handful of days of the gateway's zone. */
-function dayTicks(fromMs: number, toMs: number, zone: string) {
-  const days = Math.max(1, Math.ceil((toMs - fromMs) / 86_400_000));
-  const every = Math.ceil(days / 7);
-  const ticks: { ms: number; text: string }[] = [];
-  const words = new Intl.DateTimeFormat("en-GB", {
-    timeZone: zone,
-    day: "numeric",
-    month: "short",
-  });
-  for (let day = addDays(dayOf(fromMs, zone), 1); ; day = addDays(day, every)) {
-    const ms = dayStartMs(day, zone);
-    if (ms > toMs) return ticks;
-    ticks.push({ ms, text: words.format(ms) });
+/** Steps within a day, ms. */
+const STEPS_MS = [1, 5, 15, 30, 60, 180, 360, 720].map((minutes) => minutes * MINUTE_MS);
+const TIME_TICKS = 7;
+
+/** A handful of times of the zone: midnights by their date. */
+export function timeTicks(fromMs: number, toMs: number, zone: string): Tick[] {
+  const words = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
+  const [date, time] = [
+    words({ day: "numeric", month: "short" }),
+    words({ hour: "2-digit", minute: "2-digit" }),
+  ];
+  const step = STEPS_MS.find((one) => (toMs - fromMs) / one <= TIME_TICKS);
+  const every = Math.max(1, Math.ceil((toMs - fromMs) / DAY_MS / TIME_TICKS));
+  const ticks: Tick[] = [];
+  for (let day = dayOf(fromMs, zone); ; day = addDays(day, every)) {
+    const startMs = dayStartMs(day, zone);
+    if (startMs > toMs) return ticks;
+    ticks.push({ at: startMs, text: date.format(startMs) });
+    if (step === undefined) continue;
+    const endMs = dayStartMs(addDays(day, 1), zone);
+    for (let at = startMs + step; at < endMs; at += step) ticks.push({ at, text: time.format(at) });
   }
 }
 
-function piecesOf(points: FigureLine["points"]) {
+function piecesOf(points: readonly Point[]) {
   const steps = points.slice(1).map(({ x }, at) => x - (points[at]?.x ?? x));
-  const usual = steps.toSorted((a, b) => a - b)[steps.length >> 1] ?? 0;
-  const pieces: { x: number; y: number }[][] = [];
+  const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1] ?? 0;
+  const pieces: Point[][] = [];
   for (const [at, point] of points.entries()) {
     const isGap = at === 0 || (steps[at - 1] ?? 0) > GAP_STEPS * usual;
     if (isGap) pieces.push([]);
@@ -199,7 +390,3 @@ function piecesOf(points: FigureLine["points"]) {
 }
 
 const at1 = (value: number) => value.toFixed(1);
-
-function svg(title: string, height: number, content: readonly string[]): string {
-  return `<figure><figcaption>${escapeText(title)}</figcaption><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escapeText(title)}" font-family="sans-serif" font-size="11" fill="#333"><rect width="${WIDTH}" height="${height}" fill="#fff"/>${content.join("")}</svg></figure>`;
-}

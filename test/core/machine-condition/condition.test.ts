@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changeOf, zoneChangeDay } from "../../../src/core/machine-condition/change.ts";
 import {
   type ConditionInput,
   type ConditionSensor,
@@ -37,7 +38,15 @@ const alarm = (change: Partial<OpenAlarm> = {}): OpenAlarm => ({
   ...change,
 });
 const of = (change: Partial<ConditionInput> = {}) =>
-  machineCondition({ state: null, standing: null, sensors: [sensor()], alarms: [], ...change });
+  machineCondition({
+    state: null,
+    standing: null,
+    sensors: [sensor()],
+    alarms: [],
+    outlook: null,
+    nowMs: NOW,
+    ...change,
+  });
 const silent = { isFresh: false, isJudgedNow: false, lastReadingMs: NOW - DAY };
 
 test("machine condition – ok needs a judged reading younger than three intervals", () => {
@@ -140,12 +149,52 @@ test("machine condition – without alarms the zone speaks for itself", () => {
     assert.equal(of({ alarms: null, sensors: [sensor({ zone })] }).condition, condition);
 });
 
-test("machine order – state, unacknowledged, stage, zone, longest since, name in natural order", () => {
+test("machine condition – an outlook that begins within 60 days is watched, before unknown and standing, never above an alarm", () => {
+  const outlook = (days: number) => ({ fromMs: NOW + days * DAY, text: "Reaches 4.5 mm/s." });
+  const watched = of({ outlook: outlook(60) });
+  assert.deepEqual([watched.condition, watched.reason], ["watch", "Reaches 4.5 mm/s."]);
+  assert.equal(watched.outlookMs, NOW + 60 * DAY);
+  assert.equal(of({ outlook: outlook(61) }).condition, "ok");
+  assert.equal(of({ outlook: outlook(9), sensors: [sensor(silent)] }).condition, "watch");
+  assert.equal(of({ outlook: outlook(9), alarms: [alarm()] }).condition, "warning");
+});
+
+test("change – the month before, else the pinned measurement, the baseline, or the day from which there is one", () => {
+  const pump = { code: "1", type: 3, kinds: ["accel"], channels: {} } as const;
+  const input = {
+    sensor: pump,
+    value: "channel1_vel_rms",
+    unit: "mm/s",
+    now: 4.1234,
+    month: 2,
+    pin: { timeMs: NOW - 90 * DAY, number: 1.5 },
+    baseline: 1.8,
+    firstDay: Math.floor(NOW / DAY) - 20,
+  };
+  const text = (change: object) => changeOf({ ...input, ...change }).text;
+  const head = "Vibration velocity (RMS) of axis H: 4.12 mm/s in the last day";
+  assert.equal(text({}), `${head}, 2 mm/s a month ago.`);
+  assert.equal(text({ month: null }), `${head}, 1.5 mm/s in the pinned measurement of 22 Aug.`);
+  assert.equal(text({ month: null, pin: null }), `${head}, 1.8 mm/s is usual (its baseline).`);
+  const none = { month: null, pin: null, baseline: null };
+  assert.equal(text(none), `${head}, nothing to compare with before 27 Nov.`);
+  assert.match(text({ now: null }), /none of the running machine in the last day, 2 mm\/s a month/);
+});
+
+test("zone change – the day from which the newest zone holds without a break", () => {
+  const days = (zones: string) => [...zones].map((zone, day) => ({ day: 100 + day, zone }));
+  assert.equal(zoneChangeDay(days("ABBACCC")), 104);
+  assert.equal(zoneChangeDay(days("BBB")), null);
+  assert.equal(zoneChangeDay([]), null);
+});
+
+test("machine order – state, unacknowledged, stage, zone, earliest outlook, longest since, name in natural order", () => {
   const base = {
     condition: "warning",
     isAcknowledged: false,
     stage: null,
     zone: null,
+    outlookMs: null,
     since: null,
   } as const;
   const since = (days: number) => ({ timeMs: NOW - days * DAY, isAtLeast: false });
@@ -155,6 +204,8 @@ test("machine order – state, unacknowledged, stage, zone, longest since, name 
     { ...base, stage: 2, zone: "A", label: "z" },
     { ...base, stage: 1, zone: "D", label: "a" },
     { ...base, zone: "D", since: since(1), label: "z" },
+    { ...base, zone: "C", outlookMs: NOW + DAY, label: "z" },
+    { ...base, zone: "C", outlookMs: NOW + 9 * DAY, since: since(9), label: "z" },
     { ...base, zone: "C", since: since(9), label: "z" },
     { ...base, zone: "C", since: since(1), label: "a" },
     { ...base, isAcknowledged: true, label: "a" },

@@ -1,0 +1,88 @@
+/** What changed on a machine, as a sentence: its worst value now against that of a month ago (plant section 20). */
+import { amount, valueLabel } from "../alarm/sentence.ts";
+import type { Sensor } from "../sensor.ts";
+import { DAY_MS } from "../time-units.ts";
+
+/** What the last day is compared with; null: there is nothing yet. */
+export const CHANGE_GROUNDS = ["month", "pin", "baseline"] as const;
+
+export interface Change {
+  readonly sensor: string;
+  readonly value: string;
+  readonly unit: string | null;
+  /** Median of the last day; null without a reading of the running machine. */
+  readonly now: number | null;
+  readonly before: number | null;
+  readonly against: (typeof CHANGE_GROUNDS)[number] | null;
+  readonly text: string;
+}
+
+interface ChangeInput {
+  readonly sensor: Sensor;
+  readonly value: string;
+  readonly unit: string | null;
+  readonly now: number | null;
+  /** Median of the seven days around the thirtieth before today. */
+  readonly month: number | null;
+  /** Of the newest pinned measurement. */
+  readonly pin: { readonly timeMs: number; readonly number: number } | null;
+  readonly baseline: number | null;
+  /** First day that counts, since 1970-01-01 UTC; null without any. */
+  readonly firstDay: number | null;
+}
+
+/** Days before today around which the seven days lie, and how far they reach to both sides. */
+export const MONTH_BACK = 30;
+export const MONTH_REACH = 3;
+
+export function changeOf(input: ChangeInput): Change {
+  const { sensor, value, unit, now, month, pin, baseline, firstDay } = input;
+  const of = (number: number | null) => amount(number === null ? null : rounded(number), unit);
+  const [before, against, words]: [number | null, Change["against"], string] =
+    month !== null
+      ? [month, "month", `${of(month)} a month ago`]
+      : pin !== null
+        ? [
+            pin.number,
+            "pin",
+            `${of(pin.number)} in the pinned measurement of ${dayText(pin.timeMs)}`,
+          ]
+        : baseline !== null
+          ? [baseline, "baseline", `${of(baseline)} is usual (its baseline)`]
+          : [null, null, nothingWords(firstDay)];
+  const shown = now === null ? "none of the running machine" : of(now);
+  const text = `${valueLabel(sensor, value)}: ${shown} in the last day, ${words}.`;
+  return { sensor: sensor.code, value, unit, now, before, against, text };
+}
+
+/** Once the first day lies that far back, it is one of the seven. */
+function nothingWords(firstDay: number | null): string {
+  if (firstDay === null) return "nothing to compare with yet";
+  const day = firstDay + MONTH_BACK - MONTH_REACH;
+  return `nothing to compare with before ${dayText(day * DAY_MS)}`;
+}
+
+const rounded = (number: number) => Number(number.toPrecision(3));
+
+const DAY_WORDS = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "UTC",
+  day: "numeric",
+  month: "short",
+});
+const dayText = (ms: number) => DAY_WORDS.format(ms);
+
+/** Zone of a day, from the medians of the running machine. */
+export interface ZoneDay {
+  readonly day: number;
+  readonly zone: string;
+}
+
+/**
+ * Day from which the newest zone holds without a break, since 1970-01-01 UTC; null where it never was another one.
+ * @param days ascending
+ */
+export function zoneChangeDay(days: readonly ZoneDay[]): number | null {
+  const newest = days.at(-1)?.zone;
+  const other = days.findLastIndex(({ zone }) => zone !== newest);
+  return other < 0 ? null : (days[other + 1]?.day ?? null);
+}

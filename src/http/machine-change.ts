@@ -1,0 +1,184 @@
+/** What changed on machines, gathered from what is stored. */
+import {
+  type Change,
+  changeOf,
+  MONTH_BACK,
+  MONTH_REACH,
+  type ZoneDay,
+  zoneChangeDay,
+} from "../core/machine-condition/change.ts";
+import type { OpenAlarm } from "../core/machine-condition/condition.ts";
+import { median } from "../core/outlook/robust.ts";
+import { type Kind, type Sensor, sameCode } from "../core/sensor.ts";
+import { worstZone, zoneLimits, zoneOf } from "../core/signal/severity.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
+import { DAY_MS } from "../core/time-units.ts";
+import type { HttpParts } from "./parts.ts";
+
+type Parts = Pick<HttpParts, "history" | "hours" | "dayMedians" | "measurements" | "alarms">;
+
+/** Readings of a day that are looked at, at most: more often than this, the newest say enough. */
+const READINGS_MAX = 200;
+/** A zone that began earlier is not looked for. */
+const ZONE_DAYS = 90;
+
+/** The value that says most about a machine. */
+interface Worst {
+  readonly sensor: Sensor;
+  readonly kind: Kind;
+  readonly value: string;
+}
+
+export interface MachineChange {
+  readonly changed: Change | null;
+  /** ISO, 00:00 UTC of the day of the last change of its zone. */
+  readonly zoneSince: string | null;
+}
+
+/** @param alarms those that make the condition, the worst first */
+export function machineChange(
+  parts: Parts,
+  sensors: readonly Sensor[],
+  alarms: readonly OpenAlarm[],
+  nowMs: number,
+): MachineChange {
+  const worst = worstValue(parts, sensors, alarms);
+  const day = zoneChangeDay(zoneDays(parts, sensors, Math.floor(nowMs / DAY_MS)));
+  return {
+    changed: worst === null ? null : compared(parts, worst, nowMs),
+    zoneSince: day === null ? null : new Date(day * DAY_MS).toISOString(),
+  };
+}
+
+/** That of the worst alarm, where it is about a number; else the velocity nearest to, or furthest beyond, its limit. */
+function worstValue(
+  { history }: Parts,
+  sensors: readonly Sensor[],
+  alarms: readonly OpenAlarm[],
+): Worst | null {
+  for (const alarm of alarms) {
+    const sensor = sensors.find(({ code }) => sameCode(code, alarm.sensor));
+    for (const kind of sensor?.kinds ?? []) {
+      const values = valuesOf(history.latest(alarm.sensor, kind));
+      if (sensor !== undefined && typeof values[alarm.value] === "number")
+        return { sensor, kind, value: alarm.value };
+    }
+  }
+  let worst: (Worst & { readonly share: number }) | null = null;
+  for (const sensor of sensors.filter(({ kinds }) => kinds.includes("accel"))) {
+    const limit = zoneLimits(sensor)?.[1] ?? null;
+    for (const [value, number] of Object.entries(valuesOf(history.latest(sensor.code, "accel")))) {
+      if (typeof number !== "number" || !value.endsWith("_vel_rms")) continue;
+      // Without limits, after all that have some.
+      const share = limit === null ? -1 / (1 + number) : number / limit;
+      if (worst === null || share > worst.share) worst = { sensor, kind: "accel", value, share };
+    }
+  }
+  return worst;
+}
+
+function compared(parts: Parts, { sensor, kind, value }: Worst, nowMs: number): Change {
+  const today = Math.floor(nowMs / DAY_MS);
+  const latest = parts.history.latest(sensor.code, kind);
+  const unit = latest === null ? null : ((unitsOf(latest)[value] as string | undefined) ?? null);
+  const from = today - MONTH_BACK - MONTH_REACH;
+  const to = today - MONTH_BACK + MONTH_REACH + 1;
+  const firstMs = parts.hours.firstMs(sensor.code, kind);
+  return changeOf({
+    sensor,
+    value,
+    unit,
+    now: medianOf(numbersSince(parts, { sensor, kind, value }, nowMs)),
+    month: medianOf(daysOf(parts, { sensor, kind, value }, unit, from, to)),
+    pin: pinned(parts, sensor, kind, value),
+    baseline:
+      (parts.alarms?.baselines(sensor.code) ?? []).find(
+        (one) => one.value === value && one.machineState !== "standing" && one.status === "learned",
+      )?.median ?? null,
+    firstDay: firstMs === null ? null : Math.floor(firstMs / DAY_MS),
+  });
+}
+
+/** Of the last day, of the running machine. */
+function numbersSince({ history }: Parts, { sensor, kind, value }: Worst, nowMs: number): number[] {
+  const page = history.page({
+    sensor: sensor.code,
+    kind,
+    fromMs: nowMs - DAY_MS,
+    toMs: nowMs + 1,
+    order: "descending",
+    after: null,
+    limit: READINGS_MAX,
+  });
+  return page.filter(isOfRunning).flatMap((reading) => {
+    const number = valuesOf(reading)[value];
+    return typeof number === "number" ? [number] : [];
+  });
+}
+
+/** A number a day: of values that have no medians of days, the means of hours. */
+function daysOf(
+  { dayMedians, hours }: Parts,
+  { sensor, kind, value }: Worst,
+  unit: string | null,
+  fromDay: number,
+  toDay: number,
+): number[] {
+  const days = dayMedians
+    .of(sensor.code, kind, fromDay, toDay)
+    .flatMap(({ values }) => (values[value]?.unit === unit ? [values[value].median] : []));
+  if (days.length > 0) return days;
+  const query = { sensor: sensor.code, kind, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS };
+  return [...hours.points({ ...query, span: "hours", takesDays: true, values: [value] })].flatMap(
+    ({ series }) => series.flatMap((one) => (one.unit === unit && one.count > 0 ? [one.mean] : [])),
+  );
+}
+
+function pinned(
+  { measurements, history }: Parts,
+  { code }: Sensor,
+  kind: Kind,
+  value: string,
+): { readonly timeMs: number; readonly number: number } | null {
+  if (kind !== "accel") return null;
+  const range = { sensor: code, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+  const pin = measurements
+    .list({ ...range, onlyKept: true, limit: READINGS_MAX })
+    .find(({ kept }) => kept.some(({ why }) => why === "pin"));
+  if (pin === undefined) return null;
+  const { timeMs, reading } = pin;
+  const at = { sensor: code, kind, fromMs: timeMs, toMs: timeMs + 1 } as const;
+  const stored =
+    measurements.readingOf(code, reading) ??
+    history
+      .page({ ...at, order: "ascending", after: null, limit: READINGS_MAX })
+      .find(({ id }) => id === reading);
+  const number = stored === undefined ? null : valuesOf(stored)[value];
+  return typeof number === "number" ? { timeMs, number } : null;
+}
+
+/** Zones of days by the medians of the running machine's velocities. */
+function zoneDays({ dayMedians }: Parts, sensors: readonly Sensor[], today: number): ZoneDay[] {
+  const zones = new Map<number, ReturnType<typeof zoneOf>>();
+  for (const sensor of sensors) {
+    const limits = zoneLimits(sensor);
+    if (limits === null) continue;
+    for (const { day, values } of dayMedians.of(sensor.code, "accel", today - ZONE_DAYS, today + 1))
+      for (const { median: number } of Object.values(values)) {
+        const zone = worstZone([zones.get(day) ?? null, zoneOf(number, limits)]);
+        if (zone !== null) zones.set(day, zone);
+      }
+  }
+  return [...zones].sort(([a], [b]) => a - b).map(([day, zone]) => ({ day, zone }));
+}
+
+const medianOf = (numbers: readonly number[]) => (numbers.length === 0 ? null : median(numbers));
+
+function valuesOf(reading: StoredReading | null): Readonly<Record<string, unknown>> {
+  return reading === null ? {} : (JSON.parse(reading.values) as Record<string, unknown>);
+}
+const unitsOf = ({ units }: StoredReading) => JSON.parse(units) as Record<string, unknown>;
+
+/** A record of a machine whose state was unknown counts as running, as for zones. */
+export const isOfRunning = ({ attributes }: StoredReading) =>
+  (JSON.parse(attributes) as { readonly machine_state?: string }).machine_state !== "standing";
