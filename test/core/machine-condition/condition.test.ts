@@ -182,7 +182,7 @@ test("change – the month before, else the pinned measurement, the baseline, or
 });
 
 test("zone change – the day from which the newest zone holds without a break", () => {
-  const days = (zones: string) => [...zones].map((zone, day) => ({ day: 100 + day, zone }));
+  const days = (zones: string) => Array.from(zones, (zone, day) => ({ day: 100 + day, zone }));
   assert.equal(zoneChangeDay(days("ABBACCC")), 104);
   assert.equal(zoneChangeDay(days("BBB")), null);
   assert.equal(zoneChangeDay([]), null);
