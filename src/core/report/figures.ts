@@ -28,7 +28,7 @@ interface Point {
   readonly low?: number;
   readonly high?: number;
 }
-export interface FigureLine {
+interface FigureLine {
   readonly label: string;
   /** What is drawn without a gap. */
   readonly pieces: readonly (readonly Point[])[];
