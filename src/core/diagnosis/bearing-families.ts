@@ -48,6 +48,8 @@ export interface Source {
   readonly bandRatio: number;
   /** See `Family`. */
   readonly scoreMin: number;
+  /** Whether side bands alone support no line. */
+  readonly needsHarmonic?: boolean;
 }
 
 export interface BearingFault {
@@ -275,7 +277,8 @@ function familyAt(
   }
   const own = lines.find(({ hz }) => hz === first.hz);
   const hasBands = (own?.sideBands.length ?? 0) >= 2;
-  if (needsBands ? !hasBands : support + (hasBands ? 1 : 0) < fault.support) return null;
+  const isBanded = hasBands && !source.needsHarmonic;
+  if (needsBands ? !isBanded : support + (isBanded ? 1 : 0) < fault.support) return null;
   if (score < source.scoreMin) return null;
   const level = rss(lines.flatMap((line) => [line.amplitude, ...line.sideBands.map(bandLevel)]));
   return { lines, level, score };
@@ -316,14 +319,21 @@ function lineOf(
   return { name, spectrum, channel, axis, hz, order, amplitude, unit, ratio, sideBands: bands };
 }
 
-/** Whole orders always, and half orders if the envelope shows 0.5x and 1.5x, as with a loose or rubbing shaft. */
+/**
+ * Whole orders always, and half orders if the envelope shows 0.5x and 1.5x, as with a loose or rubbing shaft. An
+ * envelope also shows what an order and twice the mains frequency make together.
+ */
 function isShaftOrder(
-  { shaftHz, shaftLines }: Look,
-  { list }: Source,
+  { shaftHz, shaftLines, machine: { lineHz } }: Look,
+  { list, spectrum }: Source,
   hz: number,
   lines = SAME_LINE,
 ): boolean {
   const reach = lines * list.resolutionHz;
+  if (lineHz !== undefined && spectrum !== "velocity") {
+    const isBeat = (at: number) => Math.abs(at - Math.round(at / shaftHz) * shaftHz) < reach;
+    if (isBeat(hz + 2 * lineHz) || isBeat(Math.abs(hz - 2 * lineHz))) return true;
+  }
   // What is not known of the shaft counts as many times as the order.
   const shaftReach = Math.hypot(lines, (shaftLines * hz) / shaftHz) * list.resolutionHz;
   const isNear = (step: number) => Math.abs(hz - Math.round(hz / step) * step) < shaftReach;

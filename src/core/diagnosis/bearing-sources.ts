@@ -19,7 +19,14 @@ const CLEAR_SHARE = 0.6;
  * What lines there must reach. Noise alone reaches this in one reading of a hundred or fewer per fault: five in a row
  * are none in a thousand years.
  */
-const WHITENED = { mainRatio: 3, supportRatio: 2.1, bandRatio: 2.1, scoreMin: 18 } as const;
+const WHITENED = {
+  mainRatio: 3,
+  supportRatio: 2.1,
+  bandRatio: 2.1,
+  scoreMin: 18,
+  // Between lines of the shaft there are beats with side bands, but without harmonics.
+  needsHarmonic: true,
+} as const;
 
 export interface LimitedSource extends Source {
   /** The level that lines must reach, in `unit`. */

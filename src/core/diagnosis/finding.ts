@@ -74,7 +74,8 @@ export type CannotReason =
   | "overloaded"
   | "no_envelope"
   | "bearing_play"
-  | "looseness_present";
+  | "looseness_present"
+  | "ambiguous";
 
 /** Why something was not checked. `finding` null: nothing was. */
 export interface Cannot {

@@ -11,7 +11,7 @@ import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { normalBy, orderLevels, type Reference } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { shaftOf } from "./shaft.ts";
-import { looseness, misalignment, unbalance } from "./shaft-rules.ts";
+import { isAxialFirst, looseness, misalignment, unbalance } from "./shaft-rules.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
 /** For a sensor without a class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
@@ -189,7 +189,15 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "looseness_present", text);
   } else rest.record("misalignment", misalignment(look));
+  if (isAxialFirst(look) && !rest.verdicts.some(({ finding }) => isOfShaft(finding))) {
+    rest.ambiguous(
+      ["unbalance", "misalignment"],
+      "1x rose along the shaft, but hardly across it, and without 2x: a bent shaft or an angular misalignment.",
+    );
+  }
 }
+
+const isOfShaft = (finding: string) => SHAFT_FINDINGS.some((one) => one === finding);
 
 function processFaults(look: Look, rest: Rest): void {
   const { blades, teeth = [], lineHz } = look.machine;

@@ -149,7 +149,13 @@ export function forceLimit(look: Look, key: string, limit: number): number {
   return heldLimit(look, key, limit) * forceShare(look, key);
 }
 
-const FORCES = new Set(["unbalance", "misalignment", "looseness", "blade_pass"]);
+/** Findings of such forces. */
+export const FORCES: ReadonlySet<string> = new Set([
+  "unbalance",
+  "misalignment",
+  "looseness",
+  "blade_pass",
+]);
 
 /** By what a limit is lowered for the speed. */
 export function forceShare(look: Look, key: string): number {

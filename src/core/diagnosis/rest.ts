@@ -23,6 +23,16 @@ export class Rest implements Judgement {
     if (verdict !== null) this.verdicts.push(verdict);
   }
 
+  /** Lines that several faults may have: none of them is named, and none is absent. */
+  ambiguous(findings: readonly FindingKind[], text: string): void {
+    for (const finding of findings) {
+      const at = this.judged.indexOf(findingKey(finding, null));
+      if (at < 0) continue;
+      this.judged.splice(at, 1);
+      this.cannotTell(finding, null, "ambiguous", text);
+    }
+  }
+
   cannotTell(
     finding: FindingKind,
     bearing: string | null,

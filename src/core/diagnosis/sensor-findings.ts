@@ -8,14 +8,17 @@ import {
   type Judgement,
   type Verdict,
 } from "./finding.ts";
+import { FORCES } from "./look.ts";
 import { learn, type Reference } from "./reference.ts";
 import type { Thresholds } from "./thresholds.ts";
 
 /**
- * A bearing's lines come and go from one reading to the next, those of a damaged cage most: it stands after so many of
- * the last readings too.
+ * Lines come and go from one reading to the next, those of a damaged cage most: a finding stands after so many of the
+ * last readings too.
  */
-const OFTEN = { cage: { readings: 4, of: 6 }, bearing: { readings: 5, of: 8 } } as const;
+const OFTEN = { cage: { readings: 4, of: 6 }, any: { readings: 5, of: 8 } } as const;
+/** At a lower share of the speed than this, forces may be too weak to show a fault of the shaft. */
+const SLOW_SHARE = 0.9;
 /** Counting stops here. */
 const COUNT_MAX = 9999;
 
@@ -25,7 +28,7 @@ export interface FindingState {
   /** Consecutive readings that showed it and, if it is active, that did not. */
   readonly inRow: number;
   readonly missed: number;
-  /** Of a bearing: which of the last readings showed it, the newest as the lowest bit. */
+  /** Which of the last readings showed it, the newest as the lowest bit; states of earlier versions have none. */
   readonly recent?: number;
   /** Of the first reading that showed it. */
   readonly since: Since;
@@ -102,10 +105,11 @@ export function advance(
     }
     if (old === undefined) continue;
     const missed = old.missed + 1;
-    const recent = old.bearing === null ? 0 : recentOf(old, old.finding, false);
+    const isSlow = (reading.speedRpm ?? 0) < SLOW_SHARE * (old.fullRpm ?? 0);
+    if (isOpen && isSlow && FORCES.has(key)) continue;
+    const recent = recentOf(old, old.finding, false);
     if (isOpen ? recent > 0 : missed < thresholds.clearReadings) {
-      const seldom = old.bearing === null ? {} : { recent };
-      states.set(key, { ...old, inRow: 0, missed: isOpen ? 0 : missed, ...seldom });
+      states.set(key, { ...old, inRow: 0, missed: isOpen ? 0 : missed, recent });
       continue;
     }
     if (old.stands !== null) changes.push({ change: "ended", state: { ...old, inRow: 0, missed } });
@@ -132,9 +136,9 @@ function raise(
 ): FindingState {
   const inRow = Math.min(COUNT_MAX, (old?.inRow ?? 0) + 1);
   const { finding, bearing, stage } = verdict;
-  const recent = bearing === null ? null : recentOf(old, finding, true);
+  const recent = recentOf(old, finding, true);
   const often = oftenOf(finding).readings;
-  const isOften = recent !== null && raiseReadings >= often && count(recent) >= often;
+  const isOften = raiseReadings >= often && count(recent) >= often;
   const isEnough = inRow >= raiseReadings || isOften;
   const stands = old?.stands ?? (isEnough ? { id: newId(), sinceMs: timeMs } : null);
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
@@ -151,17 +155,17 @@ function raise(
     worstStage,
     fullRpm,
     last,
-    ...(recent === null ? {} : { recent }),
+    recent,
   };
 }
 
-const oftenOf = (finding: FindingKind) => (finding === "cage" ? OFTEN.cage : OFTEN.bearing);
+const oftenOf = (finding: FindingKind) => (finding === "cage" ? OFTEN.cage : OFTEN.any);
 
 function recentOf(old: FindingState | undefined, finding: FindingKind, isShown: boolean): number {
   return (((old?.recent ?? 0) << 1) | (isShown ? 1 : 0)) & ((1 << oftenOf(finding).of) - 1);
 }
 
-/** How often a bearing's fault was seen, where that is more than in a row; null elsewhere. */
+/** How often a fault was seen, where that is more than in a row; null elsewhere. */
 export function oftenText(finding: FindingKind, inRow: number, recent: number): string | null {
   const times = count(recent);
   return times > inRow ? `${times} of the last ${oftenOf(finding).of} readings` : null;

@@ -109,7 +109,8 @@ export function unbalance(look: Look): Verdict | null {
   const limit = limitOf(look, "unbalance");
   if (best === null || best.line === null || best.line.amplitude < limit) return null;
   const { axis, line, rise } = best;
-  const second = risen(look, axis, 2).rise;
+  // What speaks against it counts from the first: 2x of a misalignment may be slower to rise.
+  const second = at(orderLine(look, axis, 2)) - (look.normalOf(axis.channel, 2) ?? 0);
   const axial = along(look).map((other) => risen(look, other, 1).rise);
   const others = rss(
     [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => risen(look, axis, order).rise),
@@ -153,6 +154,21 @@ export function misalignment(look: Look): Verdict | null {
   const stage = stageOf(level, look.limits[1], look.limits[2]);
   const lines = present([...(radial ?? []), ...(axial ?? [])].map(({ line }) => line));
   return shaftVerdict(look, "misalignment", level, limit, stage, lines);
+}
+
+/**
+ * 1x that rose along the shaft far more than across it: a bent shaft, or an angular misalignment whose 2x is weak. Which,
+ * one point cannot tell.
+ */
+export function isAxialFirst(look: Look): boolean {
+  const axial = strongest(along(look).map((axis) => risen(look, axis, 1)));
+  const across1x = across(look).map((axis) => risen(look, axis, 1).rise);
+  return (
+    axial !== null &&
+    isLearned(look) &&
+    at(axial.line) >= limitOf(look, "unbalance") &&
+    axial.rise > UNBALANCE_AXIAL * Math.max(0, ...across1x)
+  );
 }
 
 export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): Verdict | null {

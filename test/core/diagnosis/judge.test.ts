@@ -237,6 +237,23 @@ test("axes whose directions the site file does not state lead to no axial verdic
   assert.deepEqual(verdicts({}), ["unbalance"]);
 });
 
+test("1x that rose along the shaft alone is told as ambiguous, and names nothing", () => {
+  const record = recordOf({ fault: "unbalance", severity: 1 }, 3);
+  const [across, , along] = record.tones;
+  assert.ok(across !== undefined && along !== undefined);
+  const turned = {
+    ...record,
+    tones: [
+      { ...across, axis: "A" },
+      { ...along, axis: "H" },
+    ] as const,
+  };
+  const { verdicts, cannot } = judge(turned, around(record.speedRpm, { reference: NORMAL }));
+  assert.deepEqual(verdicts, []);
+  const told = cannot.filter(({ reason }) => reason === "ambiguous").map(({ finding }) => finding);
+  assert.deepEqual(told, ["unbalance", "misalignment"]);
+});
+
 test("a bearing is found only at its own point", () => {
   const location = { company: 1, area: 2, machine: 40, point: 2 };
   const record = recordOf({ fault: "outer_race", severity: 0.3 });

@@ -49,7 +49,12 @@ function impacts(seed: number, hz: number, ringHz: number, sizeG: (t: number) =>
 }
 
 /** What one axis of a signal in G shows. */
-function judged(signalG: Float64Array, bearing: Bearing, speedRpm = 60 * SHAFT_HZ) {
+function judged(
+  signalG: Float64Array,
+  bearing: Bearing,
+  speedRpm = 60 * SHAFT_HZ,
+  more: { readonly lineHz?: number } = {},
+) {
   const calibration = 1 / 2000;
   const counts = Int16Array.from(signalG, (value) => Math.round(value / calibration));
   const analysis = analyseAxis(counts, { sampleRateHz: RATE_HZ, calibration, tones: true });
@@ -62,7 +67,7 @@ function judged(signalG: Float64Array, bearing: Bearing, speedRpm = 60 * SHAFT_H
   return judge(
     { tones: [{ channel: 1, axis: "H", durationS, isClipped: false, tones }], values },
     {
-      machine: { id: 40, speed: { sensor: "50021" }, bearings: [bearing] },
+      machine: { id: 40, speed: { sensor: "50021" }, bearings: [bearing], ...more },
       sensor: SENSOR,
       speedRpm,
       state: "running",
@@ -141,6 +146,16 @@ test("a load that changes smoothly with each turn of the cage is no cage fault, 
   const hits = impacts(42, cageHz, 3000, () => 1);
   const signal = signalOf((_t, n) => (hits[n] ?? 0) + 0.03 * gauss(43, n));
   assert.deepEqual(names(judged(signal, B6203)), ["cage, envelope"]);
+});
+
+test("what an order and twice the mains frequency make together in the envelope is no bearing's line", () => {
+  const hz = 14 * SHAFT_HZ - 100;
+  const beat = (t: number) =>
+    0.5 * sine(hz, t) + 0.3 * sine(hz + SHAFT_HZ, t) + 0.3 * sine(hz - SHAFT_HZ, t);
+  const signal = modulatedBand(51, beat);
+  const bearing = { point: 1, bpfi: hz / SHAFT_HZ } as const;
+  assert.deepEqual(names(judged(signal, bearing, undefined, { lineHz: 50 })), []);
+  assert.deepEqual(names(judged(signal, bearing)), ["bearing_inner_race, envelope"]);
 });
 
 test("lines of an inner race in the velocity are a finding, with the spectrum in which they stand", () => {
