@@ -7,6 +7,7 @@ import type { Logger } from "../../core/ports.ts";
 import type { Value } from "../../core/reading.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Stream } from "../database/streams.ts";
+import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import type { PendingReading } from "../readings/pending-response.ts";
@@ -158,18 +159,7 @@ export class AlarmLog implements AlarmStore {
       if (up !== null) this.#write(tx, up);
       return up !== null;
     };
-    return this.#parts.queue.enqueue(
-      {
-        what,
-        rows: 1,
-        *run(tx) {
-          const isMade = apply(tx);
-          yield;
-          return isMade;
-        },
-      },
-      isUrgent ? 0 : TICK_WINDOW_MS,
-    );
+    return this.#parts.queue.enqueue(oneStep(what, 1, apply), isUrgent ? 0 : TICK_WINDOW_MS);
   }
 
   audit(action: AlarmAction): void {

@@ -17,20 +17,7 @@ import { type Tx, UnitOfWork } from "../../core/tx.ts";
 import type { Database } from "./database.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { followDisk, transact } from "./transact.ts";
-
-export interface WriteJob<T = void> {
-  readonly what: string;
-  /** Approximate number of rows it writes: many at once do not wait. */
-  readonly rows: number;
-  /**
-   * True: with few rows waiting it is written `paceMs` after the previous commit, unless its own window ends sooner.
-   */
-  readonly canWait?: boolean;
-  /** Time of the oldest reading it contains, ms; null if it contains none. */
-  readonly oldestMs?: number | null;
-  /** Writes; each `yield` is a possible pause. Runs again, from the beginning, after a transaction that failed. */
-  run(tx: Tx): Generator<void, T, void>;
-}
+import type { WriteJob } from "./write-job.ts";
 
 interface QueuedJob {
   readonly job: WriteJob<unknown>;

@@ -2,6 +2,7 @@ import type { DayMedianStore, DayMedians, DayMediansOf } from "../../core/outloo
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
+import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { indexOf, placeOf } from "./hour-rows.ts";
 
@@ -59,18 +60,9 @@ export class DayMedianTable implements DayMedianStore {
   async dropBefore(day: number): Promise<void> {
     const [old] = this.#db.read(ROWS_SQL).all(Number.MIN_SAFE_INTEGER, placeOf(day, 0));
     if (old === undefined) return;
-    const db = this.#db;
-    await this.#queue.enqueue(
-      {
-        what: "drop old medians",
-        rows: 1,
-        *run() {
-          db.write("DELETE FROM day_medians WHERE place < ?").run(placeOf(day, 0));
-          yield;
-        },
-      },
-      0,
-    );
+    const drop = () =>
+      this.#db.write("DELETE FROM day_medians WHERE place < ?").run(placeOf(day, 0));
+    await this.#queue.enqueue(oneStep("drop old medians", 1, drop), 0);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Logger } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
+import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
@@ -102,12 +103,14 @@ export class LaneChores {
     const { age, pending, queue } = this.#parts;
     const now = age.now();
     if (now === null || !queue.read("check periods", () => pending.hasDue(now))) return;
-    await this.#writeAtOnce("queue the newest of a period", (tx) => pending.insertDue(tx, now));
+    await this.#write("queue the newest of a period", (tx) => pending.insertDue(tx, now));
   }
 
   /** One hour of readings stored before the lane was added. False if nothing is left. */
   #fillHour(lane: LaneQueue): Promise<boolean> {
-    return this.#write("queue stored readings for an uplink", (tx) => this.#file(tx, lane));
+    const what = "queue stored readings for an uplink";
+    const run = (tx: Tx) => this.#file(tx, lane);
+    return this.#parts.queue.enqueue({ what, rows: SLICE_ROWS, run }, 0);
   }
 
   *#file(tx: Tx, lane: LaneQueue): Generator<void, boolean, void> {
@@ -152,7 +155,7 @@ export class LaneChores {
   async #leave(lane: Leaving, isStopping: () => boolean): Promise<void> {
     const { db, gaps } = this.#parts;
     while (!isStopping()) {
-      const isOver = await this.#writeAtOnce("drop the pending readings of an uplink", (tx) => {
+      const isOver = await this.#write("drop the pending readings of an uplink", (tx) => {
         const rows = db.write<Place>(ROWS_SQL).all(lane.lane, SLICE_ROWS);
         this.#giveUp(tx, lane, rows, lane.leaving, (place) => this.#delete(lane.lane, place));
         if (rows.length === SLICE_ROWS) return false;
@@ -185,7 +188,7 @@ export class LaneChores {
           .all(lane.number, hourOf(oldestMs), oldestMs, SLICE_ROWS)
           .filter(({ seq }) => !lane.isLeased(seq));
       if (this.#parts.queue.read("find old backlog", due).length === 0) return;
-      await this.#writeAtOnce("drop old backlog", (tx) =>
+      await this.#write("drop old backlog", (tx) =>
         this.#giveUp(tx, owner, due(), "too_old", (place) =>
           pending.drop(tx, place, (one) => one === lane),
         ),
@@ -216,16 +219,8 @@ export class LaneChores {
     if (lost > 0) counts.add(tx, countName(format, reason), lost);
   }
 
-  #writeAtOnce<T>(what: string, work: (tx: Tx) => T): Promise<T> {
-    return this.#write(what, function* (tx) {
-      const result = work(tx);
-      yield;
-      return result;
-    });
-  }
-
-  #write<T>(what: string, run: (tx: Tx) => Generator<void, T, void>): Promise<T> {
-    return this.#parts.queue.enqueue({ what, rows: SLICE_ROWS, run }, 0);
+  #write<T>(what: string, work: (tx: Tx) => T): Promise<T> {
+    return this.#parts.queue.enqueue(oneStep(what, SLICE_ROWS, work), 0);
   }
 }
 

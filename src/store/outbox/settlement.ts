@@ -3,7 +3,8 @@ import type { Tx } from "../../core/tx.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
-import type { WriteJob, WriteQueue } from "../database/write-queue.ts";
+import type { WriteJob } from "../database/write-job.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Slot } from "./lane-queue.ts";
 import { MARK_SQL } from "./pending.ts";
 

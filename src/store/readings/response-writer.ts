@@ -5,7 +5,7 @@ import type { Reading } from "../../core/reading.ts";
 import type { Tx } from "../../core/tx.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
-import type { WriteJob } from "../database/write-queue.ts";
+import type { WriteJob } from "../database/write-job.ts";
 import type { PendingRow } from "../outbox/thinning.ts";
 import type { Shed } from "../space/shedding.ts";
 import {

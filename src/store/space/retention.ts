@@ -12,6 +12,7 @@ import type { CommandLog } from "../command-log.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
+import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
@@ -210,18 +211,7 @@ export class Retention {
 
   /** In a transaction that may be shared with other writes. */
   #write<T>(work: (tx: Tx) => T): Promise<T> {
-    return this.#parts.queue.enqueue(
-      {
-        what: "retention",
-        rows: SLICE_ROWS,
-        *run(tx) {
-          const result = work(tx);
-          yield;
-          return result;
-        },
-      },
-      0,
-    );
+    return this.#parts.queue.enqueue(oneStep("retention", SLICE_ROWS, work), 0);
   }
 
   /** Frees space down to the low-water mark. */

@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import type { Tx } from "../../../src/core/tx.ts";
-import type { WriteJob } from "../../../src/store/database/write-queue.ts";
+import type { WriteJob } from "../../../src/store/database/write-job.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { tempDirectory } from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";

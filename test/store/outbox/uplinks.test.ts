@@ -302,6 +302,13 @@ test("uplinks – the effect of a format change on pending readings is previewed
     [{ what: "uplink_removed", uplink: "main", lane: "json", readings: 3 }],
   );
   assert.equal(depth(store, "main"), 3, "nothing was changed");
+  // One that is still being filled is there; one that is being removed is not.
+  const ofCloud = () =>
+    laneChangesAhead(directory, [MAIN]).map(({ uplink, what }) => [uplink, what]);
+  store.setUplinks([MAIN, CLOUD]);
+  assert.deepEqual(ofCloud(), [["cloud", "uplink_removed"]]);
+  store.setUplinks([MAIN]);
+  assert.deepEqual(ofCloud(), []);
   await store.close();
 });
 
