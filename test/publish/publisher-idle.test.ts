@@ -1,7 +1,7 @@
 /** What a publisher does while there is nothing to do, and what a session leaves behind. */
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -35,7 +35,7 @@ class InstantLink {
   }
 }
 
-function start() {
+function start(t: TestContext) {
   const link = new InstantLink();
   const outbox = new MemoryOutbox();
   const publisher = new Publisher(
@@ -60,14 +60,19 @@ function start() {
     },
   );
   const stop = new AbortController();
-  return { link, outbox, stop, ended: publisher.run(stop.signal) };
+  const ended = publisher.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return { link, outbox, stop };
 }
 
 const drained = (outbox: MemoryOutbox) =>
   waitUntil("drained", () => outbox.depth("json").readings === 0);
 
-test("publisher – with nothing to send it sleeps: turns of the event loop are no reason to look again", async () => {
-  const { link, outbox, stop, ended } = start();
+test("publisher – with nothing to send it sleeps: turns of the event loop are no reason to look again", async (t) => {
+  const { link, outbox } = start(t);
   outbox.add("json", [storedReading(1), storedReading(2)]);
   await drained(outbox);
   for (let n = 0; n < 20; n++) await turn();
@@ -75,12 +80,10 @@ test("publisher – with nothing to send it sleeps: turns of the event loop are 
   for (let n = 0; n < 500; n++) await turn();
   // Two looks a second at most, and a slow machine may need some for these turns.
   assert.ok(link.looks - before < 100, `${link.looks - before} looks in 500 turns`);
-  stop.abort();
-  await ended;
 });
 
-test("publisher – a session that is over leaves no listener behind", async () => {
-  const { link, outbox, stop, ended } = start();
+test("publisher – a session that is over leaves no listener behind", async (t) => {
+  const { link, outbox, stop } = start(t);
   for (let n = 1; n <= 30; n++) {
     outbox.add("json", [storedReading(n)]);
     await drained(outbox);
@@ -90,6 +93,4 @@ test("publisher – a session that is over leaves no listener behind", async () 
     await drained(outbox);
   }
   assert.ok(getEventListeners(stop.signal, "abort").length < 5);
-  stop.abort();
-  await ended;
 });
