@@ -1,6 +1,7 @@
 import { readingZone } from "../core/query/reading-zone.ts";
 import type { Reading } from "../core/reading.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import type { Zone } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
@@ -25,7 +26,7 @@ export class ReadingWatch {
   readonly #nodes = new Map<string, NodeFacts>();
   /** Sensor and kind. */
   readonly #remembered = new Set<string>();
-  readonly #zones = new Map<string, { readonly timeMs: number; readonly zone: string | null }>();
+  readonly #zones = new Map<string, { readonly timeMs: number; readonly zone: Zone | null }>();
 
   constructor(site: SiteSource, history: Latest, hub: LiveHub) {
     this.#site = site;
@@ -63,7 +64,7 @@ export class ReadingWatch {
   }
 
   /** A to D, of the newest vibration reading; null if none is known. */
-  zone(sensor: string): string | null {
+  zone(sensor: string): Zone | null {
     return this.#zones.get(sensor)?.zone ?? null;
   }
 

@@ -40,7 +40,7 @@ function print(report: ReloadReport, { stdout, stderr }: CommandContext): void {
   }
   if (pendingRestart.length > 0)
     stdout.write(`waiting for a restart: ${pendingRestart.join(", ")}\n`);
-  const { renewedByRestart = [] } = report;
+  const { renewedByRestart = [] }: Partial<Pick<ReloadReport, "renewedByRestart">> = report;
   if (renewedByRestart.length > 0)
     stdout.write(
       `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${renewedByRestart.join(", ")}\n`,

@@ -141,8 +141,12 @@ function otherAddresses({ url, addresses = [] }: LinkState): string {
   return failed.map((address) => `; ${address.url}: ${address.lastError}`).join("");
 }
 
+/** Agents before 0.3 do not say what a restart renews. */
+type BeforeRenewal = Partial<Pick<AgentStatus, "renewedByRestart">>;
+
 function configurationText(status: AgentStatus): string {
-  const { configuration, pendingRestart, pendingReload, renewedByRestart = [] } = status;
+  const { configuration, pendingRestart, pendingReload } = status;
+  const { renewedByRestart = [] }: BeforeRenewal = status;
   const parts = [configuration];
   if (pendingRestart.length > 0) parts.push(`pending restart: ${pendingRestart.join(", ")}`);
   if (pendingReload.length > 0) parts.push(`pending reload: ${pendingReload.join(", ")}`);

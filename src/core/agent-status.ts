@@ -1,79 +1,116 @@
 /** The state of the agent as HTTP, statistics and the command line show it. */
-import type { Certificate, CertificateState } from "./certificate.ts";
-import type { ConfigurationState } from "./configuration.ts";
-import type { LaneDepth } from "./delivery.ts";
+import { ALARM_COUNTS } from "./alarm/shown.ts";
+import { CERTIFICATE_STATE, CERTIFICATES } from "./certificate.ts";
+import { CONFIGURATION_STATE } from "./configuration.ts";
+import { LANE_DEPTH } from "./delivery.ts";
 import type { FailureClass } from "./failure.ts";
-import type { KeptState } from "./kept/ports.ts";
-import type { Kind } from "./sensor.ts";
-import type { DaySetAside } from "./set-aside.ts";
+import { KEPT_STATE } from "./kept/ports.ts";
+import {
+  INTEGER,
+  list,
+  MS,
+  map,
+  NUMBER,
+  named,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  orNull,
+  type Schema,
+  TEXT,
+  textOf,
+  YES_NO,
+} from "./schema.ts";
+import { KINDS } from "./sensor.ts";
+import { DAY_SET_ASIDE } from "./set-aside.ts";
+import { ZONES } from "./signal/severity.ts";
 
-export interface LinkState {
-  readonly name: "mqtt" | "sparkplug";
-  readonly isConnected: boolean;
-  /** The address in use, or tried next. */
-  readonly url: string;
-  /** When it last connected or disconnected, ms; null if it was never connected. */
-  readonly since: number | null;
-  readonly lastError: string | null;
-  /** What the broker refuses to take although the session lives; null while it takes everything. */
-  readonly refused?: Refused | null;
-  /** Another agent publishes as this site at the broker: which, and what to do; null if none was seen lately. */
-  readonly otherAgent?: string | null;
-  /** Another client takes the session over again and again; until ten minutes after the last time. */
-  readonly stolen?: string | null;
-  /** Whether the broker supports retained messages; null without a session. */
-  readonly retainAvailable?: boolean | null;
-  /** The chain that the broker showed last, its own certificate first; none without TLS. */
-  readonly brokerCertificates?: readonly Certificate[];
-  /** The addresses of the cluster in the order they are tried, each with why the last attempt there failed. */
-  readonly addresses?: readonly { readonly url: string; readonly lastError: string | null }[];
-  /** Sparkplug with a primary host: whether it is online. */
-  readonly hostOnline?: boolean | null;
-  /** What is wrong with that host's STATE; null if nothing is. */
-  readonly hostDoubt?: string | null;
-}
+/** Topics that a broker refuses, some of them with the name of the reason. */
+const REFUSED_PUBLISHES = object({
+  topics: INTEGER,
+  examples: list(object({ topic: TEXT, reason: TEXT })),
+  text: { ...TEXT, description: "Which topics, by whom, and what to change." },
+});
+export type RefusedPublishes = Of<typeof REFUSED_PUBLISHES>;
 
-/** Topics that a broker refuses. */
-export interface Refused {
-  readonly topics: number;
-  /** Some of them, each with the name of its reason. */
-  readonly examples: readonly { readonly topic: string; readonly reason: string }[];
-  /** Which, by whom, and what to change. */
-  readonly text: string;
-}
-
-/** How the publish of `doctor` through a session of the running agent ended. */
-export interface PublishTrial {
-  readonly uplink: string;
-  readonly url: string;
-  readonly ok: boolean;
-  readonly detail: string;
-}
+const SESSION = {
+  name: oneOf(["mqtt", "sparkplug"]),
+  isConnected: YES_NO,
+  url: { ...TEXT, description: "The address in use, or the next one to be tried." },
+  since: { ...orNull(MS), description: "When it last connected or disconnected." },
+  lastError: orNull(TEXT),
+  retainAvailable: optional({
+    ...orNull(YES_NO),
+    description: "Whether the broker supports retained messages; null without a session.",
+  }),
+  stolen: optional({
+    ...orNull(TEXT),
+    description:
+      "Another client takes the session over again and again; until ten minutes after the last time.",
+  }),
+  brokerCertificates: optional({
+    ...CERTIFICATES,
+    description: "The chain that the broker showed last, its own certificate first.",
+  }),
+  addresses: optional({
+    ...list(object({ url: TEXT, lastError: orNull(TEXT) })),
+    description:
+      "The broker's addresses in the order they are tried, each with why the last attempt failed.",
+  }),
+  otherAgent: optional({
+    ...orNull(TEXT),
+    description: "Another agent publishes as this site at the broker: what to do.",
+  }),
+  refused: {
+    ...orNull(REFUSED_PUBLISHES),
+    description: "Publishes that the broker refuses although the session lives.",
+  },
+  hostOnline: optional({
+    ...orNull(YES_NO),
+    description: "Sparkplug: its primary host; null without one.",
+  }),
+  hostDoubt: optional({ ...orNull(TEXT), description: "Why that host's STATE is in doubt." }),
+};
+const LINK_STATE = object(SESSION);
+export type LinkState = Of<typeof LINK_STATE>;
 
 /** A link for display: its session, and its counts. */
-export interface LinkStatus extends LinkState {
-  readonly uplink: string;
-  /** Readings pending for it. */
-  readonly pending: number;
-  /** Time of the oldest of them, ms, as the gateway dated it; null if nothing is pending. */
-  readonly oldestTimeMs: number | null;
-  /** Acknowledged since the agent's start: messages on mqtt, readings and measurements on sparkplug. */
-  readonly delivered: number;
-  /** Publishes that did not succeed since then, by reason, as gateside_delivery_failures_total counts them. */
-  readonly failures: Readonly<Record<string, number>>;
-}
+const LINK_STATUS = named(
+  "Link",
+  object({
+    ...SESSION,
+    uplink: TEXT,
+    pending: { ...INTEGER, description: "Readings waiting for this link, without waveforms." },
+    oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of these readings." },
+    /** Messages on mqtt, readings and measurements on sparkplug. */
+    delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
+    /** As gateside_delivery_failures_total counts them. */
+    failures: { ...map(INTEGER), description: "Publishes that failed since then, by reason." },
+  }),
+);
+export type LinkStatus = Of<typeof LINK_STATUS>;
 
-export interface GatewayState {
-  readonly isUp: boolean;
-  readonly url: string;
-  readonly lastAnswerAtMs: number | null;
-  readonly lastError: string | null;
-  readonly lastErrorClass: FailureClass | null;
-  /** Gateway's clock minus ours, ms; null if it sends no Date. */
-  readonly skewMs: number | null;
-  /** False if the site file reads nothing through it, as on a site with Modbus registers only. */
-  readonly isNeeded?: boolean;
-}
+/** How the publish of `doctor` through a session of the running agent ended. */
+export const PUBLISH_TRIAL = object({ uplink: TEXT, url: TEXT, ok: YES_NO, detail: TEXT });
+export type PublishTrial = Of<typeof PUBLISH_TRIAL>;
+
+const GATEWAY_STATE = named(
+  "Gateway",
+  object({
+    isUp: YES_NO,
+    isNeeded: {
+      ...YES_NO,
+      description: "False if the site file reads nothing through it (registers only).",
+    },
+    url: TEXT,
+    lastAnswerAtMs: orNull(MS),
+    lastError: orNull(TEXT),
+    lastErrorClass: orNull(textOf<FailureClass>()),
+    skewMs: { ...orNull(NUMBER), description: "Gateway's clock minus the agent's." },
+  }),
+);
+export type GatewayState = Of<typeof GATEWAY_STATE>;
 
 /** Up, or not needed. */
 export function isGatewayWell({ isUp, isNeeded }: Pick<GatewayState, "isUp" | "isNeeded">) {
@@ -85,117 +122,145 @@ export function isUntried(gateway: Pick<GatewayState, "isUp" | "lastAnswerAtMs" 
   return !gateway.isUp && gateway.lastAnswerAtMs === null && gateway.lastError === null;
 }
 
-export interface SensorState {
-  readonly code: string;
-  readonly state: "online" | "silent" | "unknown";
-  /** Newest reading time over its kinds, ms. */
-  readonly lastReadingMs: number | null;
-  readonly batteryV: number | null;
-  /** From the node's own state (state reads), or the version in its records. */
-  readonly firmware?: string | number | null;
-  /** Radio signal of the node, dBm; null without a state read that reports it. */
-  readonly signalDbm?: number | null;
-  /** From the site file. */
-  readonly name?: string | null;
-  /** A to D, of the newest vibration reading; null if no class is set. */
-  readonly zone?: string | null;
-  readonly kinds: readonly {
-    readonly kind: Kind;
-    readonly lastReadingMs: number | null;
+/** One kind of a sensor. */
+export const READS = named(
+  "Reads",
+  object({
+    kind: oneOf(KINDS),
+    lastReadingMs: orNull(MS),
     /** Learned cadence, s; null before three records. */
-    readonly cadenceS: number | null;
-    readonly lastReadAtMs: number | null;
-    /** True once a read by this process found records. */
-    readonly hasRecords?: boolean;
-    readonly lastError: string | null;
-    /** It has missed three expected intervals: its values are no longer live. */
-    readonly isSilent?: boolean;
-  }[];
-}
+    cadenceS: orNull(NUMBER),
+    lastReadAtMs: orNull(MS),
+    lastError: orNull(TEXT),
+    isSilent: optional({ ...YES_NO, description: "It has missed three expected intervals." }),
+    hasRecords: optional({
+      ...YES_NO,
+      description: "At least one record has been read or is stored.",
+    }),
+  }),
+);
+/** From the node's own state (state reads), or the version in its records. */
+export const FIRMWARE: Schema<string | number | null> = {
+  ...orNull({ type: ["string", "number"] } as Schema<string | number>),
+  description: "Of state reads.",
+};
+export const SIGNAL_DBM = { ...orNull(NUMBER), description: "Of state reads, dBm." };
+export const ZONE = { ...orNull(oneOf(ZONES)), description: "Worst zone of its axes." };
+export const SENSOR_STATES = ["online", "silent", "unknown"] as const;
+
+const SENSOR_STATE = named(
+  "SensorState",
+  object({
+    code: TEXT,
+    state: oneOf(SENSOR_STATES),
+    /** Newest reading time over its kinds. */
+    lastReadingMs: orNull(MS),
+    batteryV: orNull(NUMBER),
+    firmware: optional(FIRMWARE),
+    signalDbm: optional(SIGNAL_DBM),
+    name: optional(orNull(TEXT)),
+    zone: optional(ZONE),
+    kinds: list(READS),
+  }),
+);
+export type SensorState = Of<typeof SENSOR_STATE>;
 
 /** The Modbus server for display. */
-export interface ModbusState {
-  /** host:port; null while it does not listen. */
-  readonly address: string | null;
-  readonly clients: number;
-  readonly lastError: string | null;
-}
+const MODBUS_STATE = object({ address: orNull(TEXT), clients: INTEGER, lastError: orNull(TEXT) });
+export type ModbusState = Of<typeof MODBUS_STATE>;
 
-/** What hourly values take and reach back to. */
-export interface HoursState {
-  readonly bytes: number;
-  /** Above it the oldest hours are merged to days. */
-  readonly limitBytes: number;
-  /** ms; null while there is none. */
-  readonly oldestHourMs: number | null;
-  readonly oldestDayMs: number | null;
-}
+const HOURS_STATE = object({
+  bytes: { ...INTEGER, description: "What hourly and daily values take, approximately." },
+  limitBytes: {
+    ...INTEGER,
+    description: "Above it the oldest hours are merged to UTC days, then the oldest days go.",
+  },
+  oldestHourMs: orNull(MS),
+  oldestDayMs: orNull(MS),
+});
+export type HoursState = Of<typeof HOURS_STATE>;
 
-export interface BufferState {
-  /** By the names of lane-plan.ts: `json` is main's, `cloud/json` that of the uplink cloud. */
-  readonly lanes: Readonly<Record<string, LaneDepth>>;
-  readonly readings: number;
-  readonly databaseBytes: number;
-  readonly limitBytes: number;
-  readonly diskFreeBytes: number | null;
-  /** Hours of outage that fit into the free space at the recent rate; null while unknown. */
-  readonly hoursUntilFull: number | null;
-  readonly hours: HoursState;
-  readonly dropped: Readonly<Record<string, number>>;
-  readonly alarm: string | null;
-  readonly isWritable: boolean;
-  /** Measurements that stay for years. */
-  readonly kept: KeptState;
-}
+const BUFFER_STATE = named(
+  "Buffer",
+  object({
+    lanes: {
+      ...map(LANE_DEPTH),
+      description: "By lane; lanes of uplinks other than main are named uplink/lane.",
+    },
+    readings: INTEGER,
+    databaseBytes: INTEGER,
+    limitBytes: INTEGER,
+    diskFreeBytes: orNull(INTEGER),
+    /** Hours of outage that fit into the free space at the recent rate; null while unknown. */
+    hoursUntilFull: orNull(NUMBER),
+    hours: HOURS_STATE,
+    dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
+    alarm: orNull(TEXT),
+    isWritable: YES_NO,
+    kept: KEPT_STATE,
+  }),
+);
+export type BufferState = Of<typeof BUFFER_STATE>;
 
-/** A destination of alarm messages. */
-export interface NotificationState {
-  readonly name: "webhook" | "email" | "heartbeat";
-  /** Why the last message was not accepted; null while it works. */
-  readonly lastError: string | null;
-}
+const NOTIFICATION_STATE = object({
+  name: oneOf(["webhook", "email", "heartbeat"]),
+  lastError: orNull(TEXT),
+});
+export type NotificationState = Of<typeof NOTIFICATION_STATE>;
 
-export interface AgentStatus extends ConfigurationState {
-  readonly site: string;
-  readonly version: string;
-  readonly startedAtMs: number;
-  readonly nowMs: number;
-  readonly timezone: string;
-  readonly gateway: GatewayState;
-  readonly links: readonly LinkStatus[];
-  readonly buffer: BufferState;
-  readonly sensors: readonly SensorState[];
-  /** Of all links together. */
-  readonly delivered: number;
-  readonly clock: {
-    readonly skewMs: number | null;
-    readonly isPlausible: boolean;
-    /** A `Date` of the gateway or a new record has confirmed it since the start, to within a day. */
-    readonly isConfirmed: boolean;
-  };
-  /** Null unless MODBUS_PORT is set. */
-  readonly modbus?: ModbusState | null;
-  /** Days that ended the process while they were being read. */
-  readonly daysSetAside?: readonly DaySetAside[];
-  readonly http: HttpState;
-  /** Active alarms and findings that are not shelved, by severity; null with ALARMS_ENABLED=false. */
-  readonly activeAlarms?: ActiveAlarms | null;
-  /** Those that are configured. */
-  readonly notifications?: readonly NotificationState[];
-  /** The brokers' among them. */
-  readonly certificates?: readonly CertificateState[];
-}
+const ACTIVE_ALARMS = object({ warning: INTEGER, alarm: INTEGER });
+export type ActiveAlarms = Of<typeof ACTIVE_ALARMS>;
 
-/** How many, acknowledged ones included. */
-export interface ActiveAlarms {
-  readonly warning: number;
-  readonly alarm: number;
-}
+const STATUS = {
+  site: TEXT,
+  version: TEXT,
+  startedAtMs: MS,
+  nowMs: MS,
+  timezone: { ...TEXT, description: "IANA zone of the gateway." },
+  gateway: GATEWAY_STATE,
+  links: list(LINK_STATUS),
+  buffer: BUFFER_STATE,
+  sensors: list(SENSOR_STATE),
+  delivered: { ...INTEGER, description: "Total of all links." },
+  /** Confirmed: by a `Date` of the gateway or a new record since the start, to within a day. */
+  clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO, isConfirmed: YES_NO }),
+  notifications: {
+    ...list(NOTIFICATION_STATE),
+    description: "Destinations of messages to people, each with why the last one failed.",
+  },
+  activeAlarms: {
+    ...orNull(ACTIVE_ALARMS),
+    description: "Active and not shelved, acknowledged ones included. Null if alarms are off.",
+  },
+  certificates: {
+    ...list(CERTIFICATE_STATE),
+    description:
+      "Those that the agent depends on. Ending: 14 days or less are left, or a third of its life.",
+  },
+  daysSetAside: list(DAY_SET_ASIDE),
+  /** The agent's own server: why it does not listen although it should. */
+  http: object({ address: orNull(TEXT), lastError: orNull(TEXT) }),
+  ...CONFIGURATION_STATE,
+  modbus: optional({
+    ...orNull(MODBUS_STATE),
+    description: "Null unless MODBUS_PORT is set; address is null while it does not listen.",
+  }),
+};
+const AGENT_STATUS = object(STATUS);
+export type AgentStatus = Of<typeof AGENT_STATUS>;
 
-/** The agent's own HTTP server. */
-interface HttpState {
-  /** Base address; null while it does not listen, and with HTTP_PORT=off. */
-  readonly address: string | null;
-  /** Why it does not listen although it should; it is retried. */
-  readonly lastError: string | null;
-}
+/** As the API shows it. */
+export const SHOWN_STATUS = named(
+  "Status",
+  object({
+    ...STATUS,
+    faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
+    alarms: {
+      ...orNull(ALARM_COUNTS),
+      description:
+        "Numbers of alarms. Each is counted once: as shelved, otherwise as acknowledged, otherwise by severity. Null if alarms are off.",
+    },
+    setup: { ...YES_NO, description: "SETUP_ENABLED." },
+  }),
+);
+export type ShownStatus = Of<typeof SHOWN_STATUS>;

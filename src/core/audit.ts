@@ -1,3 +1,5 @@
+import { INTEGER, MS, named, type Of, object, orNull, TEXT } from "./schema.ts";
+
 /** A change that somebody made or tried to make: who, when, what, and the result. */
 export interface AuditEntry {
   readonly timeMs: number;
@@ -18,14 +20,24 @@ export interface AuditEntry {
   readonly outcome: string;
 }
 
-export interface StoredAuditEntry extends AuditEntry {
-  readonly person: string | null;
-  readonly entry: number;
-  /** Number of occurrences; more than one for refusals of one kind within a minute. */
-  readonly times: number;
-  /** When it happened last. */
-  readonly lastTimeMs: number;
-}
+export const STORED_AUDIT_ENTRY = named(
+  "AuditEntry",
+  object({
+    entry: INTEGER,
+    timeMs: MS,
+    who: TEXT,
+    person: { ...orNull(TEXT), description: "Whom a trusted proxy names (HTTP_USER_HEADER)." },
+    address: TEXT,
+    what: TEXT,
+    detail: TEXT,
+    outcome: TEXT,
+    /** Number of occurrences; more than one for refusals of one kind within a minute. */
+    times: INTEGER,
+    /** When it happened last. */
+    lastTimeMs: MS,
+  }),
+);
+export type StoredAuditEntry = Of<typeof STORED_AUDIT_ENTRY>;
 
 /** Refused at once: nothing was changed. A change that may have happened is not one. */
 export function isRefused(outcome: string): boolean {

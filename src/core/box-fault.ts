@@ -20,7 +20,7 @@ type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock" | "certif
 const because = (error: string | null) => (error === null ? "" : `: ${error}`);
 
 /** Those that stand now. */
-export function boxFaults({ gateway, links, buffer, clock, certificates = [] }: Seen): BoxFault[] {
+export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen): BoxFault[] {
   const faults: BoxFault[] = [];
   if (!gateway.isUp && !isUntried(gateway))
     faults.push({

@@ -1,31 +1,24 @@
 /** How long certificates last, and when that is a fault (plant section 23). */
+import { INTEGER, list, MS, type Of, object, oneOf, orNull, TEXT, YES_NO } from "./schema.ts";
 import { DAY_MS } from "./time-units.ts";
 
-/** One certificate of a chain, or of a file. */
-export interface Certificate {
-  /** Its common name, or all of its subject where there is none. */
-  readonly subject: string;
-  /** SHA-256, hex digits. */
-  readonly fingerprint: string;
-  /** Valid between, ms. */
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
+/** One certificate of a chain, or of a file. `subject`: its common name, or all of its subject where there is none. */
+const CERTIFICATE = { subject: TEXT, fingerprint: TEXT, fromMs: MS, untilMs: MS };
+export const CERTIFICATES = list(object(CERTIFICATE));
+export type Certificate = Of<typeof CERTIFICATES>[number];
 
 /** One that the agent depends on. */
-export interface CertificateState extends Certificate {
-  /** Empty: the box's own. */
-  readonly uplink: string;
-  /** Base name of its file; `broker`: shown by the broker. */
-  readonly file: string;
-  /** The setting, or the member of the uplinks file, that names its file; null for the broker's. */
-  readonly setting: string | null;
-  /** Whole days; negative once it has ended. */
-  readonly daysLeft: number;
-  readonly state: "valid" | "ending" | "ended";
-  /** Its file is systemd's copy of the start. */
-  readonly isRenewedByRestart: boolean;
-}
+export const CERTIFICATE_STATE = object({
+  uplink: { ...TEXT, description: "Empty for the box's own." },
+  file: { ...TEXT, description: "Base name of the file; `broker` for the broker's." },
+  setting: { ...orNull(TEXT), description: "What names the file." },
+  ...CERTIFICATE,
+  fingerprint: { ...TEXT, description: "SHA-256." },
+  daysLeft: { ...INTEGER, description: "Negative once it has ended." },
+  state: oneOf(["valid", "ending", "ended"]),
+  isRenewedByRestart: YES_NO,
+});
+export type CertificateState = Of<typeof CERTIFICATE_STATE>;
 
 /** From then on it is a fault; sooner for certificates that live shorter. */
 const NOTICE_MS = 14 * DAY_MS;

@@ -5,6 +5,7 @@
 
 import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
+import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
 import type { Site } from "./sensor.ts";
 import type { SiteDifference } from "./site-difference.ts";
 import { canonicalJson, changedFields } from "./site-difference.ts";
@@ -12,57 +13,69 @@ import type { Uplink } from "./uplink.ts";
 import { MAIN_UPLINK } from "./uplink.ts";
 
 /** One fault in settings or files, with its location and remedy. */
-export interface ConfigurationFault {
-  readonly place: string;
-  readonly problem: string;
-  readonly remedy: string;
-}
+const CONFIGURATION_FAULT = named(
+  "ConfigurationFault",
+  object({ place: TEXT, problem: TEXT, remedy: TEXT }),
+);
+export type ConfigurationFault = Of<typeof CONFIGURATION_FAULT>;
 
 /** As shown by `status`, `agent/state` and the statistics. */
-export interface ConfigurationState {
-  /** First 12 hex digits of the SHA-256 of the configuration in effect. */
-  readonly configuration: string;
-  /** Settings of the environment that differ from the running ones, by name. */
-  readonly pendingRestart: readonly string[];
-  /** Settings whose files differ from what the agent last read from them. */
-  readonly pendingReload: readonly string[];
-  /** Why the last reload was refused, a line per fault; empty if it was not. */
-  readonly configurationFaults: readonly string[];
-  /** Settings whose files below $CREDENTIALS_DIRECTORY are copies of the start. Agents before 0.3 do not say. */
-  readonly renewedByRestart?: readonly string[];
-}
+export const CONFIGURATION_STATE = {
+  configuration: {
+    ...TEXT,
+    description: "First 12 hex digits of the SHA-256 of the configuration in effect.",
+  },
+  pendingRestart: { ...list(TEXT), description: "Settings that differ from the running ones." },
+  pendingReload: {
+    ...list(TEXT),
+    description: "Settings that name files that have changed since.",
+  },
+  configurationFaults: { ...list(TEXT), description: "Why the last reload was refused." },
+  renewedByRestart: {
+    ...list(TEXT),
+    description: "Settings whose files below $CREDENTIALS_DIRECTORY are copies of the start.",
+  },
+};
+const STATE = object(CONFIGURATION_STATE);
+export type ConfigurationState = Of<typeof STATE>;
 
 /** Names of uplinks, and of the members that differ; secrets are compared and never shown. */
-export interface UplinksDifference {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly changed: readonly { readonly name: string; readonly fields: readonly string[] }[];
-}
+const UPLINKS_DIFFERENCE = object({
+  added: list(TEXT),
+  removed: list(TEXT),
+  changed: list(object({ name: TEXT, fields: list(TEXT) })),
+});
+export type UplinksDifference = Of<typeof UPLINKS_DIFFERENCE>;
 
 /** A difference as it is reported: codes and names, no contents. */
-export interface ConfigurationChanges {
-  readonly sensors: {
-    readonly added: readonly string[];
-    readonly removed: readonly string[];
-    readonly changed: readonly { readonly code: string; readonly fields: readonly string[] }[];
-  };
+const CHANGES = object({
+  sensors: object({
+    added: list(TEXT),
+    removed: list(TEXT),
+    changed: list(object({ code: TEXT, fields: list(TEXT) })),
+  }),
   /** Other members of the site file, such as `alarms`. */
-  readonly site: readonly string[];
-  /** What follows for alarms, baselines and trends, a line each; agents up to 0.2 do not say. */
-  readonly consequences?: readonly string[];
-  readonly uplinks: UplinksDifference;
-}
+  site: list(TEXT),
+  /** What follows for alarms, baselines and trends, a line each. */
+  consequences: list(TEXT),
+  uplinks: UPLINKS_DIFFERENCE,
+});
+export type ConfigurationChanges = Of<typeof CHANGES>;
 
-export interface ReloadReport {
-  readonly outcome: "applied" | "unchanged" | "refused";
-  /** What is in effect now. */
-  readonly configuration: string;
-  readonly changes: ConfigurationChanges;
-  readonly faults: readonly ConfigurationFault[];
-  readonly warnings: readonly ConfigurationFault[];
-  readonly pendingRestart: readonly string[];
-  readonly renewedByRestart?: readonly string[];
-}
+/** `configuration`: what is in effect now. */
+export const RELOAD_REPORT = named(
+  "ReloadReport",
+  object({
+    outcome: oneOf(["applied", "unchanged", "refused"]),
+    configuration: TEXT,
+    changes: CHANGES,
+    faults: list(CONFIGURATION_FAULT),
+    warnings: list(CONFIGURATION_FAULT),
+    pendingRestart: list(TEXT),
+    renewedByRestart: list(TEXT),
+  }),
+);
+export type ReloadReport = Of<typeof RELOAD_REPORT>;
 
 /** The part that HTTP offers. */
 export interface ConfigurationControl {
@@ -181,13 +194,12 @@ export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): bo
   return lists.some((list) => list.length > 0);
 }
 
+/** Agents up to 0.2 do not say what follows. */
+type OlderChanges = Omit<ConfigurationChanges, "consequences"> &
+  Partial<Pick<ConfigurationChanges, "consequences">>;
+
 /** The meaning of a difference, a line each, for people. */
-export function changeLines({
-  sensors,
-  site,
-  consequences = [],
-  uplinks,
-}: ConfigurationChanges): string[] {
+export function changeLines({ sensors, site, consequences = [], uplinks }: OlderChanges): string[] {
   return [
     ...sensors.added.map((code) => `sensor ${code} is added; it is read as on a first start`),
     ...sensors.removed.map((code) => `sensor ${code} is removed; its stored readings are kept`),

@@ -1,4 +1,5 @@
 /** One day of one sensor and kind: how it is requested, what comes back, and what is remembered of it. */
+import { type Of, object, TEXT, textOf } from "./schema.ts";
 import type { Kind, PolledKind, Sensor } from "./sensor.ts";
 
 export interface DayRequest {
@@ -27,12 +28,10 @@ export interface DayResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-export interface DayKey {
-  readonly sensor: string;
-  readonly kind: Kind;
-  /** yyyy-MM-dd in the gateway's zone. */
-  readonly day: string;
-}
+/** `day`: yyyy-MM-dd in the gateway's zone. */
+export const DAY_KEY = { sensor: TEXT, kind: textOf<Kind>(), day: TEXT };
+const DAY = object(DAY_KEY);
+export type DayKey = Of<typeof DAY>;
 
 /** What is remembered of a day's last good read. Small, and written only if something was new. */
 export interface DayProgress {

@@ -1,5 +1,17 @@
 /** What waits for an uplink, lane by lane, and how each delivery ends. */
-import type { Kind } from "./sensor.ts";
+import {
+  INTEGER,
+  list,
+  MS,
+  named,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  orNull,
+  TEXT,
+} from "./schema.ts";
+import { KINDS } from "./sensor.ts";
 import type { StoredReading } from "./stored-reading.ts";
 import type { OnChange } from "./thinning.ts";
 import type { Selector, WaveformPolicy } from "./uplink.ts";
@@ -46,21 +58,25 @@ export interface OutboxUplink {
   readonly startFrom: "stored" | "now";
 }
 
-export interface LaneDepth {
-  readonly readings: number;
-  /** Reading time of the oldest pending one, ms; null if empty. */
-  readonly oldestTimeMs: number | null;
-}
+/** `oldestTimeMs`: reading time of the oldest pending one. */
+export const LANE_DEPTH = object({ readings: INTEGER, oldestTimeMs: orNull(MS) });
+export type LaneDepth = Of<typeof LANE_DEPTH>;
 
 /** Readings that were dropped, to be published on agent/gap (contract section 6). */
-export interface Gap {
-  readonly gapId: number;
-  readonly sensor: string;
-  readonly kind: Kind;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly count: number;
-  readonly reason: string;
+const GAP = {
+  gapId: INTEGER,
+  sensor: TEXT,
+  kind: oneOf(KINDS),
+  fromMs: MS,
+  toMs: MS,
+  count: INTEGER,
+  reason: TEXT,
+};
+const ONE_GAP = object({
+  ...GAP,
   /** The uplink that lost them, if there are several, or if that uplink was removed. */
-  readonly uplink?: string;
-}
+  uplink: optional(TEXT),
+});
+export type Gap = Of<typeof ONE_GAP>;
+const RECORDED_GAP = named("Gap", object({ ...GAP, recordedAtMs: optional(MS) }));
+export const GAPS = object({ gaps: list(RECORDED_GAP) });

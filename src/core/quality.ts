@@ -1,7 +1,9 @@
+import { named, type Of, object, oneOf } from "./schema.ts";
+
 export type Quality = "good" | "uncertain" | "bad";
 
 /** Why a value is not good (contract section 5). */
-export const REASONS = [
+const REASONS = [
   "wire_break",
   "under_range",
   "over_range",
@@ -17,10 +19,11 @@ export const REASONS = [
 export type Reason = (typeof REASONS)[number];
 
 /** Quality of one value that is not good; good values carry none. */
-export interface Doubt {
-  readonly quality: "uncertain" | "bad";
-  readonly reason: Reason;
-}
+export const DOUBT = named(
+  "Doubt",
+  object({ quality: oneOf(["uncertain", "bad"]), reason: oneOf(REASONS) }),
+);
+export type Doubt = Of<typeof DOUBT>;
 
 /** A converted value with its quality: `doubt` null is good; bad always has value null. */
 export interface Graded<T = number> {

@@ -1,13 +1,9 @@
-import type { DayKey } from "./day.ts";
+import { DAY_KEY, type DayKey } from "./day.ts";
+import { INTEGER, MS, type Of, object } from "./schema.ts";
 
-/** A day that ended the process while it was being read, and is set aside for a while. */
-export interface DaySetAside extends DayKey {
-  /** How often in a row. */
-  readonly times: number;
-  /** When it was found, and when it is read again, ms. */
-  readonly sinceMs: number;
-  readonly untilMs: number;
-}
+/** A day that ended the process `times` in a row while it was being read, and is set aside until `untilMs`. */
+export const DAY_SET_ASIDE = object({ ...DAY_KEY, times: INTEGER, sinceMs: MS, untilMs: MS });
+export type DaySetAside = Of<typeof DAY_SET_ASIDE>;
 
 /** Remembers across the end of the process which large days were being read. */
 export interface ReadingMarks {

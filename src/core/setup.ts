@@ -1,5 +1,23 @@
 /** Set-up over HTTP (plant section 12): the files being edited, reads and sessions tested before saving, discovery. */
-import type { ConfigurationFault, ReloadReport } from "./configuration.ts";
+import { type ConfigurationFault, RELOAD_REPORT, type ReloadReport } from "./configuration.ts";
+import {
+  ANYTHING,
+  INTEGER,
+  ISO,
+  list,
+  MS,
+  map,
+  NUMBER,
+  OBJECT,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  orNull,
+  type Schema,
+  TEXT,
+  YES_NO,
+} from "./schema.ts";
 import type { PolledKind } from "./sensor.ts";
 
 /** A file as it is now, whoever wrote it last. */
@@ -14,21 +32,20 @@ export interface EditedFile {
   readonly isBlank: boolean;
 }
 
-export interface FileVersion {
-  readonly version: number;
-  /** When it was replaced by its successor. */
-  readonly replacedAtMs: number;
-  /** Who replaced it. */
-  readonly replacedBy: string;
-  readonly hash: string;
-}
+const FILE_VERSION = object({
+  version: INTEGER,
+  /** When and by whom it was replaced by its successor. */
+  replacedAtMs: MS,
+  replacedBy: TEXT,
+  hash: TEXT,
+});
+export type FileVersion = Of<typeof FILE_VERSION>;
+export const FILE_VERSIONS = object({ versions: list(FILE_VERSION) });
 
-export interface FileCheck {
-  readonly faults: readonly ConfigurationFault[];
-  readonly warnings: readonly ConfigurationFault[];
-  /** What a reload would change, a line each. */
-  readonly changes: readonly string[];
-}
+const FAULTS = list(object({ place: TEXT, problem: TEXT, remedy: TEXT }));
+/** `changes`: what a reload would change, a line each. */
+export const FILE_CHECK = object({ faults: FAULTS, warnings: FAULTS, changes: list(TEXT) });
+export type FileCheck = Of<typeof FILE_CHECK>;
 
 export type SaveOutcome =
   | { readonly outcome: "saved"; readonly file: EditedFile; readonly report: ReloadReport }
@@ -67,56 +84,53 @@ export type Refused =
   | { readonly busy: string };
 
 /** One read of a sensor that need not be in the site file; nothing is stored. */
-export interface ProbeReport {
-  readonly day: string;
+export const PROBE_REPORT = object({
+  day: TEXT,
   /** Records of the day that became readings. */
-  readonly records: number;
-  readonly durationMs: number;
-  /** Why nothing could be read; null if the gateway responded. */
-  readonly error: string | null;
+  records: INTEGER,
+  durationMs: NUMBER,
+  error: { ...orNull(TEXT), description: "Why nothing could be read." },
   /** The newest, null where there is none. */
-  readonly reading: {
-    readonly id: string;
-    readonly time: string;
-    readonly values: Readonly<Record<string, unknown>>;
-    readonly units: Readonly<Record<string, string>>;
-    readonly quality: Readonly<Record<string, unknown>>;
-    readonly raw: unknown;
-  } | null;
+  reading: orNull(
+    object({
+      id: TEXT,
+      time: ISO,
+      values: map(ANYTHING),
+      units: map(TEXT),
+      quality: map(ANYTHING),
+      raw: ANYTHING,
+    }),
+  ),
   /** What `main` would publish; long payloads are truncated. */
-  readonly messages: readonly {
-    readonly topic: string;
-    readonly qos: number;
-    readonly retain: boolean;
-    readonly payload: string;
-  }[];
-}
+  messages: list(object({ topic: TEXT, qos: INTEGER, retain: YES_NO, payload: TEXT })),
+});
+export type ProbeReport = Of<typeof PROBE_REPORT>;
 
 /** One state read of a sensor that need not be in the site file; nothing is stored. */
-export interface ProbedState {
+const PROBED_STATE = object({
   /** The operation, or the device and its word order. */
-  readonly source: string;
+  source: TEXT,
   /** Null if the response has no time of its own. */
-  readonly time: string | null;
-  readonly values: readonly {
-    readonly name: string;
-    readonly value: unknown;
-    readonly unit: string | null;
-    readonly quality: string;
-    /** The value of a 32-bit register with its words swapped; null if it is not a number. */
-    readonly otherOrder?: number | null;
-  }[];
-  /** Why it failed; null if it did not. */
-  readonly error: string | null;
-}
+  time: orNull(ISO),
+  values: list(
+    object({
+      name: TEXT,
+      value: ANYTHING,
+      unit: orNull(TEXT),
+      quality: TEXT,
+      /** The value of a 32-bit register with its words swapped; null if it is not a number. */
+      otherOrder: optional({ ...orNull(NUMBER), description: "With the words swapped." }),
+    }),
+  ),
+  error: { ...orNull(TEXT), description: "Why there are no values." },
+});
+export type ProbedState = Of<typeof PROBED_STATE>;
+export const PROBED_STATES = object({ reads: list(PROBED_STATE) });
 
-/** One attempt at one address of an uplink. */
-export interface AddressReport {
-  /** Without credentials. */
-  readonly url: string;
-  readonly ok: boolean;
-  readonly detail: string;
-}
+/** One attempt at one address of an uplink, shown without credentials. */
+const ADDRESS_REPORT = object({ url: TEXT, ok: YES_NO, detail: TEXT });
+export type AddressReport = Of<typeof ADDRESS_REPORT>;
+export const ADDRESS_REPORTS = object({ addresses: list(ADDRESS_REPORT) });
 
 export interface DiscoveryRequest {
   readonly url: string;
@@ -135,27 +149,49 @@ export interface DiscoveryHints {
   readonly loop: { readonly unit: string; readonly low: number; readonly high: number } | null;
 }
 
-export interface DiscoveryState {
-  readonly state: "none" | "running" | "failed" | "found";
-  /** Current step, or why it failed. */
-  readonly detail: string;
-  readonly devices: number;
-}
+/** `detail`: current step, or why it failed. */
+export const DISCOVERY_STATE = object({
+  state: oneOf(["none", "running", "failed", "found"]),
+  detail: TEXT,
+  devices: INTEGER,
+});
+export type DiscoveryState = Of<typeof DISCOVERY_STATE>;
 
-export interface DiscoveryDraft {
-  /** Sensors that are not in the site file yet, in its format. */
-  readonly sensors: readonly unknown[];
+export const DISCOVERY_DRAFT = object({
+  sensors: { ...list(OBJECT), description: "Not in the site file yet." },
   /** Found, and already in the file. */
-  readonly kept: number;
+  kept: INTEGER,
   /** What could not be determined, a line each. */
-  readonly notes: readonly string[];
+  notes: list(TEXT),
   /** The type codes that were found. */
-  readonly types: readonly {
-    readonly type: number;
-    readonly count: number;
-    readonly example: string;
-  }[];
-}
+  types: list(object({ type: INTEGER, count: INTEGER, example: TEXT })),
+});
+export type DiscoveryDraft = Of<typeof DISCOVERY_DRAFT>;
+
+const SETUP_FILE = object({
+  path: TEXT,
+  trouble: { ...orNull(TEXT), description: "Why it cannot be saved." },
+});
+export const SETUP_VIEW = object({
+  isNamed: { ...YES_NO, description: "False before the first site file." },
+  sensors: INTEGER,
+  mayChange: { ...YES_NO, description: "False for HTTP_VIEW_TOKEN." },
+  site: SETUP_FILE,
+  uplinks: { ...orNull(SETUP_FILE), description: "Null if UPLINKS_FILE is not set." },
+});
+/** A file, if it is JSON. */
+const CONTENT: Schema<unknown> = { type: ["object", "null"], additionalProperties: true };
+export const SETUP_SCHEMAS = object({ site: CONTENT, uplinks: CONTENT });
+export const SITE_TEXT = object({ hash: TEXT, site: CONTENT, text: orNull(TEXT) });
+export const UPLINKS_CONTENT = object({ hash: TEXT, isBlank: YES_NO, content: CONTENT });
+export const SITE_VERSION = object({
+  version: INTEGER,
+  site: CONTENT,
+  text: TEXT,
+  changes: list(TEXT),
+});
+export const UPLINKS_VERSION = object({ version: INTEGER, content: CONTENT, changes: list(TEXT) });
+export const SAVED_FILE = object({ hash: TEXT, report: RELOAD_REPORT });
 
 /** The HTTP operations available while SETUP_ENABLED is true. */
 export interface SetupDesk {
@@ -186,15 +222,25 @@ export interface RestoreRequest {
 }
 
 /** What a restore would do, or did. */
-export interface RestoreView {
-  readonly unchanged: boolean;
+const RESTORE = {
+  unchanged: YES_NO,
   /** A line each. */
-  readonly changes: readonly string[];
-  /** Uplinks that are not used, because this box lacks their secrets. */
-  readonly disabled: readonly string[];
-  /** In effect at the next start only: the site's name changes. */
-  readonly nextStart: boolean;
-}
+  changes: list(TEXT),
+  disabled: {
+    ...list(TEXT),
+    description: "Uplinks that are not used here, with what they lack.",
+  },
+  /** The site's name changes. */
+  nextStart: { ...YES_NO, description: "In effect at the next start only." },
+};
+const RESTORE_VIEW = object(RESTORE);
+export type RestoreView = Of<typeof RESTORE_VIEW>;
+export const RESTORED = object({
+  outcome: oneOf(["planned", "unchanged", "saved"]),
+  ...RESTORE,
+  hash: orNull(TEXT),
+  report: orNull(RELOAD_REPORT),
+});
 
 export type RestoreOutcome =
   | { readonly outcome: "planned" | "unchanged"; readonly view: RestoreView }

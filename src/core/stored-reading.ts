@@ -1,5 +1,7 @@
 import type { Waveform } from "./reading.ts";
+import { INTEGER, named, type Of, object, oneOf } from "./schema.ts";
 import type { Kind } from "./sensor.ts";
+import { AXES } from "./unit.ts";
 
 /** A reading as stored: the JSON members are texts ready to be inserted into a payload. */
 export interface StoredReading {
@@ -22,11 +24,11 @@ export interface StoredReading {
   readonly waveforms: readonly WaveformRef[];
 }
 
-export interface WaveformRef {
-  readonly fileId: number;
-  readonly channel: number;
-  readonly axis: "H" | "V" | "A";
-}
+export const WAVEFORM_REF = named(
+  "WaveformRef",
+  object({ fileId: INTEGER, channel: INTEGER, axis: oneOf(AXES) }),
+);
+export type WaveformRef = Of<typeof WAVEFORM_REF>;
 
 export interface StoredWaveform extends Omit<Waveform, "channels"> {
   readonly fileId: number;

@@ -13,7 +13,8 @@ export type SignalUnit = 0 | 1 | 2 | 3 | 4 | 5 | 6;
 
 export const GE_UNIT = 6 satisfies SignalUnit;
 
-export type Axis = "H" | "V" | "A";
+export const AXES = ["H", "V", "A"] as const;
+export type Axis = (typeof AXES)[number];
 
 /** Direction of an axis code: 1 horizontal, 2 vertical, 3 axial; any other number stays a number and is unknown. */
 export function axisName(code: number): Axis | "unknown" {

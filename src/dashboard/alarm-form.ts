@@ -1,6 +1,8 @@
 /** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
+
+import type { AlarmWord, ShownAlarm } from "../core/alarm/shown.ts";
 import { ALARM_WORDS } from "../core/alarm/shown.ts";
-import type { AlarmWord, Api, ApiAlarm } from "./api.ts";
+import type { Api } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 
 const BUTTONS: Readonly<Record<AlarmWord, string>> = {
@@ -21,7 +23,7 @@ const NAME_KEY = "gateside.name";
 const NAME_MAX = 64;
 const NOTE_MAX = 500;
 
-type FormAlarm = Pick<ApiAlarm, "id" | "state" | "acknowledged" | "shelved">;
+type FormAlarm = Pick<ShownAlarm, "id" | "state" | "acknowledged" | "shelved">;
 
 export class AlarmWordsForm {
   readonly root: HTMLElement;

@@ -1,5 +1,6 @@
 /** Names and severities of alarms, as a sign and a word. */
-import type { ApiAlarm, ApiSensor } from "./api.ts";
+import type { ShownAlarm } from "../core/alarm/shown.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 import { badge } from "./marks.ts";
 import { linkTo } from "./place-link.ts";
 import { valueWords } from "./words.ts";
@@ -16,15 +17,15 @@ export function alarmName(name: string): string {
   return BUILT_IN[name] ?? name;
 }
 
-export function severityBadge({ severity, state }: ApiAlarm): HTMLElement {
+export function severityBadge({ severity, state }: ShownAlarm): HTMLElement {
   if (state !== "active") return badge("off", state === "cleared" ? "Ended" : "Normal");
   return severity === "alarm" ? badge("bad", "Alarm") : badge("warn", "Warning");
 }
 
 /** The channel and quantity concerned; empty for the whole sensor. */
 export function alarmValue(
-  { kind, value, alarm }: ApiAlarm,
-  sensor: ApiSensor | undefined,
+  { kind, value, alarm }: ShownAlarm,
+  sensor: ShownSensor | undefined,
 ): string {
   if (alarm === "silent") return "";
   const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, kind, value);
@@ -32,7 +33,7 @@ export function alarmValue(
 }
 
 /** The sensor's page with the trend of the value; findings are shown above it. */
-export function alarmLink({ sensor, kind, value, alarm }: ApiAlarm): string {
+export function alarmLink({ sensor, kind, value, alarm }: ShownAlarm): string {
   if (alarm === "silent" || alarm === "finding") return linkTo("sensor", sensor);
   return linkTo("sensor", sensor, { value: `${kind}.${value}` });
 }

@@ -1,8 +1,9 @@
 /** Alarms by limits and baselines: active, acknowledged, shelved and past, with their notes. */
 
+import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
 import { AlarmWordsForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
-import type { AlarmAction, Api, ApiAlarm, ApiAlarms } from "./api.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { quantity } from "./format.ts";
 import { timeNode } from "./marks.ts";
@@ -48,8 +49,8 @@ class AlarmsPage {
   readonly #readOnly = h("p", { class: "hint", hidden: true }, READ_ONLY);
   readonly #more: HTMLButtonElement;
   #name: ListName;
-  #lists: ApiAlarms | null = null;
-  #older: readonly ApiAlarm[] = [];
+  #lists: AlarmLists | null = null;
+  #older: readonly ShownAlarm[] = [];
   #before: number | null = null;
   #actions: readonly AlarmAction[] = [];
   #shown = "";
@@ -148,7 +149,7 @@ class AlarmsPage {
   }
 
   /** The first page is refreshed while older ones stay as loaded; an alarm in both is shown once. */
-  #history(): readonly ApiAlarm[] {
+  #history(): readonly ShownAlarm[] {
     const known = new Set<string>();
     return [...(this.#lists?.history ?? []), ...this.#older].filter(({ id }) => {
       if (known.has(id)) return false;
@@ -188,7 +189,7 @@ class AlarmsPage {
     );
   }
 
-  #item(alarm: ApiAlarm, hasActions: boolean): HTMLElement {
+  #item(alarm: ShownAlarm, hasActions: boolean): HTMLElement {
     const model = this.#model;
     const sensor = model.sensors.get(alarm.sensor);
     const name = sensor?.name ?? alarm.name ?? `Sensor ${alarm.sensor}`;
@@ -218,7 +219,7 @@ class AlarmsPage {
   }
 }
 
-function factsOf(model: Model, alarm: ApiAlarm): (Node | string)[] {
+function factsOf(model: Model, alarm: ShownAlarm): (Node | string)[] {
   const { raised, time, worst, limit, unit, acknowledged, shelved, note } = alarm;
   const facts: (Node | string)[][] = [];
   const at = (text: string) => timeNode(model, Date.parse(text));

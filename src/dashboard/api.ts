@@ -1,24 +1,36 @@
 /** Requests and responses of the agent's /api/v1. */
 
-import type { AgentStatus, SensorState } from "../core/agent-status.ts";
+import type { ShownStatus } from "../core/agent-status.ts";
 import type {
+  ALARM_ACTIONS,
   AlarmAction,
-  AlarmCounts,
+  AlarmLists,
   AlarmWord,
+  BASELINES,
   BaselineView,
+  LIMITS,
   LimitView,
+  ShownAlarm,
 } from "../core/alarm/shown.ts";
-import type { Gap } from "../core/delivery.ts";
-import type { KeptWhy } from "../core/kept/ports.ts";
+import type { GAPS, Gap } from "../core/delivery.ts";
+import type { MachineFindings, RankedMachine, REPORT } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
-import type { CONDITIONS, UNKNOWN_REASONS } from "../core/machine-condition/words.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
-import type { Doubt } from "../core/quality.ts";
-import type { Fault } from "../core/query/fault.ts";
-import type { Trend } from "../core/query/trend.ts";
+import type { FAULTS, Fault } from "../core/query/fault.ts";
+import type {
+  MEASUREMENT_DAYS,
+  MEASUREMENTS,
+  MeasurementAround,
+  SENSORS,
+  ShownSensor,
+  SPECTRA,
+  SPECTRUM,
+  Trend,
+  WAVEFORM,
+} from "../core/query/shown.ts";
 import { textAsRead } from "../core/read-units.ts";
-import type { Value } from "../core/reading.ts";
-import type { ChannelConfig, Kind, MachineClass, SensorLocation } from "../core/sensor.ts";
+import type { Of } from "../core/schema.ts";
+import type { Kind } from "../core/sensor.ts";
 import {
   alarmAsRead,
   baselineAsRead,
@@ -30,226 +42,16 @@ import {
 import { noResponse } from "./no-response.ts";
 import { unitsKept } from "./units-kept.ts";
 
-export type Status = AgentStatus & {
-  readonly faults: number;
-  readonly alarms: AlarmCounts | null;
-  /** SETUP_ENABLED. */
-  readonly setup?: boolean;
-};
-export type {
-  AlarmAction,
-  AlarmCounts,
-  AlarmWord,
-  BaselineView,
-  Doubt,
-  Fault,
-  Gap,
-  Kind,
-  LimitView,
-  Machine,
-  Trend,
-  Value,
-};
-
-/** An entry of the list with the worst first. */
-export interface RankedMachine {
-  readonly id: number | null;
-  readonly sensor: string | null;
-  readonly name: string | null;
-  readonly area: string | null;
-  readonly sensors: readonly string[];
-  readonly condition: (typeof CONDITIONS)[number];
-  readonly order: number;
-  readonly reason: string;
-  readonly unknown: (typeof UNKNOWN_REASONS)[number] | null;
-  readonly since: string | null;
-  readonly sinceAtLeast: boolean;
-  readonly acknowledged: boolean;
-  readonly zone: string | null;
-  readonly changed: { readonly text: string } | null;
-  readonly zoneSince: string | null;
-  readonly marks: readonly { readonly text: string }[];
-  readonly alarms: readonly { readonly id: string; readonly acknowledged: boolean }[];
+interface Packed {
+  readonly base64: string;
 }
-
-export interface ApiReading {
-  readonly seq: number;
-  readonly id: string;
-  readonly sensor: string;
-  readonly kind: Kind;
-  readonly time: string;
-  readonly timeMs: number;
-  readonly storedAtMs: number;
-  readonly values: Readonly<Record<string, Value>>;
-  readonly units: Readonly<Record<string, string>>;
-  readonly quality: Readonly<Record<string, Doubt>>;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly waveforms: readonly WaveformRef[];
-}
-/** A line of a spectrum that shows a fault; `hz` and `order` as measured. */
-export interface ApiEvidence {
-  readonly name: string;
-  readonly spectrum: "velocity" | "envelope" | "whitened envelope";
-  readonly channel: number;
-  readonly axis: string;
-  readonly hz: number;
-  readonly order: number;
-  readonly amplitude: number;
-  readonly unit: string;
-  readonly sideBands: readonly { readonly hz: number }[];
-}
-export interface ApiFinding {
-  readonly finding: string;
-  readonly bearing: string | null;
-  readonly sensor: string;
-  readonly point: number | null;
-  readonly stage: number;
-  readonly since: string;
-  readonly lastSeen: string;
-  readonly readingId: string;
-  readonly inRow: number;
-  readonly speedRpm: number;
-  readonly level: number;
-  readonly unit: string;
-  readonly limit: number;
-  readonly evidence: readonly ApiEvidence[];
-  readonly text: string;
-}
-export interface ApiMachineFindings {
-  readonly findings: readonly ApiFinding[];
-  readonly checked: readonly {
-    readonly sensor: string;
-    readonly time: string | null;
-    readonly lookedFor: readonly string[];
-    readonly cannotTell: readonly { readonly text: string }[];
-  }[];
-}
-interface Said {
-  readonly by: string;
-  readonly time: string;
-  readonly note: string | null;
-}
-/** The current state of an alarm, or one of its events: members of the payload in docs/alarms.md. */
-export interface ApiAlarm {
-  readonly id: string;
-  readonly sensor: string;
-  readonly name?: string;
-  readonly kind: Kind;
-  readonly value: string;
-  readonly alarm: string;
-  readonly severity?: "warning" | "alarm";
-  readonly state: "active" | "cleared" | "normal";
-  readonly time?: string;
-  readonly limit?: number | null;
-  readonly measured?: number | null;
-  readonly unit: string | null;
-  readonly raised?: string;
-  readonly worst?: { readonly measured: number | null; readonly time: string };
-  readonly acknowledged: Said | null;
-  readonly shelved?: (Said & { readonly until: string }) | null;
-  readonly note?: Said | null;
-  readonly text?: string;
-  readonly historical?: boolean;
-}
-export interface ApiAlarms {
-  readonly active: readonly ApiAlarm[];
-  readonly acknowledged: readonly ApiAlarm[];
-  readonly shelved: readonly ApiAlarm[];
-  readonly history: readonly ApiAlarm[];
-  readonly before: number | null;
-}
-interface WaveformRef {
-  readonly fileId: number;
-  readonly channel: number;
-  readonly axis: "H" | "V" | "A";
-}
-export interface ApiSensor {
-  readonly code: string;
-  readonly type: number;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly model: string | null;
-  readonly kinds: readonly Kind[];
-  readonly enabled: boolean;
-  readonly location: SensorLocation | null;
-  readonly channels: Readonly<Record<string, ChannelConfig>>;
-  readonly machineClass: MachineClass | null;
-  readonly limits: readonly [number, number, number] | null;
-  readonly speedRpm: number | null;
-  readonly batteryLowV: number | null;
-  /** removed: no longer in the site file, but readings of it are stored. */
-  readonly state: SensorState["state"] | "removed";
-  /** Sensors that were in its place before, and the one that is there now. */
-  readonly replaces: readonly string[];
-  readonly replacedBy: string | null;
-  readonly lastReadingMs: number | null;
-  readonly batteryV: number | null;
-  readonly firmware: string | number | null;
-  readonly signalDbm: number | null;
-  readonly reads: SensorState["kinds"];
-  readonly zone: string | null;
-  readonly latest: Readonly<Partial<Record<Kind, ApiReading>>>;
-}
-export interface Measurement {
-  readonly time: string;
-  readonly timeMs: number;
-  readonly reading: string;
-  readonly channels: readonly WaveformRef[];
-  readonly running: boolean | null;
-  readonly speedRpm: number | null;
-  readonly kept: readonly { readonly why: KeptWhy; readonly note: string | null }[];
-}
-export interface MeasurementPage {
-  readonly measurements: readonly Measurement[];
-  readonly next: string | null;
-}
-/** A measurement, null if it is gone, with its neighbours. */
-export interface MeasurementAround {
-  readonly measurement: Measurement | null;
-  readonly older: Measurement | null;
-  readonly newer: Measurement | null;
-  /** Of the oldest one. */
-  readonly since: string | null;
-}
+type Unpacked<T> = Omit<T, "base64"> & { readonly values: Float32Array };
+export type SpectrumSeries = Unpacked<Of<typeof SPECTRUM>>;
+export type WaveformSeries = Unpacked<Of<typeof WAVEFORM>>;
+type PackedSpectra = Of<typeof SPECTRA>;
 /** A spectrum of a waterfall. */
-export interface FallSpectrum {
-  readonly timeMs: number;
-  readonly reading: string;
-  readonly speedRpm: number | null;
-  readonly running: boolean | null;
-  readonly step: number;
-  readonly values: Float32Array;
-}
-export interface Spectra {
-  readonly label: string;
-  /** Measurements in the range. */
-  readonly total: number;
-  readonly spectra: readonly FallSpectrum[];
-}
-export interface ApiSeries {
-  readonly fileId: number;
-  readonly timeMs: number;
-  readonly channel: number;
-  readonly axis: string;
-  readonly sampleRateHz: number;
-  readonly samples: number;
-  readonly recordingReason: number | null;
-  readonly unit: number;
-  readonly label: string;
-  readonly step: number;
-  readonly doubt: Doubt | null;
-  readonly count: number;
-  readonly values: Float32Array;
-}
-export interface ApiWaveform extends ApiSeries {
-  readonly firstIndex: number;
-  /** The published value of this quantity. */
-  readonly overall: { readonly value: number; readonly detection: "rms" | "pp" } | null;
-}
-export interface ApiSpectrum extends ApiSeries {
-  readonly peaks: readonly { readonly frequencyHz: number; readonly amplitude: number }[];
-  readonly speedHz: number | null;
-}
+export type FallSpectrum = Unpacked<PackedSpectra["spectra"][number]>;
+type Waterfall = Omit<PackedSpectra, "spectra"> & { readonly spectra: readonly FallSpectrum[] };
 
 /** The agent responded with an error. */
 class ApiError extends Error {
@@ -281,20 +83,20 @@ export class Api {
     this.#onSignedIn = onSignedIn;
   }
 
-  status = (): Promise<Status> => this.#get("status", {});
+  status = (): Promise<ShownStatus> => this.#get("status", {});
   faults = async (): Promise<readonly Fault[]> =>
-    (await this.#get<{ faults: readonly Fault[] }>("faults", {})).faults;
+    (await this.#get<Of<typeof FAULTS>>("faults", {})).faults;
   gaps = async (): Promise<readonly Gap[]> =>
-    (await this.#get<{ gaps: readonly Gap[] }>("gaps", { limit: 100 })).gaps;
+    (await this.#get<Of<typeof GAPS>>("gaps", { limit: 100 })).gaps;
 
-  async sensors(): Promise<readonly ApiSensor[]> {
-    const all: ApiSensor[] = [];
+  async sensors(): Promise<readonly ShownSensor[]> {
+    const all: ShownSensor[] = [];
     let cursor: number | null = 0;
     while (cursor !== null) {
-      const page: { sensors: readonly ApiSensor[]; next: number | null } = await this.#get(
-        "sensors",
-        { limit: SENSORS_PER_PAGE, cursor },
-      );
+      const page: Of<typeof SENSORS> = await this.#get("sensors", {
+        limit: SENSORS_PER_PAGE,
+        cursor,
+      });
       all.push(...page.sensors.map((sensor) => sensorAsRead(sensor, unitsKept())));
       cursor = page.next;
     }
@@ -330,7 +132,7 @@ export class Api {
       readonly cursor?: string;
       readonly kept?: true;
     },
-  ): Promise<MeasurementPage> {
+  ): Promise<Of<typeof MEASUREMENTS>> {
     const { toMs, ...rest } = query;
     const to = toMs === undefined ? {} : { to: instant(toMs) };
     return this.#get(`${measurementsOf(sensor)}`, { ...rest, ...to });
@@ -352,7 +154,7 @@ export class Api {
   async measurementDays(sensor: string, fromMs: number, toMs: number): Promise<readonly string[]> {
     const range = { from: instant(fromMs), to: instant(toMs) };
     const path = `${measurementsOf(sensor)}/days`;
-    return (await this.#get<{ days: readonly string[] }>(path, range)).days;
+    return (await this.#get<Of<typeof MEASUREMENT_DAYS>>(path, range)).days;
   }
   /** @param note null removes the pin */
   async pin(sensor: string, reading: string, note: string | null): Promise<void> {
@@ -372,31 +174,26 @@ export class Api {
       readonly count: number;
     },
     signal?: AbortSignal,
-  ): Promise<Spectra> {
+  ): Promise<Waterfall> {
     const { fromMs, toMs, ...rest } = query;
     const range = { from: instant(fromMs), to: instant(toMs) };
-    type Answer = Omit<Spectra, "spectra"> & {
-      readonly spectra: readonly (Omit<FallSpectrum, "values"> & { readonly base64: string })[];
-    };
     const path = `sensors/${encodeURIComponent(sensor)}/spectra`;
-    const result = await this.#get<Answer>(path, { ...range, ...rest }, signal);
-    const spectra = result.spectra.map(({ base64, ...one }) => ({
-      ...one,
-      values: floats(base64),
-    }));
+    const result = await this.#get<PackedSpectra>(path, { ...range, ...rest }, signal);
+    const spectra = result.spectra.map(unpacked);
     return { ...result, spectra };
   }
-  waveform = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiWaveform> =>
-    this.#series<ApiWaveform>(`waveform/${fileId}`, unit, signal);
-  spectrum = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiSpectrum> =>
-    this.#series<ApiSpectrum>(`spectrum/${fileId}`, unit, signal);
+  waveform = async (fileId: number, unit: number, signal?: AbortSignal): Promise<WaveformSeries> =>
+    unpacked(await this.#get<Of<typeof WAVEFORM>>(`waveform/${fileId}`, { unit }, signal));
+  spectrum = async (fileId: number, unit: number, signal?: AbortSignal): Promise<SpectrumSeries> =>
+    unpacked(await this.#get<Of<typeof SPECTRUM>>(`spectrum/${fileId}`, { unit }, signal));
 
-  async alarms(history: number, before: number | null = null): Promise<ApiAlarms> {
-    const lists = await this.#get<ApiAlarms>("alarms", {
+  async alarms(history: number, before: number | null = null): Promise<AlarmLists> {
+    const lists = await this.#get<AlarmLists>("alarms", {
       history,
       ...(before !== null && { before }),
     });
-    const all = (list: readonly ApiAlarm[]) => list.map((one) => alarmAsRead(one, unitsKept()));
+    const all = <T extends ShownAlarm>(list: readonly T[]) =>
+      list.map((one) => alarmAsRead(one, unitsKept()));
     return {
       ...lists,
       active: all(lists.active),
@@ -406,15 +203,15 @@ export class Api {
     };
   }
   alarmActions = async (limit: number): Promise<readonly AlarmAction[]> =>
-    (await this.#get<{ actions: readonly AlarmAction[] }>("alarms/audit", { limit })).actions;
+    (await this.#get<Of<typeof ALARM_ACTIONS>>("alarms/audit", { limit })).actions;
   limits = async (sensor: string): Promise<readonly LimitView[]> =>
-    (await this.#get<{ limits: readonly LimitView[] }>("alarms/limits", { sensor })).limits.map(
-      (limit) => limitAsRead(limit, unitsKept()),
+    (await this.#get<Of<typeof LIMITS>>("alarms/limits", { sensor })).limits.map((limit) =>
+      limitAsRead(limit, unitsKept()),
     );
   baselines = async (sensor: string): Promise<readonly BaselineView[]> =>
-    (
-      await this.#get<{ baselines: readonly BaselineView[] }>("baselines", { sensor })
-    ).baselines.map((baseline) => baselineAsRead(baseline, unitsKept()));
+    (await this.#get<Of<typeof BASELINES>>("baselines", { sensor })).baselines.map((baseline) =>
+      baselineAsRead(baseline, unitsKept()),
+    );
   /** Machine data of the site file; none if it has none. */
   machines = async (): Promise<readonly Machine[]> => {
     type Answer = { readonly site: { readonly machines?: readonly Machine[] } };
@@ -426,12 +223,12 @@ export class Api {
       await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" })
     ).machines.map((machine) => {
       const asRead = (text: string) => textAsRead(text, unitsKept());
-      const changed = machine.changed && { text: asRead(machine.changed.text) };
+      const changed = machine.changed && { ...machine.changed, text: asRead(machine.changed.text) };
       return { ...machine, reason: asRead(machine.reason), changed };
     });
 
-  async findings(machine: number): Promise<ApiMachineFindings> {
-    const found = await this.#get<ApiMachineFindings>(`machines/${machine}/findings`, {});
+  async findings(machine: number): Promise<MachineFindings> {
+    const found = await this.#get<MachineFindings>(`machines/${machine}/findings`, {});
     return { ...found, findings: found.findings.map((one) => findingAsRead(one, unitsKept())) };
   }
 
@@ -443,7 +240,7 @@ export class Api {
     machine: string,
     query: { readonly from?: string; readonly to?: string; readonly units: string },
     signal: AbortSignal,
-  ): Promise<{ readonly title: string; readonly html: string }> =>
+  ): Promise<Of<typeof REPORT>> =>
     this.#get(`machines/${encodeURIComponent(machine)}/report`, query, signal);
 
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
@@ -488,11 +285,6 @@ export class Api {
     if (role !== null) this.mayChange = role === "all";
     const person = headers.get("x-gateside-person");
     if (person !== null) this.person = decodeURIComponent(person);
-  }
-
-  async #series<T extends ApiSeries>(path: string, unit: number, signal?: AbortSignal): Promise<T> {
-    const result = await this.#get<Omit<T, "values"> & { base64: string }>(path, { unit }, signal);
-    return { ...result, values: floats(result.base64) } as unknown as T;
   }
 
   async #get<T>(
@@ -558,6 +350,10 @@ function measurementsOf(sensor: string): string {
 
 function instant(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+function unpacked<T extends Packed>({ base64, ...rest }: T): Unpacked<T> {
+  return { ...rest, values: floats(base64) };
 }
 
 /** Little-endian 32-bit floats in base64. */

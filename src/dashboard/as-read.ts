@@ -1,7 +1,7 @@
 /** Responses of the agent in the units that were chosen in this browser. */
 
 import type { BaselineView, LimitView } from "../core/alarm/shown.ts";
-import type { Trend } from "../core/query/trend.ts";
+import type { Trend } from "../core/query/shown.ts";
 import {
   type Conversion,
   conversionOf,

@@ -1,5 +1,6 @@
 /** The measurement that is drawn over the current one: a pinned reference, one of the list, or one of any date. */
-import type { Api, Measurement } from "./api.ts";
+import type { ShownMeasurement } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import type { MeasurementPicker } from "./measurement-picker.ts";
 import { placeNow, remember } from "./place.ts";
@@ -14,9 +15,9 @@ export class Comparison {
   readonly #picker: MeasurementPicker;
   readonly #select: HTMLSelectElement;
   readonly #load: () => void;
-  #pinned: readonly Measurement[] = [];
+  #pinned: readonly ShownMeasurement[] = [];
   /** Chosen, also if it is in no list. */
-  #chosen: Measurement | null = null;
+  #chosen: ShownMeasurement | null = null;
   /** Of the link, until it is known. */
   #wanted = placeNow().query.get("against");
 
@@ -42,7 +43,7 @@ export class Comparison {
     );
   }
 
-  get other(): Measurement | null {
+  get other(): ShownMeasurement | null {
     return this.#chosen;
   }
 
@@ -69,7 +70,7 @@ export class Comparison {
     if (found !== null) this.#choose(found);
   }
 
-  #choose(one: Measurement | null): void {
+  #choose(one: ShownMeasurement | null): void {
     this.#wanted = null;
     this.#chosen = one;
     remember({ against: one?.reading ?? null });
@@ -78,7 +79,7 @@ export class Comparison {
   }
 
   #show(): void {
-    const option = (one: Measurement) =>
+    const option = (one: ShownMeasurement) =>
       h("option", { value: one.reading }, this.#picker.nameOf(one));
     const known = [...this.#pinned, ...this.#picker.items];
     const chosen = this.#chosen;

@@ -1,5 +1,5 @@
 /** How long a contact was in which state: the data for a bar of states. */
-import type { Trend } from "./api.ts";
+import type { Trend } from "../core/query/shown.ts";
 import type { ChartLane } from "./chart-spec.ts";
 
 type Span = ChartLane["spans"][number];

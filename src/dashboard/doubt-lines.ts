@@ -1,5 +1,5 @@
 /** What is not good about a reading, in as few sentences as possible. */
-import type { ApiReading, ApiSensor } from "./api.ts";
+import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import { valuesOf } from "./headline.ts";
 import { doubtWords, valueWords } from "./words.ts";
 
@@ -10,7 +10,7 @@ const IMPLIED = new Set(["value", "state", "current", "accumulated"]);
  * One line per reason. A dead sensor has dozens of bad values for one reason: channels whose values all share it are
  * named without quantities, and other values are grouped by quantity.
  */
-export function doubtLines(sensor: ApiSensor, reading: ApiReading): string[] {
+export function doubtLines(sensor: ShownSensor, reading: ShownReading): string[] {
   const values = valuesOf(sensor, reading).map(({ name, label, doubt }) => {
     const { quantity, quantityLabel } = valueWords(sensor, reading.kind, name);
     const text = IMPLIED.has(quantity) && label !== "" ? "" : lowerFirst(quantityLabel);

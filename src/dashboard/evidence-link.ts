@@ -1,6 +1,8 @@
 /** Links from the evidence of a finding to the spectrum that shows it, with the markers of the part concerned. */
+
+import type { EvidenceLine } from "../core/diagnosis/finding.ts";
+import type { FindingView } from "../core/diagnosis/shown.ts";
 import { bearingName, type Machine } from "../core/machine.ts";
-import type { ApiEvidence, ApiFinding } from "./api.ts";
 import { linkTo } from "./place-link.ts";
 import { markerSets } from "./spectrum-markers.ts";
 
@@ -13,8 +15,8 @@ const BEARING_PARTS: Readonly<Record<string, string>> = {
 
 /** The measurement, axis, spectrum and markers that show the line, with the cursor pinned to it. */
 export function evidenceLink(
-  finding: ApiFinding,
-  line: ApiEvidence,
+  finding: FindingView,
+  line: EvidenceLine,
   machine: Machine | null,
 ): string {
   return linkTo("sensor", finding.sensor, {
@@ -30,14 +32,17 @@ export function evidenceLink(
 }
 
 /** Null for shaft orders, which are shown by default, also if the machine's data no longer has the part. */
-function markersOf(finding: ApiFinding, machine: Machine | null): string | null {
+function markersOf(finding: FindingView, machine: Machine | null): string | null {
   const wanted = wantedMarkers(finding, machine);
   const keys = markerSets(machine, finding.point).map(({ key }) => key);
   return wanted.find((key) => keys.includes(key)) ?? null;
 }
 
 /** Most specific first. */
-function wantedMarkers({ finding, bearing, point, evidence }: ApiFinding, machine: Machine | null) {
+function wantedMarkers(
+  { finding, bearing, point, evidence }: FindingView,
+  machine: Machine | null,
+) {
   const part = BEARING_PARTS[finding];
   if (part !== undefined) {
     // Bearings at other points may have the same name.

@@ -1,5 +1,7 @@
 /** Current faults and what to do about them; readings that were dropped. */
-import type { Fault, Gap } from "./api.ts";
+
+import type { Gap } from "../core/delivery.ts";
+import type { Fault } from "../core/query/fault.ts";
 import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
 import { count } from "./format.ts";
 import { timeNode, toneIcon } from "./marks.ts";

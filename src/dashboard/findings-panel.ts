@@ -1,6 +1,9 @@
 /** Findings of diagnosis on a machine, each line of evidence one click from the spectrum that shows it. */
+
+import type { FindingView, MachineFindings } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
-import type { Api, ApiFinding, ApiMachineFindings, ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { evidenceLink } from "./evidence-link.ts";
 import { number, quantity } from "./format.ts";
@@ -65,7 +68,7 @@ export function findingsPanel(
   return { root, stop: () => clearInterval(timer) };
 }
 
-function findingItem(model: Model, finding: ApiFinding, machine: Machine | null): HTMLElement {
+function findingItem(model: Model, finding: FindingView, machine: Machine | null): HTMLElement {
   const [tone, words] = STAGES[finding.stage] ?? ["warn", ""];
   const { bearing, speedRpm, level, limit, unit, inRow } = finding;
   return h(
@@ -98,7 +101,7 @@ function findingItem(model: Model, finding: ApiFinding, machine: Machine | null)
   );
 }
 
-function evidenceTable(finding: ApiFinding, machine: Machine | null): HTMLElement {
+function evidenceTable(finding: FindingView, machine: Machine | null): HTMLElement {
   const heads = ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude", "Side bands"];
   return h(
     "div",
@@ -137,7 +140,7 @@ function evidenceTable(finding: ApiFinding, machine: Machine | null): HTMLElemen
   );
 }
 
-function lookItem(model: Model, look: ApiMachineFindings["checked"][number]): HTMLElement {
+function lookItem(model: Model, look: MachineFindings["checked"][number]): HTMLElement {
   const what = look.lookedFor.map((key) => findingName(key.replace(/\/.*/, "")).toLowerCase());
   return h(
     "div",
@@ -155,13 +158,13 @@ function lookItem(model: Model, look: ApiMachineFindings["checked"][number]): HT
 }
 
 /** Bearings of several points may have the same name. */
-function pointName(model: Model, { sensor, point }: ApiFinding): string {
+function pointName(model: Model, { sensor, point }: FindingView): string {
   const name = model.sensors.get(sensor)?.location?.names?.point;
   return name === undefined ? `point ${point}` : `point ${point} (${name})`;
 }
 
 function nameOf(model: Model, code: string): string {
-  const sensor: ApiSensor | undefined = model.sensors.get(code);
+  const sensor: ShownSensor | undefined = model.sensors.get(code);
   return sensor?.name ?? `Sensor ${code}`;
 }
 

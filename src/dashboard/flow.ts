@@ -1,13 +1,14 @@
 /** The picture at the top: sensors → gateway → buffer → broker, with the current data rates. */
+
+import type { ShownStatus } from "../core/agent-status.ts";
 import { isUntried } from "../core/agent-status.ts";
 import { linkKey, linkTitle } from "../core/link-title.ts";
-import type { Status } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
 import { age, bytes, count, hours, rate } from "./format.ts";
 import { type Tone, toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
 
-type LinkStatus = Status["links"][number];
+type LinkStatus = ShownStatus["links"][number];
 type FlowState = "flowing" | "idle" | "broken" | "held" | "unknown";
 
 const ICONS = {
@@ -99,7 +100,7 @@ function showSensors(model: Model, station: Station, toGateway: Pipe): void {
 
 function showGateway(
   model: Model,
-  status: Status,
+  status: ShownStatus,
   station: Station,
   toBuffer: Pipe,
   perS: number | null,
@@ -135,7 +136,7 @@ function showGateway(
   toBuffer.show(state, label, perS ?? 0.3);
 }
 
-function showBuffer(status: Status, station: Station, tank: Tank): void {
+function showBuffer(status: ShownStatus, station: Station, tank: Tank): void {
   const { buffer } = status;
   const share = buffer.limitBytes > 0 ? buffer.databaseBytes / buffer.limitBytes : 0;
   const hoursLeft = buffer.hoursUntilFull;
@@ -156,7 +157,7 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
 
 function showLink(
   model: Model,
-  status: Status,
+  status: ShownStatus,
   link: LinkStatus,
   station: Station,
   pipe: Pipe,
@@ -215,7 +216,7 @@ function sinceNode(model: Model, ms: number): Node {
 }
 
 /** Readings still to be sent: the longest queue of all. */
-function waiting(status: Status): number {
+function waiting(status: ShownStatus): number {
   return Math.max(0, ...status.links.map(({ pending }) => pending));
 }
 

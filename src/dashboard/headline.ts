@@ -1,5 +1,9 @@
 /** The few values of a sensor that its row shows. */
-import type { ApiReading, ApiSensor, Doubt, Kind, Value } from "./api.ts";
+
+import type { Doubt } from "../core/quality.ts";
+import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
+import type { Value } from "../core/reading.ts";
+import type { Kind } from "../core/sensor.ts";
 import { valueWords } from "./words.ts";
 
 export interface ShownValue {
@@ -24,7 +28,7 @@ const MAIN: Readonly<Record<Kind, readonly string[]>> = {
   bands: [],
 };
 
-export function headline(sensor: ApiSensor): ShownValue[] {
+export function headline(sensor: ShownSensor): ShownValue[] {
   return sensor.kinds.flatMap((kind) => {
     const reading = sensor.latest[kind];
     if (reading === undefined) return [];
@@ -41,7 +45,7 @@ export interface HeadlineLine {
 }
 
 /** The same by kind, with a heading if two kinds have channels with the same name (amperes and ampere-hours of L1). */
-export function headlineLines(sensor: ApiSensor): HeadlineLine[] {
+export function headlineLines(sensor: ShownSensor): HeadlineLine[] {
   const all = headline(sensor);
   const kindsOf = new Map<string, Set<Kind>>();
   for (const { label, kind } of all)
@@ -57,7 +61,7 @@ export function headlineLines(sensor: ApiSensor): HeadlineLine[] {
 }
 
 /** Every value of a reading, including bad ones, which are null. */
-export function valuesOf(sensor: ApiSensor, reading: ApiReading): ShownValue[] {
+export function valuesOf(sensor: ShownSensor, reading: ShownReading): ShownValue[] {
   return Object.entries(reading.values).map(([name, value]) => {
     const words = valueWords(sensor, reading.kind, name);
     return {

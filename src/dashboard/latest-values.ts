@@ -1,5 +1,5 @@
 /** Everything in a sensor's newest readings, with the quality of each value in words. */
-import type { ApiReading, ApiSensor } from "./api.ts";
+import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import { h, replace } from "./dom.ts";
 import { doubtLines } from "./doubt-lines.ts";
 import { unitSign } from "./format.ts";
@@ -25,7 +25,7 @@ export class LatestValues {
     );
   }
 
-  show(sensor: ApiSensor): void {
+  show(sensor: ShownSensor): void {
     const key = sensor.kinds.map((kind) => sensor.latest[kind]?.seq ?? "").join();
     if (key === this.#shown && this.#place.hasChildNodes()) return;
     this.#shown = key;
@@ -38,7 +38,7 @@ export class LatestValues {
     replace(this.#place, ...blocks);
   }
 
-  #block(sensor: ApiSensor, reading: ApiReading): HTMLElement {
+  #block(sensor: ShownSensor, reading: ShownReading): HTMLElement {
     const values = valuesOf(sensor, reading);
     const channels = [...new Set(values.map(({ label }) => label).filter((label) => label !== ""))];
     const rows = new Map<string, ShownValue[]>();
@@ -112,8 +112,8 @@ export class LatestValues {
 }
 
 function valueRow(
-  sensor: ApiSensor,
-  reading: ApiReading,
+  sensor: ShownSensor,
+  reading: ShownReading,
   values: readonly ShownValue[],
   channels: readonly string[],
 ): HTMLElement {
@@ -139,7 +139,7 @@ function valueRow(
 }
 
 /** Quality and flags as sentences: a sign in a cell does not say why. */
-function doubts(sensor: ApiSensor, reading: ApiReading): HTMLElement | null {
+function doubts(sensor: ShownSensor, reading: ShownReading): HTMLElement | null {
   const lines = [...doubtLines(sensor, reading), ...flagsOf(reading).map(flagWords)];
   if (lines.length === 0) return null;
   return h("ul", { class: "doubts" }, ...lines.map((line) => h("li", null, line)));

@@ -4,7 +4,9 @@
  * open. So only a visible page keeps its stream: with a stream in each of six tabs, nothing else would get through.
  */
 
-import type { Api, ApiReading, Status } from "./api.ts";
+import type { ShownStatus } from "../core/agent-status.ts";
+import type { ShownReading } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { readingAsRead } from "./as-read.ts";
 import type { Model } from "./model.ts";
 import { unitsKept } from "./units-kept.ts";
@@ -65,10 +67,10 @@ export class Live {
     this.#heardAt = performance.now();
     const source = new EventSource("api/v1/events");
     this.#source = source;
-    source.addEventListener("status", (event) => this.#onStatus(parse<Status>(event)));
+    source.addEventListener("status", (event) => this.#onStatus(parse<ShownStatus>(event)));
     source.addEventListener("reading", (event) => {
       this.#heard();
-      this.#model.takeReading(readingAsRead(parse<ApiReading>(event), unitsKept()));
+      this.#model.takeReading(readingAsRead(parse<ShownReading>(event), unitsKept()));
     });
     source.addEventListener("gap", () => {
       this.#heard();
@@ -81,7 +83,7 @@ export class Live {
     source.addEventListener("error", () => this.#lost());
   }
 
-  #onStatus(status: Status): void {
+  #onStatus(status: ShownStatus): void {
     const wasLive = this.#model.isLive;
     this.#heard();
     this.#model.takeStatus(status);

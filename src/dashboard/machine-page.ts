@@ -1,6 +1,8 @@
 /** A machine: its findings and its sensors. */
+
+import type { Machine } from "../core/machine.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
-import type { Api, Machine } from "./api.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { stateBadge, zoneBadge } from "./marks.ts";

@@ -1,5 +1,6 @@
 /** Signs used everywhere: a state or zone is always a shape and a word, never a colour alone. */
-import type { Doubt, Kind } from "./api.ts";
+import type { Doubt } from "../core/quality.ts";
+import type { Kind } from "../core/sensor.ts";
 import { h, hidden, s, setText } from "./dom.ts";
 import { utc } from "./format.ts";
 import type { Model } from "./model.ts";

@@ -1,6 +1,8 @@
 /** Which measurement is shown: the newest, one of any date, or the one of a link, with its neighbours. */
+
+import type { ShownMeasurement } from "../core/query/shown.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
-import type { Api, Measurement } from "./api.ts";
+import type { Api } from "./api.ts";
 import { dayPicker } from "./day-picker.ts";
 import { h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
@@ -28,7 +30,7 @@ export class MeasurementPicker {
   readonly #newer: HTMLButtonElement;
   readonly #pin: PinForm;
   /** A stretch without a gap, newest first. */
-  #items: readonly Measurement[] = [];
+  #items: readonly ShownMeasurement[] = [];
   /** Cursor of what follows it. */
   #next: string | null = null;
   /** The stretch begins with the newest measurement. */
@@ -54,10 +56,10 @@ export class MeasurementPicker {
   }
 
   /** Null while nothing is selected, as with a link to one that is gone. */
-  get selected(): Measurement | null {
+  get selected(): ShownMeasurement | null {
     return this.#items.find(({ reading }) => reading === this.#select.value) ?? null;
   }
-  get items(): readonly Measurement[] {
+  get items(): readonly ShownMeasurement[] {
     return this.#items;
   }
   get isNewest(): boolean {
@@ -80,7 +82,7 @@ export class MeasurementPicker {
   }
 
   /** The nearest measurement at or before the end of a day; null if there is none. */
-  async ofDay(day: string): Promise<Measurement | null> {
+  async ofDay(day: string): Promise<ShownMeasurement | null> {
     const { api, code, model } = this.#parts;
     const toMs = dayEndMs(day, model.times.zone);
     return (await api.measurements(code, { limit: 1, toMs })).measurements[0] ?? null;
@@ -109,7 +111,7 @@ export class MeasurementPicker {
   }
 
   /** One of a list elsewhere on the page. */
-  select(one: Pick<Measurement, "reading" | "timeMs">): Promise<void> {
+  select(one: Pick<ShownMeasurement, "reading" | "timeMs">): Promise<void> {
     return this.#tried(() => this.#showAt(one, true));
   }
 
@@ -124,7 +126,7 @@ export class MeasurementPicker {
     });
   }
 
-  async #showAt(one: Pick<Measurement, "reading" | "timeMs">, byHand = false): Promise<void> {
+  async #showAt(one: Pick<ShownMeasurement, "reading" | "timeMs">, byHand = false): Promise<void> {
     if (!this.#items.some(({ reading }) => reading === one.reading)) {
       await this.#load();
       if (!this.#items.some(({ reading }) => reading === one.reading))
@@ -190,14 +192,14 @@ export class MeasurementPicker {
     this.#parts.onSelect(byHand);
   }
 
-  #replace(changed: Measurement): void {
+  #replace(changed: ShownMeasurement): void {
     this.#items = this.#items.map((one) => (one.reading === changed.reading ? changed : one));
     const option = [...this.#select.options].find(({ value }) => value === changed.reading);
     if (option !== undefined) setText(option, this.nameOf(changed));
   }
 
   /** With the reasons why it is kept, and whether the machine stood. */
-  nameOf({ timeMs, running, speedRpm, kept }: Measurement): string {
+  nameOf({ timeMs, running, speedRpm, kept }: ShownMeasurement): string {
     const why = kept.map((one) => one.why).filter((word) => word !== "ladder");
     return [
       this.#parts.model.times.full(timeMs),
@@ -212,7 +214,7 @@ export class MeasurementPicker {
   #sayGone(around: Awaited<ReturnType<Api["measurement"]>>, atMs: number | null): void {
     const { times } = this.#parts.model;
     const since = around?.since ?? this.#items.at(-1)?.time ?? null;
-    const offer = (one: Measurement | null, words: string) =>
+    const offer = (one: ShownMeasurement | null, words: string) =>
       one !== null &&
       h(
         "button",

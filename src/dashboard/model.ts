@@ -4,8 +4,12 @@
  * wrong laptop clock never makes a value look fresher than it is.
  */
 
+import type { ShownStatus } from "../core/agent-status.ts";
+import type { Gap } from "../core/delivery.ts";
 import { linkKey } from "../core/link-title.ts";
-import type { ApiReading, ApiSensor, Fault, Gap, Status } from "./api.ts";
+import type { Fault } from "../core/query/fault.ts";
+import { readingZone } from "../core/query/reading-zone.ts";
+import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import { ZoneTimes } from "./format.ts";
 
 export type Change = "status" | "sensors" | "reading" | "faults" | "gaps" | "live";
@@ -32,9 +36,9 @@ const RATE_SPAN_MIN_MS = 3_500;
 
 export class Model {
   readonly #listeners = new Set<Listener>();
-  #status: Status | null = null;
+  #status: ShownStatus | null = null;
   #statusAt = 0;
-  #sensors = new Map<string, ApiSensor>();
+  #sensors = new Map<string, ShownSensor>();
   #faults: readonly Fault[] = [];
   #gaps: readonly Gap[] = [];
   #live: LiveState = { state: "never", lastHeardMs: null };
@@ -47,10 +51,10 @@ export class Model {
     return () => this.#listeners.delete(listener);
   }
 
-  get status(): Status | null {
+  get status(): ShownStatus | null {
     return this.#status;
   }
-  get sensors(): ReadonlyMap<string, ApiSensor> {
+  get sensors(): ReadonlyMap<string, ShownSensor> {
     return this.#sensors;
   }
   get faults(): readonly Fault[] {
@@ -102,7 +106,7 @@ export class Model {
     return { storedPerS: rateOf(last.stored - first.stored), sentPerS };
   }
 
-  takeStatus(status: Status): void {
+  takeStatus(status: ShownStatus): void {
     const isRestarted = this.#status !== null && status.startedAtMs !== this.#status.startedAtMs;
     if (isRestarted) this.#samples = [];
     this.#status = status;
@@ -128,13 +132,13 @@ export class Model {
     this.#announce("status", null);
   }
 
-  takeSensors(sensors: readonly ApiSensor[]): void {
+  takeSensors(sensors: readonly ShownSensor[]): void {
     this.#sensors = new Map(sensors.map((sensor) => [sensor.code, sensor]));
     this.#announce("sensors", null);
   }
 
   /** A reading that was just stored; one older than the displayed one changes nothing. */
-  takeReading(reading: ApiReading): void {
+  takeReading(reading: ShownReading): void {
     this.#stored += 1;
     const sensor = this.#sensors.get(reading.sensor);
     if (sensor === undefined) return;
@@ -145,7 +149,7 @@ export class Model {
     this.#sensors.set(reading.sensor, {
       ...sensor,
       latest: { ...sensor.latest, [reading.kind]: reading },
-      zone: reading.kind === "accel" ? worstZone(reading) : sensor.zone,
+      zone: reading.kind === "accel" ? readingZone(reading.values) : sensor.zone,
       batteryV: typeof battery === "number" ? battery : sensor.batteryV,
       lastReadingMs: Math.max(sensor.lastReadingMs ?? 0, reading.timeMs),
     });
@@ -184,19 +188,10 @@ export class Model {
 }
 
 /** Flags are an attribute of the reading. */
-export function flagsOf(reading: ApiReading): readonly string[] {
+export function flagsOf(reading: ShownReading): readonly string[] {
   const { flags } = reading.attributes;
   return Array.isArray(flags) ? flags.filter((flag) => typeof flag === "string") : [];
 }
-function hasFlag(reading: ApiReading, flag: string): boolean {
+function hasFlag(reading: ShownReading, flag: string): boolean {
   return flagsOf(reading).includes(flag);
-}
-
-function worstZone(reading: ApiReading): string | null {
-  let worst: string | null = null;
-  for (const [name, value] of Object.entries(reading.values)) {
-    if (!name.endsWith("_zone") || typeof value !== "string") continue;
-    if (worst === null || value > worst) worst = value;
-  }
-  return worst;
 }

@@ -1,4 +1,4 @@
-import type { ApiSpectrum } from "./api.ts";
+import type { SpectrumSeries } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
 import { frequency, type PeakOrder, sortedPeaks } from "./signal-specs.ts";
@@ -14,7 +14,7 @@ export class PeakTable {
   #isUp = false;
   #redraw: () => void = () => {};
 
-  show(spectrum: ApiSpectrum, isCpm: boolean, speedHz: number | null): void {
+  show(spectrum: SpectrumSeries, isCpm: boolean, speedHz: number | null): void {
     this.#redraw = () => this.#draw(spectrum, isCpm, speedHz);
     this.#redraw();
   }
@@ -26,7 +26,7 @@ export class PeakTable {
     this.root.querySelector<HTMLElement>(`[data-sort="${key}"]`)?.focus();
   }
 
-  #draw({ peaks, label }: ApiSpectrum, isCpm: boolean, speedHz: number | null): void {
+  #draw({ peaks, label }: SpectrumSeries, isCpm: boolean, speedHz: number | null): void {
     if (peaks.length === 0) {
       return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
     }

@@ -1,5 +1,6 @@
 /** Pins the measurement that is shown, so that it stays as a reference. */
-import type { Api, Measurement } from "./api.ts";
+import type { ShownMeasurement } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { h, setText } from "./dom.ts";
 import { READ_ONLY } from "./read-only.ts";
 
@@ -9,13 +10,13 @@ export class PinForm {
   readonly root: HTMLElement;
   readonly #api: Api;
   readonly #code: string;
-  readonly #onChange: (changed: Measurement) => void;
+  readonly #onChange: (changed: ShownMeasurement) => void;
   readonly #button: HTMLButtonElement;
   readonly #note: HTMLInputElement;
   readonly #fault = h("p", { role: "alert", class: "fault-text" });
-  #shown: Measurement | null = null;
+  #shown: ShownMeasurement | null = null;
 
-  constructor(api: Api, code: string, onChange: (changed: Measurement) => void) {
+  constructor(api: Api, code: string, onChange: (changed: ShownMeasurement) => void) {
     this.#api = api;
     this.#code = code;
     this.#onChange = onChange;
@@ -42,7 +43,7 @@ export class PinForm {
     return this.#shown?.kept.some(({ why }) => why === "pin") ?? false;
   }
 
-  show(measurement: Measurement | null): void {
+  show(measurement: ShownMeasurement | null): void {
     this.#shown = measurement;
     this.root.hidden = measurement === null;
     this.#note.value = measurement?.kept.find(({ why }) => why === "pin")?.note ?? "";

@@ -1,5 +1,5 @@
 /** Selects the sensors to show. */
-import type { ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 
 export interface Filter {
   text: string;
@@ -11,7 +11,7 @@ export interface Filter {
 
 export const noFilter = (): Filter => ({ text: "", state: "", kind: "", area: "", zone: "" });
 
-export function isShown(sensor: ApiSensor, filter: Filter): boolean {
+export function isShown(sensor: ShownSensor, filter: Filter): boolean {
   if (filter.state !== "" && sensor.state !== filter.state) return false;
   if (filter.kind !== "" && !(sensor.kinds as readonly string[]).includes(filter.kind))
     return false;
@@ -32,13 +32,13 @@ export function isShown(sensor: ApiSensor, filter: Filter): boolean {
     .every((word) => text.includes(word));
 }
 
-export function areaName({ location, state }: ApiSensor): string {
+export function areaName({ location, state }: ShownSensor): string {
   if (state === "removed") return "Removed from the site file";
   return location === null ? "No location" : (location.names?.area ?? `Area ${location.area}`);
 }
-export function machineName({ location }: ApiSensor): string {
+export function machineName({ location }: ShownSensor): string {
   return location === null ? "" : (location.names?.machine ?? `Machine ${location.machine}`);
 }
-export function sensorName(sensor: ApiSensor): string {
+export function sensorName(sensor: ShownSensor): string {
   return sensor.name ?? sensor.location?.names?.point ?? `Sensor ${sensor.code}`;
 }

@@ -1,5 +1,5 @@
 /** Layout of the sensor table: by machine, folded if there are many, or in the order of a column. */
-import type { ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 import { h } from "./dom.ts";
 import { badge, zoneBadge } from "./marks.ts";
 import { linkTo } from "./place-link.ts";
@@ -16,11 +16,11 @@ export interface SensorGroup {
   readonly area: string;
   readonly machine: string;
   readonly machineId: number | null;
-  readonly sensors: readonly ApiSensor[];
+  readonly sensors: readonly ShownSensor[];
 }
 
-export function groupsOf(sensors: readonly ApiSensor[]): SensorGroup[] {
-  const groups = new Map<string, SensorGroup & { readonly sensors: ApiSensor[] }>();
+export function groupsOf(sensors: readonly ShownSensor[]): SensorGroup[] {
+  const groups = new Map<string, SensorGroup & { readonly sensors: ShownSensor[] }>();
   for (const sensor of sensors) {
     const [area, machine] = [areaName(sensor), machineName(sensor)];
     const machineId = sensor.location?.machine ?? null;
@@ -36,7 +36,7 @@ export function groupsOf(sensors: readonly ApiSensor[]): SensorGroup[] {
 const STATE_RANK = { silent: 0, unknown: 1, online: 2, removed: 3 } as const;
 
 /** The most urgent come first; sensors without the value come last in either direction. */
-export function sorted(sensors: readonly ApiSensor[], by: SortKey, isUp: boolean): ApiSensor[] {
+export function sorted(sensors: readonly ShownSensor[], by: SortKey, isUp: boolean): ShownSensor[] {
   const keyed = sensors.map((sensor) => ({ sensor, key: keyOf(sensor, by) }));
   keyed.sort((a, b) => {
     if (a.key === null || b.key === null) return Number(a.key === null) - Number(b.key === null);
@@ -49,7 +49,7 @@ export function sorted(sensors: readonly ApiSensor[], by: SortKey, isUp: boolean
   return keyed.map(({ sensor }) => sensor);
 }
 
-function keyOf(sensor: ApiSensor, by: SortKey): string | number | null {
+function keyOf(sensor: ShownSensor, by: SortKey): string | number | null {
   switch (by) {
     case "name":
       return sensorName(sensor);

@@ -1,4 +1,5 @@
-import type { Api, ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { faultsPanel, gapsPanel } from "./faults-panel.ts";
 import { findingsPanel } from "./findings-panel.ts";
@@ -44,7 +45,7 @@ export function sensorPage(
   replace(parent, head);
   showCrumbs(crumbs, null);
 
-  const build = (sensor: ApiSensor): void => {
+  const build = (sensor: ShownSensor): void => {
     trend = new TrendPanel(api, model, theme, sensor);
     signal = sensor.kinds.includes("accel") ? new SignalPanel(api, model, theme, sensor) : null;
     const machine = sensor.location?.machine;
@@ -105,12 +106,12 @@ export function sensorPage(
   };
 }
 
-function zoneWords({ zone }: ApiSensor): HTMLElement[] {
+function zoneWords({ zone }: ShownSensor): HTMLElement[] {
   if (zone === null) return [];
   return [h("span", { class: "zone-words" }, zoneBadge(zone), ` ${ZONE_WORDS[zone] ?? ""}`)];
 }
 
-function showCrumbs(nav: HTMLElement, sensor: ApiSensor | null): void {
+function showCrumbs(nav: HTMLElement, sensor: ShownSensor | null): void {
   const machine = sensor?.location?.machine;
   replace(
     nav,
@@ -132,7 +133,7 @@ function sensorLinks(codes: readonly string[]): Node | null {
   return h("span", null, ...links.flatMap((link, i) => (i === 0 ? [link] : [", ", link])));
 }
 
-function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
+function factsOf(sensor: ShownSensor, ageText: HTMLElement): HTMLElement[] {
   const cadences = sensor.reads
     .map(({ cadenceS }) => cadenceS)
     .filter((cadence) => cadence !== null)

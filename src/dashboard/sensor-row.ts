@@ -1,5 +1,5 @@
 /** One sensor in the table: built once, then only changes are written. */
-import type { ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 import { h, replace, setAttribute, setText } from "./dom.ts";
 import { sensorLink } from "./faults-panel.ts";
 import { age, utc } from "./format.ts";
@@ -14,7 +14,7 @@ export class SensorRow {
   readonly root: HTMLTableRowElement;
   readonly sparkCell: HTMLElement;
   readonly code: string;
-  #sensor: ApiSensor;
+  #sensor: ShownSensor;
   readonly #state: HTMLElement;
   readonly #zone: HTMLElement;
   readonly #values: HTMLElement;
@@ -22,7 +22,7 @@ export class SensorRow {
   readonly #battery: HTMLElement;
   #keys = { state: "", zone: "", values: "", battery: "" };
 
-  constructor(sensor: ApiSensor) {
+  constructor(sensor: ShownSensor) {
     this.code = sensor.code;
     this.#sensor = sensor;
     this.#state = h("td", { role: "cell", class: "c-state" });
@@ -55,11 +55,11 @@ export class SensorRow {
     );
   }
 
-  get sensor(): ApiSensor {
+  get sensor(): ShownSensor {
     return this.#sensor;
   }
 
-  update(sensor: ApiSensor, isNew: boolean): void {
+  update(sensor: ShownSensor, isNew: boolean): void {
     this.#sensor = sensor;
     const state = sensor.enabled || sensor.state === "removed" ? sensor.state : "off";
     this.#write("state", this.#state, state, () => stateBadge(sensor.state, sensor.enabled));

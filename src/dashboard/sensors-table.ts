@@ -1,5 +1,6 @@
 /** The sensors by area and machine, with search and filter. */
-import type { Api, ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { areaName, type Filter, isShown, noFilter } from "./sensor-filter.ts";
@@ -159,7 +160,7 @@ export class SensorsTable {
     ]);
     if (layout === this.#layout && this.#table.hasChildNodes()) return;
     this.#layout = layout;
-    const rows = (sensors: readonly ApiSensor[]) =>
+    const rows = (sensors: readonly ShownSensor[]) =>
       sensors.map(({ code }) => this.#rows.get(code)?.root).filter((row) => row !== undefined);
     const body = (...children: HTMLElement[]) => h("tbody", { role: "rowgroup" }, ...children);
     replace(

@@ -1,5 +1,8 @@
 /** The frame of every view: the header with the live sign, the banner of a page that is not live, the footer. */
-import type { AlarmCounts, Api, Status } from "./api.ts";
+
+import type { ShownStatus } from "../core/agent-status.ts";
+import type { AlarmCounts } from "../core/alarm/shown.ts";
+import type { Api } from "./api.ts";
 import { chapterAddress } from "./chapter.ts";
 import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
@@ -157,7 +160,7 @@ function configurationNews({
   configurationFaults,
   pendingRestart,
   pendingReload,
-}: Pick<Status, "configurationFaults" | "pendingRestart" | "pendingReload">): string {
+}: Pick<ShownStatus, "configurationFaults" | "pendingRestart" | "pendingReload">): string {
   const parts = [
     configurationFaults.length > 0 &&
       `The last reload was refused: ${configurationFaults[0]}${configurationFaults.length > 1 ? `, and ${configurationFaults.length - 1} more` : ""}. The previous configuration is still in effect.`,

@@ -1,6 +1,8 @@
 /** Waveform and spectrum of a measurement, with selection of measurement, axis and unit. */
+
+import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
-import type { Api, ApiSensor, ApiSpectrum, ApiWaveform, Measurement } from "./api.ts";
+import type { Api, SpectrumSeries, WaveformSeries } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { Comparison } from "./comparison.ts";
@@ -57,12 +59,12 @@ export class SignalPanel {
   #isInView = false;
   #wanted = new AbortController();
   #shown: {
-    readonly wave: ApiWaveform;
-    readonly spectrum: ApiSpectrum;
-    readonly other: { readonly spectrum: ApiSpectrum; readonly of: Measurement } | null;
+    readonly wave: WaveformSeries;
+    readonly spectrum: SpectrumSeries;
+    readonly other: { readonly spectrum: SpectrumSeries; readonly of: ShownMeasurement } | null;
   } | null = null;
 
-  constructor(api: Api, model: Model, theme: Theme, sensor: ApiSensor) {
+  constructor(api: Api, model: Model, theme: Theme, sensor: ShownSensor) {
     this.#api = api;
     const height = () => (innerWidth < 700 ? 220 : 260);
     this.#wave = new Chart(theme, height, null);
@@ -188,7 +190,7 @@ export class SignalPanel {
   };
 
   /** A new measurement is offered; a page that shows the newest one follows it. */
-  follow(sensor: ApiSensor): void {
+  follow(sensor: ShownSensor): void {
     const newest = sensor.latest.accel;
     if (newest === undefined || newest.waveforms.length === 0) return;
     if (newest.id !== this.#newestReading) void this.#picker.refresh();
@@ -222,7 +224,7 @@ export class SignalPanel {
     place.scrollIntoView({ block: "center" });
   }
 
-  async #open(one: Pick<Measurement, "reading" | "timeMs">): Promise<void> {
+  async #open(one: Pick<ShownMeasurement, "reading" | "timeMs">): Promise<void> {
     await this.#picker.select(one);
     this.root.scrollIntoView({ block: "start" });
     this.root.querySelector<HTMLElement>("#signal-time")?.focus();
@@ -314,7 +316,7 @@ export class SignalPanel {
     }
   }
 
-  #offerAxes({ channels }: Measurement): Measurement["channels"][number] | undefined {
+  #offerAxes({ channels }: ShownMeasurement): ShownMeasurement["channels"][number] | undefined {
     const kept = this.#query.get("axis") ?? this.#axis.value;
     const key = channels.map(({ channel, axis }) => `${channel}${axis}`).join();
     if (this.#axis.dataset["key"] !== key) {
@@ -330,7 +332,7 @@ export class SignalPanel {
     return channels.find(({ channel }) => String(channel) === this.#axis.value);
   }
 
-  #nameOf(measurement: Measurement | null): string {
+  #nameOf(measurement: ShownMeasurement | null): string {
     return measurement === null ? "" : this.#picker.nameOf(measurement);
   }
 

@@ -1,5 +1,5 @@
 /** Specifications of the plots of a measurement. */
-import type { ApiSpectrum, ApiWaveform } from "./api.ts";
+import type { SpectrumSeries, WaveformSeries } from "./api.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { number } from "./format.ts";
 import { type CursorKind, spectrumCursor } from "./spectrum-cursor.ts";
@@ -9,7 +9,7 @@ const CPM_PER_HZ = 60;
 /** Speeds that differ by more are compared over orders. */
 const SPEED_TOLERANCE = 0.02;
 
-export function waveformSpec(wave: ApiWaveform): ChartSpec {
+export function waveformSpec(wave: WaveformSeries): ChartSpec {
   const { values, step, firstIndex, label, axis } = wave;
   // Milliseconds: the whole record is about a second long.
   const x = Array.from(values, (_, i) => (i + firstIndex) * step * 1000);
@@ -28,7 +28,7 @@ export function waveformSpec(wave: ApiWaveform): ChartSpec {
 }
 
 /** The published overall value: an integrated waveform lacks its ends, so its RMS would differ. */
-function sizeWords({ values, overall, label }: ApiWaveform): string {
+function sizeWords({ values, overall, label }: WaveformSeries): string {
   const peak = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const shown = `peak shown ${number(peak)} ${label}`;
   if (overall === null) return shown;
@@ -51,7 +51,7 @@ export interface SpectrumView {
   /** Another measurement, drawn over it. */
   readonly other: {
     readonly label: string;
-    readonly spectrum: ApiSpectrum;
+    readonly spectrum: SpectrumSeries;
     /** Measured; null while unknown. */
     readonly speedHz: number | null;
   } | null;
@@ -59,7 +59,7 @@ export interface SpectrumView {
   readonly orders: number | null;
 }
 
-export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSpec {
+export function spectrumSpec(spectrum: SpectrumSeries, view: SpectrumView): ChartSpec {
   const { values, step, label, axis, peaks } = spectrum;
   const ratio = speedRatio(view);
   const scale = ratio !== null ? 1 / (view.speedHz ?? 1) : view.isCpm ? CPM_PER_HZ : 1;
@@ -130,7 +130,7 @@ function marksOf({ markers }: SpectrumView, endHz: number, scale: number): Chart
 
 const lineAt = (hz: number, step: number) => (step > 0 ? Math.round(hz / step) : 0);
 
-function valueAt({ values, step }: ApiSpectrum, hz: number): number {
+function valueAt({ values, step }: SpectrumSeries, hz: number): number {
   return values[lineAt(hz, step)] ?? 0;
 }
 
@@ -139,8 +139,8 @@ function valueAt({ values, step }: ApiSpectrum, hz: number): number {
  * @param ratio of the speeds
  */
 function onLinesOf(
-  { values, step }: ApiSpectrum,
-  other: ApiSpectrum,
+  { values, step }: SpectrumSeries,
+  other: SpectrumSeries,
   ratio: number,
   isLog: boolean,
 ): (number | null)[] {
@@ -158,7 +158,7 @@ export function frequency(hz: number, isCpm: boolean): string {
   return isCpm ? (hz * CPM_PER_HZ).toFixed(1) : hz.toFixed(2);
 }
 
-type Peak = ApiSpectrum["peaks"][number];
+type Peak = SpectrumSeries["peaks"][number];
 export type PeakOrder = "frequency" | "amplitude";
 
 /** Sorted by the displayed value, which is not always the order in which the lines were found. */

@@ -1,5 +1,6 @@
 /** Small plots of the last day in the table: requested only while a row is in view, a few at a time. */
-import type { Api, ApiSensor, Trend } from "./api.ts";
+import type { ShownSensor, Trend } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { h, hidden, replace, s } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
 import { headline } from "./headline.ts";
@@ -86,7 +87,7 @@ export class Sparks {
   }
 }
 
-function sparkPicture(trend: Trend, name: string, sensor: ApiSensor, label: string): HTMLElement {
+function sparkPicture(trend: Trend, name: string, sensor: ShownSensor, label: string): HTMLElement {
   const series = trend.series[name];
   if (series === undefined || series.timesMs.length < 2)
     return h("span", { class: "none" }, "–", hidden("too few readings"));

@@ -1,5 +1,6 @@
 /** Tools of the spectrum: signal or envelope, markers of machine parts, cursors. */
-import type { Api, ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
+import type { Api } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { placeNow, remember } from "./place.ts";
 import { CURSORS, type CursorKind } from "./spectrum-cursor.ts";
@@ -18,7 +19,7 @@ export class SpectrumTools {
   #wanted: string | null;
 
   /** `load` requests again, `redraw` shows the current data. */
-  constructor(api: Api, sensor: ApiSensor, load: () => void, redraw: () => void) {
+  constructor(api: Api, sensor: ShownSensor, load: () => void, redraw: () => void) {
     this.#point = sensor.location?.point ?? null;
     const { query } = placeNow();
     this.#wanted = query.get("markers");

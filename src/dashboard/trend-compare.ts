@@ -1,5 +1,5 @@
 /** Other sensors in the same trend: selected from those that have the same quantity, kept in the link. */
-import type { ApiSensor } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 import { h, replace } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { machineName, sensorName } from "./sensor-filter.ts";
@@ -43,7 +43,7 @@ export class TrendCompare {
   }
 
   /** The group of each selected sensor that shows the same quantity. */
-  groups({ key }: TrendGroup): { readonly sensor: ApiSensor; readonly group: TrendGroup }[] {
+  groups({ key }: TrendGroup): { readonly sensor: ShownSensor; readonly group: TrendGroup }[] {
     return this.#codes.flatMap((code) => {
       const sensor = this.#model.sensors.get(code);
       const group = sensor && trendGroups(sensor).find((one) => one.key === key);
@@ -99,7 +99,7 @@ export class TrendCompare {
   }
 }
 
-function labelOf(sensor: ApiSensor): string {
+function labelOf(sensor: ShownSensor): string {
   const machine = machineName(sensor);
   return machine === "" ? sensorName(sensor) : `${machine} – ${sensorName(sensor)}`;
 }

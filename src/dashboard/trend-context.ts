@@ -1,7 +1,10 @@
 /** Context of a trend: limits, learned baselines, and when alarms were raised. */
+
+import type { BaselineView, LimitView, ShownAlarm } from "../core/alarm/shown.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
 import { alarmName } from "./alarm-words.ts";
-import type { Api, ApiAlarm, ApiSensor, BaselineView, LimitView } from "./api.ts";
+import type { Api } from "./api.ts";
 import { limitsAsRead } from "./as-read.ts";
 import type { ChartBand, ChartLevel, ChartMark } from "./chart-spec.ts";
 import type { TrendGroup } from "./trend-groups.ts";
@@ -14,7 +17,7 @@ export interface TrendContext {
   readonly limits: readonly LimitView[];
   readonly baselines: readonly BaselineView[];
   /** Of this sensor, newest first. */
-  readonly events: readonly ApiAlarm[];
+  readonly events: readonly ShownAlarm[];
 }
 export const NO_CONTEXT: TrendContext = { limits: [], baselines: [], events: [] };
 
@@ -35,7 +38,7 @@ export async function trendContext(api: Api, sensor: string): Promise<TrendConte
 /** Lines of the zones, and of rules other than zones; lines that several channels share are drawn once. */
 export function levelsOf(
   group: TrendGroup,
-  sensor: ApiSensor | undefined,
+  sensor: ShownSensor | undefined,
   { limits }: TrendContext,
 ): ChartLevel[] {
   const levels = new Map<string, ChartLevel>();
@@ -57,7 +60,7 @@ function isOf(group: TrendGroup, { kind, value }: { kind: string; value: string 
   return kind === group.kind && group.values.some(({ name }) => name === value);
 }
 
-function zoneLevels({ machineClass, limits }: ApiSensor): ChartLevel[] {
+function zoneLevels({ machineClass, limits }: ShownSensor): ChartLevel[] {
   // Those of the sensor are converted already.
   const ofClass = machineClass === null ? null : VELOCITY_LIMITS[machineClass];
   const bounds = limits ?? limitsAsRead(ofClass, unitsKept());

@@ -1,5 +1,5 @@
 /** The downsampled series of several values on one time axis, with gaps left open. */
-import type { Trend } from "./api.ts";
+import type { Trend } from "../core/query/shown.ts";
 
 export interface TrendColumn {
   readonly mean: (number | null | undefined)[];

@@ -1,5 +1,6 @@
 /** Which values are drawn together: the channels of one quantity in one unit. */
-import type { ApiSensor, Kind } from "./api.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
+import type { Kind } from "../core/sensor.ts";
 import { unitSign } from "./format.ts";
 import { KIND_WORDS, QUANTITY_ORDER, valueWords } from "./words.ts";
 
@@ -13,7 +14,7 @@ export interface TrendGroup {
   readonly values: { readonly name: string; readonly label: string }[];
 }
 
-export function trendGroups(sensor: ApiSensor): TrendGroup[] {
+export function trendGroups(sensor: ShownSensor): TrendGroup[] {
   const groups = new Map<string, TrendGroup>();
   for (const kind of sensor.kinds) {
     const reading = sensor.latest[kind];

@@ -1,6 +1,8 @@
 /** A sensor's values over hours to years: lowest and highest as a band, the mean as a line, gaps left open. */
+
+import type { ShownSensor, Trend } from "../core/query/shown.ts";
 import { HOUR_MS } from "../core/time-units.ts";
-import type { Api, ApiSensor, Trend } from "./api.ts";
+import type { Api } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
@@ -61,7 +63,7 @@ export class TrendPanel {
   #range: readonly [number, number] | null = null;
   #loading = new AbortController();
 
-  constructor(api: Api, model: Model, theme: Theme, sensor: ApiSensor) {
+  constructor(api: Api, model: Model, theme: Theme, sensor: ShownSensor) {
     this.#api = api;
     this.#model = model;
     this.#code = sensor.code;
@@ -124,7 +126,7 @@ export class TrendPanel {
   }
 
   /** Values may appear with the first reading. */
-  offer(sensor: ApiSensor): void {
+  offer(sensor: ShownSensor): void {
     const groups = trendGroups(sensor);
     if (groups.map(({ key }) => key).join() === this.#groups.map(({ key }) => key).join()) return;
     // A link may name the group, or a value of it.
@@ -253,7 +255,7 @@ export class TrendPanel {
 
 /** The values of several sensors under the names of mergedTrend. */
 function mergedGroup(
-  all: readonly { readonly sensor: ApiSensor | undefined; readonly group: TrendGroup }[],
+  all: readonly { readonly sensor: ShownSensor | undefined; readonly group: TrendGroup }[],
   own: string,
 ): TrendGroup {
   const values = all.flatMap(({ sensor, group }) =>

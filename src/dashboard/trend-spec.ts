@@ -1,5 +1,5 @@
 /** Specification of a trend plot: lines with their range, or the states of contacts. */
-import type { Trend } from "./api.ts";
+import type { Trend } from "../core/query/shown.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { contactSpans } from "./contact-spans.ts";
 import { number, unitSign, type ZoneTimes } from "./format.ts";

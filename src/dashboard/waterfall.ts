@@ -1,7 +1,9 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
+
+import type { ShownMeasurement } from "../core/query/shown.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
-import type { Api, FallSpectrum, Measurement } from "./api.ts";
+import type { Api, FallSpectrum } from "./api.ts";
 import { save } from "./chart-export.ts";
 import { onPaper } from "./chart-paper.ts";
 import { h, setText } from "./dom.ts";
@@ -36,7 +38,7 @@ export interface WaterfallView {
   readonly endHz: number | null;
   readonly isCpm: boolean;
   /** Shown beside it: its row is the selected one. */
-  readonly selected: Measurement | null;
+  readonly selected: ShownMeasurement | null;
 }
 
 interface Layout {

@@ -1,5 +1,8 @@
 /** Plain-language names of values, kinds, reasons and flags. */
-import type { ApiSensor, Doubt, Kind } from "./api.ts";
+
+import type { Doubt } from "../core/quality.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
+import type { Kind } from "../core/sensor.ts";
 
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   accel: "Vibration",
@@ -73,7 +76,7 @@ export interface ValueWords {
 
 /** The channel and quantity that a value name stands for. */
 export function valueWords(
-  sensor: Pick<ApiSensor, "channels">,
+  sensor: Pick<ShownSensor, "channels">,
   kind: Kind,
   name: string,
 ): ValueWords {
@@ -101,7 +104,7 @@ const DEFAULT_AXES: Readonly<Record<string, string>> = {
   channel3: "A",
 };
 
-function channelLabel(sensor: Pick<ApiSensor, "channels">, kind: Kind, channel: string): string {
+function channelLabel(sensor: Pick<ShownSensor, "channels">, kind: Kind, channel: string): string {
   const config = sensor.channels[channel];
   if (kind === "accel") return config?.axis ?? DEFAULT_AXES[channel] ?? channel;
   const number = channel.slice(-1);

@@ -1,7 +1,8 @@
 /** Machines, worst first, as the agent orders them. A live change never moves a row under hand or focus. */
 import { boxFaults } from "../core/box-fault.ts";
+import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import { AlarmWordsForm } from "./alarm-form.ts";
-import type { Api, RankedMachine } from "./api.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { age } from "./format.ts";
 import { badge, type Tone, timeNode } from "./marks.ts";

@@ -81,7 +81,7 @@ export class GatewayClient implements RecordSource, StateSource {
   readonly #words: ResponseWords;
   readonly #aborts = new AbortCallbacks();
   readonly #wakeUp: WakeUp;
-  #state: Omit<GatewayState, "url"> = {
+  #state: Omit<GatewayState, "url" | "isNeeded"> = {
     isUp: false,
     lastAnswerAtMs: null,
     lastError: null,
@@ -115,7 +115,7 @@ export class GatewayClient implements RecordSource, StateSource {
     );
   }
 
-  get state(): GatewayState {
+  get state(): Omit<GatewayState, "isNeeded"> {
     return { url: this.#shownUrl, ...this.#state };
   }
 

@@ -1,133 +1,188 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ALARM_WORDS, type AlarmWord } from "../core/alarm/shown.ts";
-import type { AlarmDesk } from "../core/alarm/view.ts";
-import { INSTANT, instantMs, integer, objectOf, type Schema, SENSOR, text } from "./api-schemas.ts";
+import {
+  ALARM,
+  ALARM_ACTIONS,
+  ALARM_LISTS,
+  ALARM_WORDS,
+  type AlarmWord,
+  BASELINES,
+  LIMITS,
+} from "../core/alarm/shown.ts";
+import { input, type Of, object, type Schema, TEXT, YES_NO } from "../core/schema.ts";
+import { MINUTE_MS } from "../core/time-units.ts";
+import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
+import { INSTANT, instantMs, integer, orNone, SENSOR, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
+import { refuse } from "./problem.ts";
 
 const BY = text(64, "Name of the person; by default the one in HTTP_USER_HEADER, else `http`.");
 const NOTE = text(500, "Note for the log and for others.");
-export const ALARMS_QUERY = objectOf({
-  history: { ...integer(0, 1000, 100), description: "Maximum number of events in the history." },
-  before: { ...integer(1, Number.MAX_SAFE_INTEGER), description: "`before` of the previous page." },
-});
-export const ALARM_ID = objectOf({ id: { type: "string", pattern: "^[0-9a-f]{32}$" } }, ["id"]);
-export const WORD_BODIES: Readonly<Record<AlarmWord, Schema>> = {
-  acknowledge: objectOf({ by: BY, note: NOTE }),
-  shelve: objectOf({
-    by: BY,
-    note: NOTE,
-    until: { ...INSTANT, description: "When it ends: ISO 8601 with zone, or ms since 1970 UTC." },
-    minutes: {
-      type: "number",
-      exclusiveMinimum: 0,
-      maximum: 44_640,
-      description: "Alternative to `until`.",
-    },
-  }),
-  unshelve: objectOf({ by: BY, note: NOTE }),
-  note: objectOf({ by: BY, note: NOTE }, ["note"]),
-};
-export const LIMITS_QUERY = objectOf({ sensor: SENSOR }, ["sensor"]);
-export const BASELINES_QUERY = objectOf({ sensor: SENSOR });
-export const BASELINE = objectOf({ sensor: SENSOR, alarm: text(64), value: text(64) }, [
-  "sensor",
-  "alarm",
-  "value",
+const ALARM_ID = input({ id: { type: "string", pattern: "^[0-9a-f]{32}$" } as Schema<string> }, [
+  "id",
 ]);
-export const RELEARN_BODY = objectOf({ by: BY });
-export const AUDIT_QUERY = objectOf({ limit: integer(1, 1000, 100) });
-
-interface WordBody {
-  readonly by?: string;
-  readonly note?: string;
-  readonly until?: string;
-  readonly minutes?: number;
-}
+const NAME = input({ by: BY });
+const SHELF = {
+  by: BY,
+  note: NOTE,
+  until: { ...INSTANT, description: "When it ends: ISO 8601 with zone, or ms since 1970 UTC." },
+  minutes: {
+    type: "number",
+    exclusiveMinimum: 0,
+    maximum: 44_640,
+    description: "Alternative to `until`.",
+  } as Schema<number>,
+};
+const ACTION = input(SHELF);
+const REMARK = input({ by: BY, note: NOTE });
+/** What each action accepts; `shelve` most. */
+const BODIES: Readonly<Record<AlarmWord, Schema<Of<typeof ACTION>>>> = {
+  acknowledge: REMARK,
+  shelve: ACTION,
+  unshelve: REMARK,
+  note: input({ by: BY, note: NOTE }, ["note"]),
+};
+const SUMMARIES: Readonly<Record<AlarmWord, string>> = {
+  acknowledge: "Acknowledges an alarm. Audited.",
+  shelve: "Shelves an alarm until a given time, at most 31 days ahead. Audited.",
+  unshelve: "Unshelves an alarm. Audited.",
+  note: "Adds a note to an alarm. Audited.",
+};
+const ACTIONS = ALARM_WORDS.map((word) => ({
+  word,
+  operation: {
+    path: `/api/v1/alarms/{id}/${word}`,
+    method: "post",
+    summary: SUMMARIES[word],
+    params: ALARM_ID,
+    body: BODIES[word],
+    accepts: orNone(BODIES[word]),
+    also: {
+      404: "No active or shelved alarm has this id.",
+      ...(word === "acknowledge" && { 409: "Someone else has already acknowledged it." }),
+      ...ALARMS_OFF,
+    },
+    response: "The current state of the alarm.",
+    schema: object({ alarm: ALARM }),
+  } as const satisfies Operation,
+}));
 
 const STATUSES = { invalid: 400, unknown: 404, conflict: 409 } as const;
+
+const ALARM_LIST = {
+  path: "/api/v1/alarms",
+  method: "get",
+  summary: "Alarms that are active, acknowledged or shelved, and the newest events.",
+  query: input({
+    history: { ...integer(0, 1000, 100), description: "Maximum number of events in the history." },
+    before: {
+      ...integer(1, Number.MAX_SAFE_INTEGER),
+      description: "`before` of the previous page.",
+    },
+  }),
+  also: ALARMS_OFF,
+  response: "The lists; `before` requests the next page, and is null on the last one.",
+  schema: ALARM_LISTS,
+} as const satisfies Operation;
+
+const ACTION_LIST = {
+  path: "/api/v1/alarms/audit",
+  method: "get",
+  summary: "Actions by people on alarms, newest first.",
+  query: input({ limit: integer(1, 1000, 100) }),
+  also: ALARMS_OFF,
+  response: "The entries.",
+  schema: ALARM_ACTIONS,
+} as const satisfies Operation;
+
+const LIMIT_LIST = {
+  path: "/api/v1/alarms/limits",
+  method: "get",
+  summary: "The fixed limits that apply to a sensor's values.",
+  query: input({ sensor: SENSOR }, ["sensor"]),
+  also: ALARMS_OFF,
+  response: "The limits; null if there is none on that side.",
+  schema: LIMITS,
+} as const satisfies Operation;
+
+const BASELINE_LIST = {
+  path: "/api/v1/baselines",
+  method: "get",
+  summary: "Learned limits, and those that are being learned.",
+  query: input({ sensor: SENSOR }),
+  also: ALARMS_OFF,
+  response: "The baselines.",
+  schema: BASELINES,
+} as const satisfies Operation;
+
+const RELEARN = {
+  path: "/api/v1/baselines/{sensor}/{alarm}/{value}/relearn",
+  method: "post",
+  summary: "Starts learning a baseline again; an alarm based on the old one ends. Audited.",
+  params: input({ sensor: SENSOR, alarm: text(64), value: text(64) }, ["sensor", "alarm", "value"]),
+  body: NAME,
+  accepts: orNone(NAME),
+  also: { 404: "There is no such baseline.", ...ALARMS_OFF },
+  response: "The outcome.",
+  schema: object({ ok: YES_NO, detail: TEXT }),
+} as const satisfies Operation;
+
+export const ALARMS_OPERATIONS: readonly Operation[] = [
+  ALARM_LIST,
+  ACTION_LIST,
+  LIMIT_LIST,
+  BASELINE_LIST,
+  RELEARN,
+  ...ACTIONS.map(({ operation }) => operation),
+];
 
 /** Alarms and baselines: current state, history, and actions of people. 501 if alarms are disabled. */
 export function registerAlarmsApi(
   app: FastifyInstance,
   { alarms, gatewayNow }: Pick<HttpParts, "alarms" | "gatewayNow">,
 ): void {
-  app.get<{ Querystring: { history: number; before?: number } }>(
-    "/api/v1/alarms",
-    { schema: { querystring: ALARMS_QUERY } },
-    (request, reply) => {
+  serve(app, ALARM_LIST, (request, reply) => {
+    if (alarms === null) return off(reply);
+    const { history, before } = request.query;
+    return reply.send(alarms.lists({ limit: history, before: before ?? null }));
+  });
+  serve(app, ACTION_LIST, (request, reply) =>
+    alarms === null ? off(reply) : reply.send({ actions: alarms.actions(request.query.limit) }),
+  );
+  serve(app, LIMIT_LIST, (request, reply) =>
+    alarms === null ? off(reply) : reply.send({ limits: alarms.limits(request.query.sensor) }),
+  );
+  for (const { word, operation } of ACTIONS)
+    serve(app, operation, async (request, reply) => {
       if (alarms === null) return off(reply);
-      const { history, before } = request.query;
-      return reply.send(alarms.lists({ limit: history, before: before ?? null }));
-    },
+      const { id } = request.params;
+      const { by = nameOf(request), note = null, ...shelf } = request.body ?? {};
+      const untilMs = endOf(shelf, gatewayNow());
+      const outcome = await alarms.act({ id, word, by, note, untilMs, source: "http" });
+      return outcome.ok
+        ? reply.send({ alarm: outcome.alarm })
+        : refuse(reply, STATUSES[outcome.reason], outcome.detail);
+    });
+  serve(app, BASELINE_LIST, (request, reply) =>
+    alarms === null
+      ? off(reply)
+      : reply.send({ baselines: alarms.baselines(request.query.sensor ?? null) }),
   );
-  app.get<{ Querystring: { limit: number } }>(
-    "/api/v1/alarms/audit",
-    { schema: { querystring: AUDIT_QUERY } },
-    (request, reply) =>
-      alarms === null ? off(reply) : reply.send({ actions: alarms.actions(request.query.limit) }),
-  );
-  app.get<{ Querystring: { sensor: string } }>(
-    "/api/v1/alarms/limits",
-    { schema: { querystring: LIMITS_QUERY } },
-    (request, reply) =>
-      alarms === null ? off(reply) : reply.send({ limits: alarms.limits(request.query.sensor) }),
-  );
-  for (const word of ALARM_WORDS) {
-    app.post<{ Params: { id: string }; Body: WordBody | null }>(
-      `/api/v1/alarms/:id/${word}`,
-      { schema: { params: ALARM_ID, body: { ...WORD_BODIES[word], type: ["object", "null"] } } },
-      (request, reply) =>
-        alarms === null ? off(reply) : change(alarms, gatewayNow(), request, word, reply),
-    );
-  }
-  app.get<{ Querystring: { sensor?: string } }>(
-    "/api/v1/baselines",
-    { schema: { querystring: BASELINES_QUERY } },
-    (request, reply) =>
-      alarms === null
-        ? off(reply)
-        : reply.send({ baselines: alarms.baselines(request.query.sensor ?? null) }),
-  );
-  app.post<{ Params: { sensor: string; alarm: string; value: string }; Body: WordBody | null }>(
-    "/api/v1/baselines/:sensor/:alarm/:value/relearn",
-    { schema: { params: BASELINE, body: { ...RELEARN_BODY, type: ["object", "null"] } } },
-    async (request, reply) => {
-      if (alarms === null) return off(reply);
-      const done = await alarms.relearn(
-        request.params,
-        request.body?.by ?? nameOf(request),
-        "http",
-      );
-      return done.ok ? reply.send(done) : reply.code(404).send(problem(404, done.detail));
-    },
-  );
+  serve(app, RELEARN, async (request, reply) => {
+    if (alarms === null) return off(reply);
+    const done = await alarms.relearn(request.params, request.body?.by ?? nameOf(request), "http");
+    return done.ok ? reply.send(done) : refuse(reply, 404, done.detail);
+  });
 }
 
-async function change(
-  alarms: AlarmDesk,
-  nowMs: number,
-  request: FastifyRequest<{ Params: { id: string }; Body: WordBody | null }>,
-  word: AlarmWord,
-  reply: FastifyReply,
-): Promise<unknown> {
-  const { id } = request.params;
-  const { by = nameOf(request), note = null, minutes, until } = request.body ?? {};
-  const untilMs =
-    minutes === undefined
-      ? until === undefined
-        ? null
-        : instantMs(until, 0)
-      : nowMs + minutes * 60_000;
-  const outcome = await alarms.act({ id, word, by, note, untilMs, source: "http" });
-  if (outcome.ok) return reply.send({ alarm: outcome.alarm });
-  const status = STATUSES[outcome.reason];
-  return reply.code(status).send(problem(status, outcome.detail));
+/** When a shelving ends, ms; null if the request does not say. */
+function endOf({ minutes, until }: Of<typeof ACTION>, nowMs: number): number | null {
+  if (minutes !== undefined) return nowMs + minutes * MINUTE_MS;
+  return until === undefined ? null : instantMs(until, 0);
 }
 
 /** Whom a trusted proxy names. */
 const nameOf = ({ person }: Pick<FastifyRequest, "person">): string => person ?? "http";
 
 function off(reply: FastifyReply): FastifyReply {
-  return reply.code(501).send(problem(501, "alarms are off: ALARMS_ENABLED is false"));
+  return refuse(reply, 501, "alarms are off: ALARMS_ENABLED is false");
 }

@@ -1,40 +1,21 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { PUBLISH_TRIAL } from "../core/agent-status.ts";
 import { SETTINGS_BOUNDS } from "../core/command.ts";
-import type { BackfillRequest } from "../core/query/ports.ts";
-import { DAY, integer, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
+import { BACKFILL_PROGRESS, SETTINGS_OUTCOME } from "../core/query/ports.ts";
+import { input, list, object, orNull, type Schema } from "../core/schema.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import { DAY, integer, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
+import { refuse } from "./problem.ts";
 
-/** A sensor omitted or null: every sensor. */
-export const BACKFILL_BODY = objectOf(
-  { from: DAY, to: DAY, sensor: { ...SENSOR, type: ["string", "null"] } },
-  ["from", "to"],
-);
 /**
  * The command room checks the fields and limits of contract section 8, names what is wrong, responds as over MQTT and
  * records every command; only what is not a request at all is refused here.
  */
-const SETTINGS_BODY = { type: "object", maxProperties: 20 };
-
-/** What the command room accepts, for the OpenAPI document. */
-export const SETTINGS_FORM = objectOf(
-  {
-    sensor: {
-      type: ["string", "integer"],
-      pattern: "^\\s*\\d{1,15}\\s*$",
-      minimum: 0,
-      maximum: 999_999_999_999_999,
-      description: "Serial number of a sensor in the site file.",
-    },
-    IntervalSendData: whole("IntervalSendData", "Minutes between full data sends."),
-    Range: whole("Range", "Measuring range, G; the gateway knows which ones the sensor has."),
-    IntervalRMS: whole("IntervalRMS", "Seconds between alarm checks."),
-    alarm1: alarm(1),
-    alarm2: alarm(2),
-    alarm3: alarm(3),
-  },
-  ["sensor", "IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"],
-);
+const ANY_SETTINGS: Schema<Readonly<Record<string, unknown>>> = {
+  type: "object",
+  maxProperties: 20,
+};
 
 const SETTINGS_REFUSED =
   "sensor settings are not accepted over TCP here: set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings on this machine";
@@ -42,16 +23,92 @@ const SETTINGS_REFUSED =
 const DOCTOR_REFUSED =
   "only gateside doctor on this machine may ask for this, over the socket in DATA_DIR";
 
-function whole(name: "IntervalSendData" | "Range" | "IntervalRMS", description: string): Schema {
+function whole(
+  name: "IntervalSendData" | "Range" | "IntervalRMS",
+  description: string,
+): Schema<number> {
   const { min, max } = SETTINGS_BOUNDS[name];
   return { ...integer(min, max), description };
 }
 
-function alarm(axis: number): Schema {
+function alarm(axis: number): Schema<number> {
   const { min, max } = SETTINGS_BOUNDS.alarm;
   const description = `Alarm threshold of axis ${axis}, mm/s.`;
   return { type: "number", minimum: min, maximum: max, description };
 }
+
+const BACKFILL_JOB = object({ job: orNull(BACKFILL_PROGRESS) });
+
+const TRY_PUBLISH = {
+  path: "/api/v1/doctor/publish",
+  method: "post",
+  summary:
+    "Publishes {} to agent/state/doctor on every uplink, for gateside doctor on this machine.",
+  also: { 403: "Not over the socket in DATA_DIR.", 501: "Not available in this agent." },
+  response: "How the publish of each session ended, and what its broker refuses.",
+  schema: object({ uplinks: list(PUBLISH_TRIAL) }),
+} as const satisfies Operation;
+
+const BACKFILL = {
+  path: "/api/v1/backfill",
+  method: "get",
+  summary: "The running or most recent backfill.",
+  response: "The job; null before the first one.",
+  schema: BACKFILL_JOB,
+} as const satisfies Operation;
+
+/** Omitted or null: every sensor. */
+const ANY_SENSOR: Schema<string | null> = { ...SENSOR, type: ["string", "null"] };
+const START_BACKFILL = {
+  path: "/api/v1/backfill",
+  method: "post",
+  summary: "Starts a backfill, which reads days again. Nothing is stored or sent twice.",
+  body: input({ from: DAY, to: DAY, sensor: ANY_SENSOR }, ["from", "to"]),
+  status: 202,
+  also: {
+    400: "A day or sensor cannot be read.",
+    409: "One is running.",
+    501: "Not available in this agent.",
+  },
+  response: "The job; null before the first one.",
+  schema: BACKFILL_JOB,
+} as const satisfies Operation;
+
+const SEND_SETTINGS = {
+  path: "/api/v1/settings",
+  method: "post",
+  summary:
+    "Queues settings for a sensor on the gateway. A request that violates the schema gets the outcome `rejected_local` and is recorded.",
+  body: input(
+    {
+      sensor: {
+        type: ["string", "integer"],
+        pattern: "^\\s*\\d{1,15}\\s*$",
+        minimum: 0,
+        maximum: 999_999_999_999_999,
+        description: "Serial number of a sensor in the site file.",
+      },
+      IntervalSendData: whole("IntervalSendData", "Minutes between full data sends."),
+      Range: whole("Range", "Measuring range, G; the gateway knows which ones the sensor has."),
+      IntervalRMS: whole("IntervalRMS", "Seconds between alarm checks."),
+      alarm1: alarm(1),
+      alarm2: alarm(2),
+      alarm3: alarm(3),
+    },
+    ["sensor", "IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"],
+  ),
+  accepts: ANY_SETTINGS,
+  also: { 501: "Not available in this agent." },
+  response: "The outcome, including that of a refusal. `queued` does not mean applied.",
+  schema: SETTINGS_OUTCOME,
+} as const satisfies Operation;
+
+export const COMMANDS_OPERATIONS: readonly Operation[] = [
+  TRY_PUBLISH,
+  BACKFILL,
+  START_BACKFILL,
+  SEND_SETTINGS,
+];
 
 /** Changing operations: a re-read of past days, and settings for a sensor. */
 export function registerCommandsApi(
@@ -59,52 +116,39 @@ export function registerCommandsApi(
   parts: Pick<HttpParts, "backfill" | "settings" | "tryPublish">,
   { mayWriteOverTcp }: { readonly mayWriteOverTcp: boolean },
 ): void {
-  app.get("/api/v1/backfill", (_request, reply) =>
-    reply.send({ job: parts.backfill?.current() ?? null }),
-  );
-  app.post<{ Body: Omit<BackfillRequest, "sensor"> & { readonly sensor?: string | null } }>(
-    "/api/v1/backfill",
-    { schema: { body: BACKFILL_BODY } },
-    (request, reply) => {
-      if (parts.backfill === null) return unavailable(reply, "backfill");
-      const { from, to, sensor } = request.body;
-      if (from > to) return reply.code(400).send(problem(400, "from is after to"));
-      const start = parts.backfill.start({ from, to, sensor: sensor ?? null });
-      if (start.accepted) return reply.code(202).send({ job: start.progress });
-      const status = start.reason === "busy" ? 409 : 400;
-      return reply.code(status).send(problem(status, start.detail));
-    },
-  );
-  app.post<{ Body: Readonly<Record<string, unknown>> }>(
-    "/api/v1/settings",
-    { schema: { body: SETTINGS_BODY } },
-    async (request, reply) => {
-      if (parts.settings === null) return unavailable(reply, "sensor settings");
-      if (!mayWriteOverTcp && !isLocalSocket(request)) {
-        return reply.code(403).send(problem(403, SETTINGS_REFUSED));
-      }
-      // 200 for every outcome: `ok` and `outcome` carry it, as over MQTT (contract section 8).
-      return reply.send(await parts.settings.execute(request.body));
-    },
-  );
-  app.post("/api/v1/doctor/publish", async (request, reply) => {
+  serve(app, BACKFILL, (_request, reply) => reply.send({ job: parts.backfill?.current() ?? null }));
+  serve(app, START_BACKFILL, (request, reply) => {
+    if (parts.backfill === null) return unavailable(reply, "backfill");
+    const { from, to, sensor } = request.body;
+    if (from > to) return refuse(reply, 400, "from is after to");
+    const start = parts.backfill.start({ from, to, sensor: sensor ?? null });
+    if (start.accepted) return reply.code(202).send({ job: start.progress });
+    const status = start.reason === "busy" ? 409 : 400;
+    return refuse(reply, status, start.detail);
+  });
+  serve(app, SEND_SETTINGS, async (request, reply) => {
+    if (parts.settings === null) return unavailable(reply, "sensor settings");
+    if (!mayWriteOverTcp && !isLocalSocket(request)) {
+      return refuse(reply, 403, SETTINGS_REFUSED);
+    }
+    // 200 for every outcome: `ok` and `outcome` carry it, as over MQTT (contract section 8).
+    return reply.send(await parts.settings.execute(request.body));
+  });
+  serve(app, TRY_PUBLISH, async (request, reply) => {
     if (!parts.tryPublish) return unavailable(reply, "doctor");
-    if (!isLocalSocket(request)) return reply.code(403).send(problem(403, DOCTOR_REFUSED));
+    if (!isLocalSocket(request)) return refuse(reply, 403, DOCTOR_REFUSED);
     return reply.send({ uplinks: await parts.tryPublish() });
   });
 }
 
 /**
- * Only its owner can open the socket in DATA_DIR, and it has no address; a port is open to every program on the machine.
+ * A command on this machine: only its owner can open the socket in DATA_DIR, and it has no address; a port is open to
+ * every program on the machine.
  */
-/** A command on this machine. */
 export function isLocalSocket({ raw }: FastifyRequest): boolean {
   return raw.socket.remoteAddress === undefined;
 }
 
-function unavailable(
-  reply: { code(status: number): { send(body: unknown): void } },
-  what: string,
-): void {
-  reply.code(501).send(problem(501, `${what}: not available in this agent`));
+function unavailable(reply: FastifyReply, what: string): FastifyReply {
+  return refuse(reply, 501, `${what}: not available in this agent`);
 }

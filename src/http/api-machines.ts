@@ -1,31 +1,82 @@
 import type { FastifyInstance } from "fastify";
+import { MACHINE_FINDINGS, MACHINES, REPORT } from "../core/diagnosis/shown.ts";
+import { MACHINE_OUTLOOK } from "../core/outlook/words.ts";
 import { reportDocument } from "../core/report/document.ts";
-import type { UnitSystem } from "../core/report/units.ts";
-import { choice, INSTANT, instantMs, integer, objectOf } from "./api-schemas.ts";
+import { input } from "../core/schema.ts";
+import { DAY_MS } from "../core/time-units.ts";
+import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
+import { choice, INSTANT, instantMs, integer } from "./api-schemas.ts";
 import { MachineConditions } from "./machine-conditions.ts";
 import { outlookFor } from "./machine-outlook.ts";
 import { gatherReport } from "./machine-report.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
-import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
+import { refuse } from "./problem.ts";
+import type { SharedResponses } from "./shared-responses.ts";
 
-export const MACHINE_ID = objectOf({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
-export const MACHINES_QUERY = objectOf({
-  sort: {
-    type: "string",
-    enum: ["worst"],
-    description: "Every machine with its condition, worst first; also while alarms are disabled.",
-  },
-});
+const MACHINE_ID = input({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
 
-export const REPORT_QUERY = objectOf({
-  from: INSTANT,
-  to: INSTANT,
-  units: choice(["metric", "us"], "metric"),
-});
-const REPORT_MS = 30 * 86_400_000;
+const REPORT_MS = 30 * DAY_MS;
 
-const FINDINGS_OFF = problem(501, "findings are off: ALARMS_ENABLED is false");
+const FINDINGS_OFF = "findings are off: ALARMS_ENABLED is false";
+
+const MACHINE_LIST = {
+  path: "/api/v1/machines",
+  method: "get",
+  summary:
+    "Machines of the site file with state, speed and number of active findings; with `sort=worst` every machine with its condition, worst first.",
+  query: input({
+    sort: {
+      ...choice(["worst"]),
+      description: "Every machine with its condition, worst first; also while alarms are disabled.",
+    },
+  }),
+  also: ALARMS_OFF,
+  response: "The machines.",
+  schema: MACHINES,
+} as const satisfies Operation;
+
+const REPORT_PAGE = {
+  path: "/api/v1/machines/{id}/report",
+  method: "get",
+  summary: "The report on a machine as one HTML document. Without a time range, the last 30 days.",
+  params: MACHINE_ID,
+  query: input({
+    from: INSTANT,
+    to: INSTANT,
+    units: choice(["metric", "us"], "metric"),
+  }),
+  also: { 404: "No machine of this id." },
+  response: "Its title, and the document: inline SVG, no script, nothing loaded.",
+  schema: REPORT,
+} as const satisfies Operation;
+
+const FINDING_LIST = {
+  path: "/api/v1/machines/{id}/findings",
+  method: "get",
+  summary: "Findings of a machine with their evidence, and the faults that could not be checked.",
+  params: MACHINE_ID,
+  also: { 404: "There is no machine with this id.", ...ALARMS_OFF },
+  response: "Active findings, and what was checked on each sensor.",
+  schema: MACHINE_FINDINGS,
+} as const satisfies Operation;
+
+const OUTLOOK = {
+  path: "/api/v1/machines/{id}/outlook",
+  method: "get",
+  summary:
+    "When rising velocities and bands of a machine will reach their next limit, or why that is not told.",
+  params: MACHINE_ID,
+  also: { 404: "There is no machine with this id." },
+  response: "Each value with its level, limit and slope.",
+  schema: MACHINE_OUTLOOK,
+} as const satisfies Operation;
+
+export const MACHINES_OPERATIONS: readonly Operation[] = [
+  MACHINE_LIST,
+  REPORT_PAGE,
+  FINDING_LIST,
+  OUTLOOK,
+];
 
 /** Machines, their conditions and findings. Only the list by condition responds while alarms are disabled. */
 export function registerMachinesApi(
@@ -36,58 +87,37 @@ export function registerMachinesApi(
 ): void {
   const { findings } = parts;
   const conditions = new MachineConditions(parts);
-  app.get<{ Querystring: { sort?: "worst" } }>(
-    "/api/v1/machines",
-    { schema: { querystring: MACHINES_QUERY } },
-    async (request, reply) => {
-      if (request.query.sort === undefined)
-        return findings === null
-          ? reply.code(501).send(FINDINGS_OFF)
-          : reply.send({ machines: findings.machines() });
-      const text = await responses.compute("machines worst", isGone(request), async () =>
-        JSON.stringify({ machines: await conditions.worstFirst() }),
-      );
-      if (text === null) return tooMany(reply);
-      return reply.type("application/json; charset=utf-8").send(text);
-    },
-  );
-  app.get<{
-    Params: { id: number };
-    Querystring: { from?: string; to?: string; units: UnitSystem };
-  }>(
-    "/api/v1/machines/:id/report",
-    { schema: { params: MACHINE_ID, querystring: REPORT_QUERY } },
-    async (request, reply) => {
-      const { id } = request.params;
-      const { from, to, units } = request.query;
-      const toMs = instantMs(to, parts.gatewayNow());
-      const fromMs = toMs === null ? null : instantMs(from, toMs - REPORT_MS);
-      if (toMs === null || fromMs === null || fromMs >= toMs)
-        return reply.code(400).send(problem(400, "from and to: two times, the first one earlier"));
-      const input = await gatherReport(parts, options, { id, fromMs, toMs, units });
-      if (input !== null) return reply.send(reportDocument(input));
-      return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
-    },
-  );
-  app.get<{ Params: { id: number } }>(
-    "/api/v1/machines/:id/outlook",
-    { schema: { params: MACHINE_ID } },
-    (request, reply) => {
-      const { id } = request.params;
-      const outlook = outlookFor(id, parts);
-      if (outlook !== null) return reply.send(outlook);
-      return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
-    },
-  );
-  app.get<{ Params: { id: number } }>(
-    "/api/v1/machines/:id/findings",
-    { schema: { params: MACHINE_ID } },
-    (request, reply) => {
-      if (findings === null) return reply.code(501).send(FINDINGS_OFF);
-      const { id } = request.params;
-      const found = findings.findingsOf(id);
-      if (found !== null) return reply.send(found);
-      return reply.code(404).send(problem(404, `the site file has no machine ${id}`));
-    },
-  );
+  serve(app, MACHINE_LIST, async (request, reply) => {
+    if (request.query.sort === undefined)
+      return findings === null
+        ? refuse(reply, 501, FINDINGS_OFF)
+        : reply.send({ machines: findings.machines() });
+    return responses.send(request, reply, "machines worst", async () =>
+      JSON.stringify({ machines: await conditions.worstFirst() }),
+    );
+  });
+  serve(app, REPORT_PAGE, async (request, reply) => {
+    const { id } = request.params;
+    const { from, to, units } = request.query;
+    const toMs = instantMs(to, parts.gatewayNow());
+    const fromMs = toMs === null ? null : instantMs(from, toMs - REPORT_MS);
+    if (toMs === null || fromMs === null || fromMs >= toMs)
+      return refuse(reply, 400, "from and to: two times, the first one earlier");
+    const found = await gatherReport(parts, options, { id, fromMs, toMs, units });
+    if (found !== null) return reply.send(reportDocument(found));
+    return refuse(reply, 404, `the site file has no machine ${id}`);
+  });
+  serve(app, OUTLOOK, (request, reply) => {
+    const { id } = request.params;
+    const outlook = outlookFor(id, parts);
+    if (outlook !== null) return reply.send(outlook);
+    return refuse(reply, 404, `the site file has no machine ${id}`);
+  });
+  serve(app, FINDING_LIST, (request, reply) => {
+    if (findings === null) return refuse(reply, 501, FINDINGS_OFF);
+    const { id } = request.params;
+    const found = findings.findingsOf(id);
+    if (found !== null) return reply.send(found);
+    return refuse(reply, 404, `the site file has no machine ${id}`);
+  });
 }

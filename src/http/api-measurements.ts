@@ -2,76 +2,149 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Measurement, PinOutcome } from "../core/kept/ports.ts";
 import { packFloats } from "../core/query/packed.ts";
+import {
+  MEASUREMENT_AROUND,
+  MEASUREMENT_DAYS,
+  MEASUREMENTS,
+  SPECTRA,
+} from "../core/query/shown.ts";
 import { UNIT_LABELS } from "../core/query/units.ts";
 import { walk } from "../core/query/walk.ts";
+import { input, type Of, object, orNull, type Schema, TEXT, YES_NO } from "../core/schema.ts";
 import { normalCode } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayOf } from "../core/time-zone.ts";
 import type { SignalUnit } from "../core/unit.ts";
-import { INSTANT, instantMs, integer, objectOf, type Schema, SENSOR, text } from "./api-schemas.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import {
+  flag,
+  INSTANT,
+  instantMs,
+  integer,
+  orNone,
+  SENSOR,
+  SENSOR_CODE,
+  text,
+} from "./api-schemas.ts";
 import { SIGNAL_UNIT } from "./api-waveforms.ts";
 import { breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
+import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
+import { JSON_UTF8 } from "./shared-responses.ts";
 
 type Parts = Pick<
   HttpParts,
   "measurements" | "waveforms" | "series" | "site" | "history" | "gatewayNow"
 >;
 
-interface RangeQuery {
-  readonly from?: string;
-  readonly to?: string;
-}
-interface ListQuery extends RangeQuery {
-  readonly kept: boolean;
-  readonly cursor?: string;
-  readonly limit: number;
-}
-interface SpectraQuery extends RangeQuery {
-  readonly channel: number;
-  readonly unit: SignalUnit;
-  readonly count: number;
-}
-
-const ONE: Schema = {
+const READING_ID: Schema<string> = {
   type: "string",
   pattern: "^[0-9a-f]{32}$",
   description: "Id of its reading.",
 };
-const CURSOR = {
+const CURSOR: Schema<string> = {
   ...text(60, "`next` of the previous page."),
   pattern: "^-?\\d{1,15}\\.[0-9a-f]{32}$",
 };
 const RANGE = { from: INSTANT, to: INSTANT };
-export const SENSOR_CODE = objectOf({ code: SENSOR }, ["code"]);
-export const MEASUREMENT_ID = objectOf({ code: SENSOR, reading: ONE }, ["code", "reading"]);
-export const MEASUREMENTS_QUERY = objectOf({
-  ...RANGE,
-  kept: {
-    type: "boolean",
-    default: false,
-    description: "Leaves out those that are stored only because they are young.",
-  },
-  cursor: CURSOR,
-  limit: integer(1, 500, 100),
-});
-export const DAYS_QUERY = objectOf(RANGE);
-export const AROUND_QUERY = objectOf({
-  at: { ...INSTANT, description: "Its time, to name the neighbours of one that is gone." },
-});
+const RANGE_QUERY = input(RANGE);
+const MEASUREMENT_ID = input({ code: SENSOR, reading: READING_ID }, ["code", "reading"]);
+const PIN_BODY = input({ note: { type: "string", maxLength: 500, default: "" } as Schema<string> });
+const PINNED = object({ pinned: YES_NO, note: orNull(TEXT) });
 /** Spectra of one waterfall, at most. */
 const SPECTRA_MAX = 100;
-export const SPECTRA_QUERY = objectOf({
-  ...RANGE,
-  channel: integer(1, 3, 1),
-  unit: SIGNAL_UNIT,
-  count: integer(1, SPECTRA_MAX, SPECTRA_MAX),
-});
-export const PIN_BODY = objectOf({ note: { type: "string", maxLength: 500, default: "" } });
 
-const BASE = "/api/v1/sensors/:code/measurements";
+const MEASUREMENT_LIST = {
+  path: "/api/v1/sensors/{code}/measurements",
+  method: "get",
+  summary: "Measurements of a sensor with samples, young and kept, newest first.",
+  params: SENSOR_CODE,
+  query: input({
+    ...RANGE,
+    kept: flag("Leaves out those that are stored only because they are young."),
+    cursor: CURSOR,
+    limit: integer(1, 500, 100),
+  }),
+  also: { 404: "No sensor of this code." },
+  response: "A page; `next` is the `cursor` of the next one, null on the last page.",
+  schema: MEASUREMENTS,
+} as const satisfies Operation;
+
+const DAY_LIST = {
+  path: "/api/v1/sensors/{code}/measurements/days",
+  method: "get",
+  summary: "Days on which a sensor has measurements.",
+  params: SENSOR_CODE,
+  query: RANGE_QUERY,
+  also: { 404: "No sensor of this code." },
+  response: "The days, oldest first.",
+  schema: MEASUREMENT_DAYS,
+} as const satisfies Operation;
+
+const AROUND = {
+  path: "/api/v1/sensors/{code}/measurements/{reading}",
+  method: "get",
+  summary: "One measurement with its reading and its neighbours, also of one that is gone.",
+  params: MEASUREMENT_ID,
+  query: input({
+    at: { ...INSTANT, description: "Its time, to name the neighbours of one that is gone." },
+  }),
+  also: { 404: "No measurement of this reading, and no time to find its neighbours by." },
+  response: "The measurement, null if it is gone, and the ones before and after it.",
+  schema: MEASUREMENT_AROUND,
+} as const satisfies Operation;
+
+const PIN = {
+  path: "/api/v1/sensors/{code}/measurements/{reading}/pin",
+  method: "post",
+  summary: "Pins a measurement, so that it stays; again, to change the note. Audited.",
+  params: MEASUREMENT_ID,
+  body: PIN_BODY,
+  accepts: orNone(PIN_BODY),
+  also: {
+    404: "No reading of this id.",
+    409: "Its samples are not stored any more.",
+    507: "No room: 500 pins, or what must stay fills its quarter of the buffer.",
+  },
+  response: "Pinned.",
+  schema: PINNED,
+} as const satisfies Operation;
+
+const UNPIN = {
+  path: "/api/v1/sensors/{code}/measurements/{reading}/pin",
+  method: "delete",
+  summary: "Removes the pin of a measurement. Audited.",
+  params: MEASUREMENT_ID,
+  also: { 404: "No reading of this id.", 409: "Its samples are not stored any more." },
+  response: "Not pinned.",
+  schema: PINNED,
+} as const satisfies Operation;
+
+const WATERFALL = {
+  path: "/api/v1/sensors/{code}/spectra",
+  method: "get",
+  summary: "Spectra of a channel for a waterfall, evenly chosen from a range, newest first.",
+  params: SENSOR_CODE,
+  query: input({
+    ...RANGE,
+    channel: integer(1, 3, 1),
+    unit: SIGNAL_UNIT,
+    count: integer(1, SPECTRA_MAX, SPECTRA_MAX),
+  }),
+  also: { 404: "No sensor of this code." },
+  response: "At most `count` spectra of the `total` in the range.",
+  schema: SPECTRA,
+} as const satisfies Operation;
+
+export const MEASUREMENTS_OPERATIONS: readonly Operation[] = [
+  MEASUREMENT_LIST,
+  DAY_LIST,
+  AROUND,
+  PIN,
+  UNPIN,
+  WATERFALL,
+];
 
 /** Measurements with samples, young and kept, and pins on them. */
 export function registerMeasurementsApi(
@@ -80,67 +153,47 @@ export function registerMeasurementsApi(
   { timezone }: { readonly timezone: string },
 ): void {
   const { measurements } = parts;
-  app.get<{ Params: { code: string }; Querystring: ListQuery }>(
-    BASE,
-    { schema: { params: SENSOR_CODE, querystring: MEASUREMENTS_QUERY } },
-    (request, reply) => {
-      const { kept, cursor, limit } = request.query;
-      const range = rangeOf(request.params.code, request.query, parts);
-      if (typeof range === "string") return reply.code(400).send(problem(400, range));
-      if (!isKnown(range.sensor, parts)) return unknownSensor(reply);
-      const [timeMs, reading] = cursor?.split(".") ?? [];
-      const before = reading === undefined ? null : { timeMs: Number(timeMs), reading };
-      const found = measurements.list({ ...range, onlyKept: kept, before, limit: limit + 1 });
-      const shown = found.slice(0, limit);
-      const last = found.length > limit ? shown.at(-1) : undefined;
-      return reply.send({
-        measurements: shown.map(measurementJson),
-        next: last === undefined ? null : `${last.timeMs}.${last.reading}`,
-      });
-    },
-  );
-  app.get<{ Params: { code: string }; Querystring: RangeQuery }>(
-    `${BASE}/days`,
-    { schema: { params: SENSOR_CODE, querystring: DAYS_QUERY } },
-    (request, reply) => {
-      const range = rangeOf(request.params.code, request.query, parts);
-      if (typeof range === "string") return reply.code(400).send(problem(400, range));
-      if (!isKnown(range.sensor, parts)) return unknownSensor(reply);
-      const days = new Set(measurements.times(range).map((timeMs) => dayOf(timeMs, timezone)));
-      return reply.send({ days: [...days].sort() });
-    },
-  );
-  app.get<{ Params: { code: string; reading: string }; Querystring: { at?: string } }>(
-    `${BASE}/:reading`,
-    { schema: { params: MEASUREMENT_ID, querystring: AROUND_QUERY } },
-    (request, reply) => {
-      const { code, reading } = request.params;
-      const found = measurements.find(code, reading);
-      const atMs = found?.timeMs ?? instantMs(request.query.at, Number.NaN);
-      if (atMs === null || Number.isNaN(atMs)) return gone(reply);
-      return reply
-        .type("application/json; charset=utf-8")
-        .send(aroundJson(parts, code, found, atMs));
-    },
-  );
-  for (const method of ["POST", "DELETE"] as const) {
-    app.route<{ Params: { code: string; reading: string }; Body: { note: string } | null }>({
-      method,
-      url: `${BASE}/:reading/pin`,
-      schema: {
-        params: MEASUREMENT_ID,
-        ...(method === "POST" && { body: { ...PIN_BODY, type: ["object", "null"] } }),
-      },
-      handler: async (request, reply) => {
-        const { code, reading } = request.params;
-        const note = method === "POST" ? (request.body?.note ?? "") : null;
-        request.auditDetail = note ?? "";
-        const outcome =
-          note === null ? measurements.unpin(code, reading) : measurements.pin(code, reading, note);
-        return pinned(reply, await outcomeOf(outcome, parts, code, reading), note);
-      },
+  serve(app, MEASUREMENT_LIST, (request, reply) => {
+    const { kept, cursor, limit } = request.query;
+    const range = rangeOf(request.params.code, request.query, parts);
+    if (typeof range === "string") return refuse(reply, 400, range);
+    if (!isKnown(range.sensor, parts)) return unknownSensor(reply);
+    const [timeMs, reading] = cursor?.split(".") ?? [];
+    const before = reading === undefined ? null : { timeMs: Number(timeMs), reading };
+    const found = measurements.list({ ...range, onlyKept: kept, before, limit: limit + 1 });
+    const shown = found.slice(0, limit);
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    return reply.send({
+      measurements: shown.map(measurementJson),
+      next: last === undefined ? null : `${last.timeMs}.${last.reading}`,
     });
-  }
+  });
+  serve(app, DAY_LIST, (request, reply) => {
+    const range = rangeOf(request.params.code, request.query, parts);
+    if (typeof range === "string") return refuse(reply, 400, range);
+    if (!isKnown(range.sensor, parts)) return unknownSensor(reply);
+    const days = new Set(measurements.times(range).map((timeMs) => dayOf(timeMs, timezone)));
+    return reply.send({ days: [...days].sort() });
+  });
+  serve(app, AROUND, (request, reply) => {
+    const { code, reading } = request.params;
+    const found = measurements.find(code, reading);
+    const atMs = found?.timeMs ?? instantMs(request.query.at, Number.NaN);
+    if (atMs === null || Number.isNaN(atMs)) return gone(reply);
+    return reply.type(JSON_UTF8).send(aroundJson(parts, code, found, atMs));
+  });
+  serve(app, PIN, async (request, reply) => {
+    const { code, reading } = request.params;
+    const note = request.body?.note ?? "";
+    request.auditDetail = note;
+    const outcome = measurements.pin(code, reading, note);
+    return pinned(reply, await outcomeOf(outcome, parts, code, reading), note);
+  });
+  serve(app, UNPIN, async (request, reply) => {
+    const { code, reading } = request.params;
+    const outcome = measurements.unpin(code, reading);
+    return pinned(reply, await outcomeOf(outcome, parts, code, reading), null);
+  });
   registerSpectra(app, parts);
 }
 
@@ -175,32 +228,28 @@ function aroundJson(
 }
 
 function registerSpectra(app: FastifyInstance, parts: Parts): void {
-  app.get<{ Params: { code: string }; Querystring: SpectraQuery }>(
-    "/api/v1/sensors/:code/spectra",
-    { schema: { params: SENSOR_CODE, querystring: SPECTRA_QUERY } },
-    (request, reply) => {
-      const { channel, unit, count } = request.query;
-      const range = rangeOf(request.params.code, request.query, parts);
-      if (typeof range === "string") return reply.code(400).send(problem(400, range));
-      if (!isKnown(range.sensor, parts)) return unknownSensor(reply);
-      const { total, chosen } = evenly(parts, range, count);
-      const head = { sensor: range.sensor, channel, unit, label: UNIT_LABELS[unit], total };
-      async function* pieces(): AsyncGenerator<string> {
-        yield `${JSON.stringify(head).slice(0, -1)},"detection":"peak","spectra":[`;
-        let isFirst = true;
-        for (const measurement of chosen) {
-          if (request.raw.destroyed) return;
-          const part = spectrumJson(parts, measurement, channel, unit);
-          if (part === null) continue;
-          yield isFirst ? part : `,${part}`;
-          isFirst = false;
-          await breathe();
-        }
-        yield "]}";
+  serve(app, WATERFALL, (request, reply) => {
+    const { channel, unit, count } = request.query;
+    const range = rangeOf(request.params.code, request.query, parts);
+    if (typeof range === "string") return refuse(reply, 400, range);
+    if (!isKnown(range.sensor, parts)) return unknownSensor(reply);
+    const { total, chosen } = evenly(parts, range, count);
+    const head = { sensor: range.sensor, channel, unit, label: UNIT_LABELS[unit], total };
+    async function* pieces(): AsyncGenerator<string> {
+      yield `${JSON.stringify(head).slice(0, -1)},"detection":"peak","spectra":[`;
+      let isFirst = true;
+      for (const measurement of chosen) {
+        if (request.raw.destroyed) return;
+        const part = spectrumJson(parts, measurement, channel, unit);
+        if (part === null) continue;
+        yield isFirst ? part : `,${part}`;
+        isFirst = false;
+        await breathe();
       }
-      return reply.type("application/json; charset=utf-8").send(Readable.from(pieces()));
-    },
-  );
+      yield "]}";
+    }
+    return reply.type(JSON_UTF8).send(Readable.from(pieces()));
+  });
 }
 
 /** Where there are more measurements than wanted: the newest of each of so many equal stretches of time. */
@@ -275,31 +324,22 @@ function pinned(reply: FastifyReply, outcome: PinOutcome, note: string | null): 
     case "unknown":
       return gone(reply);
     case "gone":
-      return reply
-        .code(409)
-        .send(problem(409, "the samples of this measurement are not stored any more"));
+      return refuse(reply, 409, "the samples of this measurement are not stored any more");
     case "full":
-      return reply
-        .code(507)
-        .send(
-          problem(
-            507,
-            "no room for another pin: 500 are pinned, or what must stay fills its quarter of BUFFER_MAX_MB",
-          ),
-        );
+      return refuse(
+        reply,
+        507,
+        "no room for another pin: 500 are pinned, or what must stay fills its quarter of BUFFER_MAX_MB",
+      );
   }
 }
 
 function gone(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(404)
-    .send(problem(404, "this sensor has no measurement of this reading, or not any more"));
+  return refuse(reply, 404, "this sensor has no measurement of this reading, or not any more");
 }
 
 function unknownSensor(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(404)
-    .send(problem(404, "no sensor in the site file or the store has this code"));
+  return refuse(reply, 404, "no sensor in the site file or the store has this code");
 }
 
 /** One that left the site file is known by what is stored of it. */
@@ -312,7 +352,11 @@ function isKnown(sensor: string, { history, measurements, site }: Parts): boolea
   );
 }
 
-function rangeOf(sensor: string, query: RangeQuery, { gatewayNow }: Pick<Parts, "gatewayNow">) {
+function rangeOf(
+  sensor: string,
+  query: Of<typeof RANGE_QUERY>,
+  { gatewayNow }: Pick<Parts, "gatewayNow">,
+) {
   // Two days ahead: a sensor whose clock is fast is included.
   const toMs = instantMs(query.to, gatewayNow() + 2 * DAY_MS);
   const fromMs = instantMs(query.from, 0);

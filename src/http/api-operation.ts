@@ -1,13 +1,28 @@
-import type { Schema } from "./api-schemas.ts";
+import type { Readable } from "node:stream";
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  RouteHandlerMethod,
+} from "fastify";
+import type { Of, Schema } from "../core/schema.ts";
+import type { Problem } from "./problem.ts";
+import { shallowBody } from "./shallow-body.ts";
 
-/** An operation of the API as its document describes it. */
+/** An operation of the API, once: its route, what it accepts and what it responds, and how its document describes it. */
 export interface Operation {
+  /** As in OpenAPI: `{code}` is a parameter. */
   readonly path: string;
   readonly method: "get" | "post" | "put" | "delete";
   readonly summary: string;
   readonly query?: Schema;
   readonly params?: Schema;
   readonly body?: Schema;
+  /** What a body is validated with, if it may be left out or is checked elsewhere; default `body`. */
+  readonly accepts?: Schema;
+  /** The body holds a file or a part of one, which may be nested: its depth is checked first. */
+  readonly isNested?: boolean;
   /** The response, in a few words. */
   readonly response: string;
   /** Its schema; null if it is not JSON. */
@@ -19,4 +34,39 @@ export interface Operation {
   readonly also?: Readonly<Record<number, string>>;
   /** Statuses whose responses have the same schema. */
   readonly alike?: Readonly<Record<number, string>>;
+}
+
+export const ALARMS_OFF = { 501: "ALARMS_ENABLED is false." } as const;
+
+type Part<O, Name extends string> = O extends Readonly<Record<Name, infer S>> ? Of<S> : unknown;
+interface Types<O> {
+  Querystring: Part<O, "query">;
+  Params: Part<O, "params">;
+  Body: O extends { readonly accepts: infer S } ? Of<S> : Part<O, "body">;
+  /** Text: JSON that was joined from stored texts. */
+  Reply: Part<O, "schema"> | Problem | string | Readable;
+}
+
+/** Adds the route of an operation. */
+export function serve<O extends Operation>(
+  app: FastifyInstance,
+  operation: O,
+  handler: (
+    request: FastifyRequest<Types<O>>,
+    reply: FastifyReply<Types<O>>,
+  ) => FastifyReply | Promise<FastifyReply | undefined>,
+): void {
+  const { path, method, query, params, body, accepts = body, isNested } = operation;
+  app.route({
+    method: method.toUpperCase() as HTTPMethods,
+    url: path.replace(/\{(\w+)\}/g, ":$1"),
+    schema: {
+      ...(query && { querystring: query }),
+      ...(params && { params }),
+      ...(accepts && { body: accepts }),
+    },
+    ...(isNested && { preValidation: shallowBody }),
+    // Fastify has no type for a handler of requests that an operation types.
+    handler: handler as unknown as RouteHandlerMethod,
+  });
 }

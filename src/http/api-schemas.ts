@@ -1,47 +1,52 @@
+/** JSON Schema pieces of requests: they validate them, type them, and are shown in the OpenAPI document. */
+import { input, type Schema } from "../core/schema.ts";
 import { KINDS } from "../core/sensor.ts";
 
-/** JSON Schema pieces of the API's inputs: they validate requests and are shown in the OpenAPI document. */
-export interface Schema {
-  readonly [keyword: string]: unknown;
-}
+type Defaulted<T> = Schema<T> & { readonly default: T };
 
-export function integer(minimum: number, maximum: number, fallback?: number): Schema {
-  return fallback === undefined
-    ? { type: "integer", minimum, maximum }
-    : { type: "integer", minimum, maximum, default: fallback };
+export function integer(minimum: number, maximum: number): Schema<number>;
+export function integer(minimum: number, maximum: number, fallback: number): Defaulted<number>;
+export function integer(minimum: number, maximum: number, fallback?: number): Schema<number> {
+  const range = { type: "integer", minimum, maximum };
+  return fallback === undefined ? range : { ...range, default: fallback };
 }
-export function text(maxLength: number, description?: string): Schema {
+export function text(maxLength: number, description?: string): Schema<string> {
   return { type: "string", minLength: 1, maxLength, ...(description && { description }) };
 }
-export function choice(values: readonly (string | number)[], fallback?: string | number): Schema {
+export function choice<const T extends string | number>(values: readonly T[]): Schema<T>;
+export function choice<const T extends string | number>(
+  values: readonly T[],
+  fallback: NoInfer<T>,
+): Defaulted<T>;
+export function choice<T extends string | number>(values: readonly T[], fallback?: T): Schema<T> {
   const type = typeof values[0] === "number" ? "integer" : "string";
   return { type, enum: values, ...(fallback !== undefined && { default: fallback }) };
 }
-/** Unknown parameters are errors: a mistyped name must not silently widen a query. */
-export function objectOf(
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[] = [],
-): Schema {
-  return { type: "object", additionalProperties: false, properties, required };
+/** False by default. */
+export function flag(description: string): Defaulted<boolean> {
+  return { type: "boolean", default: false, description };
+}
+/** A body that may be left out. */
+export function orNone<T>(body: Schema<T>): Schema<T | null> {
+  return { ...body, type: ["object", "null"] };
 }
 
 export const SENSOR = text(64, "Sensor code as in the site file.");
 export const KIND = choice(KINDS);
 /** ISO 8601 with zone, or ms since 1970. */
-export const INSTANT: Schema = {
+export const INSTANT: Schema<string> = {
   type: "string",
   maxLength: 40,
   pattern:
     "^(-?\\d{1,15}|\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))$",
   description: "ISO 8601 with zone (2026-11-20T15:04:05Z), or milliseconds since 1970 UTC.",
 };
-export const DAY: Schema = {
+export const DAY: Schema<string> = {
   type: "string",
   pattern: "^\\d{4}-\\d{2}-\\d{2}$",
   description: "A calendar day of the gateway's zone, yyyy-MM-dd.",
 };
-export const GAPS_QUERY = objectOf({ limit: integer(1, 1000, 100) });
-export const FILE_ID = objectOf({ fileId: integer(1, 2_147_483_647) }, ["fileId"]);
+export const SENSOR_CODE = input({ code: SENSOR }, ["code"]);
 
 /** Ms of an INSTANT that the schema accepted; null if that time does not exist. */
 export function instantMs(value: string | undefined, fallback: number): number | null {

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import type { SensorState } from "../core/agent-status.ts";
+import { SENSOR_STATES, type SensorState } from "../core/agent-status.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
+import { SENSORS, SHOWN_SENSOR, type ShownSensor } from "../core/query/shown.ts";
 import { successors } from "../core/replacement.ts";
+import { input, type Of } from "../core/schema.ts";
 import {
   isRead,
   type Kind,
@@ -11,30 +13,41 @@ import {
   type Sensor,
 } from "../core/sensor.ts";
 import { fromSite } from "../core/site-source.ts";
-import { integer, objectOf, SENSOR, text } from "./api-schemas.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import { choice, integer, SENSOR_CODE, text } from "./api-schemas.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
+import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
-import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
+import { JSON_UTF8, type SharedResponses } from "./shared-responses.ts";
 
-interface SensorsQuery {
-  readonly q?: string;
-  readonly area?: number;
-  readonly machine?: number;
-  readonly state?: string;
-  readonly limit: number;
-  readonly cursor: number;
-}
+const SENSOR_LIST = {
+  path: "/api/v1/sensors",
+  method: "get",
+  summary: "Sensors by area and machine with state, zone and newest readings.",
+  query: input({
+    q: text(100, "Part of code, name, area or machine; any letter case."),
+    area: integer(-1, 2_147_483_647),
+    machine: integer(-1, 2_147_483_647),
+    state: choice([...SENSOR_STATES, "removed"]),
+    limit: integer(1, 2000, 500),
+    cursor: integer(0, 1_000_000, 0),
+  }),
+  response: "A page; `next` is the `cursor` of the next one, null on the last page.",
+  schema: SENSORS,
+} as const satisfies Operation;
 
-export const SENSORS_QUERY = objectOf({
-  q: text(100, "Part of code, name, area or machine; any letter case."),
-  area: integer(-1, 2_147_483_647),
-  machine: integer(-1, 2_147_483_647),
-  state: { type: "string", enum: ["online", "silent", "unknown", "removed"] },
-  limit: integer(1, 2000, 500),
-  cursor: integer(0, 1_000_000, 0),
-});
+const ONE_SENSOR = {
+  path: "/api/v1/sensors/{code}",
+  method: "get",
+  summary: "One sensor, as in the list.",
+  params: SENSOR_CODE,
+  also: { 404: "No sensor of this code." },
+  response: "The sensor.",
+  schema: SHOWN_SENSOR,
+} as const satisfies Operation;
+
+export const SENSORS_OPERATIONS: readonly Operation[] = [SENSOR_LIST, ONE_SENSOR];
 
 /** The sensors by area and machine with their newest readings. */
 export function registerSensorsApi(
@@ -44,7 +57,7 @@ export function registerSensorsApi(
 ): void {
   const ordered = fromSite(parts.site, ({ sensors }) => inOrder(sensors));
   const replacedBy = fromSite(parts.site, ({ sensors }) => successors(sensors));
-  const list = async (query: SensorsQuery) => {
+  const list = async (query: Of<(typeof SENSOR_LIST)["query"]>) => {
     const { limit, cursor } = query;
     const states = stateByCode(parts.status.status().sensors);
     const removed = removedSensors(parts);
@@ -59,38 +72,24 @@ export function registerSensorsApi(
     const next = cursor + limit < found.length ? cursor + limit : null;
     return `{"total":${found.length},"next":${next},"sensors":[${texts.join(",")}]}`;
   };
-  app.get<{ Querystring: SensorsQuery }>(
-    "/api/v1/sensors",
-    { schema: { querystring: SENSORS_QUERY } },
-    async (request, reply) => {
-      const { query } = request;
-      const text = await responses.compute(
-        `sensors ${JSON.stringify(query)}`,
-        isGone(request),
-        () => list(query),
-      );
-      if (text === null) return tooMany(reply);
-      return reply.type("application/json; charset=utf-8").send(text);
-    },
-  );
-  app.get<{ Params: { code: string } }>(
-    "/api/v1/sensors/:code",
-    { schema: { params: objectOf({ code: SENSOR }, ["code"]) } },
-    (request, reply) => {
-      const code = normalCode(request.params.code);
-      const isIt = (one: Sensor) => normalCode(one.code) === code;
-      const known = parts.site.current.sensors.find(isIt);
-      const sensor = known ?? removedSensors(parts).find(isIt);
-      if (sensor === undefined) {
-        const detail = "no sensor in the site file has this code, and no readings of it are stored";
-        return reply.code(404).send(problem(404, detail));
-      }
-      const states = stateByCode(parts.status.status().sensors);
-      const state = known === undefined ? REMOVED : states.get(sensor.code);
-      const text = sensorJson(sensor, state, replacedBy(), parts);
-      return reply.type("application/json; charset=utf-8").send(text);
-    },
-  );
+  serve(app, SENSOR_LIST, (request, reply) => {
+    const { query } = request;
+    return responses.send(request, reply, `sensors ${JSON.stringify(query)}`, () => list(query));
+  });
+  serve(app, ONE_SENSOR, (request, reply) => {
+    const code = normalCode(request.params.code);
+    const isIt = (one: Sensor) => normalCode(one.code) === code;
+    const known = parts.site.current.sensors.find(isIt);
+    const sensor = known ?? removedSensors(parts).find(isIt);
+    if (sensor === undefined) {
+      const detail = "no sensor in the site file has this code, and no readings of it are stored";
+      return refuse(reply, 404, detail);
+    }
+    const states = stateByCode(parts.status.status().sensors);
+    const state = known === undefined ? REMOVED : states.get(sensor.code);
+    const text = sensorJson(sensor, state, replacedBy(), parts);
+    return reply.type(JSON_UTF8).send(text);
+  });
 }
 
 type ShownState = Partial<Omit<SensorState, "state">> & {
@@ -144,7 +143,11 @@ function inOrder(sensors: readonly Sensor[]): Sensor[] {
   });
 }
 
-function isWanted(sensor: Sensor, state: ShownState | undefined, query: SensorsQuery): boolean {
+function isWanted(
+  sensor: Sensor,
+  state: ShownState | undefined,
+  query: Of<(typeof SENSOR_LIST)["query"]>,
+): boolean {
   const { location } = sensor;
   if ((query.area ?? -1) !== -1 && location?.area !== query.area) return false;
   if ((query.machine ?? -1) !== -1 && location?.machine !== query.machine) return false;
@@ -162,7 +165,7 @@ function sensorJson(
   parts: Pick<HttpParts, "history">,
 ): string {
   const latest: string[] = [];
-  let zone: string | null = null;
+  let zone: ShownSensor["zone"] = null;
   let newestMs: number | null = null;
   for (const kind of readingKinds(sensor)) {
     const reading = parts.history.latest(sensor.code, kind);
@@ -173,7 +176,7 @@ function sensorJson(
   }
   const { code, type, name, description, model, kinds, location, channels } = sensor;
   const { machineClass, speedRpm, batteryLowV } = sensor;
-  const head = JSON.stringify({
+  const shown: Omit<ShownSensor, "latest"> = {
     code,
     type,
     name: name ?? null,
@@ -196,6 +199,6 @@ function sensorJson(
     signalDbm: state?.signalDbm ?? null,
     reads: state?.kinds ?? [],
     zone,
-  });
-  return `${head.slice(0, -1)},"latest":{${latest.join(",")}}}`;
+  };
+  return `${JSON.stringify(shown).slice(0, -1)},"latest":{${latest.join(",")}}}`;
 }

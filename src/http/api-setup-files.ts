@@ -1,130 +1,216 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { FileEditing, SaveOutcome } from "../core/setup.ts";
-import { integer, objectOf, type Schema } from "./api-schemas.ts";
+import { input, OBJECT, type Schema } from "../core/schema.ts";
+import {
+  FILE_CHECK,
+  FILE_VERSIONS,
+  type FileEditing,
+  SAVED_FILE,
+  type SaveOutcome,
+  SITE_TEXT,
+  SITE_VERSION,
+  UPLINKS_CONTENT,
+  UPLINKS_VERSION,
+} from "../core/setup.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import { integer } from "./api-schemas.ts";
 import { whoOf } from "./audit.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
-import { shallowBody } from "./shallow-body.ts";
+import { problem, refuse, refuseFaulty } from "./problem.ts";
 
-/** Validated by the file's own schema, which names each error with its location. */
-export const SITE_BODY: Schema = { type: "object", description: "A whole site file." };
-export const UPLINKS_BODY: Schema = {
-  type: "object",
-  description:
-    "A whole uplinks file; values shown as ******** stay unchanged, and `password` and `sasKey` of an uplink are written to files.",
-};
-export const SETUP_VERSION = objectOf({ version: integer(1, 999_999_999) }, ["version"]);
+const VERSION = input({ version: integer(1, 999_999_999) }, ["version"]);
 
 const OFF = "set-up is off: set SETUP_ENABLED=true and restart the agent";
 const NO_UPLINKS = "UPLINKS_FILE is not set: set it to a path and restart the agent";
 const NO_MATCH = 'send If-Match with the hash that GET returned, in quotes, such as "3f2a…"';
+export const SETUP_OFF = {
+  403: "SETUP_ENABLED is false, or the token is HTTP_VIEW_TOKEN.",
+} as const;
+const NOT_KEPT = { ...SETUP_OFF, 404: "This version is not kept." } as const;
+const SAVE_REFUSED = {
+  409: "Another change is being saved, or a signed configuration is on trial.",
+  412: "The file was changed in the meantime; the response contains its hash, its content and the changes it would make.",
+  422: "The file contains errors; the response lists them with their locations. Nothing was changed.",
+  428: "If-Match is missing.",
+} as const;
 
-/**
- * The site file over HTTP: read, checked, replaced, and restored from one of the last ten versions. 403 while
- * SETUP_ENABLED is false.
- */
-export function registerSiteFile(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
-  registerFile(app, {
-    base: "/api/v1/setup/site",
-    versions: "/api/v1/setup/versions",
-    body: SITE_BODY,
-    member: "site",
-    editing: (reply) => setup?.site ?? setupOff(reply),
-  });
+interface SetupFile {
+  readonly a: string;
+  readonly what: string;
+  readonly base: string;
+  readonly versions: string;
+  readonly also: Readonly<Record<number, string>>;
+  /** What is said of secrets. */
+  readonly secrets: string;
+  /** Name of the parsed file in responses. */
+  readonly member: "site" | "content";
+  readonly body: Schema<object>;
+  readonly content: Schema<object>;
+  readonly version: Schema<object>;
 }
 
-/** The uplinks file, without its secrets. */
-export function registerUplinksFile(
+/** The site file, and the uplinks file without its secrets. Each is validated by its own schema, which names each error. */
+const FILES: Readonly<Record<"site" | "uplinks", SetupFile>> = {
+  site: {
+    a: "a site file",
+    what: "site",
+    base: "/api/v1/setup/site",
+    versions: "/api/v1/setup/versions",
+    also: SETUP_OFF,
+    secrets: "",
+    member: "site",
+    body: { ...OBJECT, description: "A whole site file." },
+    content: SITE_TEXT,
+    version: SITE_VERSION,
+  },
+  uplinks: {
+    a: "an uplinks file",
+    what: "uplinks",
+    base: "/api/v1/setup/uplinks",
+    versions: "/api/v1/setup/uplinks/versions",
+    also: { ...SETUP_OFF, 404: "UPLINKS_FILE is not set." },
+    secrets: ", without secrets",
+    member: "content",
+    body: {
+      ...OBJECT,
+      description:
+        "A whole uplinks file; values shown as ******** stay unchanged, and `password` and `sasKey` of an uplink are written to files.",
+    },
+    content: UPLINKS_CONTENT,
+    version: UPLINKS_VERSION,
+  },
+};
+
+function operationsOf(file: SetupFile) {
+  const { a, what, base, versions, also, secrets, member, body } = file;
+  const saved = { response: "The new hash and the changes.", schema: SAVED_FILE } as const;
+  return {
+    read: {
+      path: base,
+      method: "get",
+      summary: `The current ${what} file${secrets}. Its hash is also the ETag.`,
+      also,
+      response: `The file; \`${member}\` is null if it is not JSON.`,
+      schema: file.content,
+    },
+    check: {
+      path: `${base}/check`,
+      method: "post",
+      summary: `Checks ${a} without writing it, and lists the changes it would make.`,
+      body,
+      isNested: true,
+      also,
+      response: "Faults, warnings and changes.",
+      schema: FILE_CHECK,
+    },
+    save: {
+      path: base,
+      method: "put",
+      summary: `Replaces the ${what} file and applies the difference. If-Match carries the hash of the file that was edited. Audited.`,
+      body,
+      isNested: true,
+      also: { ...also, ...SAVE_REFUSED },
+      ...saved,
+    },
+    versions: {
+      path: versions,
+      method: "get",
+      summary: `The last ten ${what} files that were replaced here, newest first.`,
+      also,
+      response: "The versions.",
+      schema: FILE_VERSIONS,
+    },
+    version: {
+      path: `${versions}/{version}`,
+      method: "get",
+      summary: `One version,${secrets && " without secrets,"} and the changes that restoring it would make.`,
+      params: VERSION,
+      also: NOT_KEPT,
+      response: "The file.",
+      schema: file.version,
+    },
+    restore: {
+      path: `${versions}/{version}/restore`,
+      method: "post",
+      summary: "Restores a version. If-Match as for a change. Audited.",
+      params: VERSION,
+      also: { ...SAVE_REFUSED, ...NOT_KEPT },
+      ...saved,
+    },
+  } as const satisfies Record<string, Operation>;
+}
+
+const SITE = operationsOf(FILES.site);
+const UPLINKS = operationsOf(FILES.uplinks);
+export const SETUP_FILES_OPERATIONS: readonly Operation[] = [SITE, UPLINKS].flatMap((file) =>
+  Object.values<Operation>(file),
+);
+
+/**
+ * The site and uplinks files over HTTP: read, checked, replaced, and restored from one of the last ten versions. 403 while
+ * SETUP_ENABLED is false.
+ */
+export function registerSetupFiles(
   app: FastifyInstance,
   { setup }: Pick<HttpParts, "setup">,
 ): void {
-  registerFile(app, {
-    base: "/api/v1/setup/uplinks",
-    versions: "/api/v1/setup/uplinks/versions",
-    body: UPLINKS_BODY,
-    member: "content",
-    editing: (reply) =>
-      setup === null
-        ? setupOff(reply)
-        : (setup.uplinks ?? void reply.code(404).send(problem(404, NO_UPLINKS))),
-  });
+  registerFile(app, SITE, FILES.site, (reply) => setup?.site ?? void setupOff(reply));
+  registerFile(app, UPLINKS, FILES.uplinks, (reply) =>
+    setup === null ? void setupOff(reply) : (setup.uplinks ?? void refuse(reply, 404, NO_UPLINKS)),
+  );
 }
 
-/** Sends the response, and returns undefined. */
-export function setupOff(reply: FastifyReply): undefined {
-  void reply.code(403).send(problem(403, OFF));
+export function setupOff(reply: FastifyReply): FastifyReply {
+  return refuse(reply, 403, OFF);
 }
 
-interface FileRoutes {
-  readonly base: string;
-  readonly versions: string;
-  readonly body: Schema;
-  /** Name of the parsed file in responses. */
-  readonly member: "site" | "content";
-  /** Undefined if it has sent the response. */
-  readonly editing: (reply: FastifyReply) => FileEditing | undefined;
-}
-
-function registerFile(app: FastifyInstance, routes: FileRoutes): void {
-  const { base, versions, body, member, editing } = routes;
+/** @param editing undefined if it has sent the response */
+function registerFile(
+  app: FastifyInstance,
+  operations: ReturnType<typeof operationsOf>,
+  { member }: SetupFile,
+  editing: (reply: FastifyReply) => FileEditing | undefined,
+): void {
   const view = ({ content, text }: { readonly content: unknown; readonly text: string | null }) =>
     member === "site" ? { site: content, text } : { content };
-  app.get(base, (_request, reply) => {
+  serve(app, operations.read, (_request, reply) => {
     const file = editing(reply)?.read();
     if (file === undefined) return reply;
     return reply
       .header("etag", `"${file.hash}"`)
       .send({ hash: file.hash, isBlank: file.isBlank, ...view(file) });
   });
-  app.post<{ Body: object }>(
-    `${base}/check`,
-    { schema: { body }, preValidation: shallowBody },
-    (request, reply) => {
-      const file = editing(reply);
-      return file === undefined ? reply : reply.send(file.check(request.body));
-    },
-  );
-  app.put<{ Body: object }>(
-    base,
-    { schema: { body }, preValidation: shallowBody },
-    async (request, reply) => {
-      const file = editing(reply);
-      if (file === undefined) return reply;
-      const expected = expectedHash(request);
-      if (expected === null) return reply.code(428).send(problem(428, NO_MATCH));
-      const outcome = await file.save(request.body, expected, whoOf(request));
-      return saved(request, reply, outcome, view);
-    },
-  );
-  app.get(versions, (_request, reply) => {
+  serve(app, operations.check, (request, reply) => {
+    const file = editing(reply);
+    return file === undefined ? reply : reply.send(file.check(request.body));
+  });
+  serve(app, operations.save, async (request, reply) => {
+    const file = editing(reply);
+    if (file === undefined) return reply;
+    const expected = expectedHash(request);
+    if (expected === null) return refuse(reply, 428, NO_MATCH);
+    const outcome = await file.save(request.body, expected, whoOf(request));
+    return saved(request, reply, outcome, view);
+  });
+  serve(app, operations.versions, (_request, reply) => {
     const file = editing(reply);
     return file === undefined ? reply : reply.send({ versions: file.versions() });
   });
-  app.get<{ Params: { version: number } }>(
-    `${versions}/:version`,
-    { schema: { params: SETUP_VERSION } },
-    (request, reply) => {
-      const file = editing(reply);
-      if (file === undefined) return reply;
-      const { version } = request.params;
-      const kept = file.version(version);
-      if (kept === null)
-        return reply.code(404).send(problem(404, `version ${version} is not kept`));
-      return reply.send({ version, ...view(kept), changes: kept.changes });
-    },
-  );
-  app.post<{ Params: { version: number } }>(
-    `${versions}/:version/restore`,
-    { schema: { params: SETUP_VERSION } },
-    async (request, reply) => {
-      const file = editing(reply);
-      if (file === undefined) return reply;
-      const expected = expectedHash(request);
-      if (expected === null) return reply.code(428).send(problem(428, NO_MATCH));
-      const { version } = request.params;
-      return saved(request, reply, await file.restore(version, expected, whoOf(request)), view);
-    },
-  );
+  serve(app, operations.version, (request, reply) => {
+    const file = editing(reply);
+    if (file === undefined) return reply;
+    const { version } = request.params;
+    const kept = file.version(version);
+    if (kept === null) return refuse(reply, 404, `version ${version} is not kept`);
+    return reply.send({ version, ...view(kept), changes: kept.changes });
+  });
+  serve(app, operations.restore, async (request, reply) => {
+    const file = editing(reply);
+    if (file === undefined) return reply;
+    const expected = expectedHash(request);
+    if (expected === null) return refuse(reply, 428, NO_MATCH);
+    const { version } = request.params;
+    return saved(request, reply, await file.restore(version, expected, whoOf(request)), view);
+  });
 }
 
 function saved(
@@ -151,14 +237,14 @@ function saved(
     }
     case "faults": {
       const message = "the file contains errors; nothing was changed";
-      return reply.code(422).send({ ...problem(422, message), faults: outcome.faults });
+      return refuseFaulty(reply, message, outcome.faults);
     }
     case "busy":
-      return reply.code(409).send(problem(409, outcome.detail));
+      return refuse(reply, 409, outcome.detail);
     case "unknown_version":
-      return reply.code(404).send(problem(404, outcome.detail));
+      return refuse(reply, 404, outcome.detail);
     case "not_writable":
-      return reply.code(500).send(problem(500, outcome.detail));
+      return refuse(reply, 500, outcome.detail);
   }
 }
 

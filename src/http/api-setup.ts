@@ -1,67 +1,176 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { isUnnamed } from "../core/empty-site.ts";
-import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
-import type { DiscoveryHints, DiscoveryRequest, FileEditing, Refused } from "../core/setup.ts";
-import { choice, DAY, objectOf, type Schema, text } from "./api-schemas.ts";
-import { registerSiteFile, registerUplinksFile, setupOff } from "./api-setup-files.ts";
+import { input, list, map, NUMBER, OBJECT, type Schema } from "../core/schema.ts";
+import { POLLED_KINDS } from "../core/sensor.ts";
+import {
+  ADDRESS_REPORTS,
+  DISCOVERY_DRAFT,
+  DISCOVERY_STATE,
+  type FileEditing,
+  PROBE_REPORT,
+  PROBED_STATES,
+  type Refused,
+  SETUP_SCHEMAS,
+  SETUP_VIEW,
+} from "../core/setup.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import { choice, DAY, text } from "./api-schemas.ts";
+import { registerSetupFiles, SETUP_OFF, setupOff } from "./api-setup-files.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
-import { shallowBody } from "./shallow-body.ts";
+import { refuse, refuseFaulty } from "./problem.ts";
 
 const POLLED_KIND = choice(POLLED_KINDS);
-export const PROBE_BODY = objectOf(
-  {
-    sensor: { type: "object", description: "A sensor as in the site file." },
-    kind: POLLED_KIND,
-    date: DAY,
-  },
-  ["sensor", "kind"],
-);
-export const PROBE_STATES_BODY = objectOf(
-  { sensor: { type: "object", description: "A sensor as in the site file." } },
-  ["sensor"],
-);
-export const TRY_BODY = objectOf(
-  { uplink: { type: "object", description: "An uplink as in the uplinks file." } },
-  ["uplink"],
-);
-/** The password is sent to the login of that service and is not stored. */
-export const DISCOVER_BODY = objectOf(
-  {
-    url: {
-      ...text(2048, "Base address of the analytics service."),
-      pattern: "^https?://[^/@\\s?#]+(/[^@\\s?#]*)?$",
-    },
-    email: text(320),
-    password: text(1024),
-    wireWord: {
-      ...text(64, "WIRE_WORD of that service; this agent's by default."),
-      pattern: "^[A-Za-z]+$",
-    },
-  },
-  ["url", "email", "password"],
-);
-const LOOP: Schema = objectOf(
-  { unit: text(32), low: { type: "number" }, high: { type: "number" } },
-  ["unit", "low", "high"],
-);
-export const DRAFT_BODY = objectOf({
-  kinds: {
-    type: "object",
-    description: "Kinds by sensor type code.",
-    maxProperties: 1000,
-    propertyNames: { pattern: "^\\d{1,10}$" },
-    additionalProperties: { type: "array", maxItems: POLLED_KINDS.length, items: POLLED_KIND },
-  },
-  clamp: choice([50, 100, 250, 500]),
-  loop: LOOP,
-});
+const LOOP = input({ unit: text(32), low: NUMBER, high: NUMBER }, ["unit", "low", "high"]);
 
+const SENSOR_ENTRY: Schema<{ readonly code?: unknown }> = {
+  ...OBJECT,
+  description: "A sensor as in the site file.",
+};
+const UPLINK_ENTRY: Schema<{ readonly name?: unknown }> = {
+  ...OBJECT,
+  description: "An uplink as in the uplinks file.",
+};
+const TRY_REFUSED = {
+  ...SETUP_OFF,
+  409: "Another one is running.",
+  422: "There are errors; the response lists them with their locations. Nothing was tried.",
+} as const;
 const NO_ADDRESS = {
   place: "url",
   problem: "is not an address",
   remedy: "check its host and its port, which is at most 65535",
 } as const;
+
+const SETUP = {
+  path: "/api/v1/setup",
+  method: "get",
+  summary: "What can be set up here, and what prevents a save.",
+  also: SETUP_OFF,
+  response: "The two files.",
+  schema: SETUP_VIEW,
+} as const satisfies Operation;
+
+const SCHEMAS = {
+  path: "/api/v1/setup/schemas",
+  method: "get",
+  summary: "The published schemas of both files. The forms are generated from them.",
+  also: SETUP_OFF,
+  response: "JSON Schemas.",
+  schema: SETUP_SCHEMAS,
+} as const satisfies Operation;
+
+const PROBE = {
+  path: "/api/v1/setup/probe",
+  method: "post",
+  summary:
+    "Reads one day of a sensor that need not be in the site file. Nothing is stored or published.",
+  body: input(
+    {
+      sensor: SENSOR_ENTRY,
+      kind: POLLED_KIND,
+      date: DAY,
+    },
+    ["sensor", "kind"],
+  ),
+  isNested: true,
+  also: TRY_REFUSED,
+  response:
+    "The newest reading and the messages it would become, or the reason why nothing was read.",
+  schema: PROBE_REPORT,
+} as const satisfies Operation;
+
+const PROBE_STATES = {
+  path: "/api/v1/setup/probe/states",
+  method: "post",
+  summary:
+    "Performs each state read of a sensor once; the sensor need not be in the site file. Nothing is stored.",
+  body: input({ sensor: SENSOR_ENTRY }, ["sensor"]),
+  isNested: true,
+  also: TRY_REFUSED,
+  response: "The values of each read as they would be stored, or the reason why there are none.",
+  schema: PROBED_STATES,
+} as const satisfies Operation;
+
+const TRY_UPLINK = {
+  path: "/api/v1/setup/uplinks/test",
+  method: "post",
+  summary:
+    "Opens and closes one session at each address of an uplink that need not be in the uplinks file.",
+  body: input({ uplink: UPLINK_ENTRY }, ["uplink"]),
+  isNested: true,
+  also: TRY_REFUSED,
+  response: "The result for each address.",
+  schema: ADDRESS_REPORTS,
+} as const satisfies Operation;
+
+/** The password is sent to the login of that service and is not stored. */
+const DISCOVER = {
+  path: "/api/v1/setup/discover",
+  method: "post",
+  summary:
+    "Logs in to an analytics service and requests its list of sensors. The password is not stored.",
+  body: input(
+    {
+      url: {
+        ...text(2048, "Base address of the analytics service."),
+        pattern: "^https?://[^/@\\s?#]+(/[^@\\s?#]*)?$",
+      },
+      email: text(320),
+      password: text(1024),
+      wireWord: {
+        ...text(64, "WIRE_WORD of that service; this agent's by default."),
+        pattern: "^[A-Za-z]+$",
+      },
+    },
+    ["url", "email", "password"],
+  ),
+  isNested: true,
+  also: { ...SETUP_OFF, 409: "A search is already running." },
+  response: "The search has started.",
+  status: 202,
+  schema: DISCOVERY_STATE,
+} as const satisfies Operation;
+
+const DISCOVERY = {
+  path: "/api/v1/setup/discover",
+  method: "get",
+  summary: "The progress of the search.",
+  also: SETUP_OFF,
+  response: "Its state.",
+  schema: DISCOVERY_STATE,
+} as const satisfies Operation;
+
+const DRAFT = {
+  path: "/api/v1/setup/discover/draft",
+  method: "post",
+  summary:
+    "The sensors found, as entries of a site file, completed with the values in the request. Changes nothing.",
+  body: input({
+    kinds: {
+      ...map({ ...list(POLLED_KIND), maxItems: POLLED_KINDS.length }),
+      description: "Kinds by sensor type code.",
+      maxProperties: 1000,
+      propertyNames: { pattern: "^\\d{1,10}$" },
+    },
+    clamp: choice([50, 100, 250, 500]),
+    loop: LOOP,
+  }),
+  isNested: true,
+  also: { ...SETUP_OFF, 404: "No result yet." },
+  response: "The sensors, and what remains unknown.",
+  schema: DISCOVERY_DRAFT,
+} as const satisfies Operation;
+
+export const SETUP_OPERATIONS: readonly Operation[] = [
+  SETUP,
+  SCHEMAS,
+  PROBE,
+  PROBE_STATES,
+  TRY_UPLINK,
+  DISCOVER,
+  DISCOVERY,
+  DRAFT,
+];
 
 /** Set-up over HTTP (plant section 12). Everything here is 403 while SETUP_ENABLED is false. */
 export function registerSetupApi(
@@ -69,100 +178,79 @@ export function registerSetupApi(
   parts: Pick<HttpParts, "setup" | "site">,
 ): void {
   const { setup, site } = parts;
-  app.get("/api/v1/setup", (request, reply) => {
-    if (setup === null) return setupOff(reply) ?? reply;
-    const about = (file: FileEditing | null) => file && { path: file.path, trouble: file.trouble };
+  serve(app, SETUP, (request, reply) => {
+    if (setup === null) return setupOff(reply);
+    const about = ({ path, trouble }: FileEditing) => ({ path, trouble });
     return reply.send({
       isNamed: !isUnnamed(site.current),
       sensors: site.current.sensors.length,
       mayChange: request.role === "all",
       site: about(setup.site),
-      uplinks: about(setup.uplinks),
+      uplinks: setup.uplinks && about(setup.uplinks),
     });
   });
-  app.get("/api/v1/setup/schemas", (_request, reply) =>
-    setup === null ? (setupOff(reply) ?? reply) : reply.send(setup.schemas),
+  serve(app, SCHEMAS, (_request, reply) =>
+    setup === null ? setupOff(reply) : reply.send(setup.schemas),
   );
-  registerSiteFile(app, parts);
-  registerUplinksFile(app, parts);
+  registerSetupFiles(app, parts);
   registerTrials(app, parts);
   registerDiscovery(app, parts);
 }
 
 /** Tests before saving. */
 function registerTrials(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
-  app.post<{ Body: { sensor: { code?: unknown }; kind: PolledKind; date?: string } }>(
-    "/api/v1/setup/probe",
-    { schema: { body: PROBE_BODY }, preValidation: shallowBody },
-    async (request, reply) => {
-      if (setup === null) return setupOff(reply) ?? reply;
-      const { sensor, kind, date } = request.body;
-      request.auditDetail = `${String(sensor.code).slice(0, 64)} ${kind}`;
-      const report = await setup.probe(sensor, kind, date ?? null);
-      return isRefused(report) ? refuse(reply, report) : reply.send(report);
-    },
-  );
-  app.post<{ Body: { sensor: { code?: unknown } } }>(
-    "/api/v1/setup/probe/states",
-    { schema: { body: PROBE_STATES_BODY }, preValidation: shallowBody },
-    async (request, reply) => {
-      if (setup === null) return setupOff(reply) ?? reply;
-      const { sensor } = request.body;
-      request.auditDetail = `${String(sensor.code).slice(0, 64)} node`;
-      const reads = await setup.probeStates(sensor);
-      return isRefused(reads) ? refuse(reply, reads) : reply.send({ reads });
-    },
-  );
-  app.post<{ Body: { uplink: { name?: unknown } } }>(
-    "/api/v1/setup/uplinks/test",
-    { schema: { body: TRY_BODY }, preValidation: shallowBody },
-    async (request, reply) => {
-      if (setup === null) return setupOff(reply) ?? reply;
-      const { uplink } = request.body;
-      request.auditDetail = String(uplink.name).slice(0, 64);
-      const tried = await setup.tryUplink(uplink);
-      return isRefused(tried) ? refuse(reply, tried) : reply.send({ addresses: tried });
-    },
-  );
+  serve(app, PROBE, async (request, reply) => {
+    if (setup === null) return setupOff(reply);
+    const { sensor, kind, date } = request.body;
+    request.auditDetail = `${String(sensor.code).slice(0, 64)} ${kind}`;
+    const report = await setup.probe(sensor, kind, date ?? null);
+    return isRefused(report) ? refuseTrial(reply, report) : reply.send(report);
+  });
+  serve(app, PROBE_STATES, async (request, reply) => {
+    if (setup === null) return setupOff(reply);
+    const { sensor } = request.body;
+    request.auditDetail = `${String(sensor.code).slice(0, 64)} node`;
+    const reads = await setup.probeStates(sensor);
+    return isRefused(reads) ? refuseTrial(reply, reads) : reply.send({ reads });
+  });
+  serve(app, TRY_UPLINK, async (request, reply) => {
+    if (setup === null) return setupOff(reply);
+    const { uplink } = request.body;
+    request.auditDetail = String(uplink.name).slice(0, 64);
+    const tried = await setup.tryUplink(uplink);
+    return isRefused(tried) ? refuseTrial(reply, tried) : reply.send({ addresses: tried });
+  });
 }
 
 function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
-  app.post<{ Body: Omit<DiscoveryRequest, "wireWord"> & { wireWord?: string } }>(
-    "/api/v1/setup/discover",
-    { schema: { body: DISCOVER_BODY }, preValidation: shallowBody },
-    (request, reply) => {
-      if (setup === null) return setupOff(reply) ?? reply;
-      const { wireWord, ...login } = request.body;
-      // The schema's pattern lets through what is no address, such as port 99999.
-      if (!URL.canParse(login.url)) return refuse(reply, { faults: [NO_ADDRESS] });
-      request.auditDetail = new URL(login.url).host;
-      if (!setup.discover({ ...login, wireWord: wireWord ?? null }))
-        return reply.code(409).send(problem(409, "a search is already running"));
-      return reply.code(202).send(setup.discovery);
-    },
+  serve(app, DISCOVER, (request, reply) => {
+    if (setup === null) return setupOff(reply);
+    const { wireWord, ...login } = request.body;
+    // The schema's pattern lets through what is no address, such as port 99999.
+    if (!URL.canParse(login.url)) return refuseTrial(reply, { faults: [NO_ADDRESS] });
+    request.auditDetail = new URL(login.url).host;
+    if (!setup.discover({ ...login, wireWord: wireWord ?? null }))
+      return refuse(reply, 409, "a search is already running");
+    return reply.code(202).send(setup.discovery);
+  });
+  serve(app, DISCOVERY, (_request, reply) =>
+    setup === null ? setupOff(reply) : reply.send(setup.discovery),
   );
-  app.get("/api/v1/setup/discover", (_request, reply) =>
-    setup === null ? (setupOff(reply) ?? reply) : reply.send(setup.discovery),
-  );
-  app.post<{ Body: Partial<DiscoveryHints> }>(
-    "/api/v1/setup/discover/draft",
-    { schema: { body: DRAFT_BODY }, preValidation: shallowBody },
-    (request, reply) => {
-      if (setup === null) return setupOff(reply) ?? reply;
-      const { kinds = {}, clamp = null, loop = null } = request.body;
-      const draft = setup.draft({ kinds, clamp, loop });
-      if (draft === null) return reply.code(404).send(problem(404, "there is no result yet"));
-      return reply.send(draft);
-    },
-  );
+  serve(app, DRAFT, (request, reply) => {
+    if (setup === null) return setupOff(reply);
+    const { kinds = {}, clamp = null, loop = null } = request.body;
+    const draft = setup.draft({ kinds, clamp, loop });
+    if (draft === null) return refuse(reply, 404, "there is no result yet");
+    return reply.send(draft);
+  });
 }
 
 function isRefused(result: object): result is Refused {
   return "faults" in result || "busy" in result;
 }
 
-function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
-  if ("busy" in refused) return reply.code(409).send(problem(409, refused.busy));
+function refuseTrial(reply: FastifyReply, refused: Refused): FastifyReply {
+  if ("busy" in refused) return refuse(reply, 409, refused.busy);
   const message = "there are errors; nothing was tried";
-  return reply.code(422).send({ ...problem(422, message), faults: refused.faults });
+  return refuseFaulty(reply, message, refused.faults);
 }

@@ -1,13 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { integer, objectOf } from "./api-schemas.ts";
+import { STORED_AUDIT_ENTRY } from "../core/audit.ts";
+import { INTEGER, input, list, object, orNull } from "../core/schema.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import { integer } from "./api-schemas.ts";
 import { isChange } from "./change.ts";
 import type { HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
-
-export const AUDIT_LOG_QUERY = objectOf({
-  limit: integer(1, 1000, 100),
-  before: { ...integer(1, Number.MAX_SAFE_INTEGER), description: "`before` of the previous page." },
-});
+import { refuse } from "./problem.ts";
 
 const API_PREFIX = "/api/v1/";
 
@@ -17,6 +15,24 @@ declare module "fastify" {
     auditDetail: string;
   }
 }
+
+const AUDIT = {
+  path: "/api/v1/audit",
+  method: "get",
+  summary: "Changes with who, when, what and outcome, newest first.",
+  query: input({
+    limit: integer(1, 1000, 100),
+    before: {
+      ...integer(1, Number.MAX_SAFE_INTEGER),
+      description: "`before` of the previous page.",
+    },
+  }),
+  also: { 501: "Not available in this agent." },
+  response: "A page; `before` requests the next page, and is null on the last one.",
+  schema: object({ entries: list(STORED_AUDIT_ENTRY), before: orNull(INTEGER) }),
+} as const satisfies Operation;
+
+export const AUDIT_OPERATIONS: readonly Operation[] = [AUDIT];
 
 /**
  * Every change over HTTP is recorded with who, when and what, before the response is sent; so is one that was refused
@@ -56,18 +72,13 @@ export function registerAudit(
     }
     done();
   });
-  app.get<{ Querystring: { limit: number; before?: number } }>(
-    "/api/v1/audit",
-    { schema: { querystring: AUDIT_LOG_QUERY } },
-    (request, reply) => {
-      if (audit === null)
-        return reply.code(501).send(problem(501, "audit: not available in this agent"));
-      const { limit, before } = request.query;
-      const entries = audit.newest(limit, before ?? null);
-      const last = entries.length === limit ? entries.at(-1) : undefined;
-      return reply.send({ entries, before: last?.entry ?? null });
-    },
-  );
+  serve(app, AUDIT, (request, reply) => {
+    if (audit === null) return refuse(reply, 501, "audit: not available in this agent");
+    const { limit, before } = request.query;
+    const entries = audit.newest(limit, before ?? null);
+    const last = entries.length === limit ? entries.at(-1) : undefined;
+    return reply.send({ entries, before: last?.entry ?? null });
+  });
 }
 
 /** The token's name; if none is required, the way the request arrived. */

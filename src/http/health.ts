@@ -2,26 +2,28 @@ import type { FastifyInstance } from "fastify";
 import { type AgentStatus, isGatewayWell } from "../core/agent-status.ts";
 import { certificateTitle, endingText, firstToEnd } from "../core/certificate.ts";
 import { linkTitle } from "../core/link-title.ts";
+import { map, named, type Of, object, oneOf, optional, TEXT, YES_NO } from "../core/schema.ts";
+import { type Operation, serve } from "./api-operation.ts";
 import type { HttpParts } from "./parts.ts";
 
-interface Readiness {
-  readonly ok: boolean;
-  readonly detail: string;
-}
-
-/** The sessions of each uplink by its name; `ok` only if all of them are. */
-interface BrokerReadiness extends Readiness {
-  readonly uplinks: Readonly<Record<string, Readiness>>;
-}
+const READINESS = { ok: YES_NO, detail: TEXT };
+const SESSIONS = map(object(READINESS));
+const CHECK = object({
+  ...READINESS,
+  uplinks: optional({
+    ...SESSIONS,
+    description: "By uplink; only for the broker, in /readyz.",
+  }),
+});
+const HEALTH = named(
+  "Health",
+  object({ status: oneOf(["ok", "failing", "ready", "not ready"]), checks: map(CHECK) }),
+);
+type Readiness = Of<typeof CHECK>;
 
 /** Gateway, broker, buffer and certificates, each with its state in plain words (contract section 7). */
-function readiness(status: AgentStatus): {
-  readonly gateway: Readiness;
-  readonly broker: BrokerReadiness;
-  readonly buffer: Readiness;
-  readonly certificates: Readiness;
-} {
-  const { gateway, links, buffer, certificates = [] } = status;
+function readiness(status: AgentStatus): Readonly<Record<string, Readiness>> {
+  const { gateway, links, buffer, certificates } = status;
   const ended = certificates.filter(({ state }) => state === "ended");
   const first = firstToEnd(certificates);
   const names = [...new Set(links.map(({ uplink }) => uplink))];
@@ -81,12 +83,32 @@ function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readi
   };
 }
 
+const HEALTHZ = {
+  path: "/healthz",
+  method: "get",
+  summary: "200 while the agent's event loop and database work. No token is required.",
+  alike: { 503: "One of them does not work." },
+  response: "Each part.",
+  schema: HEALTH,
+} as const satisfies Operation;
+
+const READYZ = {
+  path: "/readyz",
+  method: "get",
+  summary: "200 while gateway, broker and buffer are all working.",
+  alike: { 503: "At least one is not working." },
+  response: "The state of each.",
+  schema: HEALTH,
+} as const satisfies Operation;
+
+export const HEALTH_OPERATIONS: readonly Operation[] = [HEALTHZ, READYZ];
+
 /** `/healthz`: is the process doing its work. `/readyz`: is everything it depends on working too. */
 export function registerHealth(
   app: FastifyInstance,
   parts: Pick<HttpParts, "health" | "status">,
 ): void {
-  app.get("/healthz", (_request, reply) => {
+  serve(app, HEALTHZ, (_request, reply) => {
     const checks = parts.health.parts();
     const isWell = checks.every((check) => check.isWell);
     return reply.code(isWell ? 200 : 503).send({
@@ -96,7 +118,7 @@ export function registerHealth(
       ),
     });
   });
-  app.get("/readyz", (_request, reply) => {
+  serve(app, READYZ, (_request, reply) => {
     const checks = readiness(parts.status.status());
     const isReady = Object.values(checks).every(({ ok }) => ok);
     return reply

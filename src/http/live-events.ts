@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { LiveEvent } from "../core/query/ports.ts";
+import type { Operation } from "./api-operation.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
@@ -26,6 +27,20 @@ interface Client {
   isWelcome(): boolean;
   skipped: number;
 }
+
+const EVENTS = {
+  path: "/api/v1/events",
+  method: "get",
+  summary:
+    "Live events (server-sent): `reading`, `gap`, `status` every 2 s, `skipped` if the client is too slow.",
+  also: { 503: "Too many streams are open." },
+  response:
+    "The stream. The id of a reading's event is its `seq`; after a short interruption, Last-Event-ID resumes with the events that were missed.",
+  schema: null,
+  contentType: "text/event-stream",
+} as const satisfies Operation;
+
+export const EVENTS_OPERATIONS: readonly Operation[] = [EVENTS];
 
 /**
  * `GET /api/v1/events`: server-sent events `reading`, `gap`, `status` and `skipped`. One subscription and one status
@@ -88,7 +103,7 @@ export function registerLiveEvents(
     done();
   });
 
-  app.get("/api/v1/events", { exposeHeadRoute: false }, (request, reply) => {
+  app.get(EVENTS.path, { exposeHeadRoute: false }, (request, reply) => {
     if (clients.size >= CLIENTS_MAX) {
       return reply
         .code(503)

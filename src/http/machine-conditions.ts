@@ -1,8 +1,8 @@
 /** What the machines' conditions are made of: the site file, the newest readings, alarms and findings. */
 import type { SensorState } from "../core/agent-status.ts";
 import { valueLabel } from "../core/alarm/sentence.ts";
-import type { AlarmView } from "../core/alarm/view.ts";
-import type { MachineView } from "../core/diagnosis/view.ts";
+import type { AlarmLists } from "../core/alarm/shown.ts";
+import type { MachineView, RankedMachine } from "../core/diagnosis/shown.ts";
 import {
   type ConditionSensor,
   type EarliestOutlook,
@@ -21,6 +21,7 @@ import {
   type Sensor,
   sameCode,
 } from "../core/sensor.ts";
+import type { Zone } from "../core/signal/severity.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { breathe } from "./breath.ts";
@@ -76,7 +77,7 @@ export class MachineConditions {
   }
 
   /** The response's entries, worst first. Yields to other work after each machine. */
-  async worstFirst() {
+  async worstFirst(): Promise<readonly RankedMachine[]> {
     const known = this.#known();
     const entries = [];
     for (const subject of subjectsOf(this.#parts.site.current.sensors, this.#machines(), known)) {
@@ -251,7 +252,7 @@ export class MachineConditions {
   }
 
   /** Zone of the last record of the running machine. */
-  #zone({ code, kinds }: Sensor, endMs: number): string | null {
+  #zone({ code, kinds }: Sensor, endMs: number): Zone | null {
     if (!kinds.includes("accel")) return null;
     const range = { sensor: code, kind: "accel", fromMs: 0, toMs: endMs + 1 } as const;
     // Nearly always the first one is of the running machine.
@@ -350,15 +351,11 @@ const findingKey = (sensor: string, finding: string, bearing: string | null) =>
   `${normalCode(sensor)} ${bearing === null ? finding : `${finding}/${bearing}`}`;
 
 function bySensor(
-  {
-    active,
-    acknowledged,
-    shelved,
-  }: Readonly<Record<"active" | "acknowledged" | "shelved", readonly AlarmView[]>>,
+  { active, acknowledged, shelved }: AlarmLists,
   stages: ReadonlyMap<string, 1 | 2 | 3>,
 ): Map<string, OpenAlarm[]> {
   const all = [...active, ...acknowledged, ...shelved].flatMap((view): OpenAlarm[] => {
-    if (view["state"] !== "active") return [];
+    if (view.state !== "active") return [];
     const { id, sensor, alarm, value } = view;
     return [
       {
@@ -366,12 +363,12 @@ function bySensor(
         sensor,
         alarm,
         value,
-        severity: view["severity"] === "alarm" ? "alarm" : "warning",
-        isAcknowledged: (view["acknowledged"] ?? null) !== null,
-        isShelved: (view["shelved"] ?? null) !== null,
-        sinceMs: Date.parse(String(view["since"])),
+        severity: view.severity ?? "warning",
+        isAcknowledged: view.acknowledged !== null,
+        isShelved: (view.shelved ?? null) !== null,
+        sinceMs: Date.parse(view.since ?? ""),
         stage: alarm === "finding" ? (stages.get(`${normalCode(sensor)} ${value}`) ?? null) : null,
-        text: String(view["text"]),
+        text: view.text ?? "",
       },
     ];
   });

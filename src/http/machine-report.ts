@@ -201,17 +201,6 @@ function levelsOf(
   return [...new Map(levels.map((level) => [level.y, level])).values()];
 }
 
-interface EventPayload {
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly severity: string;
-  readonly state: string;
-  readonly time: string;
-  readonly text: string;
-  readonly acknowledged: { readonly by: string } | null;
-}
-
 /** Of the sensors, and of those that were in their places before. */
 function namesByCode({ current }: SiteSource, sensors: readonly Sensor[]): Map<string, string> {
   const names = sensors.flatMap((sensor) =>
@@ -234,7 +223,7 @@ function alarmsOf(
   let isOver = alarms === null;
   for (let page = 0; page < EVENT_PAGES_MAX && !isOver && alarms !== null; page++) {
     const lists = alarms.lists({ limit: EVENTS_PAGE, before });
-    for (const event of lists.history as readonly EventPayload[]) {
+    for (const event of lists.history) {
       const timeMs = Date.parse(event.time);
       const sensor = names.get(normalCode(event.sensor));
       if (sensor === undefined || timeMs < fromMs || timeMs >= toMs) continue;
@@ -255,12 +244,6 @@ function alarmsOf(
   return { alarms: sorted.slice(0, ALARMS_MAX), alarmsCut: !isOver || sorted.length > ALARMS_MAX };
 }
 
-interface Note {
-  readonly by: string;
-  readonly time?: string;
-  readonly note: string | null;
-}
-
 /** What people noted on alarms that stand. */
 function notesOf({ alarms, site }: HttpParts, sensors: readonly Sensor[]): ReportInput["notes"] {
   if (alarms === null) return [];
@@ -269,11 +252,11 @@ function notesOf({ alarms, site }: HttpParts, sensors: readonly Sensor[]): Repor
   return [...active, ...acknowledged, ...shelved].flatMap((alarm) => {
     const sensor = names.get(normalCode(alarm.sensor));
     if (sensor === undefined) return [];
-    return ["acknowledged", "note", "shelved"].flatMap((member) => {
-      const said = alarm[member] as Note | null | undefined;
+    return (["acknowledged", "note", "shelved"] as const).flatMap((member) => {
+      const said = alarm[member];
       if (!said?.note) return [];
-      const timeMs = said.time === undefined ? null : Date.parse(said.time);
-      return [{ subject: `${sensor}, ${alarm.alarm}`, by: said.by, timeMs, note: said.note }];
+      const { by, time, note } = said;
+      return [{ subject: `${sensor}, ${alarm.alarm}`, by, timeMs: Date.parse(time), note }];
     });
   });
 }

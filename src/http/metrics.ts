@@ -3,9 +3,10 @@ import type { AgentStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
 import { parseLaneName } from "../core/lane-plan.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { type Operation, serve } from "./api-operation.ts";
 import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
-import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
+import type { SharedResponses } from "./shared-responses.ts";
 
 /** The times of readings are the gateway's, whatever our clock says. */
 const gatewayNowMs = ({ nowMs, gateway }: AgentStatus): number => nowMs + (gateway.skewMs ?? 0);
@@ -33,7 +34,7 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   );
   metrics.certificateExpiry.reset();
   // Of several with one name the first to end, which is set last.
-  const certificates = [...(status.certificates ?? [])].sort((a, b) => b.untilMs - a.untilMs);
+  const certificates = [...status.certificates].sort((a, b) => b.untilMs - a.untilMs);
   for (const { uplink, file, untilMs } of certificates)
     metrics.certificateExpiry.set({ uplink, file }, (untilMs - status.nowMs) / 1000);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
@@ -49,6 +50,17 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.residentMemory.set(process.memoryUsage.rss());
   metrics.buildInfo.set({ version: status.version, node: process.version }, 1);
 }
+
+const METRICS = {
+  path: "/metrics",
+  method: "get",
+  summary: "Prometheus text; every name begins with gateside_.",
+  response: "The metrics.",
+  schema: null,
+  contentType: "text/plain",
+} as const satisfies Operation;
+
+export const METRICS_OPERATIONS: readonly Operation[] = [METRICS];
 
 export function registerMetrics(
   app: FastifyInstance,
@@ -67,9 +79,7 @@ export function registerMetrics(
     // The text format uses `NaN`; prom-client writes `Nan`.
     return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}`;
   };
-  app.get("/metrics", async (request, reply) => {
-    const text = await responses.compute("metrics", isGone(request), scrape);
-    if (text === null) return tooMany(reply);
-    return reply.type(metrics.registry.contentType).send(text);
-  });
+  serve(app, METRICS, (request, reply) =>
+    responses.send(request, reply.type(metrics.registry.contentType), "metrics", scrape),
+  );
 }

@@ -1,12 +1,7 @@
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../core/query/place.ts";
 import type { HourQuery } from "../core/query/ports.ts";
-import {
-  type Resolution,
-  resolutionFor,
-  SPAN_MS,
-  TrendBuckets,
-  type TrendRange,
-} from "../core/query/trend.ts";
+import type { Resolution } from "../core/query/shown.ts";
+import { resolutionFor, SPAN_MS, TrendBuckets, type TrendRange } from "../core/query/trend.ts";
 import { walk } from "../core/query/walk.ts";
 import { breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";

@@ -25,7 +25,7 @@ import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
 import { OwnAddresses } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
-import { problem, refusalOf } from "./problem.ts";
+import { refusalOf, refuse } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
 import { SharedResponses } from "./shared-responses.ts";
 import { ServerCertificate } from "./tls.ts";
@@ -210,19 +210,14 @@ export function createApp(
     if (status >= 500) {
       parts.logger.error({ err: error, route: request.routeOptions.url }, "request failed");
     }
-    return reply
-      .code(status)
-      .send(
-        problem(
-          status,
-          status >= 500 ? "internal error; see the agent's log" : refusalOf(status, error.message),
-        ),
-      );
+    return refuse(
+      reply,
+      status,
+      status >= 500 ? "internal error; see the agent's log" : refusalOf(status, error.message),
+    );
   });
   app.setNotFoundHandler((request, reply) =>
-    reply
-      .code(404)
-      .send(problem(404, `nothing at ${pathOf(request)}; /api/v1/openapi.json lists the API`)),
+    refuse(reply, 404, `nothing at ${pathOf(request)}; /api/v1/openapi.json lists the API`),
   );
 
   registerHealth(app, parts);
@@ -237,7 +232,7 @@ export function createApp(
 
 function refuseAddress(path: string, reply: FastifyReply): FastifyReply {
   if (path.startsWith(`/${API_SERVICE}/`)) return refuseUnknown(reply);
-  return reply.code(400).send(problem(400, `${path} is not a valid address`));
+  return refuse(reply, 400, `${path} is not a valid address`);
 }
 
 function statusOf(error: FastifyError): number {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
-import { problem } from "./problem.ts";
+import { refuse } from "./problem.ts";
 
 /** For `preValidation`: refuses a body that would exhaust the stack of whatever walks it. */
 export function shallowBody(
@@ -9,5 +9,5 @@ export function shallowBody(
   done: (error?: Error) => void,
 ): void {
   if (!isDeeper(request.body)) return done();
-  void reply.code(400).send(problem(400, `the body is nested deeper than ${DEPTH_MAX}`));
+  void refuse(reply, 400, `the body is nested deeper than ${DEPTH_MAX}`);
 }

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { breathe } from "./breath.ts";
-import { problem } from "./problem.ts";
+import { refuse } from "./problem.ts";
 
 /** Different responses that wait to be computed. */
 const WAITING_MAX = 64;
+export const JSON_UTF8 = "application/json; charset=utf-8";
 
 interface Waiting {
   readonly response: Promise<Buffer | null>;
@@ -17,6 +18,20 @@ interface Waiting {
 export class SharedResponses {
   readonly #waiting = new Map<string, Waiting>();
   #last: Promise<unknown> = Promise.resolve();
+
+  /** Responds with the text for `key`, JSON unless the reply has another type, or that too many wait. */
+  async send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    key: string,
+    make: () => Promise<string> | string,
+  ): Promise<FastifyReply> {
+    const text = await this.compute(key, () => request.raw.destroyed, make);
+    if (!reply.hasHeader("content-type")) reply.type(JSON_UTF8);
+    if (text !== null) return reply.send(text);
+    reply.type(JSON_UTF8);
+    return refuse(reply.header("retry-after", "1"), 503, "busy; try again in a moment");
+  }
 
   /**
    * The response for `key`. Null if too many wait, or if nobody waits for this one any more when its turn comes.
@@ -42,14 +57,4 @@ export class SharedResponses {
     this.#last = response.catch(() => {});
     return response;
   }
-}
-
-/** Whether the client is gone, at the time of the call. */
-export const isGone = (request: FastifyRequest) => (): boolean => request.raw.destroyed;
-
-export function tooMany(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(503)
-    .header("retry-after", "1")
-    .send(problem(503, "busy; try again in a moment"));
 }

@@ -1,4 +1,4 @@
-import type { Refused } from "../core/agent-status.ts";
+import type { RefusedPublishes } from "../core/agent-status.ts";
 import type { Clock } from "../core/ports.ts";
 import { reasonName } from "../core/reason-names.ts";
 
@@ -66,7 +66,7 @@ export class RefusedTopics {
   }
 
   /** For display; null if nothing is refused. `broker` is the address in use. */
-  state(broker: string): Refused | null {
+  state(broker: string): RefusedPublishes | null {
     const since = this.#clock.monotonic() - TOLD_MS;
     const told = [...this.#topics].filter(
       ([, { at, heldUntil }]) => Math.max(at, heldUntil) >= since,

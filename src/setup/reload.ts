@@ -209,7 +209,7 @@ export class Reloader {
     faults: readonly ConfigurationFault[],
     warnings: readonly ConfigurationFault[],
   ): ReloadReport {
-    const { configuration, pendingRestart, renewedByRestart = [] } = this.state;
+    const { configuration, pendingRestart, renewedByRestart } = this.state;
     const after = { configuration, pendingRestart, renewedByRestart };
     return { outcome, changes, faults, warnings, ...after };
   }

@@ -99,7 +99,7 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
       "done",
     ]),
   );
-  const [newest] = alarms.desk.lists({ limit: 1, before: null }).history as { note: unknown }[];
+  const [newest] = alarms.desk.lists({ limit: 1, before: null }).history;
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
 });
 

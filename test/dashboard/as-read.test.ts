@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ShownReading, Trend } from "../../src/core/query/shown.ts";
 import { US } from "../../src/core/read-units.ts";
-import type { ApiReading, Trend } from "../../src/dashboard/api.ts";
 import { limitsAsRead, readingAsRead, trendAsRead } from "../../src/dashboard/as-read.ts";
 
 test("units as read – readings, trends and zone limits are converted together, texts and bad values are not", () => {
@@ -9,7 +9,7 @@ test("units as read – readings, trends and zone limits are converted together,
     kind: "accel",
     values: { channel1_vel_rms: 25.4, channel1_zone: "D", channel2_vel_rms: null, temperature: 0 },
     units: { channel1_vel_rms: "mm/s", channel2_vel_rms: "mm/s", temperature: "degC" },
-  } as Partial<ApiReading> as ApiReading;
+  } as Partial<ShownReading> as ShownReading;
   const { values, units } = readingAsRead(reading, US);
   assert.deepEqual(rounded(values), {
     channel1_vel_rms: 1,

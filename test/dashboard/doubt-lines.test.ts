@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiReading, ApiSensor, Doubt, Kind } from "../../src/dashboard/api.ts";
+import type { Doubt } from "../../src/core/quality.ts";
+import type { ShownReading, ShownSensor } from "../../src/core/query/shown.ts";
+import type { Kind } from "../../src/core/sensor.ts";
 import { doubtLines } from "../../src/dashboard/doubt-lines.ts";
 import { trendGroups } from "../../src/dashboard/trend-groups.ts";
 
@@ -8,18 +10,18 @@ const bad = (reason: Doubt["reason"]): Doubt => ({ quality: "bad", reason });
 
 function linesOf(
   kind: Kind,
-  values: ApiReading["values"],
-  quality: ApiReading["quality"],
-  channels: ApiSensor["channels"] = {},
+  values: ShownReading["values"],
+  quality: ShownReading["quality"],
+  channels: ShownSensor["channels"] = {},
 ): string[] {
-  const sensor: Pick<ApiSensor, "channels"> = { channels };
-  const reading: Pick<ApiReading, "kind" | "values" | "units" | "quality"> = {
+  const sensor: Pick<ShownSensor, "channels"> = { channels };
+  const reading: Pick<ShownReading, "kind" | "values" | "units" | "quality"> = {
     kind,
     values,
     units: {},
     quality,
   };
-  return doubtLines(sensor as ApiSensor, reading as ApiReading);
+  return doubtLines(sensor as ShownSensor, reading as ShownReading);
 }
 
 const axisValues = (n: number) => ({
@@ -63,7 +65,7 @@ test("doubt lines – a loop value is named by its channel, without mentioning a
 test("trend groups – a zone is never plotted as a line, even while it is unknown", () => {
   const latest = { accel: { values: axisValues(1), units: {} } };
   const sensor = { kinds: ["accel"], channels: {}, latest };
-  const groups = trendGroups(sensor as unknown as ApiSensor);
+  const groups = trendGroups(sensor as unknown as ShownSensor);
   assert.deepEqual(
     groups.map(({ quantity }) => quantity),
     ["vel_rms", "accel_rms"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiEvidence, ApiFinding } from "../../src/dashboard/api.ts";
+import type { EvidenceLine } from "../../src/core/diagnosis/finding.ts";
+import type { FindingView } from "../../src/core/diagnosis/shown.ts";
 import { evidenceLink } from "../../src/dashboard/evidence-link.ts";
 import { parsePlace } from "../../src/dashboard/place-link.ts";
 import { markerSets } from "../../src/dashboard/spectrum-markers.ts";
@@ -17,7 +18,7 @@ const machine = {
     { point: 1, bpfo: 3.58 },
   ],
 };
-const line: ApiEvidence = {
+const line: EvidenceLine = {
   name: "BPFO",
   spectrum: "envelope",
   channel: 2,
@@ -26,16 +27,24 @@ const line: ApiEvidence = {
   order: 3.58,
   amplitude: 0.2,
   unit: "GE",
+  ratio: 8,
   sideBands: [],
 };
 
-function found(finding: string, bearing: string | null = null, evidence = [line]): ApiFinding {
+function found(
+  finding: FindingView["finding"],
+  bearing: string | null = null,
+  evidence = [line],
+): FindingView {
   return {
+    id: "f1",
     finding,
     bearing,
     sensor: "a/1",
     point: 1,
     stage: 1,
+    worstStage: 1,
+    raised: "2026-01-01T00:00:00Z",
     since: "2026-01-01T00:00:00Z",
     lastSeen: "2026-01-02T00:00:00Z",
     readingId: "r1",
@@ -49,11 +58,11 @@ function found(finding: string, bearing: string | null = null, evidence = [line]
   };
 }
 
-const query = (finding: ApiFinding, of: Parameters<typeof evidenceLink>[2] = machine) =>
+const query = (finding: FindingView, of: Parameters<typeof evidenceLink>[2] = machine) =>
   parsePlace(evidenceLink(finding, finding.evidence[0] ?? line, of)).query;
 
 /** The label that the sensor's page shows for the markers of a link. */
-function markers(finding: ApiFinding, of = machine): string | undefined {
+function markers(finding: FindingView, of = machine): string | undefined {
   const key = query(finding, of).get("markers");
   return markerSets(of, finding.point).find((set) => set.key === key)?.label;
 }
@@ -87,12 +96,12 @@ test("evidence – the markers are those of the part that is damaged, on the bea
 
 test("evidence – blades, gears and mains have markers of their own, the shaft's findings those of its orders", () => {
   const velocity = { ...line, spectrum: "velocity" as const };
-  const of = (finding: string, order: number) =>
+  const of = (finding: FindingView["finding"], order: number) =>
     markers(found(finding, null, [{ ...velocity, order }]));
   assert.equal(of("blade_pass", 6), "Blade pass");
   assert.equal(of("gear_mesh", 67.02), "Gear mesh, 67 teeth");
   assert.equal(of("electrical", 4.03), "Mains");
-  for (const finding of ["unbalance", "misalignment", "looseness"]) {
+  for (const finding of ["unbalance", "misalignment", "looseness"] as const) {
     const asked = query(found(finding, null, [{ ...velocity, order: 1 }]));
     // The first choice of the page.
     assert.equal(asked.has("markers"), false);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiReading, ApiSensor, Kind } from "../../src/dashboard/api.ts";
+import type { ShownReading, ShownSensor } from "../../src/core/query/shown.ts";
+import type { Kind } from "../../src/core/sensor.ts";
 import { headlineLines } from "../../src/dashboard/headline.ts";
 
-const reading = (kind: Kind, values: ApiReading["values"], unit: string): ApiReading => ({
+const reading = (kind: Kind, values: ShownReading["values"], unit: string): ShownReading => ({
   seq: 1,
   id: "0".repeat(32),
   sensor: "20871",
@@ -18,8 +19,8 @@ const reading = (kind: Kind, values: ApiReading["values"], unit: string): ApiRea
   waveforms: [],
 });
 
-const lines = (sensor: Pick<ApiSensor, "kinds" | "channels" | "latest">) =>
-  headlineLines(sensor as ApiSensor).map(({ heading, values }) => [
+const lines = (sensor: Pick<ShownSensor, "kinds" | "channels" | "latest">) =>
+  headlineLines(sensor as ShownSensor).map(({ heading, values }) => [
     heading,
     ...values.map(({ label, value, unit }) => `${label} ${value} ${unit}`),
   ]);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiReading, ApiSensor, Status } from "../../src/dashboard/api.ts";
+import type { ShownStatus } from "../../src/core/agent-status.ts";
+import type { ShownReading, ShownSensor } from "../../src/core/query/shown.ts";
 import { Model } from "../../src/dashboard/model.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12);
 
-function statusOf(more: Partial<Status> = {}): Status {
+function statusOf(more: Partial<ShownStatus> = {}): ShownStatus {
   return {
     site: "plant",
     version: "1",
@@ -14,6 +15,7 @@ function statusOf(more: Partial<Status> = {}): Status {
     timezone: "Europe/Berlin",
     gateway: {
       isUp: true,
+      isNeeded: true,
       url: "http://gateway",
       lastAnswerAtMs: NOW_MS,
       lastError: null,
@@ -39,6 +41,12 @@ function statusOf(more: Partial<Status> = {}): Status {
     clock: { skewMs: null, isPlausible: true, isConfirmed: true },
     configuration: "0123456789ab",
     pendingRestart: [],
+    renewedByRestart: [],
+    setup: false,
+    notifications: [],
+    activeAlarms: null,
+    certificates: [],
+    daysSetAside: [],
     pendingReload: [],
     configurationFaults: [],
     http: { address: null, lastError: null },
@@ -48,7 +56,7 @@ function statusOf(more: Partial<Status> = {}): Status {
   };
 }
 
-const SENSOR: ApiSensor = {
+const SENSOR: ShownSensor = {
   code: "1",
   type: 3,
   name: null,
@@ -74,7 +82,7 @@ const SENSOR: ApiSensor = {
   latest: {},
 };
 
-function readingOf(timeMs: number, more: Partial<ApiReading> = {}): ApiReading {
+function readingOf(timeMs: number, more: Partial<ShownReading> = {}): ShownReading {
   return {
     seq: 1,
     id: String(timeMs),
@@ -134,7 +142,14 @@ test("model – each link has its own rate", (t) => {
   let nowMs = 1_000;
   t.mock.method(performance, "now", () => nowMs);
   const model = new Model();
-  const link = { isConnected: true, url: "mqtt://b", since: 1, lastError: null, failures: {} };
+  const link = {
+    isConnected: true,
+    url: "mqtt://b",
+    since: 1,
+    lastError: null,
+    refused: null,
+    failures: {},
+  };
   const statusAfter = (mqtt: number, sparkplug: number) =>
     statusOf({
       links: [

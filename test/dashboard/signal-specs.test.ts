@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiWaveform } from "../../src/dashboard/api.ts";
+import type { WaveformSeries } from "../../src/dashboard/api.ts";
 import { waveformSpec } from "../../src/dashboard/signal-specs.ts";
 
-const wave: ApiWaveform = {
+const wave: WaveformSeries = {
   fileId: 9,
+  sensor: "1",
+  sensorName: null,
+  reading: "r1",
+  time: "1970-01-01T00:00:00Z",
   timeMs: 0,
   channel: 1,
   axis: "H",
@@ -14,6 +18,7 @@ const wave: ApiWaveform = {
   unit: 2,
   label: "mm/s",
   step: 0.001,
+  stepUnit: "s",
   firstIndex: 10,
   doubt: null,
   count: 4,

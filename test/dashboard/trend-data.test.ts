@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Trend } from "../../src/dashboard/api.ts";
+import type { Trend } from "../../src/core/query/shown.ts";
 import { alignTrend } from "../../src/dashboard/trend-data.ts";
 
 const MINUTE_MS = 60_000;

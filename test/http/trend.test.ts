@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
-import type { Trend } from "../../src/core/query/trend.ts";
+import type { Trend } from "../../src/core/query/shown.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { createApp } from "../../src/http/server.ts";

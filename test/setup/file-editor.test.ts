@@ -60,6 +60,7 @@ function editorOf(
     faults: [],
     warnings: [],
     pendingRestart: [],
+    renewedByRestart: [],
   } as const;
   return new FileEditor(
     {

@@ -3,13 +3,18 @@
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
-import type { AlarmCounts, BaselineView, LimitView } from "../../core/alarm/shown.ts";
+import type {
+  AlarmCounts,
+  AlarmLists,
+  BaselineView,
+  LimitView,
+  ShownAlarm,
+  ShownEvent,
+} from "../../core/alarm/shown.ts";
 import {
   type AlarmDesk,
-  type AlarmLists,
   type AlarmOutcome,
   type AlarmRequest,
-  type AlarmView,
   alarmView,
   baselineViews,
   limitViews,
@@ -39,9 +44,9 @@ export class StoredAlarmDesk implements AlarmDesk {
 
   lists({ limit, before }: { readonly limit: number; readonly before: number | null }): AlarmLists {
     const { engine, store } = this.#parts;
-    const active: AlarmView[] = [];
-    const acknowledged: AlarmView[] = [];
-    const shelved: AlarmView[] = [];
+    const active: ShownAlarm[] = [];
+    const acknowledged: ShownAlarm[] = [];
+    const shelved: ShownAlarm[] = [];
     for (const found of engine.alarms()) {
       const { state } = found;
       const list =
@@ -49,7 +54,7 @@ export class StoredAlarmDesk implements AlarmDesk {
       list.push(alarmView(found));
     }
     const events = limit === 0 ? [] : store.events(before, limit);
-    const history = events.map(({ payload }): unknown => JSON.parse(payload));
+    const history = events.map(({ payload }): ShownEvent => JSON.parse(payload));
     const last = events.length < limit ? null : (events.at(-1)?.seq ?? null);
     return { active, acknowledged, shelved, history, before: last };
   }
@@ -111,7 +116,7 @@ export class StoredAlarmDesk implements AlarmDesk {
     const nowMs = gatewayNow();
     const problem = requestProblem(request, nowMs);
     if (problem !== null) return { ok: false, reason: "invalid", detail: problem };
-    let changed: AlarmView | null = null;
+    let changed: ShownAlarm | null = null;
     let refusal: AlarmOutcome | null = null;
     await store.apply(
       `${word} an alarm`,

@@ -1,6 +1,7 @@
 /** Alarm events (plant section 11): one per transition, with its id and payload. */
 import { createHash } from "node:crypto";
 import { type Kind, normalCode } from "../sensor.ts";
+import type { AlarmNote, ShownAlarm } from "./shown.ts";
 import type { Worst } from "./watch-state.ts";
 
 export type Severity = "warning" | "alarm";
@@ -110,14 +111,14 @@ export function eventText(event: AlarmEvent): string {
 }
 
 /** `acknowledged` as payloads and responses show it. */
-function acknowledgedMember(acknowledged: Acknowledgement | null): object | null {
+function acknowledgedMember(acknowledged: Acknowledgement | null): AlarmNote | null {
   if (acknowledged === null) return null;
   const { by, timeMs, note } = acknowledged;
   return { by, time: iso(timeMs), note };
 }
 
 /** `shelved` as payloads and responses show it. */
-export function shelvedMember(shelf: Shelf | null): object | null {
+export function shelvedMember(shelf: Shelf | null): NonNullable<ShownAlarm["shelved"]> | null {
   if (shelf === null) return null;
   return { by: shelf.by, time: iso(shelf.timeMs), until: iso(shelf.untilMs), note: shelf.note };
 }

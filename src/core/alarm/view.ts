@@ -3,31 +3,16 @@ import { baselineBounds, baselineStatus } from "./baseline.ts";
 import type { AlarmEngine } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
 import { currentEvent, type FoundAlarm, shelfId } from "./found-alarm.ts";
-import type { AlarmAction, AlarmCounts, AlarmWord, BaselineView, LimitView } from "./shown.ts";
-
-/**
- * Payload members of plant section 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not
- * active.
- */
-export type AlarmView = Readonly<Record<string, unknown>> & {
-  readonly id: string;
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-};
-
-export interface AlarmLists {
-  /** Active, neither acknowledged nor shelved. */
-  readonly active: readonly AlarmView[];
-  /** Active and acknowledged. */
-  readonly acknowledged: readonly AlarmView[];
-  /** Shelved, active or not. */
-  readonly shelved: readonly AlarmView[];
-  /** Payloads of events, newest first. */
-  readonly history: readonly unknown[];
-  /** Position to request older events from; null at the end. */
-  readonly before: number | null;
-}
+import type {
+  AlarmAction,
+  AlarmCounts,
+  AlarmLists,
+  AlarmWord,
+  BaselineView,
+  LimitView,
+  ShownAlarm,
+  ShownEvent,
+} from "./shown.ts";
 
 export interface AlarmRequest {
   readonly id: string;
@@ -40,7 +25,7 @@ export interface AlarmRequest {
 }
 
 export type AlarmOutcome =
-  | { readonly ok: true; readonly alarm: AlarmView }
+  | { readonly ok: true; readonly alarm: ShownAlarm }
   | {
       readonly ok: false;
       readonly reason: "unknown" | "invalid" | "conflict";
@@ -66,12 +51,12 @@ export interface AlarmDesk {
   severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null;
 }
 
-export function alarmView(found: FoundAlarm): AlarmView {
+export function alarmView(found: FoundAlarm): ShownAlarm {
   const { state, sensor, code } = found;
   const event = currentEvent(found);
   const name = sensor?.name === undefined ? {} : { name: sensor.name };
   if (event !== null) {
-    const members = JSON.parse(eventText(event)) as Readonly<Record<string, unknown>>;
+    const members = JSON.parse(eventText(event)) as ShownEvent;
     const { alarm, value } = event;
     const id = state.raised?.id ?? event.id;
     return {

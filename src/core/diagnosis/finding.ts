@@ -1,4 +1,17 @@
 /** The results of diagnosis, and the reasons for missing ones. */
+import {
+  INTEGER,
+  list,
+  NUMBER,
+  named,
+  type Of,
+  object,
+  oneOf,
+  orNull,
+  TEXT,
+  textOf,
+} from "../schema.ts";
+import { AXES } from "../unit.ts";
 
 export const FINDINGS = [
   "unbalance",
@@ -16,34 +29,41 @@ export type FindingKind = (typeof FINDINGS)[number];
 
 export type Stage = 1 | 2 | 3;
 
-export interface SideBand {
-  readonly hz: number;
+const SIDE_BAND = object({
+  hz: NUMBER,
   /** Multiple of the shaft frequency. */
-  readonly order: number;
-  readonly amplitude: number;
-}
+  order: NUMBER,
+  amplitude: NUMBER,
+});
+export type SideBand = Of<typeof SIDE_BAND>;
 
 /** `whitened envelope`: of the record whose lines were made equally strong before; in per cent of the envelope's mean. */
-export type SpectrumName = "velocity" | "envelope" | "whitened envelope";
-export type LineUnit = "mm/s" | "GE" | "%";
+const SPECTRA = ["velocity", "envelope", "whitened envelope"] as const;
+export type SpectrumName = (typeof SPECTRA)[number];
+export const LINE_UNITS = ["mm/s", "GE", "%"] as const;
+export type LineUnit = (typeof LINE_UNITS)[number];
 
 /** A line of a spectrum that shows the fault. */
-export interface EvidenceLine {
-  /** `1x`, `2 × BPFO` … */
-  readonly name: string;
-  readonly spectrum: SpectrumName;
-  readonly channel: number;
-  readonly axis: "H" | "V" | "A";
-  readonly hz: number;
-  /** Multiple of the shaft frequency. */
-  readonly order: number;
-  /** RMS, in `unit`. */
-  readonly amplitude: number;
-  readonly unit: LineUnit;
-  /** Ratio to the surrounding noise. */
-  readonly ratio: number;
-  readonly sideBands: readonly SideBand[];
-}
+export const EVIDENCE_LINE = named(
+  "EvidenceLine",
+  object({
+    /** `1x`, `2 × BPFO` … */
+    name: TEXT,
+    spectrum: oneOf(SPECTRA),
+    channel: INTEGER,
+    axis: oneOf(AXES),
+    hz: NUMBER,
+    /** Multiple of the shaft frequency. */
+    order: NUMBER,
+    /** RMS, in `unit`. */
+    amplitude: NUMBER,
+    unit: oneOf(LINE_UNITS),
+    /** Ratio to the surrounding noise. */
+    ratio: NUMBER,
+    sideBands: list(SIDE_BAND),
+  }),
+);
+export type EvidenceLine = Of<typeof EVIDENCE_LINE>;
 
 /** A fault that one reading shows. */
 export interface Verdict {
@@ -78,12 +98,13 @@ export type CannotReason =
   | "ambiguous";
 
 /** Why something was not checked. `finding` null: nothing was. */
-export interface Cannot {
-  readonly finding: FindingKind | null;
-  readonly bearing: string | null;
-  readonly reason: CannotReason;
-  readonly text: string;
-}
+export const CANNOT = object({
+  finding: orNull(oneOf(FINDINGS)),
+  bearing: orNull(TEXT),
+  reason: textOf<CannotReason>(),
+  text: TEXT,
+});
+export type Cannot = Of<typeof CANNOT>;
 
 /** RMS velocity by channel and order, `1:2` for 2x of channel 1, mm/s. */
 export type OrderLevels = Readonly<Record<string, number>>;

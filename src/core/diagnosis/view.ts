@@ -1,68 +1,11 @@
 /** Machines and findings in the form of the API. */
-import type { MachineState } from "../alarm/follow-up.ts";
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { FindingEngine } from "./engine.ts";
-import type { Cannot, EvidenceLine, FindingKind, LineUnit, Stage } from "./finding.ts";
+import type { Cannot, Stage } from "./finding.ts";
 import type { FindingState } from "./sensor-findings.ts";
 import { findingSentence } from "./sentence.ts";
-
-export interface MachineView {
-  readonly id: number;
-  readonly name: string | null;
-  /** Null: no signal, or no recent value. */
-  readonly state: MachineState | null;
-  /** r/min, now; null while it is unknown. */
-  readonly speedRpm: number | null;
-  /** Codes of the sensors that findings are based on. */
-  readonly sensors: readonly string[];
-  /** Active findings, and their worst stage. */
-  readonly findings: number;
-  readonly worstStage: Stage | null;
-}
-
-interface FindingView {
-  /** Of the event that reported it. */
-  readonly id: string;
-  readonly finding: FindingKind;
-  readonly bearing: string | null;
-  readonly sensor: string;
-  readonly point: number | null;
-  readonly stage: Stage;
-  readonly worstStage: Stage;
-  /** Since when the machine has shown it, the reading with which it was told, and the newest that shows it, ISO. */
-  readonly since: string;
-  readonly raised: string;
-  readonly lastSeen: string;
-  readonly readingId: string;
-  /** How many readings in a row showed it; 0: the newest ones did not. */
-  readonly inRow: number;
-  readonly speedRpm: number;
-  readonly level: number;
-  readonly unit: LineUnit;
-  readonly limit: number;
-  readonly evidence: readonly EvidenceLine[];
-  readonly text: string;
-}
-
-interface CheckedSensor {
-  readonly sensor: string;
-  readonly point: number | null;
-  /** The newest reading evaluated since the agent started; null: none yet. */
-  readonly time: string | null;
-  readonly readingId: string | null;
-  readonly speedRpm: number | null;
-  /** What was checked, as `finding` or `finding/bearing`. */
-  readonly lookedFor: readonly string[];
-  /** What was not, and why. */
-  readonly cannotTell: readonly Cannot[];
-}
-
-export interface MachineFindings {
-  readonly machine: MachineView;
-  readonly findings: readonly FindingView[];
-  readonly checked: readonly CheckedSensor[];
-}
+import type { CheckedSensor, FindingView, MachineFindings, MachineView } from "./shown.ts";
 
 /** The findings as HTTP needs them. */
 export interface FindingDesk {

@@ -1,7 +1,9 @@
 /** Measurements (an acceleration reading with its samples) as the store keeps and lists them. */
+import { INTEGER, type Of, object, YES_NO } from "../schema.ts";
 import type { StoredReading, WaveformRef } from "../stored-reading.ts";
 
-export type KeptWhy = "ladder" | "baseline" | "alarm" | "finding" | "pin";
+export const KEPT_WHYS = ["ladder", "baseline", "alarm", "finding", "pin"] as const;
+export type KeptWhy = (typeof KEPT_WHYS)[number];
 
 /** The machine of a sensor when a measurement was taken. */
 interface MachineAt {
@@ -74,13 +76,13 @@ export interface Measurements {
 }
 
 /** Room that kept measurements take. */
-export interface KeptState {
-  readonly measurements: number;
-  readonly pins: number;
-  readonly bytes: number;
-  readonly limitBytes: number;
-  /** What must stay fills the room: new ones are not kept. */
-  readonly isFull: boolean;
-}
+export const KEPT_STATE = object({
+  measurements: INTEGER,
+  pins: INTEGER,
+  bytes: INTEGER,
+  limitBytes: INTEGER,
+  isFull: { ...YES_NO, description: "What must stay fills the room: new ones are not kept." },
+});
+export type KeptState = Of<typeof KEPT_STATE>;
 
 export const PINS_MAX = 500;

@@ -1,21 +1,23 @@
 /** What changed on a machine, as a sentence: its worst value now against that of a month ago (plant section 20). */
 import { amount, valueLabel } from "../alarm/sentence.ts";
+import { NUMBER, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
 import type { Sensor } from "../sensor.ts";
 import { DAY_MS } from "../time-units.ts";
 
-/** What the last day is compared with; null: there is nothing yet. */
-export const CHANGE_GROUNDS = ["month", "pin", "baseline"] as const;
-
-export interface Change {
-  readonly sensor: string;
-  readonly value: string;
-  readonly unit: string | null;
-  /** Median of the last day; null without a reading of the running machine. */
-  readonly now: number | null;
-  readonly before: number | null;
-  readonly against: (typeof CHANGE_GROUNDS)[number] | null;
-  readonly text: string;
-}
+export const CHANGE = object({
+  sensor: TEXT,
+  value: { ...TEXT, description: "The one that says most about the machine." },
+  unit: orNull(TEXT),
+  now: { ...orNull(NUMBER), description: "Median of the last day." },
+  before: orNull(NUMBER),
+  against: {
+    ...orNull(oneOf(["month", "pin", "baseline"])),
+    description:
+      "Seven days around the thirtieth before today, else the newest pinned measurement, else the baseline.",
+  },
+  text: TEXT,
+});
+export type Change = Of<typeof CHANGE>;
 
 interface ChangeInput {
   readonly sensor: Sensor;

@@ -1,6 +1,7 @@
 /** One state per machine (plant section 20), from what is known of it now. */
 import type { Severity } from "../alarm/event.ts";
 import type { Stage } from "../diagnosis/finding.ts";
+import { worstZone, type Zone } from "../signal/severity.ts";
 import { DAY_MS } from "../time-units.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 
@@ -43,7 +44,7 @@ export interface ConditionSensor {
   /** A reading younger than three intervals was judged. */
   readonly isJudgedNow: boolean;
   /** Of its last record of the running machine. */
-  readonly zone: string | null;
+  readonly zone: Zone | null;
   readonly isBatteryLow: boolean;
 }
 
@@ -85,7 +86,7 @@ export interface MachineCondition {
   /** True if each of them is acknowledged. */
   readonly isAcknowledged: boolean;
   readonly stage: Stage | null;
-  readonly zone: string | null;
+  readonly zone: Zone | null;
   /** When the earliest outlook begins, ms; null without one. */
   readonly outlookMs: number | null;
   readonly marks: readonly Mark[];
@@ -201,11 +202,10 @@ function marksOf({ sensors, alarms }: ConditionInput): Mark[] {
 }
 
 /** The worst zone; that of a sensor whose zone alarm is shelved does not count. */
-function zoneOf(sensors: readonly ConditionSensor[], shelved: readonly OpenAlarm[]): string | null {
+function zoneOf(sensors: readonly ConditionSensor[], shelved: readonly OpenAlarm[]): Zone | null {
   const isShelved = (code: string) =>
     shelved.some(({ sensor, alarm }) => alarm === "zone" && sensor === code);
-  const zones = sensors.flatMap(({ code, zone }) => (isShelved(code) ? [] : (zone ?? [])));
-  return zones.toSorted().at(-1) ?? null;
+  return worstZone(sensors.map(({ code, zone }) => (isShelved(code) ? null : zone)));
 }
 
 /** Worst first: severity, unacknowledged, stage, longest. */

@@ -26,7 +26,7 @@ export function worseFirst(a: Ranked, b: Ranked): number {
   );
 }
 
-const zoneRank = (zone: string | null) => (zone === null ? 0 : zone.charCodeAt(0));
+const zoneRank = (zone: MachineCondition["zone"]) => (zone === null ? 0 : zone.charCodeAt(0));
 
 /** What has no time comes last. */
 function earlier(a: number | null, b: number | null): number {

@@ -1,6 +1,18 @@
 /** The outlooks of a machine as people and the API read them. */
+import {
+  INTEGER,
+  ISO,
+  list,
+  NUMBER,
+  named,
+  type Of,
+  object,
+  oneOf,
+  orNull,
+  TEXT,
+} from "../schema.ts";
 
-export const OUTLOOK_REASONS = [
+const OUTLOOK_REASONS = [
   "no_limit",
   "too_few_days",
   "not_rising",
@@ -12,23 +24,22 @@ export const OUTLOOK_REASONS = [
 ] as const;
 export type OutlookReason = (typeof OUTLOOK_REASONS)[number];
 
-export interface ValueOutlook {
-  readonly sensor: string;
-  readonly value: string;
-  readonly unit: string | null;
-  /** Median of the newest week; null without one. */
-  readonly level: number | null;
-  readonly limit: number | null;
-  readonly slopePerDay: number | null;
-  /** Day rows that it rests on. */
-  readonly days: number;
-  /** ISO times at 00:00 UTC. */
-  readonly outlook: { readonly from: string; readonly to: string | null } | null;
-  readonly reason: OutlookReason | null;
-  readonly text: string;
-}
+const VALUE_OUTLOOK = named(
+  "ValueOutlook",
+  object({
+    sensor: TEXT,
+    value: TEXT,
+    unit: orNull(TEXT),
+    level: { ...orNull(NUMBER), description: "Median of the newest week." },
+    limit: { ...orNull(NUMBER), description: "The next one above the level." },
+    slopePerDay: orNull(NUMBER),
+    days: { ...INTEGER, description: "UTC days that it rests on." },
+    outlook: orNull(object({ from: ISO, to: orNull(ISO) })),
+    reason: orNull(oneOf(OUTLOOK_REASONS)),
+    text: TEXT,
+  }),
+);
+export type ValueOutlook = Of<typeof VALUE_OUTLOOK>;
 
-export interface MachineOutlook {
-  readonly machine: number;
-  readonly values: readonly ValueOutlook[];
-}
+export const MACHINE_OUTLOOK = object({ machine: INTEGER, values: list(VALUE_OUTLOOK) });
+export type MachineOutlook = Of<typeof MACHINE_OUTLOOK>;

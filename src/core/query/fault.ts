@@ -1,12 +1,16 @@
-/** One fault as the dashboard and `status` show it. */
-export interface Fault {
-  /** Stable name, for tests and links. */
-  readonly code: string;
-  readonly severity: "error" | "warning";
-  /** The component: gateway, broker, buffer, clock, configuration, http, or a sensor's code. */
-  readonly subject: string;
-  readonly what: string;
-  readonly remedy: string;
-  /** ms; null where unknown. */
-  readonly sinceMs: number | null;
-}
+import { list, MS, named, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
+
+/** One fault as the dashboard and `status` show it; `code` is a stable name, for tests and links. */
+const FAULT = named(
+  "Fault",
+  object({
+    code: TEXT,
+    severity: oneOf(["error", "warning"]),
+    subject: { ...TEXT, description: "gateway, broker, buffer, clock, or a sensor's code." },
+    what: TEXT,
+    remedy: TEXT,
+    sinceMs: orNull(MS),
+  }),
+);
+export type Fault = Of<typeof FAULT>;
+export const FAULTS = object({ faults: list(FAULT) });

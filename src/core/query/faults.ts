@@ -168,7 +168,7 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
   return faults;
 }
 
-function setAsideFaults({ daysSetAside = [] }: AgentStatus): Fault[] {
+function setAsideFaults({ daysSetAside }: AgentStatus): Fault[] {
   return daysSetAside.map(({ sensor, kind, day, times, sinceMs, untilMs }) => ({
     code: "day_set_aside",
     severity: "error",
@@ -206,7 +206,7 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
   return faults;
 }
 
-function certificateFaults({ certificates = [] }: AgentStatus): Fault[] {
+function certificateFaults({ certificates }: AgentStatus): Fault[] {
   return certificates.flatMap((certificate): Fault[] => {
     const { state, setting, isRenewedByRestart } = certificate;
     if (state === "valid") return [];

@@ -7,6 +7,18 @@ import type { Gap } from "../delivery.ts";
 import type { SeriesSum } from "../hours/hour-sums.ts";
 import type { WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
+import {
+  INTEGER,
+  list,
+  MS,
+  named,
+  type Of,
+  object,
+  oneOf,
+  orNull,
+  TEXT,
+  YES_NO,
+} from "../schema.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { StoredReading, StoredWaveform } from "../stored-reading.ts";
 import type { SignalUnit } from "../unit.ts";
@@ -92,26 +104,26 @@ export interface HealthSource {
   parts(): readonly HealthPart[];
 }
 
-export interface BackfillRequest {
-  /** yyyy-MM-dd, days of the gateway's zone, both included. */
-  readonly from: string;
-  readonly to: string;
-  /** Null: every sensor. */
-  readonly sensor: string | null;
-}
-export interface BackfillProgress {
-  readonly job: number;
-  readonly request: BackfillRequest;
-  readonly state: "running" | "done" | "failed" | "cancelled";
-  readonly startedAtMs: number;
-  readonly endedAtMs: number | null;
-  /** Reads of a (sensor, kind, day). */
-  readonly reads: { readonly done: number; readonly failed: number; readonly total: number };
-  readonly stored: number;
-  readonly duplicates: number;
-  /** Days refused because their identities are forgotten, and failed reads, in plain words; limited in number. */
-  readonly notes: readonly string[];
-}
+/** yyyy-MM-dd, days of the gateway's zone, both included; `sensor` null: every sensor. */
+const BACKFILL_REQUEST = object({ from: TEXT, to: TEXT, sensor: orNull(TEXT) });
+export type BackfillRequest = Of<typeof BACKFILL_REQUEST>;
+/** `reads`: of a (sensor, kind, day). */
+export const BACKFILL_PROGRESS = named(
+  "BackfillJob",
+  object({
+    job: INTEGER,
+    request: BACKFILL_REQUEST,
+    state: oneOf(["running", "done", "failed", "cancelled"]),
+    startedAtMs: MS,
+    endedAtMs: orNull(MS),
+    reads: object({ done: INTEGER, failed: INTEGER, total: INTEGER }),
+    stored: INTEGER,
+    duplicates: INTEGER,
+    /** Days refused because their identities are forgotten, and failed reads, in plain words; limited in number. */
+    notes: list(TEXT),
+  }),
+);
+export type BackfillProgress = Of<typeof BACKFILL_PROGRESS>;
 export type BackfillStart =
   | { readonly accepted: true; readonly progress: BackfillProgress }
   | { readonly accepted: false; readonly reason: "busy" | "invalid"; readonly detail: string };
@@ -122,12 +134,16 @@ export interface BackfillJobs {
 }
 
 /** Outcome of a sensor-setting command, as contract section 8 names it. */
-interface SettingsOutcome {
-  readonly ok: boolean;
-  readonly outcome: "rejected_local" | "rejected_service" | "queued" | "unknown";
-  readonly statusNumber: number | null;
-  readonly description: string;
-}
+export const SETTINGS_OUTCOME = named(
+  "SettingsOutcome",
+  object({
+    ok: YES_NO,
+    outcome: oneOf(["rejected_local", "rejected_service", "queued", "unknown"]),
+    statusNumber: orNull(INTEGER),
+    description: TEXT,
+  }),
+);
+type SettingsOutcome = Of<typeof SETTINGS_OUTCOME>;
 export interface SettingsCommands {
   /** Checks, logs and executes the command of contract section 8. Never rejects. */
   execute(request: Readonly<Record<string, unknown>>): Promise<SettingsOutcome>;

@@ -1,9 +1,7 @@
+import { isZone, worstZone, type Zone } from "../signal/severity.ts";
+
 /** Machine zone of a vibration reading: the worst of its axes (signal-definitions section 8); null if none is known. */
-export function readingZone(values: Readonly<Record<string, unknown>>): string | null {
-  let worst: string | null = null;
-  for (const [name, value] of Object.entries(values)) {
-    if (!name.endsWith("_zone") || typeof value !== "string") continue;
-    if (worst === null || value > worst) worst = value;
-  }
-  return worst;
+export function readingZone(values: Readonly<Record<string, unknown>>): Zone | null {
+  const zones = Object.entries(values).filter(([name]) => name.endsWith("_zone"));
+  return worstZone(zones.map(([, value]) => (isZone(value) ? value : null)));
 }

@@ -3,54 +3,9 @@ import type { Value } from "../reading.ts";
 import type { StoredReading } from "../stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../time-units.ts";
 import type { HourPoint } from "./ports.ts";
+import type { Resolution, Trend, TrendLine, TrendSeries } from "./shown.ts";
 
-/** Points of one value in one unit: the lowest and highest of every bucket that has any, so that no spike is lost. */
-interface TrendLine {
-  readonly unit: string | null;
-  /**
-   * Of readings: the middle of the bucket, or the reading's own time if it contains one. Of hours and days: where the
-   * bucket begins. ms.
-   */
-  readonly timesMs: number[];
-  readonly min: number[];
-  readonly max: number[];
-  readonly mean: number[];
-  /** Readings with a number. */
-  readonly count: number[];
-  /** Those of them that were uncertain. */
-  readonly uncertain: number[];
-  /** Readings whose value was bad. */
-  readonly bad: number[];
-  /** Readings whose value was not good. */
-  readonly doubtful: number[];
-}
-
-/** One value over time in its newest unit. */
-interface TrendSeries extends TrendLine {
-  /** The same value in other units, before its unit was changed; oldest first. */
-  readonly formerly: readonly TrendLine[];
-}
-
-/** What a trend is made of. */
-export type Resolution = "readings" | "hours" | "days";
-
-export interface TrendResult {
-  readonly resolution: Resolution;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly bucketMs: number;
-  /** Readings examined. */
-  readonly readings: number;
-  readonly series: Readonly<Record<string, TrendSeries>>;
-}
-export interface Trend extends TrendResult {
-  readonly sensor: string;
-  readonly kind: string;
-  /** The sensors that were in its place before, oldest first, and until when their readings count. */
-  readonly formerSensors?: readonly { readonly sensor: string; readonly untilMs: number }[];
-  /** Start of the oldest hour or day that this box has counted, of any sensor, ms; null while there is none. */
-  readonly sinceMs: number | null;
-}
+export type TrendResult = Omit<Trend, "sensor" | "kind" | "formerSensors" | "sinceMs">;
 
 export interface TrendRange {
   readonly fromMs: number;
@@ -87,7 +42,7 @@ interface Bucket {
 }
 
 interface Drawn {
-  readonly line: TrendLine;
+  readonly line: Growing<TrendLine>;
   open: Bucket | null;
   /** Bucket of its newest number. */
   newest: number;
@@ -226,7 +181,10 @@ export class TrendBuckets {
   }
 }
 
-const emptyLine = (unit: string | null): TrendLine => ({
+/** With lists that grow. */
+type Growing<T> = { [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+
+const emptyLine = (unit: string | null): Growing<TrendLine> => ({
   unit,
   timesMs: [],
   min: [],

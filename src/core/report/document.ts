@@ -1,5 +1,7 @@
 /** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
+import type { REPORT } from "../diagnosis/shown.ts";
 import { METRIC, textAsRead, US } from "../read-units.ts";
+import type { Of } from "../schema.ts";
 import { escapeText as esc, type Level, spectrumFigure, trendFigure } from "./figures.ts";
 import { digits, shownUnit, type UnitSystem } from "./units.ts";
 
@@ -114,10 +116,7 @@ const CSS = `
 `;
 
 /** @returns the title, and the whole document */
-export function reportDocument(input: ReportInput): {
-  readonly title: string;
-  readonly html: string;
-} {
+export function reportDocument(input: ReportInput): Of<typeof REPORT> {
   const title = `${input.machine} – report`;
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${CSS}</style></head>

@@ -1,7 +1,8 @@
 /** Machine severity zones (signal-definitions 8): ISO 10816-3:2009 groups and ISO 10816-1:1995 classes. */
 import type { MachineClass, Sensor } from "../sensor.ts";
 
-export type Zone = "A" | "B" | "C" | "D";
+export const ZONES = ["A", "B", "C", "D"] as const;
+export type Zone = (typeof ZONES)[number];
 
 /** Boundaries A/B, B/C, C/D, rising. A value on a boundary belongs to the better zone. */
 export type ZoneLimits = readonly [number, number, number];
@@ -48,7 +49,9 @@ export function worstZone(zones: Iterable<Zone | null>): Zone | null {
   return worst;
 }
 
+export const isZone = (value: unknown): value is Zone => ZONES.some((zone) => zone === value);
+
 /** 1–4 for A–D, as the query service counts severities; null for anything else. */
-export function zoneNumber(zone: unknown): number | null {
-  return typeof zone === "string" && /^[A-D]$/.test(zone) ? "ABCD".indexOf(zone) + 1 : null;
+export function zoneNumber(value: unknown): number | null {
+  return isZone(value) ? ZONES.indexOf(value) + 1 : null;
 }

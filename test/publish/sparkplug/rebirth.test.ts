@@ -22,6 +22,7 @@ class AskingLink implements SessionLink {
     url: "mqtt://127.0.0.1",
     since: null,
     lastError: null,
+    refused: null,
   };
   readonly #wishes: LinkWishes;
   readonly #askAt: (verb: string, count: number) => boolean;

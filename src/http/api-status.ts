@@ -1,0 +1,70 @@
+import type { FastifyInstance } from "fastify";
+import { SHOWN_STATUS, type ShownStatus } from "../core/agent-status.ts";
+import { GAPS } from "../core/delivery.ts";
+import { FAULTS } from "../core/query/fault.ts";
+import { currentFaults } from "../core/query/faults.ts";
+import { input, type Of } from "../core/schema.ts";
+import { type Operation, serve } from "./api-operation.ts";
+import { integer } from "./api-schemas.ts";
+import type { HttpParts } from "./parts.ts";
+import type { SharedResponses } from "./shared-responses.ts";
+
+const STATUS = {
+  path: "/api/v1/status",
+  method: "get",
+  summary: "The agent at a glance: gateway, links, buffer, clock, sensors.",
+  response: "The agent's state.",
+  schema: SHOWN_STATUS,
+} as const satisfies Operation;
+
+const FAULT_LIST = {
+  path: "/api/v1/faults",
+  method: "get",
+  summary: "Current faults in plain words, each with its remedy.",
+  response: "The faults; empty if there are none.",
+  schema: FAULTS,
+} as const satisfies Operation;
+
+const GAP_LIST = {
+  path: "/api/v1/gaps",
+  method: "get",
+  summary: "Dropped readings, newest first.",
+  query: input({ limit: integer(1, 1000, 100) }),
+  response: "The gaps.",
+  schema: GAPS,
+} as const satisfies Operation;
+
+export const STATUS_OPERATIONS: readonly Operation[] = [STATUS, FAULT_LIST, GAP_LIST];
+
+type Parts = Pick<HttpParts, "status" | "site" | "alarms" | "setup" | "gaps">;
+
+/** The agent's state as the API and live events show it. */
+export function shownStatus({ status, site, alarms, setup }: Parts): ShownStatus {
+  const now = status.status();
+  return {
+    ...now,
+    faults: currentFaults(now, site.current).length,
+    alarms: alarms?.counts() ?? null,
+    setup: setup !== null,
+  };
+}
+
+/** The agent at a glance, its faults, and what was dropped. */
+export function registerStatusApi(
+  app: FastifyInstance,
+  parts: Parts,
+  responses: SharedResponses,
+): void {
+  serve(app, STATUS, (request, reply) =>
+    responses.send(request, reply, "status", () => JSON.stringify(shownStatus(parts))),
+  );
+  const faults = (): Of<typeof FAULTS> => ({
+    faults: currentFaults(parts.status.status(), parts.site.current),
+  });
+  serve(app, FAULT_LIST, (request, reply) =>
+    responses.send(request, reply, "faults", () => JSON.stringify(faults())),
+  );
+  serve(app, GAP_LIST, (request, reply) =>
+    reply.send({ gaps: parts.gaps.recent(request.query.limit) }),
+  );
+}
