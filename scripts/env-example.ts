@@ -43,6 +43,7 @@ function valuesOf(spec: SettingSpec): string {
     case "choice":
       return ` (one of ${spec.choices.join(", ")})`;
     case "text":
+    case "path":
       return "";
   }
 }

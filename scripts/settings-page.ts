@@ -77,6 +77,8 @@ function rangeOf(spec: SettingSpec): string {
       return "true, false";
     case "choice":
       return spec.choices.join(", ");
+    case "path":
+      return "text";
     case "text":
       return cell(spec.form ?? "text");
   }

@@ -1,12 +1,10 @@
 /** Settings of the broker: addresses, credentials, certificates, and features that MQTT 3.1.1 lacks. */
 import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
-import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
+import { checkPair, type Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 
-type BrokerSettings = SettingsOf<`mqtt${string}` | "reconnectSpreadS">;
-
-export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettings {
-  const { note, warn, path } = refining;
+export function refineBroker(raw: RawSettings, refining: Refining) {
+  const { note, warn } = refining;
   const broker = raw.MQTT_URL ? parseBrokers("MQTT_URL", raw.MQTT_URL, note) : null;
   for (const [name, own] of [
     ["MQTT_USERNAME", broker?.username],
@@ -54,18 +52,9 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
   return {
     mqttUrl: broker?.urls.join(",") ?? "",
     mqttUrls: broker?.urls ?? [],
-    mqttVersion: raw.MQTT_VERSION === "4" ? 4 : 5,
-    mqttClientId: raw.MQTT_CLIENT_ID ?? null,
-    mqttTopicPrefix: raw.MQTT_TOPIC_PREFIX,
-    mqttInflight: raw.MQTT_INFLIGHT,
-    mqttBacklogRate: raw.MQTT_BACKLOG_RATE,
-    reconnectSpreadS: raw.RECONNECT_SPREAD_S,
-    mqttRequireSubscriber: raw.MQTT_REQUIRE_SUBSCRIBER,
+    mqttVersion: raw.MQTT_VERSION === "4" ? (4 as const) : (5 as const),
     mqttUsername,
     mqttPassword,
-    mqttCaFile: path(raw.MQTT_CA_FILE),
-    mqttCertFile: path(raw.MQTT_CERT_FILE),
-    mqttKeyFile: path(raw.MQTT_KEY_FILE),
     // With its credentials, which are sent to the proxy only.
     mqttProxy: proxy !== null && parseProxy("MQTT_PROXY", proxy, note) !== null ? proxy : null,
     mqttAlpn: raw.MQTT_ALPN?.split(",").map((name) => name.trim()) ?? [],

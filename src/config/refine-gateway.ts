@@ -2,13 +2,11 @@
 import { checkTlsFiles, isTimezone, parseAddress, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
-import type { Refining, SettingsOf } from "./refining.ts";
+import type { Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 import { zoneDoubt } from "./zone-names.ts";
 
-type GatewaySettings = SettingsOf<`gateway${string}` | "wireWord">;
-
-export function refineGateway(raw: RawSettings, { note, warn, path }: Refining): GatewaySettings {
+export function refineGateway(raw: RawSettings, { note, warn, path }: Refining) {
   const gateway = raw.GATEWAY_URL
     ? parseAddress("GATEWAY_URL", raw.GATEWAY_URL, ["http", "https"], note)
     : null;
@@ -47,16 +45,9 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
     warn("GATEWAY_CA_FILE", "has no effect on an http:// gateway", "use https://, or remove it");
   return {
     gatewayUrl: gateway?.url ?? "",
-    gatewayService: raw.GATEWAY_SERVICE,
-    wireWord: raw.WIRE_WORD,
-    gatewaySettingsOperation: raw.GATEWAY_SETTINGS_OPERATION,
-    gatewayTimeoutMs: raw.GATEWAY_TIMEOUT_MS,
-    gatewayConcurrency: raw.GATEWAY_CONCURRENCY,
-    gatewayMaxBodyMb: raw.GATEWAY_MAX_BODY_MB,
-    gatewayGeneration: raw.GATEWAY_GENERATION === "1" ? 1 : 2,
+    gatewayGeneration: raw.GATEWAY_GENERATION === "1" ? (1 as const) : (2 as const),
     gatewayTimezone: timezoneOf(raw, note, warn),
     gatewayHeaders,
-    gatewayCaFile: caFile,
     gatewayProxy: proxyOf(raw.GATEWAY_PROXY, note),
     gatewayEmptyStatuses: (raw.GATEWAY_EMPTY_STATUSES ?? "")
       .split(",")

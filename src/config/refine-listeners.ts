@@ -5,7 +5,7 @@ import { isLoopback } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import { refineProxies } from "./refine-proxies.ts";
-import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
+import { checkPair, type Refining } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
 import { type RawSettings, SETTINGS } from "./settings-table.ts";
 
@@ -14,9 +14,7 @@ const EXPIRY_WARNING_MS = 14 * 86_400_000;
 /** Shorter ones can be guessed. */
 const TOKEN_LENGTH_MIN = 16;
 
-type ListenerSettings = SettingsOf<`http${string}` | `modbus${string}`>;
-
-export function refineListeners(raw: RawSettings, refining: Refining): ListenerSettings {
+export function refineListeners(raw: RawSettings, refining: Refining) {
   const { note, warn, path } = refining;
   checkPair(raw, "HTTP", refining);
   warnOfExpiry(path(raw.HTTP_CERT_FILE), warn);
@@ -47,14 +45,8 @@ export function refineListeners(raw: RawSettings, refining: Refining): ListenerS
     ...refineProxies(raw, note),
     httpHost: withoutBrackets(raw.HTTP_HOST),
     httpPort,
-    httpToken: raw.HTTP_TOKEN ?? null,
-    httpViewToken: raw.HTTP_VIEW_TOKEN ?? null,
-    httpSessionDays: raw.HTTP_SESSION_DAYS,
-    httpCertFile: path(raw.HTTP_CERT_FILE),
-    httpKeyFile: path(raw.HTTP_KEY_FILE),
     modbusHost: withoutBrackets(raw.MODBUS_HOST),
     modbusPort,
-    modbusWordOrder: raw.MODBUS_WORD_ORDER,
   };
 }
 

@@ -2,7 +2,6 @@
 import { parseNetwork } from "../lib/network.ts";
 import { parseAddress } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
-import type { SettingsOf } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 
 /** More than anybody's proxies have. */
@@ -12,9 +11,7 @@ const OWN_PATHS = /^\/(api|ApiWeb\.svc|healthz|readyz|metrics|manual|sign-in|sig
 /** Their values are secrets, or name no person. */
 const OTHER_HEADERS = /^(authorization|proxy-authorization|cookie|host|origin)$/i;
 
-type ProxySettings = SettingsOf<"httpPublicUrls" | "httpTrustedProxies" | "httpUserHeader">;
-
-export function refineProxies(raw: RawSettings, note: Note): ProxySettings {
+export function refineProxies(raw: RawSettings, note: Note) {
   const header = raw.HTTP_USER_HEADER ?? null;
   for (const name of ["HTTP_PUBLIC_URL", "HTTP_TRUSTED_PROXY"] as const)
     if (raw[name] !== undefined && raw.HTTP_TOKEN === undefined)
@@ -39,7 +36,6 @@ export function refineProxies(raw: RawSettings, note: Note): ProxySettings {
   return {
     httpPublicUrls: publicUrls(raw.HTTP_PUBLIC_URL, note),
     httpTrustedProxies: trustedProxies(raw.HTTP_TRUSTED_PROXY, note),
-    httpUserHeader: header,
   };
 }
 

@@ -1,14 +1,7 @@
 /** Shared by the checks of all settings. */
 import { checkTlsFiles } from "./checks.ts";
 import type { Note } from "./fault.ts";
-import type { UnboundSettings } from "./settings-shape.ts";
 import type { RawSettings } from "./settings-table.ts";
-
-/** One group of settings, by the prefix of their names. */
-export type SettingsOf<Names extends string> = Pick<
-  UnboundSettings,
-  Extract<keyof UnboundSettings, Names>
->;
 
 export interface Refining {
   /** Notes a fault: the program does not start. */

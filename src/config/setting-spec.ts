@@ -14,6 +14,11 @@ interface TextSpec extends Common {
   readonly pattern?: string;
   readonly form?: string;
 }
+/** Absolute in the program; a relative one is below the working directory. */
+interface PathSpec extends Common {
+  readonly type: "path";
+  readonly default?: string;
+}
 interface NumberSpec extends Common {
   readonly type: "integer" | "number";
   readonly default?: number;
@@ -29,7 +34,7 @@ interface ChoiceSpec extends Common {
   readonly choices: readonly string[];
   readonly default: string;
 }
-export type SettingSpec = TextSpec | NumberSpec | BooleanSpec | ChoiceSpec;
+export type SettingSpec = TextSpec | PathSpec | NumberSpec | BooleanSpec | ChoiceSpec;
 
 /** The required form of this setting's value, in words. */
 export function expectation(spec: SettingSpec): string {
@@ -44,5 +49,7 @@ export function expectation(spec: SettingSpec): string {
       return `set it to ${anyOf(spec.choices)}`;
     case "text":
       return `set it to ${spec.form ?? "text"}`;
+    case "path":
+      return "set it to text";
   }
 }

@@ -29,11 +29,11 @@ export const BROKER_SETTINGS = {
   MQTT_USERNAME: { type: "text", secret: true, doc: "MQTT user name." },
   MQTT_PASSWORD: { type: "text", secret: true, doc: "MQTT password." },
   MQTT_CA_FILE: {
-    type: "text",
+    type: "path",
     doc: "PEM file of the CA that signed the broker's certificate, trusted in addition to the public CAs.",
   },
-  MQTT_CERT_FILE: { type: "text", doc: "PEM file of the agent's client certificate." },
-  MQTT_KEY_FILE: { type: "text", doc: "PEM file of its private key." },
+  MQTT_CERT_FILE: { type: "path", doc: "PEM file of the agent's client certificate." },
+  MQTT_KEY_FILE: { type: "path", doc: "PEM file of its private key." },
   MQTT_PROXY: {
     type: "text",
     secret: true,

@@ -46,7 +46,7 @@ export const GATEWAY_SETTINGS = {
     doc: "Extra request headers: `Name: value`, or a JSON object of several.",
   },
   GATEWAY_CA_FILE: {
-    type: "text",
+    type: "path",
     doc: "PEM file of a private CA for an https gateway, trusted in addition to the public CAs.",
   },
   GATEWAY_PROXY: {
@@ -81,12 +81,12 @@ export const GATEWAY_SETTINGS = {
     form: "whole numbers, comma-separated",
     doc: "Status numbers that mean a day without records on this gateway.",
   },
-  SITE_FILE: { type: "text", default: "config/site.json", doc: "Path of the site file." },
+  SITE_FILE: { type: "path", default: "config/site.json", doc: "Path of the site file." },
   UPLINKS_FILE: {
-    type: "text",
+    type: "path",
     doc: "Path of the uplinks file: more destinations, each with its own session.",
   },
-  DATA_DIR: { type: "text", default: "data", doc: "Directory that holds gateside.db." },
+  DATA_DIR: { type: "path", default: "data", doc: "Directory that holds gateside.db." },
   POLL_INTERVAL_S: {
     type: "integer",
     default: 60,

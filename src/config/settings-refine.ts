@@ -9,7 +9,7 @@ import { refineListeners } from "./refine-listeners.ts";
 import type { Refining } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
 import { type AlarmEmail, FORMATS, type UnboundSettings } from "./settings-shape.ts";
-import { type RawSettings, SETTINGS } from "./settings-table.ts";
+import { plainSettings, type RawSettings, SETTINGS } from "./settings-table.ts";
 
 export function refineSettings(
   raw: RawSettings,
@@ -27,7 +27,7 @@ export function refineSettings(
     warn: (place, problem, remedy) => void warnings.push({ place, problem, remedy }),
     path: (value) => (value === undefined ? null : resolve(cwd, value)),
   };
-  const { note, warn, path } = refining;
+  const { note, warn } = refining;
   const gateway = refineGateway(raw, refining);
   const broker = refineBroker(raw, refining);
   const listeners = refineListeners(raw, refining);
@@ -56,47 +56,20 @@ export function refineSettings(
   }
 
   return {
+    ...plainSettings(raw, cwd),
     ...gateway,
     ...broker,
     ...listeners,
-    siteFile: resolve(cwd, raw.SITE_FILE),
-    uplinksFile: path(raw.UPLINKS_FILE),
-    dataDir: resolve(cwd, raw.DATA_DIR),
-    pollIntervalS: raw.POLL_INTERVAL_S,
-    backfillDays: raw.BACKFILL_DAYS,
-    lateGraceS: raw.LATE_GRACE_S,
-    commitIntervalS: raw.COMMIT_INTERVAL_S,
     historyDays,
-    waveformDays: raw.WAVEFORM_DAYS,
-    trendDays: raw.TREND_DAYS,
-    bufferMaxMb: raw.BUFFER_MAX_MB,
-    diskFreeMinMb: raw.DISK_FREE_MIN_MB,
     publishFormats,
-    publishRaw: raw.PUBLISH_RAW,
-    publishClearRemoved: raw.PUBLISH_CLEAR_REMOVED,
-    publishWaveforms: raw.PUBLISH_WAVEFORMS,
-    sparkplugGroupId: raw.SPARKPLUG_GROUP_ID ?? null,
-    sparkplugNodeId: raw.SPARKPLUG_NODE_ID,
-    sparkplugHostId: raw.SPARKPLUG_HOST_ID ?? null,
-    sparkplugHistoryBatch: raw.SPARKPLUG_HISTORY_BATCH,
-    alarmsEnabled: raw.ALARMS_ENABLED,
     alarmWebhookUrl: addressOf("ALARM_WEBHOOK_URL", raw, note),
-    alarmWebhookCaFile: path(raw.ALARM_WEBHOOK_CA_FILE),
     alarmWebhookHeaders:
       raw.ALARM_WEBHOOK_HEADERS === undefined
         ? {}
         : parseHeaders("ALARM_WEBHOOK_HEADERS", raw.ALARM_WEBHOOK_HEADERS, note),
-    alarmWebhookSecret: raw.ALARM_WEBHOOK_SECRET ?? null,
-    alarmDigestMinutes: raw.ALARM_DIGEST_MINUTES ?? null,
     heartbeatUrl: addressOf("HEARTBEAT_URL", raw, note),
-    heartbeatS: raw.HEARTBEAT_S,
     alarmEmail: emailOf(raw, note),
-    configPublicKeyFile: path(raw.CONFIG_PUBLIC_KEY_FILE),
-    configTrialS: raw.CONFIG_TRIAL_S,
-    commandsEnabled: raw.COMMANDS_ENABLED,
     commandResponsePrefix: responsePrefixOf(raw.COMMAND_RESPONSE_PREFIX, note),
-    setupEnabled: raw.SETUP_ENABLED,
-    logLevel: raw.LOG_LEVEL,
   };
 }
 

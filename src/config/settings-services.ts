@@ -14,7 +14,7 @@ export const SERVICE_SETTINGS = {
     doc: "URL that alarm events are posted to as JSON, http:// or https://. A user name and password in it are sent as Basic authentication.",
   },
   ALARM_WEBHOOK_CA_FILE: {
-    type: "text",
+    type: "path",
     doc: "PEM file of a private CA for an https web-hook, trusted in addition to the public CAs.",
   },
   ALARM_WEBHOOK_HEADERS: {
@@ -65,7 +65,7 @@ export const SERVICE_SETTINGS = {
     doc: "Time between two requests of HEARTBEAT_URL, s.",
   },
   CONFIG_PUBLIC_KEY_FILE: {
-    type: "text",
+    type: "path",
     doc: "PEM file of Ed25519 public keys. Site and uplinks files signed with one of them are accepted over MQTT; without it, none are.",
   },
   CONFIG_TRIAL_S: {
@@ -139,11 +139,11 @@ export const SERVICE_SETTINGS = {
     doc: "Set-up pages of the dashboard: site and uplinks file can be changed over HTTP with HTTP_TOKEN. Versions are kept, and every change is audited. The agent can then start without a site file.",
   },
   HTTP_CERT_FILE: {
-    type: "text",
+    type: "path",
     doc: "PEM file of the HTTP server's certificate with its chain; HTTP is then TLS only. `gateside certificate` creates a self-signed one.",
   },
   HTTP_KEY_FILE: {
-    type: "text",
+    type: "path",
     doc: "PEM file of its private key. Both files are reloaded when they change.",
   },
   MODBUS_PORT: {

@@ -3,6 +3,7 @@
  * meaning. The JSON Schema for env-schema, the types, the `check` command and the documentation are derived from it.
  */
 
+import { resolve } from "node:path";
 import type { SettingSpec } from "./setting-spec.ts";
 import { BROKER_SETTINGS } from "./settings-broker.ts";
 import { GATEWAY_SETTINGS } from "./settings-gateway.ts";
@@ -26,11 +27,40 @@ type ValueOf<S> = S extends { type: "integer" | "number" }
 /** Values by environment name, coerced and range-checked, before cross checks. */
 export type RawSettings = { readonly [N in SettingName]: ValueOf<(typeof SPECS)[N]> };
 
+/** `MQTT_TOPIC_PREFIX` is `mqttTopicPrefix` in the program. */
+type Member<N extends string> = N extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<Member<Rest>>}`
+  : Lowercase<N>;
+/** Null: not set. */
+type OrNull<T> = undefined extends T ? Exclude<T, undefined> | null : T;
+/** The program knows several of them in the place of one, or one in the place of several. */
+const REPLACED = [
+  "ALARM_EMAIL_URL",
+  "ALARM_EMAIL_FROM",
+  "ALARM_EMAIL_TO",
+  "HTTP_PUBLIC_URL",
+  "HTTP_TRUSTED_PROXY",
+] as const satisfies readonly SettingName[];
+type Kept = Exclude<SettingName, (typeof REPLACED)[number]>;
+const isKept = (name: SettingName): name is Kept => !REPLACED.some((other) => other === name);
+/** Settings as the program names them, paths resolved. */
+export type PlainSettings = { readonly [N in Kept as Member<N>]: OrNull<RawSettings[N]> };
+
 export const SETTINGS: Readonly<Record<SettingName, SettingSpec>> = SPECS;
 export const SETTING_NAMES = Object.keys(SPECS) as SettingName[];
 
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SPECS, name);
+}
+
+export function plainSettings(raw: RawSettings, cwd: string): PlainSettings {
+  const members = SETTING_NAMES.filter(isKept).map((name) => {
+    const member = name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    const value = raw[name] ?? null;
+    const isPath = SETTINGS[name].type === "path" && typeof value === "string";
+    return [member, isPath ? resolve(cwd, value) : value] as const;
+  });
+  return Object.fromEntries(members) as PlainSettings;
 }
 
 /** The table as JSON Schema, for env-schema. */
@@ -53,6 +83,8 @@ function property(spec: SettingSpec): object {
         ...(spec.default === undefined ? {} : { default: spec.default }),
         ...(spec.pattern === undefined ? {} : { pattern: spec.pattern }),
       };
+    case "path":
+      return { type: "string", ...(spec.default === undefined ? {} : { default: spec.default }) };
     case "choice":
       return { type: "string", enum: spec.choices, default: spec.default };
     case "boolean":

@@ -145,6 +145,7 @@ const TYPE_WORDS: Readonly<Record<SettingSpec["type"], string>> = {
   boolean: "true or false",
   choice: "text",
   text: "text",
+  path: "text",
 };
 
 function schemaFault(name: SettingName, keyword: string, value: string | undefined): Fault {

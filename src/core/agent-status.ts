@@ -7,6 +7,7 @@ import type { FailureClass } from "./failure.ts";
 import { KEPT_STATE } from "./kept/ports.ts";
 import {
   INTEGER,
+  known,
   list,
   MS,
   map,
@@ -19,7 +20,6 @@ import {
   orNull,
   type Schema,
   TEXT,
-  textOf,
   YES_NO,
 } from "./schema.ts";
 import { KINDS } from "./sensor.ts";
@@ -106,7 +106,7 @@ const GATEWAY_STATE = named(
     url: TEXT,
     lastAnswerAtMs: orNull(MS),
     lastError: orNull(TEXT),
-    lastErrorClass: orNull(textOf<FailureClass>()),
+    lastErrorClass: orNull(known<FailureClass>(TEXT)),
     skewMs: { ...orNull(NUMBER), description: "Gateway's clock minus the agent's." },
   }),
 );
@@ -141,7 +141,7 @@ export const READS = named(
 );
 /** From the node's own state (state reads), or the version in its records. */
 export const FIRMWARE: Schema<string | number | null> = {
-  ...orNull({ type: ["string", "number"] } as Schema<string | number>),
+  ...orNull(known<string | number>({ type: ["string", "number"] })),
   description: "Of state reads.",
 };
 export const SIGNAL_DBM = { ...orNull(NUMBER), description: "Of state reads, dBm." };

@@ -1,5 +1,5 @@
 /** One day of one sensor and kind: how it is requested, what comes back, and what is remembered of it. */
-import { type Of, object, TEXT, textOf } from "./schema.ts";
+import { known, type Of, object, TEXT } from "./schema.ts";
 import type { Kind, PolledKind, Sensor } from "./sensor.ts";
 
 export interface DayRequest {
@@ -29,7 +29,7 @@ export interface DayResponse {
 }
 
 /** `day`: yyyy-MM-dd in the gateway's zone. */
-export const DAY_KEY = { sensor: TEXT, kind: textOf<Kind>(), day: TEXT };
+export const DAY_KEY = { sensor: TEXT, kind: known<Kind>(TEXT), day: TEXT };
 const DAY = object(DAY_KEY);
 export type DayKey = Of<typeof DAY>;
 

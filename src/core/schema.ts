@@ -45,8 +45,11 @@ export const MS: Schema<number> = { type: "number", description: "Milliseconds s
 export const ISO: Schema<string> = { type: "string", format: "date-time" };
 export const ANYTHING: Schema<unknown> = {};
 export const OBJECT: Schema<object> = { type: "object" };
-/** Text of which the agent knows more than it promises. */
-export const textOf = <T extends string>(): Schema<T> => TEXT as Schema<T>;
+/** A schema of which the agent knows more than it promises. */
+/* @__NO_SIDE_EFFECTS__ */
+export function known<T>(schema: Readonly<Record<string, unknown>>): Schema<T> {
+  return schema;
+}
 
 /** A component of the document: shown once, and named where it is used. */
 /* @__NO_SIDE_EFFECTS__ */

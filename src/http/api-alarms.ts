@@ -8,7 +8,7 @@ import {
   BASELINES,
   LIMITS,
 } from "../core/alarm/shown.ts";
-import { input, type Of, object, type Schema, TEXT, YES_NO } from "../core/schema.ts";
+import { input, NUMBER, type Of, object, type Schema, TEXT, YES_NO } from "../core/schema.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
 import { INSTANT, instantMs, integer, orNone, SENSOR, text } from "./api-schemas.ts";
@@ -17,20 +17,18 @@ import { refuse } from "./problem.ts";
 
 const BY = text(64, "Name of the person; by default the one in HTTP_USER_HEADER, else `http`.");
 const NOTE = text(500, "Note for the log and for others.");
-const ALARM_ID = input({ id: { type: "string", pattern: "^[0-9a-f]{32}$" } as Schema<string> }, [
-  "id",
-]);
+const ALARM_ID = input({ id: { ...TEXT, pattern: "^[0-9a-f]{32}$" } }, ["id"]);
 const NAME = input({ by: BY });
 const SHELF = {
   by: BY,
   note: NOTE,
   until: { ...INSTANT, description: "When it ends: ISO 8601 with zone, or ms since 1970 UTC." },
   minutes: {
-    type: "number",
+    ...NUMBER,
     exclusiveMinimum: 0,
     maximum: 44_640,
     description: "Alternative to `until`.",
-  } as Schema<number>,
+  },
 };
 const ACTION = input(SHELF);
 const REMARK = input({ by: BY, note: NOTE });

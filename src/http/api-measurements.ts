@@ -50,7 +50,7 @@ const CURSOR: Schema<string> = {
 const RANGE = { from: INSTANT, to: INSTANT };
 const RANGE_QUERY = input(RANGE);
 const MEASUREMENT_ID = input({ code: SENSOR, reading: READING_ID }, ["code", "reading"]);
-const PIN_BODY = input({ note: { type: "string", maxLength: 500, default: "" } as Schema<string> });
+const PIN_BODY = input({ note: { ...TEXT, maxLength: 500, default: "" } });
 const PINNED = object({ pinned: YES_NO, note: orNull(TEXT) });
 /** Spectra of one waterfall, at most. */
 const SPECTRA_MAX = 100;

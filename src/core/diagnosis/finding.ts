@@ -1,6 +1,7 @@
 /** The results of diagnosis, and the reasons for missing ones. */
 import {
   INTEGER,
+  known,
   list,
   NUMBER,
   named,
@@ -9,7 +10,6 @@ import {
   oneOf,
   orNull,
   TEXT,
-  textOf,
 } from "../schema.ts";
 import { AXES } from "../unit.ts";
 
@@ -101,7 +101,7 @@ export type CannotReason =
 export const CANNOT = object({
   finding: orNull(oneOf(FINDINGS)),
   bearing: orNull(TEXT),
-  reason: textOf<CannotReason>(),
+  reason: known<CannotReason>(TEXT),
   text: TEXT,
 });
 export type Cannot = Of<typeof CANNOT>;

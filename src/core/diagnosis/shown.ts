@@ -4,6 +4,7 @@ import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../machine-condition/words.t
 import {
   INTEGER,
   ISO,
+  known,
   list,
   NUMBER,
   named,
@@ -11,14 +12,13 @@ import {
   object,
   oneOf,
   orNull,
-  type Schema,
   TEXT,
   YES_NO,
 } from "../schema.ts";
 import { ZONES } from "../signal/severity.ts";
 import { CANNOT, EVIDENCE_LINE, FINDINGS, LINE_UNITS, type Stage } from "./finding.ts";
 
-const STAGE = INTEGER as Schema<Stage>;
+const STAGE = known<Stage>(INTEGER);
 const STATE = {
   /** Null: no signal, or no recent value. */
   state: orNull(oneOf(["running", "standing"])),

@@ -6,6 +6,7 @@ import type { Value } from "../reading.ts";
 import {
   INTEGER,
   ISO,
+  known,
   list,
   MS,
   map,
@@ -17,9 +18,7 @@ import {
   oneOf,
   optional,
   orNull,
-  type Schema,
   TEXT,
-  textOf,
   YES_NO,
 } from "../schema.ts";
 import type { SensorLocation } from "../sensor.ts";
@@ -40,10 +39,10 @@ const SHOWN_READING = named(
     time: ISO,
     timeMs: MS,
     storedAtMs: MS,
-    values: map({ type: ["number", "string", "boolean", "null"] } as Schema<Value>),
+    values: map(known<Value>({ type: ["number", "string", "boolean", "null"] })),
     units: map(TEXT),
     quality: { ...map(DOUBT), description: "Only values that are not good." },
-    attributes: OBJECT as Schema<Readonly<Record<string, unknown>>>,
+    attributes: known<Readonly<Record<string, unknown>>>(OBJECT),
     waveforms: list(WAVEFORM_REF),
   }),
 );
@@ -63,16 +62,18 @@ export const SHOWN_SENSOR = named(
     replaces: { ...list(TEXT), description: "Sensors that were in its place before." },
     replacedBy: { ...orNull(TEXT), description: "The sensor that is in its place now." },
     location: orNull(
-      object({
-        company: INTEGER,
-        area: INTEGER,
-        machine: INTEGER,
-        point: INTEGER,
-        names: optional(map(TEXT)),
-      }) as Schema<SensorLocation>,
+      known<SensorLocation>(
+        object({
+          company: INTEGER,
+          area: INTEGER,
+          machine: INTEGER,
+          point: INTEGER,
+          names: optional(map(TEXT)),
+        }),
+      ),
     ),
-    channels: { ...map(OBJECT as Schema<ChannelConfig>), description: "As in the site file." },
-    machineClass: orNull(textOf<MachineClass>()),
+    channels: { ...map(known<ChannelConfig>(OBJECT)), description: "As in the site file." },
+    machineClass: orNull(known<MachineClass>(TEXT)),
     limits: orNull<ZoneLimits>({ type: "array", items: NUMBER, minItems: 3, maxItems: 3 }),
     speedRpm: orNull(NUMBER),
     batteryLowV: orNull(NUMBER),
@@ -86,11 +87,11 @@ export const SHOWN_SENSOR = named(
     signalDbm: SIGNAL_DBM,
     reads: list(READS),
     zone: ZONE,
-    latest: {
+    latest: known<Readonly<Partial<Record<Kind, ShownReading>>>>({
       type: "object",
       propertyNames: oneOf(KINDS),
       additionalProperties: SHOWN_READING,
-    } as Schema<Readonly<Partial<Record<Kind, ShownReading>>>>,
+    }),
   }),
 );
 export type ShownSensor = Of<typeof SHOWN_SENSOR>;
@@ -215,10 +216,10 @@ const SERIES_END = {
   doubt: orNull(DOUBT),
   count: INTEGER,
   base64: {
-    type: "string",
+    ...TEXT,
     contentEncoding: "base64",
     description: "Little-endian 32-bit floats.",
-  } as Schema<string>,
+  },
 };
 const DETECTION = oneOf(["peak"]);
 export const SPECTRA = named(
