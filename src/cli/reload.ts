@@ -1,4 +1,4 @@
-import { changeLines, faultText, type ReloadReport } from "../core/configuration.ts";
+import { changeLines, faultText, type ReloadReport, renewedBy } from "../core/configuration.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
@@ -40,9 +40,9 @@ function print(report: ReloadReport, { stdout, stderr }: CommandContext): void {
   }
   if (pendingRestart.length > 0)
     stdout.write(`waiting for a restart: ${pendingRestart.join(", ")}\n`);
-  const { renewedByRestart = [] }: Partial<Pick<ReloadReport, "renewedByRestart">> = report;
-  if (renewedByRestart.length > 0)
+  const renewed = renewedBy(report);
+  if (renewed.length > 0)
     stdout.write(
-      `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${renewedByRestart.join(", ")}\n`,
+      `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${renewed.join(", ")}\n`,
     );
 }

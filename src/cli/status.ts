@@ -7,6 +7,7 @@ import {
 } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { certificateTitle, endingText } from "../core/certificate.ts";
+import { renewedBy } from "../core/configuration.ts";
 import { linkTitle } from "../core/link-title.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
@@ -141,17 +142,13 @@ function otherAddresses({ url, addresses = [] }: LinkState): string {
   return failed.map((address) => `; ${address.url}: ${address.lastError}`).join("");
 }
 
-/** Agents before 0.3 do not say what a restart renews. */
-type BeforeRenewal = Partial<Pick<AgentStatus, "renewedByRestart">>;
-
 function configurationText(status: AgentStatus): string {
   const { configuration, pendingRestart, pendingReload } = status;
-  const { renewedByRestart = [] }: BeforeRenewal = status;
+  const renewed = renewedBy(status);
   const parts = [configuration];
   if (pendingRestart.length > 0) parts.push(`pending restart: ${pendingRestart.join(", ")}`);
   if (pendingReload.length > 0) parts.push(`pending reload: ${pendingReload.join(", ")}`);
-  if (renewedByRestart.length > 0)
-    parts.push(`renewed by a restart: ${renewedByRestart.join(", ")}`);
+  if (renewed.length > 0) parts.push(`renewed by a restart: ${renewed.join(", ")}`);
   return parts.join("; ");
 }
 

@@ -39,6 +39,13 @@ export const CONFIGURATION_STATE = {
 const STATE = object(CONFIGURATION_STATE);
 export type ConfigurationState = Of<typeof STATE>;
 
+/** Settings that a restart renews; agents before 0.3 do not say. */
+export function renewedBy({
+  renewedByRestart = [],
+}: Partial<Pick<ConfigurationState, "renewedByRestart">>): readonly string[] {
+  return renewedByRestart;
+}
+
 /** Names of uplinks, and of the members that differ; secrets are compared and never shown. */
 const UPLINKS_DIFFERENCE = object({
   added: list(TEXT),
