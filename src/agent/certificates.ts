@@ -17,7 +17,7 @@ type OwnFiles = Pick<
   "httpCertFile" | "gatewayCaFile" | "alarmWebhookCaFile" | "httpKeyFile"
 >;
 /** What the broker of an uplink has shown. */
-type Shown = Pick<LinkState, "brokerCertificates"> & { readonly uplink: string };
+type ShownChain = Pick<LinkState, "brokerCertificates"> & { readonly uplink: string };
 
 interface CertificateParts {
   readonly settings: OwnFiles;
@@ -35,7 +35,7 @@ export class Certificates {
   }
 
   /** Of each uplink, in their order, and the box's own. */
-  of(uplinks: readonly Uplink[], links: readonly Shown[]): CertificateState[] {
+  of(uplinks: readonly Uplink[], links: readonly ShownChain[]): CertificateState[] {
     const { httpCertFile, gatewayCaFile, alarmWebhookCaFile } = this.#parts.settings;
     return [
       ...uplinks.flatMap((uplink) => {

@@ -12,7 +12,7 @@ import { AlarmBoard } from "../publish/alarm-board.ts";
 import { Descriptions } from "../publish/descriptions.ts";
 import { SAS_RENEW_MS } from "../publish/formats/azure-sas.ts";
 import { createProfile } from "../publish/formats/create-profile.ts";
-import type { Profile } from "../publish/formats/profile.ts";
+import type { PayloadProfile } from "../publish/formats/profile.ts";
 import type { LaneOptions } from "../publish/leased-entries.ts";
 import { OtherAgents } from "../publish/other-agents.ts";
 import { Presence } from "../publish/presence.ts";
@@ -42,14 +42,14 @@ interface Shared {
   readonly uplink: Uplink;
   readonly parts: DestinationParts;
   readonly own: ReturnType<typeof ownParts>;
-  readonly profile: Profile;
+  readonly profile: PayloadProfile;
   readonly others: OtherAgents;
   readonly isChosen: (sensor: string) => boolean;
 }
 
 function lanesOver(
   { formats, waveforms }: Uplink,
-  { encode }: Profile,
+  { encode }: PayloadProfile,
   board: AlarmBoard,
 ): LaneOptions[] {
   const lanes: LaneOptions[] = [];

@@ -11,7 +11,7 @@ export interface ReadingGateway {
   gatewayNow(dateMs: number | null): number;
 }
 
-interface OneRead {
+interface NewestOfDay {
   readonly result: DayRead;
   /** Records of the day that became readings. */
   readonly count: number;
@@ -53,7 +53,7 @@ export async function readOnce(
   gateway: ReadingGateway,
   request: { readonly sensor: Sensor; readonly kind: PolledKind; readonly day: string },
   signal: AbortSignal,
-): Promise<OneRead> {
+): Promise<NewestOfDay> {
   const log = new NewestOnly();
   const result = await gateway.readDay(log)(
     { ...request, takeCut: false, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },

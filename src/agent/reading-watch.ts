@@ -13,14 +13,14 @@ export interface NodeFacts {
   readonly signalDbm: number | null;
 }
 
-interface Latest {
+interface LatestState {
   latest(sensor: string, kind: Kind): StoredReading | null;
 }
 
 /** Keeps current what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
 export class ReadingWatch {
   readonly #site: SiteSource;
-  readonly #history: Latest;
+  readonly #history: LatestState;
   readonly #hub: LiveHub;
   readonly #batteries = new Map<string, { readonly timeMs: number; readonly volts: number }>();
   readonly #nodes = new Map<string, NodeFacts>();
@@ -28,7 +28,7 @@ export class ReadingWatch {
   readonly #remembered = new Set<string>();
   readonly #zones = new Map<string, { readonly timeMs: number; readonly zone: Zone | null }>();
 
-  constructor(site: SiteSource, history: Latest, hub: LiveHub) {
+  constructor(site: SiteSource, history: LatestState, hub: LiveHub) {
     this.#site = site;
     this.#history = history;
     this.#hub = hub;

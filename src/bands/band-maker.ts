@@ -54,7 +54,7 @@ export interface BandMakerParts {
 type BandSensor = Sensor & { readonly bands: SensorBands };
 
 /** A record without bands. */
-interface Candidate {
+interface BandCandidate {
   readonly id: string;
   readonly timeMs: number;
   /** Monotonic, ms. */
@@ -63,9 +63,9 @@ interface Candidate {
 
 interface Candidates {
   /** In order of time. */
-  waiting: Candidate[];
+  waiting: BandCandidate[];
   /** Their wait is over, and state or speed are unknown: a late reading of the signal may tell. */
-  unknown: Candidate[];
+  unknown: BandCandidate[];
 }
 
 /** Below this a shaft turns too slowly to be measured, r/min. */
@@ -200,7 +200,7 @@ export class BandMaker {
     const known = this.#candidates.get(normalCode(code)) ?? { waiting: [], unknown: [] };
     this.#candidates.set(normalCode(code), known);
     const { waiting, unknown } = known;
-    const isKnown = (one: Candidate) => one.id === id;
+    const isKnown = (one: BandCandidate) => one.id === id;
     if (waiting.some(isKnown) || unknown.some(isKnown)) return;
     const at = waiting.findLastIndex((one) => one.timeMs <= timeMs) + 1;
     waiting.splice(at, 0, { id, timeMs, sinceMs: this.#parts.clock.monotonic() });
@@ -236,14 +236,14 @@ export class BandMaker {
     }
   }
 
-  #isOver(sensor: BandSensor, { timeMs, sinceMs }: Candidate): boolean {
+  #isOver(sensor: BandSensor, { timeMs, sinceMs }: BandCandidate): boolean {
     const { clock, wait } = this.#parts;
     const of = { purpose: "bands", sensor: normalCode(sensor.code) } as const;
     return wait.isOver(of, timeMs, clock.monotonic() - sinceMs);
   }
 
   /** False while state or speed of the machine at that time are unknown. */
-  async #make(sensor: BandSensor, candidate: Candidate): Promise<boolean> {
+  async #make(sensor: BandSensor, candidate: BandCandidate): Promise<boolean> {
     const { site, wait } = this.#parts;
     const machine = site.current.machines?.find(({ id }) => id === sensor.location?.machine);
     if (machine === undefined) return true;
@@ -285,7 +285,7 @@ export class BandMaker {
   }
 
   /** Null once its samples are gone, or if it has bands. */
-  #recordOf({ code }: BandSensor, { id, timeMs }: Candidate): BandRecord | null {
+  #recordOf({ code }: BandSensor, { id, timeMs }: BandCandidate): BandRecord | null {
     const { history, waveforms } = this.#parts;
     const at = { sensor: code, fromMs: timeMs, toMs: timeMs + 1 };
     const record = [...history.range({ ...at, kind: "accel" })].find((one) => one.id === id);

@@ -54,9 +54,9 @@ export interface ConfigurationReport {
   readonly documentKeys: readonly KeyObject[];
 }
 
-type Place = Pick<CommandContext, "env" | "cwd" | "flags">;
+type FilePlace = Pick<CommandContext, "env" | "cwd" | "flags">;
 
-export function examineConfiguration(context: Place): ConfigurationReport {
+export function examineConfiguration(context: FilePlace): ConfigurationReport {
   const loaded = loadSettings(context.env, {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
@@ -172,7 +172,9 @@ function checkUplinksFile(file: UplinksFile | null, context: UplinksContext): Lo
 }
 
 /** Throws a ConfigurationError; prints warnings. Accesses neither network nor DATA_DIR. */
-export function loadConfiguration(context: Place & Pick<CommandContext, "stderr">): Configuration {
+export function loadConfiguration(
+  context: FilePlace & Pick<CommandContext, "stderr">,
+): Configuration {
   return requireConfiguration(examineConfiguration(context), context);
 }
 
@@ -189,7 +191,7 @@ export function requireConfiguration(
 
 /** Only settings, for commands that need no site file. Throws a ConfigurationError. */
 export function loadProcessSettings(
-  context: Place & Pick<CommandContext, "stderr">,
+  context: FilePlace & Pick<CommandContext, "stderr">,
 ): UnboundSettings {
   const loaded = loadSettings(context.env, {
     cwd: context.cwd,

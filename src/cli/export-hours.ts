@@ -11,7 +11,7 @@ interface HoursRange {
   readonly fromMs: number;
   readonly toMs: number;
 }
-interface Stream {
+interface ExportedStream {
   readonly sensor: string;
   readonly kind: Kind;
 }
@@ -30,7 +30,7 @@ export function spanFlag(flags: Flags): "hours" | "days" | null {
 /** A text for each point of a value, sensor by sensor, in order of time; the head of a CSV first. */
 export function* hourLines(
   hours: Pick<HourValues, "points">,
-  streams: readonly Stream[],
+  streams: readonly ExportedStream[],
   range: HoursRange,
   { span, isCsv }: { readonly span: "hours" | "days"; readonly isCsv: boolean },
 ): Generator<string> {
@@ -45,13 +45,13 @@ export function* hourLines(
 
 const timeOf = ({ startMs }: HourPoint) => new Date(startMs).toISOString();
 
-function csvLine({ sensor, kind }: Stream, point: HourPoint, sum: SeriesSum): string {
+function csvLine({ sensor, kind }: ExportedStream, point: HourPoint, sum: SeriesSum): string {
   const { value, unit, count, uncertain, bad } = sum;
   const numbers = count === 0 ? ",," : `${sum.min},${sum.mean},${sum.max}`;
   return `${timeOf(point)},${cell(sensor)},${kind},${cell(value)},${cell(unit)},${count},${numbers},${uncertain},${bad}\n`;
 }
 
-function jsonLine(stream: Stream, point: HourPoint, sum: SeriesSum): string {
+function jsonLine(stream: ExportedStream, point: HourPoint, sum: SeriesSum): string {
   const { value, unit, count, uncertain, bad } = sum;
   const [min, mean, max] = count === 0 ? [null, null, null] : [sum.min, sum.mean, sum.max];
   const { sensor, kind } = stream;

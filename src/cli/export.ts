@@ -156,10 +156,14 @@ function* plainLines(
   for (const reading of readings) yield write(reading, placeOf(reading.sensor));
 }
 
-type Latest = Pick<ReturnType<typeof openReadOnly>["history"], "streams" | "latest">;
+type LatestTime = Pick<ReturnType<typeof openReadOnly>["history"], "streams" | "latest">;
 
 /** Why an export may be empty: the newest reading reveals a wrong range. */
-function emptyNote(history: Latest, sensor: string | undefined, kind: Kind | undefined): string {
+function emptyNote(
+  history: LatestTime,
+  sensor: string | undefined,
+  kind: Kind | undefined,
+): string {
   const times = history
     .streams()
     .filter((one) => (sensor ?? one.sensor) === one.sensor && (kind ?? one.kind) === one.kind)

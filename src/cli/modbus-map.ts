@@ -42,9 +42,9 @@ export async function run(context: CommandContext): Promise<number> {
   }
 }
 
-type Row = readonly string[];
+type MapRow = readonly string[];
 
-function headerRows(): Row[] {
+function headerRows(): MapRow[] {
   const of = (address: number, meaning: string) =>
     row(address, "uint16", { sensor: "", name: "", kind: "", value: "", unit: "" }, meaning);
   return [
@@ -58,7 +58,7 @@ function headerRows(): Row[] {
   ];
 }
 
-function blockRows(map: RegisterMap, site: Site): Row[] {
+function blockRows(map: RegisterMap, site: Site): MapRow[] {
   const sensors = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
   return map.blocks.flatMap((block, index) => {
     const { sensor: code, kind, value } = map.served(block);
@@ -106,7 +106,7 @@ function row(
   type: "uint16" | "float32",
   place: Readonly<Record<"sensor" | "name" | "kind" | "value" | "unit", string>>,
   meaning: string,
-): Row {
+): MapRow {
   const { sensor, name, kind, value, unit } = place;
   const registers = type === "float32" ? "2" : "1";
   // Conventional references count from 1 after the digit of their table.
@@ -125,13 +125,13 @@ function row(
   ];
 }
 
-function csv(rows: readonly Row[]): string {
+function csv(rows: readonly MapRow[]): string {
   return [COLUMNS, ...rows]
     .map((cells) => `${cells.map((cell) => csvField(cell)).join(",")}\n`)
     .join("");
 }
 
-function markdown(rows: readonly Row[], wordOrder: string): string {
+function markdown(rows: readonly MapRow[], wordOrder: string): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((text) => text.replace(/\p{Cc}+/gu, " ").replaceAll("|", "\\|")).join(" | ")} |\n`;
   return (

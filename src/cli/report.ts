@@ -12,7 +12,7 @@ import { outFile } from "./out-file.ts";
 import { parseTime } from "./times.ts";
 import { writeOut } from "./write-out.ts";
 
-interface Machine {
+interface ReportedMachine {
   readonly id: number | null;
   readonly name: string | null;
 }
@@ -25,8 +25,8 @@ interface Range {
 }
 
 /** Where a report comes from: the running agent, or its store while it is stopped. */
-interface Source {
-  machines(): Promise<readonly Machine[]>;
+interface ReportSource {
+  machines(): Promise<readonly ReportedMachine[]>;
   /** Null for a machine that nothing names. */
   report(id: number, range: Range): Promise<string | null>;
   close(): Promise<void>;
@@ -77,7 +77,7 @@ function rangeOf(context: CommandContext): Range {
   return { fromMs, toMs, units: flags.choice("units", ["metric", "us"]) ?? "metric" };
 }
 
-async function sourceOf(context: CommandContext): Promise<Source> {
+async function sourceOf(context: CommandContext): Promise<ReportSource> {
   const { flags, signal } = context;
   const settings = loadProcessSettings(context);
   const url = givenAddress(flags.text("url"));
@@ -85,7 +85,7 @@ async function sourceOf(context: CommandContext): Promise<Source> {
   try {
     const list = await client.get("/api/v1/machines?sort=worst", signal);
     return {
-      machines: () => Promise.resolve((list as { machines: readonly Machine[] }).machines),
+      machines: () => Promise.resolve((list as { machines: readonly ReportedMachine[] }).machines),
       async report(id, { fromMs, toMs, units }) {
         const query = new URLSearchParams({ units });
         if (fromMs !== null) query.set("from", new Date(fromMs).toISOString());
@@ -105,7 +105,10 @@ async function sourceOf(context: CommandContext): Promise<Source> {
 }
 
 /** @param unreached why no agent responded: said where one holds the store */
-async function whileStopped(context: CommandContext, unreached: AgentFailure): Promise<Source> {
+async function whileStopped(
+  context: CommandContext,
+  unreached: AgentFailure,
+): Promise<ReportSource> {
   const configuration = loadConfiguration(context);
   const agent = await openStoppedAgent({ ...configuration, logger: silentLogger }).catch(
     (error: unknown) => {
@@ -123,7 +126,7 @@ async function whileStopped(context: CommandContext, unreached: AgentFailure): P
   };
 }
 
-function unknownMachine(wanted: string, machines: readonly Machine[]): string {
+function unknownMachine(wanted: string, machines: readonly ReportedMachine[]): string {
   const known = machines
     .toSorted((a, b) => Number(a.id) - Number(b.id))
     .map(({ id, name }) => `  ${String(id)}  ${name ?? ""}`.trimEnd());

@@ -149,7 +149,7 @@ function createSource(options: CollectOptions, inbox: Inbox, parts: CollectParts
   return new MqttSource({ ...parts, inbox, slots }, chosen);
 }
 
-interface Running extends CollectParts {
+interface RunningCollector extends CollectParts {
   readonly writer: Writer;
   readonly metrics: CollectMetrics;
   readonly inbox: Inbox;
@@ -160,7 +160,11 @@ interface Running extends CollectParts {
  * Until aborted: first the writer ends, then the connection, so that what was committed is acknowledged. Rejects if one
  * of the loops ends by itself.
  */
-async function run(options: CollectOptions, running: Running, signal: AbortSignal): Promise<void> {
+async function run(
+  options: CollectOptions,
+  running: RunningCollector,
+  signal: AbortSignal,
+): Promise<void> {
   const { inbox, writer, metrics, clock, logger, source } = running;
   const failing = new AbortController();
   const ending = AbortSignal.any([signal, failing.signal]);

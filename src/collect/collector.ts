@@ -5,7 +5,7 @@ import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CollectMetrics } from "./metrics.ts";
-import type { RejectReason } from "./parse/item.ts";
+import type { MessageReject } from "./parse/item.ts";
 import { type ParseOptions, parseMessage, rejected } from "./parse/parse-message.ts";
 
 export interface CollectorParts {
@@ -155,7 +155,7 @@ export class Collector {
   }
 }
 
-function setAside({ delivery, item }: Entry, reason: RejectReason, error: unknown): Entry {
+function setAside({ delivery, item }: Entry, reason: MessageReject, error: unknown): Entry {
   const site = "site" in item ? (item.site ?? null) : null;
   return { delivery, item: { ...rejected(reason, messageOf(error).slice(0, 300)), site } };
 }

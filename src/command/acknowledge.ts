@@ -31,7 +31,7 @@ export interface AcknowledgeParts {
 /** As the audit log calls it. */
 const AUDITED = "agent/cmd/acknowledge";
 
-interface Answer {
+interface AcknowledgeResponse {
   readonly ok: boolean;
   readonly outcome: "done" | "rejected";
   readonly description: string;
@@ -55,7 +55,7 @@ export async function acknowledge(
 async function answerTo(
   { alarms, gatewayNow, logger, redact, audit }: AcknowledgeParts,
   message: Omit<CommandMessage, "uplink">,
-): Promise<Answer> {
+): Promise<AcknowledgeResponse> {
   const request = message.retain
     ? "a retained request is not executed, because it would be executed again on every connection"
     : requestOf(message.payload, gatewayNow(), redact);
@@ -73,7 +73,11 @@ async function answerTo(
   }
 }
 
-const rejected = (description: string): Answer => ({ ok: false, outcome: "rejected", description });
+const rejected = (description: string): AcknowledgeResponse => ({
+  ok: false,
+  outcome: "rejected",
+  description,
+});
 
 function requestOf(
   payload: Uint8Array,

@@ -6,7 +6,7 @@ const GROUP_MS = 1_000;
 /** Limit of refusals waiting to be written; the rate of the gate is far below. */
 const WAITING_MAX = 256;
 
-interface Refusal {
+interface CommandRefusal {
   readonly entry: CommandEntry;
   readonly result: CommandResult;
   readonly finishedAtMs: number;
@@ -21,7 +21,7 @@ export interface RefusalsParts {
 /** Requests refused at once: the first is recorded immediately, others within a second together. */
 export class Refusals {
   readonly #parts: RefusalsParts;
-  #waiting: Refusal[] = [];
+  #waiting: CommandRefusal[] = [];
   #writtenAt = Number.NEGATIVE_INFINITY;
   readonly #stop = new AbortController();
   #timer: Promise<void> | null = null;

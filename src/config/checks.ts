@@ -12,7 +12,7 @@ const ENCODED =
   "in a user name or password, write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25";
 
 /** A URL without its credentials, and the credentials separately. */
-export interface Address {
+export interface ParsedAddress {
   readonly url: string;
   readonly username: string | null;
   readonly password: string | null;
@@ -23,7 +23,7 @@ export function parseAddress(
   text: string,
   schemes: readonly string[],
   note: Note,
-): Address | null {
+): ParsedAddress | null {
   const wanted = `use an address such as ${schemes[0]}://host`;
   let url: URL;
   try {
@@ -87,7 +87,7 @@ export function parseAddress(
 }
 
 /** The address of an HTTP proxy that opens tunnels. */
-export function parseProxy(name: string, text: string, note: Note): Address | null {
+export function parseProxy(name: string, text: string, note: Note): ParsedAddress | null {
   const address = parseAddress(name, text, ["http"], note);
   if (address === null || new URL(address.url).pathname === "/") return address;
   note({ place: name, problem: "has a path", remedy: "use only http://, host and port" });
@@ -121,7 +121,7 @@ export function parseBrokers(
   name: string,
   text: string,
   note: Note,
-): (Omit<Address, "url"> & { readonly urls: readonly string[] }) | null {
+): (Omit<ParsedAddress, "url"> & { readonly urls: readonly string[] }) | null {
   const texts = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i);
   if (texts.length > BROKERS_MAX) {
     const problem = `lists ${texts.length} addresses`;

@@ -1,12 +1,12 @@
 /** The types of settings, and what each requires of a value, in words. */
 import { anyOf } from "./fault.ts";
 
-interface Common {
+interface CommonSpec {
   readonly doc: string;
   /** Contains a credential: never shown, and may be given as NAME_FILE. */
   readonly secret?: true;
 }
-interface TextSpec extends Common {
+interface TextSpec extends CommonSpec {
   readonly type: "text";
   readonly default?: string;
   readonly required?: true;
@@ -15,21 +15,21 @@ interface TextSpec extends Common {
   readonly form?: string;
 }
 /** Absolute in the program; a relative one is below the working directory. */
-interface PathSpec extends Common {
+interface PathSpec extends CommonSpec {
   readonly type: "path";
   readonly default?: string;
 }
-interface NumberSpec extends Common {
+interface NumberSpec extends CommonSpec {
   readonly type: "integer" | "number";
   readonly default?: number;
   readonly minimum: number;
   readonly maximum: number;
 }
-interface BooleanSpec extends Common {
+interface BooleanSpec extends CommonSpec {
   readonly type: "boolean";
   readonly default: boolean;
 }
-interface ChoiceSpec extends Common {
+interface ChoiceSpec extends CommonSpec {
   readonly type: "choice";
   readonly choices: readonly string[];
   readonly default: string;

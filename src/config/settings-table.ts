@@ -41,10 +41,10 @@ const REPLACED = [
   "HTTP_PUBLIC_URL",
   "HTTP_TRUSTED_PROXY",
 ] as const satisfies readonly SettingName[];
-type Kept = Exclude<SettingName, (typeof REPLACED)[number]>;
-const isKept = (name: SettingName): name is Kept => !REPLACED.some((other) => other === name);
+type KeptName = Exclude<SettingName, (typeof REPLACED)[number]>;
+const isKept = (name: SettingName): name is KeptName => !REPLACED.some((other) => other === name);
 /** Settings as the program names them, paths resolved. */
-export type PlainSettings = { readonly [N in Kept as Member<N>]: OrNull<RawSettings[N]> };
+export type PlainSettings = { readonly [N in KeptName as Member<N>]: OrNull<RawSettings[N]> };
 
 export const SETTINGS: Readonly<Record<SettingName, SettingSpec>> = SPECS;
 export const SETTING_NAMES = Object.keys(SPECS) as SettingName[];

@@ -4,7 +4,7 @@ import { normalCode } from "../core/sensor.ts";
 import { type Fault, shown } from "./fault.ts";
 import { type Dict, texts } from "./site-parts.ts";
 
-interface Entry {
+interface SensorEntry {
   readonly code: string;
   readonly replaces: readonly string[];
   readonly isRead: boolean;
@@ -12,7 +12,7 @@ interface Entry {
 }
 
 export function checkReplaced(sensors: readonly (Dict | null)[], faults: Fault[]): void {
-  const entries = sensors.flatMap((sensor, i): Entry[] => {
+  const entries = sensors.flatMap((sensor, i): SensorEntry[] => {
     const code = sensor?.["code"];
     if (sensor === null || typeof code !== "string") return [];
     const replaces = texts(sensor["replaces"]);
@@ -30,9 +30,13 @@ export function checkReplaced(sensors: readonly (Dict | null)[], faults: Fault[]
   }
 }
 
-type Problem = Omit<Fault, "place"> | null;
+type ReplacedFault = Omit<Fault, "place"> | null;
 
-function circleOf(entries: readonly Entry[], { code }: Entry, former: string): Problem {
+function circleOf(
+  entries: readonly SensorEntry[],
+  { code }: SensorEntry,
+  former: string,
+): ReplacedFault {
   const isSelf = normalCode(former) === normalCode(code);
   const other = entries.find((one) => normalCode(one.code) === normalCode(former));
   if (!isSelf && (other === undefined || !isFormer(entries, code, other))) return null;
@@ -42,7 +46,7 @@ function circleOf(entries: readonly Entry[], { code }: Entry, former: string): P
   return { problem, remedy: "keep the entry of the sensor that was fitted later" };
 }
 
-function readOf(byCode: ReadonlyMap<string, Entry>, former: string): Problem {
+function readOf(byCode: ReadonlyMap<string, SensorEntry>, former: string): ReplacedFault {
   const found = byCode.get(normalCode(former));
   if (found?.isRead !== true) return null;
   return {
@@ -52,7 +56,11 @@ function readOf(byCode: ReadonlyMap<string, Entry>, former: string): Problem {
 }
 
 /** Another sensor that claims the same place, unless one of the two was before the other in it. */
-function otherSuccessor(entries: readonly Entry[], entry: Entry, former: string): Problem {
+function otherSuccessor(
+  entries: readonly SensorEntry[],
+  entry: SensorEntry,
+  former: string,
+): ReplacedFault {
   const others = entries.filter(
     ({ code, replaces }) =>
       code !== entry.code && replaces.some((one) => normalCode(one) === normalCode(former)),

@@ -16,7 +16,7 @@ import { checkSelect } from "./uplinks-select.ts";
 import { checkPrefixes, checkSessions, mainSessions, sessionsOf } from "./uplinks-sessions.ts";
 import { formatsOf, text } from "./written-parts.ts";
 
-type Report = { readonly fault: Note; readonly warn: Note };
+type ReportFault = { readonly fault: Note; readonly warn: Note };
 
 export function checkUplinks(
   written: unknown,
@@ -25,7 +25,7 @@ export function checkUplinks(
 ): { readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
-  const report: Report = {
+  const report: ReportFault = {
     fault: (fault) => void faults.push(fault),
     warn: (fault) => void warnings.push(fault),
   };
@@ -57,7 +57,7 @@ export function checkUplinks(
   return { faults, warnings };
 }
 
-function checkNames(uplinks: readonly (Dict | null)[], { fault }: Report): void {
+function checkNames(uplinks: readonly (Dict | null)[], { fault }: ReportFault): void {
   const seen = new Map<string, number>();
   for (const [i, uplink] of uplinks.entries()) {
     const name = text(uplink?.["name"]);
@@ -82,7 +82,11 @@ function checkNames(uplinks: readonly (Dict | null)[], { fault }: Report): void 
 }
 
 /** Its addresses; null if there is a fault. Their text is never repeated: it may contain a password. */
-function checkAddress(uplink: Dict, place: string, { fault }: Report): readonly string[] | null {
+function checkAddress(
+  uplink: Dict,
+  place: string,
+  { fault }: ReportFault,
+): readonly string[] | null {
   const url = text(uplink["url"]);
   if (!url) return null;
   const brokers = parseBrokers(`${place}.url`, url, fault);
@@ -101,7 +105,7 @@ function checkLogin(
   uplink: Dict,
   place: string,
   directory: string,
-  { fault }: Report,
+  { fault }: ReportFault,
   { pending }: UplinksContext,
 ): void {
   const given = (key: string) => uplink[key] !== undefined;
@@ -156,7 +160,7 @@ function checkWay(
   uplink: Dict,
   place: string,
   urls: readonly string[] | null,
-  { fault, warn }: Report,
+  { fault, warn }: ReportFault,
 ): void {
   const proxy = text(uplink["proxy"]);
   const parsed = proxy ? parseProxy(`${place}.proxy`, proxy, fault) : null;
@@ -185,7 +189,7 @@ function checkTls(
   place: string,
   directory: string,
   urls: readonly string[] | null,
-  { fault, warn }: Report,
+  { fault, warn }: ReportFault,
 ): void {
   const file = (key: string) => {
     const written = text(uplink[key]);
@@ -226,7 +230,7 @@ function checkCombinations(
   uplink: Dict,
   place: string,
   context: UplinksContext,
-  { fault, warn }: Report,
+  { fault, warn }: ReportFault,
 ): void {
   const formats = formatsOf(uplink);
   const has = (format: string) => formats.includes(format);
@@ -295,7 +299,7 @@ function checkClientId(
   uplink: Dict,
   place: string,
   context: UplinksContext,
-  { fault }: Report,
+  { fault }: ReportFault,
 ): void {
   for (const clientId of sessionsOf(uplink, place, [], context).clientIds) {
     if (uplink["profile"] === "azure-iot" && !AZURE_DEVICE_ID.test(clientId))

@@ -6,7 +6,7 @@ import { type Dict, dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { formatsOf, text } from "./written-parts.ts";
 
-interface Session {
+interface UplinkSession {
   readonly place: string;
   readonly urls: readonly string[];
   readonly clientIds: readonly string[];
@@ -16,7 +16,7 @@ interface Session {
   readonly isHomeAssistant: boolean;
 }
 
-export function mainSessions({ main }: UplinksContext): Session[] {
+export function mainSessions({ main }: UplinksContext): UplinkSession[] {
   if (main === null) return [];
   const { urls, formats, clientId, sparkplug, topicPrefix } = main;
   return [
@@ -36,7 +36,7 @@ export function sessionsOf(
   place: string,
   urls: readonly string[],
   { site }: UplinksContext,
-): Session {
+): UplinkSession {
   const formats = formatsOf(uplink);
   const name = topicLevel(site?.site ?? "");
   const clientId = text(uplink["clientId"]) ?? `gateside-${name}-${String(uplink["name"])}`;
@@ -72,8 +72,8 @@ function brokerOf(url: string): string {
 }
 
 export function checkSessions(
-  others: Session[],
-  own: Session,
+  others: UplinkSession[],
+  own: UplinkSession,
   { fault, warn }: { readonly fault: Note; readonly warn: Note },
 ): void {
   for (const other of others) {
@@ -109,14 +109,14 @@ export function checkSessions(
   others.push(own);
 }
 
-type Addresses = Pick<Session, "urls">;
+type SessionAddresses = Pick<UplinkSession, "urls">;
 
-export const shareBroker = (a: Addresses, b: Addresses) => share(a, b, brokerOf);
-const shareHost = (a: Addresses, b: Addresses) =>
+export const shareBroker = (a: SessionAddresses, b: SessionAddresses) => share(a, b, brokerOf);
+const shareHost = (a: SessionAddresses, b: SessionAddresses) =>
   share(a, b, (url) => new URL(url).hostname.toLowerCase());
 
 /** One broker has a listener for each protocol; one protocol at two ports of a host is usually two brokers. */
-function isOneBroker(a: Addresses, b: Addresses): boolean {
+function isOneBroker(a: SessionAddresses, b: SessionAddresses): boolean {
   const isSame = (one: string, other: string) => {
     const [own, others] = [new URL(one), new URL(other)];
     if (own.hostname.toLowerCase() !== others.hostname.toLowerCase()) return false;
@@ -125,14 +125,14 @@ function isOneBroker(a: Addresses, b: Addresses): boolean {
   return a.urls.some((one) => b.urls.some((other) => isSame(one, other)));
 }
 
-function share(a: Addresses, b: Addresses, partOf: (url: string) => string): boolean {
+function share(a: SessionAddresses, b: SessionAddresses, partOf: (url: string) => string): boolean {
   const parts = new Set(a.urls.map(partOf));
   return b.urls.some((url) => parts.has(partOf(url)));
 }
 
 /** One warning for all uplinks that share a broker and prefix. */
-export function checkPrefixes(sessions: readonly Session[], warn: Note): void {
-  const warned = new Set<Session>();
+export function checkPrefixes(sessions: readonly UplinkSession[], warn: Note): void {
+  const warned = new Set<UplinkSession>();
   for (const [i, first] of sessions.entries()) {
     if (first.prefix === null || warned.has(first)) continue;
     const others = sessions

@@ -16,7 +16,7 @@ export const DEFINITION = Symbol("definition");
 const OPTIONAL = Symbol("optional");
 type Optional = { readonly [OPTIONAL]: true };
 
-type Members = Readonly<Record<string, Schema>>;
+type SchemaMembers = Readonly<Record<string, Schema>>;
 /** One object type of an intersection, for messages that people can read. */
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 type ObjectOf<P> = Flat<
@@ -80,7 +80,7 @@ export function optional<T>(schema: Schema<T>): Schema<T> & Optional {
   return { ...schema, [OPTIONAL]: true };
 }
 /* @__NO_SIDE_EFFECTS__ */
-export function object<const P extends Members>(properties: P): Schema<ObjectOf<P>> {
+export function object<const P extends SchemaMembers>(properties: P): Schema<ObjectOf<P>> {
   const required = Object.keys(properties).filter(
     (name) => !(OPTIONAL in (properties[name] ?? {})),
   );
@@ -92,7 +92,7 @@ export function object<const P extends Members>(properties: P): Schema<ObjectOf<
  * a default are always present once it is validated.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function input<const P extends Members, const R extends keyof P & string = never>(
+export function input<const P extends SchemaMembers, const R extends keyof P & string = never>(
   properties: P,
   required: readonly R[] = [],
 ): Schema<InputOf<P, R>> {

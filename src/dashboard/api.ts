@@ -42,7 +42,7 @@ import {
 import { noResponse } from "./no-response.ts";
 import { unitsKept } from "./units-kept.ts";
 
-interface Packed {
+interface Base64Series {
   readonly base64: string;
 }
 type Unpacked<T> = Omit<T, "base64"> & { readonly values: Float32Array };
@@ -51,7 +51,7 @@ export type WaveformSeries = Unpacked<Of<typeof WAVEFORM>>;
 type PackedSpectra = Of<typeof SPECTRA>;
 /** A spectrum of a waterfall. */
 export type FallSpectrum = Unpacked<PackedSpectra["spectra"][number]>;
-type Waterfall = Omit<PackedSpectra, "spectra"> & { readonly spectra: readonly FallSpectrum[] };
+type WaterfallData = Omit<PackedSpectra, "spectra"> & { readonly spectra: readonly FallSpectrum[] };
 
 /** The agent responded with an error. */
 class ApiError extends Error {
@@ -174,7 +174,7 @@ export class Api {
       readonly count: number;
     },
     signal?: AbortSignal,
-  ): Promise<Waterfall> {
+  ): Promise<WaterfallData> {
     const { fromMs, toMs, ...rest } = query;
     const range = { from: instant(fromMs), to: instant(toMs) };
     const path = `sensors/${encodeURIComponent(sensor)}/spectra`;
@@ -352,7 +352,7 @@ function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function unpacked<T extends Packed>({ base64, ...rest }: T): Unpacked<T> {
+function unpacked<T extends Base64Series>({ base64, ...rest }: T): Unpacked<T> {
   return { ...rest, values: floats(base64) };
 }
 

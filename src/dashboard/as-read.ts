@@ -13,13 +13,13 @@ import {
 import type { Value } from "../core/reading.ts";
 
 /** The members that have a unit. */
-interface Reading {
+interface MeasuredReading {
   readonly kind: string;
   readonly values: Readonly<Record<string, Value>>;
   readonly units: Readonly<Record<string, string>>;
 }
-interface Sensor {
-  readonly latest: Readonly<Record<string, Reading>>;
+interface MeasuredSensor {
+  readonly latest: Readonly<Record<string, MeasuredReading>>;
   readonly limits: readonly number[] | null;
 }
 interface Alarm {
@@ -31,7 +31,7 @@ interface Alarm {
   readonly worst?: { readonly measured: number | null };
   readonly text?: string;
 }
-interface Finding {
+interface MeasuredFinding {
   readonly unit: string;
   readonly level: number;
   readonly limit: number;
@@ -39,7 +39,7 @@ interface Finding {
   readonly evidence: readonly { readonly unit: string; readonly amplitude: number }[];
 }
 
-export function readingAsRead<T extends Reading>(reading: T, wanted: ReadUnits): T {
+export function readingAsRead<T extends MeasuredReading>(reading: T, wanted: ReadUnits): T {
   const values: Record<string, Value> = { ...reading.values };
   const units: Record<string, string> = { ...reading.units };
   for (const [name, unit] of Object.entries(reading.units)) {
@@ -52,7 +52,7 @@ export function readingAsRead<T extends Reading>(reading: T, wanted: ReadUnits):
   return { ...reading, values, units };
 }
 
-export function sensorAsRead<T extends Sensor>(sensor: T, wanted: ReadUnits): T {
+export function sensorAsRead<T extends MeasuredSensor>(sensor: T, wanted: ReadUnits): T {
   const latest = Object.fromEntries(
     Object.entries(sensor.latest).map(([kind, one]) => [kind, readingAsRead(one, wanted)]),
   );
@@ -65,12 +65,12 @@ export function limitsAsRead<T extends readonly number[] | null>(limits: T, want
   return (limits?.map((limit) => converted(limit, conversion)) ?? null) as T;
 }
 
-type Series = Trend["series"][string];
-type Line = Series["formerly"][number];
+type TrendValues = Trend["series"][string];
+type TrendUnit = TrendValues["formerly"][number];
 
 export function trendAsRead(trend: Trend, wanted: ReadUnits): Trend {
   const { kind } = trend;
-  const series = Object.entries(trend.series).map(([value, one]): [string, Series] => {
+  const series = Object.entries(trend.series).map(([value, one]): [string, TrendValues] => {
     const of = { kind, value };
     const formerly = one.formerly.map((line) => lineAsRead(line, of, wanted));
     return [value, { ...lineAsRead(one, of, wanted), formerly }];
@@ -79,10 +79,10 @@ export function trendAsRead(trend: Trend, wanted: ReadUnits): Trend {
 }
 
 function lineAsRead(
-  line: Line,
+  line: TrendUnit,
   of: { readonly kind: string; readonly value: string },
   wanted: ReadUnits,
-): Line {
+): TrendUnit {
   const conversion = conversionOf(of, line.unit, wanted);
   const all = (values: readonly number[]) => values.map((value) => converted(value, conversion));
   return {
@@ -140,7 +140,7 @@ export function alarmAsRead<T extends Alarm>(alarm: T, wanted: ReadUnits): T {
   };
 }
 
-export function findingAsRead<T extends Finding>(finding: T, wanted: ReadUnits): T {
+export function findingAsRead<T extends MeasuredFinding>(finding: T, wanted: ReadUnits): T {
   const conversion = scaleOf(finding.unit, wanted);
   return {
     ...finding,

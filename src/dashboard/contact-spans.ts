@@ -2,7 +2,7 @@
 import type { Trend } from "../core/query/shown.ts";
 import type { ChartLane } from "./chart-spec.ts";
 
-type Span = ChartLane["spans"][number];
+type ContactSpan = ChartLane["spans"][number];
 
 /** After this many usual intervals without a reading, the state is unknown. */
 const STEPS_MAX = 3;
@@ -12,12 +12,12 @@ export function contactSpans(
   series: Trend["series"][string] | undefined,
   bucketMs: number,
   toMs: number,
-): Span[] {
+): ContactSpan[] {
   const times = series?.timesMs ?? [];
   const steps = times.slice(1).map((ms, i) => ms - (times[i] ?? ms));
   const usualMs = steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? toMs;
   const holdMs = STEPS_MAX * Math.max(usualMs, bucketMs);
-  const spans: { from: number; to: number; state: Span["state"] }[] = [];
+  const spans: { from: number; to: number; state: ContactSpan["state"] }[] = [];
   for (const [i, ms] of times.entries()) {
     const [low, high] = [series?.min[i] ?? 0, series?.max[i] ?? 0];
     const state = low === high ? (high > 0.5 ? "on" : "off") : "both";

@@ -5,10 +5,10 @@ import { isUntried } from "../core/agent-status.ts";
 import { linkKey, linkTitle } from "../core/link-title.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
 import { age, bytes, count, hours, rate } from "./format.ts";
-import { type Tone, toneIcon, writeTime } from "./marks.ts";
+import { type BadgeTone, toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
 
-type LinkStatus = ShownStatus["links"][number];
+type FlowLink = ShownStatus["links"][number];
 type FlowState = "flowing" | "idle" | "broken" | "held" | "unknown";
 
 const ICONS = {
@@ -20,7 +20,7 @@ const ICONS = {
 
 interface Station {
   readonly root: HTMLElement;
-  show(tone: Tone, state: string, lines: readonly (string | Node)[]): void;
+  show(tone: BadgeTone, state: string, lines: readonly (string | Node)[]): void;
 }
 
 export function flowPicture(model: Model): { readonly root: HTMLElement; readonly stop: Cleanup } {
@@ -87,7 +87,7 @@ function showSensors(model: Model, station: Station, toGateway: Pipe): void {
   const known = all.length > 0 ? all : (model.status?.sensors ?? []);
   const online = known.filter(({ state }) => state === "online").length;
   const silent = known.filter(({ state }) => state === "silent").length;
-  const tone: Tone = silent > 0 ? "warn" : online > 0 ? "ok" : "off";
+  const tone: BadgeTone = silent > 0 ? "warn" : online > 0 ? "ok" : "off";
   const rest = known.length - online - silent;
   station.show(tone, `${online} of ${known.length} online`, [
     silent > 0 ? `${silent} silent` : "none silent",
@@ -158,7 +158,7 @@ function showBuffer(status: ShownStatus, station: Station, tank: Tank): void {
 function showLink(
   model: Model,
   status: ShownStatus,
-  link: LinkStatus,
+  link: FlowLink,
   station: Station,
   pipe: Pipe,
   perS: number | null,
@@ -166,7 +166,7 @@ function showLink(
   const isHeld = link.isConnected && link.hostOnline === false;
   const trouble = link.refused?.text ?? link.otherAgent ?? null;
   const isTroubled = link.isConnected && trouble !== null;
-  const tone: Tone = link.isConnected ? (isHeld ? "warn" : isTroubled ? "bad" : "ok") : "bad";
+  const tone: BadgeTone = link.isConnected ? (isHeld ? "warn" : isTroubled ? "bad" : "ok") : "bad";
   const since = link.since === null ? "" : sinceNode(model, link.since);
   const { pending } = link;
   station.show(
@@ -221,7 +221,7 @@ function waiting(status: ShownStatus): number {
 }
 
 function syncLinks(
-  wanted: readonly LinkStatus[],
+  wanted: readonly FlowLink[],
   shown: Map<string, { readonly pipe: Pipe; readonly station: Station }>,
   parent: HTMLElement,
 ): void {
@@ -235,7 +235,7 @@ function syncLinks(
   }
 }
 
-function linkHeading(link: LinkStatus, all: readonly LinkStatus[]): string {
+function linkHeading(link: FlowLink, all: readonly FlowLink[]): string {
   if (link.uplink !== "main") return linkTitle(link, all);
   return link.name === "sparkplug" ? "Sparkplug" : all.length === 1 ? "Broker" : "MQTT";
 }

@@ -6,14 +6,14 @@ import { timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 
-type Line = Readonly<Record<string, unknown>>;
+type LogRecord = Readonly<Record<string, unknown>>;
 
 interface Page {
   readonly level: string;
   readonly debugUntilMs: number | null;
   readonly last: number;
   readonly dropped: number;
-  readonly lines: readonly Line[];
+  readonly lines: readonly LogRecord[];
 }
 
 const FOLLOW_MS = 2_000;
@@ -149,7 +149,7 @@ class LogPage {
   }
 }
 
-function lineNode(model: Model, line: Line): HTMLElement {
+function lineNode(model: Model, line: LogRecord): HTMLElement {
   const level =
     [...LEVELS].reverse().find((one) => Number(line["level"]) >= LOG_LEVELS[one]) ?? "debug";
   const members = Object.entries(line).filter(([name]) => !HEAD.has(name));

@@ -10,7 +10,7 @@ import { shell } from "./shell.ts";
 import { Theme } from "./theme.ts";
 import { Unsaved } from "./unsaved.ts";
 
-interface Parts {
+interface PageParts {
   readonly content: HTMLElement;
   readonly api: Api;
   readonly model: Model;
@@ -20,7 +20,7 @@ interface Parts {
 }
 
 /** Everything but the first page is loaded when it is first opened. */
-async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
+async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
   switch (view) {
     case "sensor": {
       const { sensorPage } = await import("./sensor-page.ts");

@@ -6,16 +6,16 @@ import { utc } from "./format.ts";
 import type { Model } from "./model.ts";
 import { doubtWords, STATE_WORDS, ZONE_WORDS } from "./words.ts";
 
-export type Tone = "ok" | "warn" | "bad" | "off";
+export type BadgeTone = "ok" | "warn" | "bad" | "off";
 
-const SHAPES: Readonly<Record<Tone, string>> = {
+const SHAPES: Readonly<Record<BadgeTone, string>> = {
   ok: "M3 8.5l3.2 3.2L13 5",
   warn: "M8 3.2v6M8 12.4v.4",
   bad: "M4 4l8 8M12 4l-8 8",
   off: "M4 8h8",
 };
 
-export function toneIcon(tone: Tone): SVGElement {
+export function toneIcon(tone: BadgeTone): SVGElement {
   return s(
     "svg",
     { class: `icon ${tone}`, viewBox: "0 0 16 16", "aria-hidden": "true" },
@@ -23,7 +23,7 @@ export function toneIcon(tone: Tone): SVGElement {
   );
 }
 
-export function badge(tone: Tone, text: string): HTMLElement {
+export function badge(tone: BadgeTone, text: string): HTMLElement {
   return h("span", { class: `badge ${tone}` }, toneIcon(tone), h("span", null, text));
 }
 

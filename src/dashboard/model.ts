@@ -12,8 +12,8 @@ import { readingZone } from "../core/query/reading-zone.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import { ZoneTimes } from "./format.ts";
 
-export type Change = "status" | "sensors" | "reading" | "faults" | "gaps" | "live";
-export type Listener = (change: Change, code: string | null) => void;
+export type ModelChange = "status" | "sensors" | "reading" | "faults" | "gaps" | "live";
+export type Listener = (change: ModelChange, code: string | null) => void;
 
 export interface LiveState {
   /** live: data within seconds · late: the stream is gone or silent · never: not connected yet. */
@@ -182,7 +182,7 @@ export class Model {
     }
   }
 
-  #announce(change: Change, code: string | null): void {
+  #announce(change: ModelChange, code: string | null): void {
     for (const listener of this.#listeners) listener(change, code);
   }
 }

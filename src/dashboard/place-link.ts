@@ -1,6 +1,6 @@
 /** The state of the page: `#/view/subject?member=value`. All choices are in the link, so that it shows the same to others. */
 
-export interface Place {
+export interface LinkedPlace {
   /** Empty for the overview. */
   readonly view: string;
   readonly subject: string;
@@ -10,9 +10,10 @@ export interface Place {
 }
 
 /** Which page shows a place: a view, or a part of one. */
-export const pageOf = ({ view, part }: Place): string => (part === "" ? view : `${view}/${part}`);
+export const pageOf = ({ view, part }: LinkedPlace): string =>
+  part === "" ? view : `${view}/${part}`;
 
-export function parsePlace(hash: string): Place {
+export function parsePlace(hash: string): LinkedPlace {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view = "", subject = "", part = ""] = path.split("/", 3);
   return { view, subject: decoded(subject), part, query: new URLSearchParams(query) };

@@ -1,6 +1,6 @@
-import { linkTo, type Place, parsePlace } from "./place-link.ts";
+import { type LinkedPlace, linkTo, parsePlace } from "./place-link.ts";
 
-export function placeNow(): Place {
+export function placeNow(): LinkedPlace {
   return parsePlace(location.hash);
 }
 

@@ -26,7 +26,7 @@ const CHANNELS: Readonly<
   dryContact: { word: "input", count: 4, members: ["invert"] },
 };
 
-interface Row {
+interface ChannelRow {
   readonly name: string;
   readonly box: HTMLInputElement;
   readonly part: Control;
@@ -45,7 +45,7 @@ export function channelsControl(
   // Input for a channel is kept while its kind is deselected.
   const known = new Map<string, unknown>(Object.entries(isDict(value) ? value : {}));
   const listed = new Set(known.keys());
-  let shown: Row[] = [];
+  let shown: ChannelRow[] = [];
 
   const keep = (): void => {
     for (const { name, box, part } of shown) {

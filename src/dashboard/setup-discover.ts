@@ -13,7 +13,7 @@ import type { SetupView } from "./setup-view.ts";
 const LOOK_EVERY_MS = 1_000;
 
 /** Its sensors are objects of the site file. */
-type Draft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonly Dict[] };
+type SensorDraft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonly Dict[] };
 
 export async function discoverView(view: SetupView): Promise<void> {
   const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
@@ -210,7 +210,7 @@ class DraftView {
     this.#show(draft);
   }
 
-  async #draft(): Promise<Draft> {
+  async #draft(): Promise<SensorDraft> {
     const kinds = Object.fromEntries(
       [...this.#kinds].flatMap(([type, { value }]) => (value === "" ? [] : [[type, [value]]])),
     );
@@ -227,7 +227,7 @@ class DraftView {
         },
       }),
     };
-    const { status, body } = await this.#view.api.send<Draft>(
+    const { status, body } = await this.#view.api.send<SensorDraft>(
       "POST",
       "setup/discover/draft",
       hints,
@@ -245,7 +245,7 @@ class DraftView {
     }
   }
 
-  #show({ sensors, kept, notes }: Draft): void {
+  #show({ sensors, kept, notes }: SensorDraft): void {
     this.#found = sensors.map((sensor) => {
       const box = h("input", { type: "checkbox", id: newId() });
       box.checked = true;

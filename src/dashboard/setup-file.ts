@@ -2,7 +2,7 @@
 import { type Api, messageOf } from "./api.ts";
 import { type Dict, isDict } from "./setup-schema.ts";
 
-export type Part = "site" | "uplinks";
+export type FilePart = "site" | "uplinks";
 
 export interface SetupFault {
   readonly place: string;
@@ -25,7 +25,7 @@ interface FileResponse {
 }
 
 export class SetupFile {
-  readonly part: Part;
+  readonly part: FilePart;
   readonly hash: string;
   /** Null if the file is not JSON, or does not exist. */
   readonly content: Dict | null;
@@ -33,7 +33,7 @@ export class SetupFile {
   /** Nobody has written anything into it yet. */
   readonly #isBlank: boolean;
 
-  constructor(part: Part, { hash, isBlank, site, content }: FileResponse) {
+  constructor(part: FilePart, { hash, isBlank, site, content }: FileResponse) {
     this.part = part;
     this.hash = hash;
     this.#isBlank = isBlank;
@@ -46,7 +46,7 @@ export class SetupFile {
     return this.content === null && !this.#isBlank;
   }
 
-  static async load(api: Api, part: Part): Promise<SetupFile> {
+  static async load(api: Api, part: FilePart): Promise<SetupFile> {
     const { status, body } = await api.send<FileResponse>("GET", `setup/${part}`);
     if (status !== 200) throw new Error(messageOf(body));
     return new SetupFile(part, body);

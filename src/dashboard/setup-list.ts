@@ -2,12 +2,12 @@
 import { h, replace } from "./dom.ts";
 import { linkTo } from "./place-link.ts";
 import { entriesOf } from "./setup-difference.ts";
-import { type Part, SetupFile } from "./setup-file.ts";
+import { type FilePart, SetupFile } from "./setup-file.ts";
 import { type Dict, isDict, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
 export interface ListView {
-  readonly part: Part;
+  readonly part: FilePart;
   /** The view of one entry. */
   readonly one: string;
   /** The member that identifies it. */

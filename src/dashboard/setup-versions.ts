@@ -4,7 +4,7 @@ import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import { backupSection } from "./setup-backup.ts";
 import { differenceLines } from "./setup-difference.ts";
-import { type Part, SetupFile } from "./setup-file.ts";
+import { type FilePart, SetupFile } from "./setup-file.ts";
 import type { SetupView } from "./setup-view.ts";
 
 interface Version {
@@ -14,15 +14,15 @@ interface Version {
 }
 
 export async function versionsView(view: SetupView): Promise<void> {
-  const parts: readonly Part[] = view.about.uplinks === null ? ["site"] : ["site", "uplinks"];
+  const parts: readonly FilePart[] = view.about.uplinks === null ? ["site"] : ["site", "uplinks"];
   const sections = await Promise.all(parts.map((part) => section(view, part)));
   if (view.signal.aborted) return;
   replace(view.place, ...sections, view.about.mayChange && backupSection(view));
 }
 
-const pathOf = (part: Part) => `setup/${part === "site" ? "" : "uplinks/"}versions`;
+const pathOf = (part: FilePart) => `setup/${part === "site" ? "" : "uplinks/"}versions`;
 
-async function section(view: SetupView, part: Part): Promise<HTMLElement> {
+async function section(view: SetupView, part: FilePart): Promise<HTMLElement> {
   const [file, { status, body }] = await Promise.all([
     SetupFile.load(view.api, part),
     view.api.send<{ readonly versions: readonly Version[] }>("GET", pathOf(part)),

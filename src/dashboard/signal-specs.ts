@@ -158,11 +158,15 @@ export function frequency(hz: number, isCpm: boolean): string {
   return isCpm ? (hz * CPM_PER_HZ).toFixed(1) : hz.toFixed(2);
 }
 
-type Peak = SpectrumSeries["peaks"][number];
+type ShownPeak = SpectrumSeries["peaks"][number];
 export type PeakOrder = "frequency" | "amplitude";
 
 /** Sorted by the displayed value, which is not always the order in which the lines were found. */
-export function sortedPeaks(peaks: readonly Peak[], by: PeakOrder, isUp: boolean): Peak[] {
-  const of = (peak: Peak) => (by === "frequency" ? peak.frequencyHz : peak.amplitude);
+export function sortedPeaks(
+  peaks: readonly ShownPeak[],
+  by: PeakOrder,
+  isUp: boolean,
+): ShownPeak[] {
+  const of = (peak: ShownPeak) => (by === "frequency" ? peak.frequencyHz : peak.amplitude);
   return [...peaks].sort((a, b) => (isUp ? of(a) - of(b) : of(b) - of(a)));
 }

@@ -5,7 +5,7 @@ import { AlarmWordsForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { age } from "./format.ts";
-import { badge, type Tone, timeNode } from "./marks.ts";
+import { type BadgeTone, badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 
@@ -14,7 +14,7 @@ const FOLD_MIN = 20;
 /** Most changes show in the alarm counts of the status; this interval catches the rest. */
 const REFRESH_MS = 5_000;
 
-const WORDS: Readonly<Record<RankedMachine["condition"], readonly [Tone, string]>> = {
+const WORDS: Readonly<Record<RankedMachine["condition"], readonly [BadgeTone, string]>> = {
   alarm: ["bad", "Alarm"],
   warning: ["warn", "Warning"],
   watch: ["warn", "Watch"],

@@ -9,7 +9,7 @@ import { SocketFlow } from "./socket-flow.ts";
 /** How long an unused connection is kept if the gateway does not say; its servers close theirs after 120 s. */
 const KEEP_ALIVE_MS = 90_000;
 
-export interface ConnectionOptions {
+export interface GatewayConnectionOptions {
   readonly origin: string;
   readonly count: number;
   readonly connectMs: number;
@@ -20,14 +20,14 @@ export interface ConnectionOptions {
 
 /** One connection at a time to the gateway. undici opens it when needed and resolves the name again each time. */
 export class Connection {
-  readonly #options: ConnectionOptions;
+  readonly #options: GatewayConnectionOptions;
   #client: Dispatcher | null = null;
   #received = new ReceiveBuffers();
   #flow = new SocketFlow(null);
   #interim: InterimHeads | null = null;
   #served = 0;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: GatewayConnectionOptions) {
     this.#options = options;
   }
 
@@ -122,7 +122,7 @@ export class Connections {
   readonly #free: Connection[];
   readonly #waiting: ((connection: Connection) => void)[] = [];
 
-  constructor(options: ConnectionOptions, aborts: AbortCallbacks) {
+  constructor(options: GatewayConnectionOptions, aborts: AbortCallbacks) {
     this.#aborts = aborts;
     this.#all = Array.from({ length: options.count }, () => new Connection(options));
     this.#free = [...this.#all];

@@ -33,7 +33,7 @@ import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
 
-type Parts = Pick<
+type MeasurementParts = Pick<
   HttpParts,
   "measurements" | "waveforms" | "series" | "site" | "history" | "gatewayNow"
 >;
@@ -149,7 +149,7 @@ export const MEASUREMENTS_OPERATIONS: readonly Operation[] = [
 /** Measurements with samples, young and kept, and pins on them. */
 export function registerMeasurementsApi(
   app: FastifyInstance,
-  parts: Parts,
+  parts: MeasurementParts,
   { timezone }: { readonly timezone: string },
 ): void {
   const { measurements } = parts;
@@ -199,7 +199,7 @@ export function registerMeasurementsApi(
 
 /** A measurement with its reading and its neighbours, also one that is gone. */
 function aroundJson(
-  { measurements, history }: Parts,
+  { measurements, history }: MeasurementParts,
   sensor: string,
   found: Measurement | null,
   atMs: number,
@@ -227,7 +227,7 @@ function aroundJson(
   return `${head.slice(0, -1)},"reading":${stored === null ? "null" : readingJson(stored)}}`;
 }
 
-function registerSpectra(app: FastifyInstance, parts: Parts): void {
+function registerSpectra(app: FastifyInstance, parts: MeasurementParts): void {
   serve(app, WATERFALL, (request, reply) => {
     const { channel, unit, count } = request.query;
     const range = rangeOf(request.params.code, request.query, parts);
@@ -254,7 +254,7 @@ function registerSpectra(app: FastifyInstance, parts: Parts): void {
 
 /** Where there are more measurements than wanted: the newest of each of so many equal stretches of time. */
 function evenly(
-  { measurements }: Parts,
+  { measurements }: MeasurementParts,
   range: { readonly sensor: string; readonly fromMs: number; readonly toMs: number },
   count: number,
 ): { readonly total: number; readonly chosen: readonly Measurement[] } {
@@ -272,7 +272,7 @@ function evenly(
 }
 
 function spectrumJson(
-  { series, site, waveforms }: Parts,
+  { series, site, waveforms }: MeasurementParts,
   { channels, timeMs, reading, running, speedRpm }: Measurement,
   channel: number,
   unit: SignalUnit,
@@ -306,7 +306,7 @@ function measurementJson({ timeMs, reading, channels, running, speedRpm, kept }:
 /** A reading without samples is no unknown one. */
 async function outcomeOf(
   outcome: PinOutcome,
-  { history }: Parts,
+  { history }: MeasurementParts,
   sensor: string,
   reading: string,
 ): Promise<PinOutcome> {
@@ -343,7 +343,7 @@ function unknownSensor(reply: FastifyReply): FastifyReply {
 }
 
 /** One that left the site file is known by what is stored of it. */
-function isKnown(sensor: string, { history, measurements, site }: Parts): boolean {
+function isKnown(sensor: string, { history, measurements, site }: MeasurementParts): boolean {
   const code = normalCode(sensor);
   return (
     site.current.sensors.some((one) => normalCode(one.code) === code) ||
@@ -355,7 +355,7 @@ function isKnown(sensor: string, { history, measurements, site }: Parts): boolea
 function rangeOf(
   sensor: string,
   query: Of<typeof RANGE_QUERY>,
-  { gatewayNow }: Pick<Parts, "gatewayNow">,
+  { gatewayNow }: Pick<MeasurementParts, "gatewayNow">,
 ) {
   // Two days ahead: a sensor whose clock is fast is included.
   const toMs = instantMs(query.to, gatewayNow() + 2 * DAY_MS);

@@ -38,13 +38,14 @@ export interface Operation {
 
 export const ALARMS_OFF = { 501: "ALARMS_ENABLED is false." } as const;
 
-type Part<O, Name extends string> = O extends Readonly<Record<Name, infer S>> ? Of<S> : unknown;
+type OperationPart<O, Name extends string> =
+  O extends Readonly<Record<Name, infer S>> ? Of<S> : unknown;
 interface Types<O> {
-  Querystring: Part<O, "query">;
-  Params: Part<O, "params">;
-  Body: O extends { readonly accepts: infer S } ? Of<S> : Part<O, "body">;
+  Querystring: OperationPart<O, "query">;
+  Params: OperationPart<O, "params">;
+  Body: O extends { readonly accepts: infer S } ? Of<S> : OperationPart<O, "body">;
   /** Text: JSON that was joined from stored texts. */
-  Reply: Part<O, "schema"> | Problem | string | Readable;
+  Reply: OperationPart<O, "schema"> | Problem | string | Readable;
 }
 
 /** Adds the route of an operation. */

@@ -33,7 +33,7 @@ const SAVE_REFUSED = {
   428: "If-Match is missing.",
 } as const;
 
-interface SetupFile {
+interface FileDescription {
   readonly a: string;
   readonly what: string;
   readonly base: string;
@@ -49,7 +49,7 @@ interface SetupFile {
 }
 
 /** The site file, and the uplinks file without its secrets. Each is validated by its own schema, which names each error. */
-const FILES: Readonly<Record<"site" | "uplinks", SetupFile>> = {
+const FILES: Readonly<Record<"site" | "uplinks", FileDescription>> = {
   site: {
     a: "a site file",
     what: "site",
@@ -80,7 +80,7 @@ const FILES: Readonly<Record<"site" | "uplinks", SetupFile>> = {
   },
 };
 
-function operationsOf(file: SetupFile) {
+function operationsOf(file: FileDescription) {
   const { a, what, base, versions, also, secrets, member, body } = file;
   const saved = { response: "The new hash and the changes.", schema: SAVED_FILE } as const;
   return {
@@ -167,7 +167,7 @@ export function setupOff(reply: FastifyReply): FastifyReply {
 function registerFile(
   app: FastifyInstance,
   operations: ReturnType<typeof operationsOf>,
-  { member }: SetupFile,
+  { member }: FileDescription,
   editing: (reply: FastifyReply) => FileEditing | undefined,
 ): void {
   const view = ({ content, text }: { readonly content: unknown; readonly text: string | null }) =>

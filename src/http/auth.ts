@@ -15,7 +15,7 @@ const FAILURES_MAX_TOGETHER = 300;
 const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
 
 /** `all` may change things; `view` may only read. */
-export type Role = "all" | "view";
+export type TokenRole = "all" | "view";
 
 /** HTTP_TOKEN and HTTP_VIEW_TOKEN: compared as digests, so the time taken reveals neither length nor content. */
 export class TokenCheck {
@@ -30,7 +30,7 @@ export class TokenCheck {
     return this.#all !== null;
   }
   /** Null for neither token. If none is required, everyone may do everything. */
-  roleOf(candidate: string): Role | null {
+  roleOf(candidate: string): TokenRole | null {
     if (this.#all === null) return "all";
     const given = digest(candidate);
     const isAll = timingSafeEqual(this.#all, given);
@@ -39,8 +39,8 @@ export class TokenCheck {
   }
 }
 
-interface Session {
-  readonly role: Role;
+interface TokenSession {
+  readonly role: TokenRole;
   lastUsed: number;
 }
 
@@ -48,13 +48,13 @@ interface Session {
 export class Sessions {
   readonly #clock: Pick<Clock, "monotonic">;
   /** By digest of the key, least recently used first. */
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, TokenSession>();
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
   }
 
-  open(role: Role): string {
+  open(role: TokenRole): string {
     const key = randomBytes(32).toString("base64url");
     while (this.#sessions.size >= SESSIONS_MAX) {
       const oldest = this.#sessions.keys().next();
@@ -69,7 +69,7 @@ export class Sessions {
    * Its role while the session is valid; using it prolongs it. Looked up by digest, so timing reveals nothing about the
    * key.
    */
-  use(key: string): Role | null {
+  use(key: string): TokenRole | null {
     const name = nameOf(key);
     const session = this.#sessions.get(name);
     if (session === undefined) return null;

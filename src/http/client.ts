@@ -5,7 +5,7 @@ import { parseNetwork } from "../lib/network.ts";
 /** A longer name is no name. */
 const PERSON_LENGTH_MAX = 64;
 
-interface ProxyOptions {
+interface TrustedProxies {
   /** Addresses and networks (CIDR) of proxies whose headers count. */
   readonly trustedProxies: readonly string[];
   /** The header in which they name the person; null for none. */
@@ -18,7 +18,7 @@ export class Clients {
   readonly #hasTrusted: boolean;
   readonly #userHeader: string | null;
 
-  constructor({ trustedProxies, userHeader }: ProxyOptions) {
+  constructor({ trustedProxies, userHeader }: TrustedProxies) {
     for (const text of trustedProxies) {
       const network = parseNetwork(text);
       if (network !== null) this.#trusted.addSubnet(network.address, network.bits, network.family);

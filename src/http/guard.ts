@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   bearerToken,
   FailureLimit,
-  type Role,
   Sessions,
   sessionCookie,
   sessionCookieName,
   sessionSetCookie,
   TokenCheck,
+  type TokenRole,
 } from "./auth.ts";
 import { isRefusedToViewers } from "./change.ts";
 import { Clients } from "./client.ts";
@@ -65,7 +65,7 @@ declare module "fastify" {
   }
   interface FastifyRequest {
     /** Null until the client is known. */
-    role: Role | null;
+    role: TokenRole | null;
     /** Path of our pages in the browser's address, with a slash at each end. */
     base: string;
     /** Empty for the local socket. */
@@ -155,7 +155,7 @@ export function registerGuard(
       isSignIn || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE) || path.startsWith(MANUAL);
     if (!token.isRequired || isOpen) return done();
     // URLs end up in histories and logs: a token in a URL is no longer secret, so it is not accepted.
-    const allow = (role: Role): void => {
+    const allow = (role: TokenRole): void => {
       request.role = role;
       reply.header("x-gateside-role", role);
       if (request.person !== null)

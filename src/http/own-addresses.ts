@@ -3,7 +3,7 @@ import { hostName, isLoopbackHost } from "./host-check.ts";
 
 export type Scheme = "http" | "https";
 
-interface Headers {
+interface RequestHeaders {
   readonly origin?: string | undefined;
   readonly host?: string | undefined;
   readonly "sec-fetch-site"?: string | string[] | undefined;
@@ -45,7 +45,7 @@ export class OwnAddresses {
    * False for a request that a page of another origin sent. An origin is compared by scheme, host and port. Over plain
    * http, except on loopback, browsers send no Sec-Fetch-Site: there the Origin of a form's post has to decide.
    */
-  isSameOrigin({ origin, host, "sec-fetch-site": site }: Headers, scheme: Scheme): boolean {
+  isSameOrigin({ origin, host, "sec-fetch-site": site }: RequestHeaders, scheme: Scheme): boolean {
     // A page without an origin of its own, such as a sandboxed frame, is none of ours: those send `same-origin` referrers.
     if (origin === "null") return false;
     if (typeof site === "string" && site !== "same-origin" && site !== "none") return false;
@@ -76,7 +76,7 @@ export class OwnAddresses {
   }
 
   /** The path of the listed address that a request came to, by its Origin, else by its Host; `/` for none of them. */
-  baseOf({ origin, host }: Headers, scheme: Scheme): string {
+  baseOf({ origin, host }: RequestHeaders, scheme: Scheme): string {
     const given = origin === undefined ? null : originOf(origin);
     const listed = (given !== null && this.#byOrigin(given)) || this.#byHost(host ?? "", scheme);
     return listed ? listed.pathname : "/";

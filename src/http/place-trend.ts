@@ -9,14 +9,14 @@ import type { HttpParts } from "./parts.ts";
 /** Hours or days read before other work gets its turn. */
 const POINTS_PER_TURN = 200;
 
-type Parts = Pick<HttpParts, "history" | "hours" | "site">;
+type PlaceParts = Pick<HttpParts, "history" | "hours" | "site">;
 
 /**
  * The trend of a sensor and, before its first reading, of those that it replaced. @param isOver true once nobody needs the
  * rest @returns the spans of former sensors, too
  */
 export async function placeTrend(
-  { history, hours, site }: Parts,
+  { history, hours, site }: PlaceParts,
   query: PartQuery & { readonly resolution: Resolution | "auto" },
   isOver: () => boolean,
 ): Promise<{ readonly trend: TrendBuckets; readonly formers: readonly PlaceSpan[] }> {

@@ -20,13 +20,13 @@ import type { StoredReading } from "../core/stored-reading.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../core/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./query-context.ts";
 import { tableFrame } from "./query-lists.ts";
-import { answerRows, listShape, type ResponseShape, type Row } from "./query-rows.ts";
+import { answerRows, listShape, type ResponseShape, type TableRow } from "./query-rows.ts";
 
 const F = API_REQUEST;
-type Outcome = Promise<QueryResponse | QueryFault>;
+type HistoryOutcome = Promise<QueryResponse | QueryFault>;
 
 /** `getRMS` adds the nodes' own RMS if state reads of the site file supply it. */
-export function allHistoryMeasures(context: QueryContext, fields: QueryFields): Outcome {
+export function allHistoryMeasures(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const shape = listShape(...tableFrame(API_HISTORY_COLUMNS));
   const rowsOf = (open: OpenReading, place: AxisPlace) =>
     open.reading.kind === "node"
@@ -34,7 +34,7 @@ export function allHistoryMeasures(context: QueryContext, fields: QueryFields): 
       : historyRows(open, place, context.time);
   return axisHistory(context, fields, shape, rowsOf, fields.boolean(F.getRms));
 }
-export function historyMeasures(context: QueryContext, fields: QueryFields): Outcome {
+export function historyMeasures(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const hasFile = (fileId: number) => context.parts.waveforms.has(fileId);
   return axisHistory(context, fields, listShape("[", "]"), (open, place) => [
     processedReading(open, place.channel, "label", context.time, hasFile),
@@ -47,7 +47,7 @@ async function axisHistory(
   shape: ResponseShape,
   rowsOf: (open: OpenReading, place: AxisPlace) => readonly unknown[],
   withNodes = false,
-): Outcome {
+): HistoryOutcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const places = context.tree.places(
@@ -57,7 +57,7 @@ async function axisHistory(
   const bySensor = grouped(places, ({ sensor }) => sensor.code);
   const kinds = withNodes ? (["accel", "node"] as const) : (["accel"] as const);
   const streams = [...bySensor.keys()].flatMap((sensor) => kinds.map((kind) => ({ sensor, kind })));
-  const textsOf = (reading: StoredReading): Row[] => {
+  const textsOf = (reading: StoredReading): TableRow[] => {
     const open = openReading(reading);
     return (bySensor.get(reading.sensor) ?? [])
       .filter(({ channel }) => reading.kind === "node" || hasChannel(open, channel))
@@ -71,13 +71,13 @@ async function axisHistory(
 const CHANNELS = [1, 2, 3, 4];
 
 /** One object per channel; `values` holds one inner array. */
-export async function dataBySensor(context: QueryContext, fields: QueryFields): Outcome {
+export async function dataBySensor(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const sensor = context.tree.sensor(String(fields.integer(F.sensorCode)));
   if (sensor === null) return jsonResponse([]);
   const { names, time, units, tree } = context;
-  const rowsOf = (reading: StoredReading): Row[] => {
+  const rowsOf = (reading: StoredReading): TableRow[] => {
     const labels = JSON.parse(reading.units) as Record<string, string>;
     const date = time.slashed(reading.timeMs);
     return mainValues(reading).map(({ name, channel, value }) => {
@@ -125,7 +125,7 @@ function mainValues(
 /**
  * Every main value of the unit at that machine and point, including those stored in another unit of the same quantity.
  */
-export async function extraValues(context: QueryContext, fields: QueryFields): Outcome {
+export async function extraValues(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const unit = context.units.ofCode(fields.integer(F.unit) ?? -1);
@@ -148,12 +148,12 @@ export async function extraValues(context: QueryContext, fields: QueryFields): O
     wantedByUnits.set(units, wanted);
     return wanted;
   };
-  const rowsOf = (reading: StoredReading): Row[] => {
+  const rowsOf = (reading: StoredReading): TableRow[] => {
     const wanted = wantedOf(reading.units);
     if (wanted.length === 0) return [];
     const { values } = openReading(reading);
     const date = context.time.slashed(reading.timeMs);
-    const rows: Row[] = [];
+    const rows: TableRow[] = [];
     for (const [name, factor] of wanted) {
       const value = cellOf(values[name]);
       const extra = extraValue(date, unit, value === null ? null : value * factor);

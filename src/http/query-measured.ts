@@ -5,14 +5,14 @@ import { axisChannels } from "../core/query/site-tree.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { QueryContext } from "./query-context.ts";
 
-type Parts = Pick<QueryContext["parts"], "history">;
+type MeasuredParts = Pick<QueryContext["parts"], "history">;
 
 /**
  * Channels of a vibration sensor: those the site file lists; if it lists none, those of the newest record, because a
  * biaxial sensor has no third; H, V, A before the first record.
  */
 export function measuredChannels(
-  { history }: Parts,
+  { history }: MeasuredParts,
   sensor: Sensor,
 ): ReturnType<typeof axisChannels> {
   const channels = axisChannels(sensor);
@@ -38,7 +38,7 @@ const FACTS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
 };
 
 /** The newest reading of each kind, and older ones if it lacks a value that its records carry. */
-export function factReadings({ history }: Parts, sensor: Sensor): OpenReading[] {
+export function factReadings({ history }: MeasuredParts, sensor: Sensor): OpenReading[] {
   const readings: OpenReading[] = [];
   for (const kind of readingKinds(sensor)) {
     // Bands are derived from a record that is asked for itself, and know nothing of the device.

@@ -47,12 +47,12 @@ const SENDING_MS_MAX = 15 * 60_000;
 const ROWS_PER_PIECE = 200;
 
 /** A row of the response: JSON text, and the part of the response it belongs to. */
-export interface Row {
+export interface TableRow {
   readonly part: number;
   readonly text: string;
 }
 export interface RowQuestion extends MergedRange {
-  readonly rowsOf: (reading: StoredReading) => readonly Row[];
+  readonly rowsOf: (reading: StoredReading) => readonly TableRow[];
 }
 /** How rows become `Value`. A reading's rows may be in several parts; each part is one list. */
 export interface ResponseShape {
@@ -104,7 +104,7 @@ async function rowsWithin(
   const { limits, parts, pause } = context;
   const { history, clock } = parts;
   const startedAtMs = clock.monotonic();
-  const held: Row[] = [];
+  const held: TableRow[] = [];
   let bytes = 0;
   let readings = 0;
   let isWhole = true;
@@ -150,7 +150,7 @@ function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFaul
   return fault(QUERY_STATUS.busy, `response too large: ${about}; request a shorter range`);
 }
 
-function* heldPieces(held: readonly Row[], shape: ResponseShape): Generator<string> {
+function* heldPieces(held: readonly TableRow[], shape: ResponseShape): Generator<string> {
   const byPart = new Map<number, string[]>();
   for (const { part, text } of held) {
     const texts = byPart.get(part);
@@ -183,7 +183,7 @@ async function* walkedPieces(
   shape: ResponseShape,
 ): AsyncGenerator<string> {
   const endsAtMs = clock.monotonic() + SENDING_MS_MAX;
-  const walked: Walked = { readings: null, newestSeq: 0, parts: new Set() };
+  const walked: WalkedRows = { readings: null, newestSeq: 0, parts: new Set() };
   let lastProgressMs = clock.monotonic();
   const isSilent = () => clock.monotonic() - lastProgressMs > SILENCE_MS_MAX;
   const bounded = async (): Promise<void> => {
@@ -217,7 +217,7 @@ async function* walkedPieces(
 }
 
 /** Count of the first pass: later passes omit what was stored since, and must find the same number. */
-interface Walked {
+interface WalkedRows {
   readings: number | null;
   newestSeq: number;
   /** Parts that have rows. */
@@ -228,7 +228,7 @@ async function* partPieces(
   history: QueryContext["parts"]["history"],
   question: RowQuestion,
   part: number,
-  walked: Walked,
+  walked: WalkedRows,
   pause: () => Promise<void>,
   isSilent: () => boolean,
 ): AsyncGenerator<string> {

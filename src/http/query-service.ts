@@ -33,7 +33,7 @@ import { outlineOf } from "./query-outline.ts";
 import { HISTORY_LIMITS } from "./query-rows.ts";
 import * as signal from "./query-signal.ts";
 import { SharedResponses } from "./shared-responses.ts";
-import { Places, Turns } from "./turns.ts";
+import { Places, RequestTurns } from "./turns.ts";
 
 /**
  * Queries processed at once and waiting: the box has other work, and responses are computed one after another anyway.
@@ -96,7 +96,7 @@ export function registerQueryService(
     longAnswers: new Places(LONG_ANSWERS_MAX),
   };
   const gate = new QueryGate(parts, options);
-  const turns = new Turns(WORKING_MAX, WAITING_MAX);
+  const turns = new RequestTurns(WORKING_MAX, WAITING_MAX);
   const whole = new SharedResponses();
   /** The same for everybody, and long on a large site: those who wait for it share it. */
   const allDevices = async (isGone: () => boolean): Promise<QueryResponse | QueryFault> => {

@@ -1,14 +1,14 @@
 /** Recent events, kept for clients that reconnect: a laptop's short sleep, a change of network. */
 const BYTES_MAX = 128 * 1024;
 
-interface Kept {
+interface KeptEvent {
   readonly seq: number;
   readonly text: string;
 }
 
 /** The newest readings in the order of storing, within a limit of bytes. */
 export class RecentReadings {
-  #kept: Kept[] = [];
+  #kept: KeptEvent[] = [];
   #bytes = 0;
   /** Everything stored after this one is kept; null before the first. */
   #after: number | null = null;

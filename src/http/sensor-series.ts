@@ -4,7 +4,7 @@ import { BREATH_EVERY, breathe } from "./breath.ts";
 const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
 
 /** One series per sensor, or one per state of each. */
-interface Family {
+interface MetricFamily {
   readonly name: string;
   readonly help: string;
   /** What follows the name and the sensor's labels: label text and value. */
@@ -16,7 +16,7 @@ interface Family {
 
 const one = (value: number | null) => (value === null ? [] : [["", value] as const]);
 
-const FAMILIES: readonly Family[] = [
+const FAMILIES: readonly MetricFamily[] = [
   {
     name: "gateside_sensor_state",
     help: "1 for the current state of a sensor in the site file, 0 for the others.",

@@ -6,7 +6,7 @@ import { refuse } from "./problem.ts";
 const WAITING_MAX = 64;
 export const JSON_UTF8 = "application/json; charset=utf-8";
 
-interface Waiting {
+interface WaitingResponse {
   readonly response: Promise<Buffer | null>;
   readonly clients: (() => boolean)[];
 }
@@ -16,7 +16,7 @@ interface Waiting {
  * before its computation starts share it: ten concurrent ones cost two, and none gets a state older than its request.
  */
 export class SharedResponses {
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, WaitingResponse>();
   #last: Promise<unknown> = Promise.resolve();
 
   /** Responds with the text for `key`, JSON unless the reply has another type, or that too many wait. */

@@ -1,6 +1,6 @@
 /** Since when machines stand, by the stored readings of their running signals. */
 import type { RunningSignal } from "../core/machine.ts";
-import type { Since } from "../core/machine-condition/condition.ts";
+import type { ConditionSince } from "../core/machine-condition/condition.ts";
 import { isRunning } from "../core/machine-state/machine-signals.ts";
 import { numberOf } from "../core/machine-state/signal.ts";
 import type { HistoryPosition, HistoryReader } from "../core/query/ports.ts";
@@ -10,7 +10,7 @@ const PAGE = 200;
 /** Pages walked back for a machine that nothing is known of: 27 hours of a reading every ten seconds. */
 const PAGES_MAX = 50;
 
-interface Walked extends Since {
+interface Walked extends ConditionSince {
   readonly signal: RunningSignal;
   /** Time of the newest reading that was seen: what is stored later is newer. */
   readonly upToMs: number;
@@ -26,7 +26,7 @@ export class StandingSince {
   }
 
   /** The first reading at which it stood without having run since; null without one. */
-  async of(machine: number, signal: RunningSignal, nowMs: number): Promise<Since | null> {
+  async of(machine: number, signal: RunningSignal, nowMs: number): Promise<ConditionSince | null> {
     const before = this.#known.get(machine);
     const known = before?.signal === signal ? before : undefined;
     let first: number | null = null;

@@ -1,5 +1,5 @@
 /** Lets a few run at once and a few more wait; all others must retry. */
-export class Turns {
+export class RequestTurns {
   readonly #workingMax: number;
   readonly #waitingMax: number;
   readonly #waiting: (() => void)[] = [];

@@ -14,7 +14,7 @@ interface Session {
   writtenMs: number;
 }
 
-interface Parts {
+interface SessionParts {
   /** Null: sessions end with the process. */
   readonly store: SessionStore | null;
   readonly clock: Pick<Clock, "now">;
@@ -26,14 +26,14 @@ interface Parts {
  * at sign-out, and when the token changes. Their names contain the token, so that they are worth nothing under another.
  */
 export class ViewSessions {
-  readonly #parts: Parts;
+  readonly #parts: SessionParts;
   readonly #idleMs: number;
   readonly #token: string;
   readonly #mark: number;
   /** By name, least recently used first. */
   readonly #sessions = new Map<string, Session>();
 
-  constructor(parts: Parts, token: string | null, idleDays: number) {
+  constructor(parts: SessionParts, token: string | null, idleDays: number) {
     this.#parts = parts;
     this.#idleMs = idleDays * DAY_MS;
     this.#token = token ?? "";

@@ -42,7 +42,7 @@ interface NativeModule {
   trim?(): void;
 }
 
-interface Source {
+interface CachedSource {
   /** The program as the body of a function, its first line (`#!…`) as a comment, so that line numbers stay. */
   readonly text: string;
   /** First line of a cache file that fits this program and this runtime. */
@@ -90,7 +90,7 @@ export function runAndCache(program: string, cacheFile: string): void {
   execute(program, script);
 }
 
-function readSource(program: string): Source {
+function readSource(program: string): CachedSource {
   const file = openSync(program, "r");
   try {
     const { size, uid } = fstatSync(file);
@@ -136,7 +136,7 @@ function nativeModule(program: string): NativeModule | null {
 }
 
 /** V8 checks its version, its flags and the length of the source, but no contents: a damaged file would end the process. */
-function readCache(path: string, source: Source): Buffer | undefined {
+function readCache(path: string, source: CachedSource): Buffer | undefined {
   let file: number;
   try {
     file = openSync(path, "r");
@@ -160,7 +160,7 @@ function readCache(path: string, source: Source): Buffer | undefined {
   }
 }
 
-function compile(program: string, { text }: Source, cachedData: Buffer | undefined): Script {
+function compile(program: string, { text }: CachedSource, cachedData: Buffer | undefined): Script {
   return new Script(text, {
     filename: program,
     ...(cachedData === undefined ? {} : { cachedData }),

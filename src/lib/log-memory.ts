@@ -6,13 +6,13 @@ const BYTES_MAX = 2_000_000;
 /** The oldest lines are removed in blocks: moving the rest for each new line would cost more than the lines. */
 const BLOCK = 500;
 
-interface Kept extends LogLine {
+interface KeptLine extends LogLine {
   readonly level: number;
   readonly bytes: number;
 }
 
 export class LogMemory {
-  #lines: Kept[] = [];
+  #lines: KeptLine[] = [];
   /** Of the kept ones, those before this are over the limits. */
   #first = 0;
   #bytes = 0;
@@ -37,7 +37,7 @@ export class LogMemory {
 
   page({ after, level, text, limit }: LogQuery): LogPage {
     const wanted = text.toLowerCase();
-    const isWanted = (line: Kept) =>
+    const isWanted = (line: KeptLine) =>
       line.level >= LOG_LEVELS[level] &&
       (wanted === "" || line.text.toLowerCase().includes(wanted));
     const kept = this.#lines.slice(this.#first);

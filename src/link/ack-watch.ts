@@ -11,7 +11,7 @@ export interface WatchedSession {
 }
 
 /** Requests to the broker other than publishes. */
-export type Request = "SUBSCRIBE" | "PINGREQ";
+export type AwaitedAck = "SUBSCRIBE" | "PINGREQ";
 
 /**
  * One timer for all messages: a broker that does not answer publishes, SUBSCRIBE or PINGREQ has lost them, or the
@@ -24,7 +24,7 @@ export class AckWatch {
   #timer: NodeJS.Timeout | null = null;
   #tick = 0;
   /** Tick in which each unanswered request was sent. */
-  readonly #pending = new Map<Request, number>();
+  readonly #pending = new Map<AwaitedAck, number>();
   #acksSeen = 0;
   #quietTicks = 0;
 
@@ -47,10 +47,10 @@ export class AckWatch {
     if (this.#timer) clearInterval(this.#timer);
   }
 
-  requested(request: Request): void {
+  requested(request: AwaitedAck): void {
     this.#pending.set(request, this.#tick);
   }
-  answered(request: Request): void {
+  answered(request: AwaitedAck): void {
     this.#pending.delete(request);
   }
 

@@ -3,7 +3,7 @@ import type { X509Certificate } from "node:crypto";
 import { certificatesIn, nameOf } from "../lib/certificates.ts";
 import type { LinkFailure } from "./link-errors.ts";
 
-interface Refused {
+interface RefusedChain {
   /** Of OpenSSL or Node. */
   readonly code: string;
   /** As the broker shows it, its own first. */
@@ -36,7 +36,7 @@ export function isAboutCertificate(code: unknown): code is string {
 }
 
 /** Null where the chain does not tell more than the code. */
-export function certificateAdvice(refused: Refused): LinkFailure | null {
+export function certificateAdvice(refused: RefusedChain): LinkFailure | null {
   const [own] = refused.chain;
   if (own === undefined) return null;
   const text =
@@ -62,7 +62,7 @@ function nameAdvice({ subjectAltName, subject }: X509Certificate, host: string):
   return `the broker's certificate is for ${listed}${more}, not for ${host}: MQTT_URL must contain a name that the certificate is for`;
 }
 
-function dateAdvice({ code, chain, ca, nowMs }: Refused): string | null {
+function dateAdvice({ code, chain, ca, nowMs }: RefusedChain): string | null {
   const ours = new Set(certificatesIn(ca ?? "").map(({ fingerprint256 }) => fingerprint256));
   const isEnded = code === "CERT_HAS_EXPIRED";
   const wrong = chain.findIndex(({ validFrom, validTo }) =>
@@ -82,7 +82,7 @@ function dateAdvice({ code, chain, ca, nowMs }: Refused): string | null {
     : `${who} is not valid before ${day(one.validFrom)}: check this machine's clock (today is ${today} there)`;
 }
 
-function chainAdvice(own: X509Certificate, { chain, ca }: Refused): string {
+function chainAdvice(own: X509Certificate, { chain, ca }: RefusedChain): string {
   const authorities = certificatesIn(ca ?? "");
   const has = (one: X509Certificate) =>
     authorities.some(({ fingerprint256 }) => fingerprint256 === one.fingerprint256);

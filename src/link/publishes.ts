@@ -8,7 +8,7 @@ import type { RefusedTopics } from "./refusals.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
-interface Pending {
+interface InFlight {
   readonly topic: string;
   readonly done: Done;
   readonly bytes: number;
@@ -17,7 +17,7 @@ interface Pending {
 }
 
 /** A publish that the broker refused. */
-export interface Refusal {
+export interface PublishRefusal {
   readonly topic: string;
   readonly code: number;
 }
@@ -56,12 +56,12 @@ const WAITING_MAX = 1024;
 export class Publishes {
   readonly #parts: PublishesParts;
   /** QoS 1 publishes in flight, by packet identifier, in the order they were sent. */
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, InFlight>();
   /** QoS 0 publishes that the kernel does not have yet. */
-  readonly #leaving = new Set<Pending>();
+  readonly #leaving = new Set<InFlight>();
   readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
   /** The newest acknowledgement, if it was a refusal. */
-  #lastRefusal: Refusal | null = null;
+  #lastRefusal: PublishRefusal | null = null;
   /** Releases what waits for the pace; an acknowledgement releases what waits for the window. */
   #timer: NodeJS.Timeout | null = null;
 
@@ -130,7 +130,7 @@ export class Publishes {
   #transmit(message: Message, bytes: number, done: Done): void {
     const { pace, tick, transmit } = this.#parts;
     pace?.take(1);
-    const pending: Pending = { topic: message.topic, done, bytes, tick: tick() };
+    const pending: InFlight = { topic: message.topic, done, bytes, tick: tick() };
     try {
       if (message.qos === 1) this.#pending.set(transmit(message, bytes, null), pending);
       else {
@@ -170,7 +170,7 @@ export class Publishes {
     /** Bytes of the largest QoS 1 packet that was in flight. */
     readonly largestInflight: number;
     /** The refused publish that the broker ended the session for; null if none is known. */
-    readonly culprit: Refusal | null;
+    readonly culprit: PublishRefusal | null;
     readonly end: () => void;
   } {
     if (this.#timer !== null) clearTimeout(this.#timer);

@@ -15,7 +15,7 @@ const NOT_AUTHORIZED = 0x87;
 const TOPIC_INVALID = 0x90;
 const QUOTA_EXCEEDED = 0x97;
 
-interface Entry {
+interface RefusedTopic {
   readonly code: number;
   readonly at: number;
   /** Not tried before this, monotonic ms; 0 if its refusal does not end sessions. */
@@ -30,7 +30,7 @@ interface Entry {
 export class RefusedTopics {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #clientId: string;
-  readonly #topics = new Map<string, Entry>();
+  readonly #topics = new Map<string, RefusedTopic>();
 
   constructor(clock: Pick<Clock, "monotonic">, clientId: string) {
     this.#clock = clock;
@@ -84,7 +84,7 @@ export class RefusedTopics {
     };
   }
 
-  #set(topic: string, entry: Entry): void {
+  #set(topic: string, entry: RefusedTopic): void {
     this.#topics.delete(topic);
     this.#topics.set(topic, entry);
     const [oldest] = this.#topics.keys();

@@ -1,5 +1,5 @@
 import type { LinkFailure } from "./link-errors.ts";
-import type { Refusal } from "./publishes.ts";
+import type { PublishRefusal } from "./publishes.ts";
 
 /** How a session, or the attempt to open one, ended. */
 export interface SessionEnd {
@@ -15,7 +15,7 @@ export interface SessionEnd {
   /** The other side ended it while QoS 1 publishes were in flight. */
   readonly brokeWithInflight: boolean;
   /** The refused publish that it ended for, as far as can be told. */
-  readonly culprit?: Refusal | null;
+  readonly culprit?: PublishRefusal | null;
   readonly byPeer: boolean;
   /** Bytes of the largest QoS 1 packet that was in flight. */
   readonly largestInflight: number;

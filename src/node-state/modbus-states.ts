@@ -47,7 +47,7 @@ export class ModbusFailure extends Error {
   }
 }
 
-interface Session {
+interface ModbusSession {
   readonly client: ModbusClient;
   readonly socket: Socket;
 }
@@ -55,7 +55,7 @@ interface Session {
 /** One connection to each device, kept between reads. Reads of one device must not overlap. */
 export class ModbusStates {
   readonly #deadlines: ModbusDeadlines;
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, ModbusSession>();
 
   constructor(deadlines: ModbusDeadlines = DEADLINES) {
     this.#deadlines = deadlines;
@@ -117,7 +117,7 @@ export class ModbusStates {
   }
 
   async #block(
-    { client, socket }: Session,
+    { client, socket }: ModbusSession,
     code: 3 | 4,
     { address, count }: RegisterBlock,
   ): Promise<readonly number[]> {
@@ -145,7 +145,7 @@ export class ModbusStates {
     }
   }
 
-  async #open(url: string, signal: AbortSignal): Promise<Session> {
+  async #open(url: string, signal: AbortSignal): Promise<ModbusSession> {
     const socket = await this.#connect(url, signal);
     const client = new ModbusClient();
     client.setTimeout(this.#deadlines.answerMs);

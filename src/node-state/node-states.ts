@@ -51,7 +51,7 @@ export interface NodeCondition {
   readonly isStale: boolean;
 }
 
-interface Lane {
+interface SourceQueue {
   /** The read whose response is awaited. */
   reader: StateJob | null;
   /** Monotonic, ms: its source is away, or rests. */
@@ -64,7 +64,7 @@ export class NodeStates {
   readonly #parts: NodeStatesParts;
   readonly #random: () => number;
   #jobs: readonly StateJob[] = [];
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, SourceQueue>();
   readonly #running = new Set<Promise<void>>();
   #hasModbus = false;
   #wake: () => void = () => {};
@@ -170,7 +170,7 @@ export class NodeStates {
    * The source has responded: the next read of it need not wait for the commit of this one. Returns how much earlier
    * than after its interval the next read must be due, because it may then wait for another read and its rest, ms.
    */
-  #release(job: StateJob, lane: Lane, startedAtMs: number): number {
+  #release(job: StateJob, lane: SourceQueue, startedAtMs: number): number {
     const now = this.#parts.clock.monotonic();
     const tookMs = now - startedAtMs;
     const restMs = this.#restMs(job.lane, tookMs);
@@ -200,14 +200,14 @@ export class NodeStates {
     return Math.min(REST * tookMs, Math.max(tookMs, this.#spacingMs(lane) - tookMs));
   }
 
-  #lane(name: string): Lane {
+  #lane(name: string): SourceQueue {
     let lane = this.#lanes.get(name);
     if (lane === undefined)
       this.#lanes.set(name, (lane = { reader: null, pausedUntilMs: 0, spreadToMs: 0 }));
     return lane;
   }
 
-  async #read(job: StateJob, lane: Lane, signal: AbortSignal): Promise<void> {
+  async #read(job: StateJob, lane: SourceQueue, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;
     const { read } = job;
     if (isModbus(read)) this.#hasModbus = true;

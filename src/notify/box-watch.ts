@@ -13,7 +13,7 @@ export interface BoxWatchParts {
   readonly tell: (notices: readonly Notice[]) => void;
 }
 
-interface Standing {
+interface StandingFault {
   readonly fault: BoxFault;
   /** Monotonic, ms. */
   readonly sinceMs: number;
@@ -22,7 +22,7 @@ interface Standing {
 
 export class BoxWatch {
   readonly #parts: BoxWatchParts;
-  readonly #standing = new Map<string, Standing>();
+  readonly #standing = new Map<string, StandingFault>();
 
   constructor(parts: BoxWatchParts) {
     this.#parts = parts;

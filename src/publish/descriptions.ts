@@ -8,7 +8,7 @@ import type { Message } from "../core/message.ts";
 import type { Clock, Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { Profile, RetainedTopics } from "./formats/profile.ts";
+import type { PayloadProfile, RetainedTopics } from "./formats/profile.ts";
 import type { Turns } from "./turns.ts";
 
 export interface DescriptionsParts {
@@ -17,7 +17,7 @@ export interface DescriptionsParts {
   readonly turns: Pick<Turns, "publish">;
   readonly clock: Pick<Clock, "monotonic">;
   readonly logger: Logger;
-  readonly profile: Profile;
+  readonly profile: PayloadProfile;
   readonly site: SiteSource;
   /** Survives the process; may throw if the disk does not accept it. */
   readonly memory: { load(): string | null; save(text: string): void };

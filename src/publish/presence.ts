@@ -4,7 +4,7 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, GapLog, Logger, MessageLink } from "../core/ports.ts";
 import type { AlarmBoard } from "./alarm-board.ts";
 import type { Descriptions } from "./descriptions.ts";
-import type { Profile } from "./formats/profile.ts";
+import type { PayloadProfile } from "./formats/profile.ts";
 import type { OtherAgents } from "./other-agents.ts";
 import type { RetainedQuery } from "./retained-query.ts";
 import type { Turns } from "./turns.ts";
@@ -17,7 +17,7 @@ export interface PresenceParts {
   readonly status: () => AgentStatus;
   readonly sensors: () => readonly SensorState[];
   /** Turns all of it into messages. */
-  readonly profile: Profile;
+  readonly profile: PayloadProfile;
   /** Between two states of a sensor that differ in the time of its last reading alone; a minute unless given. */
   readonly stateRefreshMs?: number;
   readonly board: Pick<AlarmBoard, "online" | "renew">;

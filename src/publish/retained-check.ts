@@ -9,7 +9,7 @@ import type { Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
-import type { Profile } from "./formats/profile.ts";
+import type { PayloadProfile } from "./formats/profile.ts";
 import type { RetainedReader } from "./retained-query.ts";
 import { BATCH, type Turns } from "./turns.ts";
 
@@ -17,7 +17,7 @@ export interface RetainedCheckParts {
   readonly link: Pick<MessageLink, "publish">;
   /** Gives way to the newest readings. */
   readonly turns: Pick<Turns, "next">;
-  readonly profile: Profile;
+  readonly profile: PayloadProfile;
   readonly site: SiteSource;
   readonly logger: Logger;
   /** Newest stored reading that is not flagged time_in_future; null if none. */

@@ -41,7 +41,7 @@ export interface EditedPart {
   safe(faults: readonly ConfigurationFault[], text?: string): readonly ConfigurationFault[];
 }
 
-interface Parts {
+interface FileParts {
   readonly path: string;
   readonly configuration: Pick<ConfigurationFiles, "examine" | "texts">;
 }
@@ -53,7 +53,7 @@ export function sitePart({
   path,
   configuration,
   running,
-}: Parts & { readonly running: () => Site }): EditedPart {
+}: FileParts & { readonly running: () => Site }): EditedPart {
   return {
     setting: "SITE_FILE",
     path,
@@ -91,7 +91,7 @@ export function uplinksPart({
   running,
   policy,
   secrets,
-}: Parts & {
+}: FileParts & {
   readonly secrets: TypedSecrets;
   readonly running: () => readonly Uplink[];
   /** Which files may be named. */

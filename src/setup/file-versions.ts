@@ -9,7 +9,7 @@ import { fileMark } from "./digest.ts";
 /** plant.md section 12: the last ten. */
 const VERSIONS_MAX = 10;
 
-interface Kept {
+interface KeptVersion {
   readonly replacedAtMs: number;
   readonly replacedBy: string;
   readonly text: string;
@@ -42,7 +42,7 @@ export class FileVersions {
     return this.#numbers().includes(version) ? (this.#read(version)?.text ?? null) : null;
   }
 
-  keep(kept: Kept): void {
+  keep(kept: KeptVersion): void {
     makeDirectory(this.#directory, 0o700);
     const numbers = this.#numbers();
     this.#files.write(this.#path((numbers[0] ?? 0) + 1), JSON.stringify(kept));
@@ -69,11 +69,11 @@ export class FileVersions {
   }
 
   /** Null for one damaged on disk. */
-  #read(version: number): Kept | null {
+  #read(version: number): KeptVersion | null {
     try {
       const value: unknown = JSON.parse(this.#files.read(this.#path(version)) ?? "null");
       if (typeof value !== "object" || value === null) return null;
-      const { replacedAtMs, replacedBy, text } = value as Partial<Kept>;
+      const { replacedAtMs, replacedBy, text } = value as Partial<KeptVersion>;
       if (typeof text !== "string") return null;
       return { replacedAtMs: Number(replacedAtMs), replacedBy: String(replacedBy), text };
     } catch {

@@ -14,16 +14,16 @@ export const HIDDEN = "********";
 type Dict = Readonly<Record<string, unknown>>;
 
 /** The parts of JSON Schema that the two files use. */
-interface Schema {
+interface FileSchema {
   readonly $ref?: string;
-  readonly allOf?: readonly Schema[];
+  readonly allOf?: readonly FileSchema[];
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly patternProperties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: boolean | Schema;
-  readonly items?: Schema;
-  readonly definitions?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, FileSchema>>;
+  readonly patternProperties?: Readonly<Record<string, FileSchema>>;
+  readonly additionalProperties?: boolean | FileSchema;
+  readonly items?: FileSchema;
+  readonly definitions?: Readonly<Record<string, FileSchema>>;
 }
 
 /** Shown instead of a member's value; null if the schema alone decides. */
@@ -32,16 +32,16 @@ type Special = (key: string, value: unknown) => string | null;
 class Veil {
   /** Hidden values, for the secret gate that texts about the file pass. */
   readonly hidden: string[] = [];
-  readonly #whole: Schema;
+  readonly #whole: FileSchema;
   /** Null: the value of a known member is shown, whatever its type. */
   readonly #special: Special | null;
 
-  constructor(whole: Schema, special: Special | null) {
+  constructor(whole: FileSchema, special: Special | null) {
     this.#whole = whole;
     this.#special = special;
   }
 
-  shown(value: unknown, schema: Schema = this.#whole): unknown {
+  shown(value: unknown, schema: FileSchema = this.#whole): unknown {
     const own = this.#resolved(schema);
     if (Array.isArray(value)) {
       const { items } = own;
@@ -78,7 +78,7 @@ class Veil {
       for (const member of Object.values(value)) this.#note(member);
   }
 
-  #resolved(schema: Schema): Schema {
+  #resolved(schema: FileSchema): FileSchema {
     const [first] = schema.allOf ?? [];
     if (first !== undefined) return { ...this.#resolved(first), ...schema };
     if (schema.$ref === undefined) return schema;
@@ -89,16 +89,16 @@ class Veil {
 }
 
 function partOf(
-  { properties, patternProperties, additionalProperties }: Schema,
+  { properties, patternProperties, additionalProperties }: FileSchema,
   key: string,
-): Schema | null {
+): FileSchema | null {
   if (properties !== undefined && Object.hasOwn(properties, key)) return properties[key] ?? null;
   for (const [pattern, schema] of Object.entries(patternProperties ?? {}))
     if (new RegExp(pattern, "u").test(key)) return schema;
   return typeof additionalProperties === "object" ? additionalProperties : null;
 }
 
-function hasForm(value: unknown, { type, enum: words }: Schema): boolean {
+function hasForm(value: unknown, { type, enum: words }: FileSchema): boolean {
   if (words !== undefined) return words.includes(value);
   const types = typeof type === "string" ? [type] : (type ?? []);
   if (value === null) return types.includes("null");

@@ -9,9 +9,9 @@ import type { Site } from "../core/sensor.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import {
+  type DocumentRefusal,
   isRefusal,
   openDocument,
-  type Refusal,
   type RefusalReason,
   type SignedDocument,
 } from "./signed-document.ts";
@@ -95,7 +95,7 @@ export class RemoteConfiguration {
         logger[level]({ ...result, configuration, ...line }, "signed configuration");
       report({ ...result, configuration }, reply, isRepeated);
     };
-    const refuse = ({ reason, detail }: Refusal, version: number | null) =>
+    const refuse = ({ reason, detail }: DocumentRefusal, version: number | null) =>
       reportResult({ ok: false, outcome: "refused", version, reason, detail });
     let isOurs = false;
     try {
@@ -190,7 +190,7 @@ export class RemoteConfiguration {
     content,
   }: SignedDocument):
     | { readonly before: ConfigurationTexts; readonly after: ConfigurationTexts }
-    | Refusal {
+    | DocumentRefusal {
     const { configuration, paths, reloader } = this.#parts;
     if (content.uplinks !== undefined && paths.uplinks === null)
       return {
@@ -220,7 +220,7 @@ export class RemoteConfiguration {
   }
 
   /** The report of the reload, once the new files are in effect. */
-  async #begin(trial: Trial): Promise<ReloadReport | Refusal> {
+  async #begin(trial: Trial): Promise<ReloadReport | DocumentRefusal> {
     const { journal, paths, reloader } = this.#parts;
     journal.begin(trial);
     try {

@@ -108,7 +108,7 @@ export class Restorer implements BackupDesk {
     after: ConfigurationTexts,
     view: RestoreView,
     by: string,
-  ): Promise<{ readonly outcome: RestoreOutcome; readonly trial: Running | null }> {
+  ): Promise<{ readonly outcome: RestoreOutcome; readonly trial: RunningTrial | null }> {
     const { clock, configuration, journal, paths, reloader, site, versions, logger } = this.#parts;
     const before = configuration.texts();
     const wellness = wellnessOf(this.#parts, site());
@@ -145,7 +145,7 @@ export class Restorer implements BackupDesk {
     return { outcome: { outcome: "saved", view, report }, trial: { trial, watched } };
   }
 
-  async #end({ trial, watched }: Running): Promise<void> {
+  async #end({ trial, watched }: RunningTrial): Promise<void> {
     const { journal, paths, reloader, audit, logger } = this.#parts;
     try {
       const worse = await watched.run(this.#trialMs, this.#signal);
@@ -170,7 +170,7 @@ export class Restorer implements BackupDesk {
   }
 }
 
-interface Running {
+interface RunningTrial {
   readonly trial: Trial;
   readonly watched: ChangeTrial;
 }

@@ -28,7 +28,7 @@ export type RefusalReason =
   | "trial_running"
   | "clock";
 
-export interface Refusal {
+export interface DocumentRefusal {
   readonly reason: RefusalReason;
   /** What was found, and what to do. */
   readonly detail: string;
@@ -89,7 +89,7 @@ export function openDocument(
   bytes: Uint8Array,
   keys: readonly KeyObject[],
   expected: Expectation,
-): SignedDocument | Refusal {
+): SignedDocument | DocumentRefusal {
   if (bytes.length > DOCUMENT_BYTES_MAX)
     return refuse("too_large", `${bytes.length} bytes; at most ${DOCUMENT_BYTES_MAX} are accepted`);
   const outer = parse(Buffer.from(bytes).toString("utf8"));
@@ -117,7 +117,10 @@ export function openDocument(
   return checked(document, expected);
 }
 
-function checked(document: SignedDocument, expected: Expectation): SignedDocument | Refusal {
+function checked(
+  document: SignedDocument,
+  expected: Expectation,
+): SignedDocument | DocumentRefusal {
   const { site, version, notAfterMs } = document;
   if (site !== expected.site)
     return refuse(
@@ -151,11 +154,11 @@ function documentOf(inner: Record<string, unknown>, digest: string): SignedDocum
   return { site, version, notAfterMs, content, digest };
 }
 
-export function isRefusal(result: SignedDocument | Refusal): result is Refusal {
+export function isRefusal(result: SignedDocument | DocumentRefusal): result is DocumentRefusal {
   return "reason" in result;
 }
 
-function refuse(reason: RefusalReason, detail: string): Refusal {
+function refuse(reason: RefusalReason, detail: string): DocumentRefusal {
   return { reason, detail };
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../core/ports.ts";
 import type { Piece } from "./envelope.ts";
 import type { ActiveFault, FaultSet } from "./faults.ts";
 import { chance } from "./random.ts";
-import type { Item } from "./record-faults.ts";
+import type { FaultyItem } from "./record-faults.ts";
 
 /** Smaller responses have a Content-Length, larger ones are chunked, as the service's buffering does it. */
 const BUFFERED_BYTES_MAX = 65_536;
@@ -15,21 +15,21 @@ const RESET_PAUSE_MS = 10;
 
 interface Chunk {
   readonly bytes: Buffer;
-  readonly items: readonly Item[];
+  readonly items: readonly FaultyItem[];
 }
 
-export interface Delivery {
+export interface BodyDelivery {
   /** True if the whole body was passed to the connection unaltered. */
   readonly isComplete: boolean;
   /** Records that may have arrived. */
-  readonly items: readonly Item[];
+  readonly items: readonly FaultyItem[];
 }
 
 /** Collects pieces into chunks of bytes, encoded as the faults require. */
 function* chunksOf(pieces: Iterable<Piece>, faults: FaultSet): Generator<Chunk> {
   const encoding = faults.has("utf16") ? "utf16le" : "utf8";
   let text = encoding === "utf16le" || faults.has("bom") ? "\ufeff" : "";
-  let items: Item[] = [];
+  let items: FaultyItem[] = [];
   for (const piece of pieces) {
     text += piece.text;
     if (piece.item) items.push(piece.item);
@@ -43,7 +43,7 @@ function* chunksOf(pieces: Iterable<Piece>, faults: FaultSet): Generator<Chunk> 
 
 /** Compressed bytes no longer show where a record ends: all count with the first chunk. */
 async function* gzipped(chunks: Generator<Chunk>): AsyncGenerator<Chunk> {
-  const items: Item[] = [];
+  const items: FaultyItem[] = [];
   function* source() {
     for (const chunk of chunks) {
       for (const item of chunk.items) items.push(item);
@@ -67,7 +67,7 @@ export async function sendBody(
   faults: FaultSet,
   isGzip: boolean,
   parts: BodyParts,
-): Promise<Delivery> {
+): Promise<BodyDelivery> {
   const { response } = parts;
   const chunks = isGzip ? gzipped(chunksOf(pieces, faults)) : chunksOf(pieces, faults);
   if (isGzip) response.setHeader("Content-Encoding", "gzip");
@@ -91,7 +91,7 @@ export async function sendBody(
   const gathered = Buffer.concat(head.map((chunk) => chunk.bytes));
   const items = head.flatMap((chunk) => [...chunk.items]);
   if (strike) return strikeBody(gathered, items, isWhole, strike, faults, parts);
-  const delivered: Item[] = items;
+  const delivered: FaultyItem[] = items;
   if (isWhole) response.setHeader("Content-Length", gathered.length);
   if (!(await write(gathered, faults, parts))) return { isComplete: false, items: delivered };
   while (!isWhole) {
@@ -114,12 +114,12 @@ function iterate(chunks: Generator<Chunk> | AsyncGenerator<Chunk>) {
 
 async function strikeBody(
   gathered: Buffer,
-  items: readonly Item[],
+  items: readonly FaultyItem[],
   isWhole: boolean,
   strike: ActiveFault,
   faults: FaultSet,
   parts: BodyParts,
-): Promise<Delivery> {
+): Promise<BodyDelivery> {
   const { response, signal } = parts;
   const { name, fraction } = strike.spec;
   const total = gathered.length;

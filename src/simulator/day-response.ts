@@ -7,8 +7,8 @@ import {
   applyRecordFaults,
   applySteps,
   extraDelay,
-  type Item,
-  type Step,
+  type FaultyItem,
+  type RecordStep,
 } from "./record-faults.ts";
 import type { RecordRef, SensorHistory } from "./sensor-history.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
@@ -72,7 +72,7 @@ export class DayResponses {
     return this.#plant.sensors.findIndex((sensor) => sensor.code === code);
   }
 
-  items({ kind, type, code, day }: DayQuestion, faults: FaultSet): Iterable<Item> {
+  items({ kind, type, code, day }: DayQuestion, faults: FaultSet): Iterable<FaultyItem> {
     const sensor = this.sensorOf(code.trim().replace(/^0+(?=\d)/, ""));
     const expected = faults.get("type-changed")?.spec.status ?? sensor?.type;
     if (!sensor?.kinds.includes(kind) || type !== expected) return [];
@@ -82,7 +82,7 @@ export class DayResponses {
       const isNew = code === swap.spec.text;
       refs = refs.filter((ref) => ref.trueMs >= swap.sinceMs === isNew);
       if (isNew) {
-        const steps: Step[] = [["sensor-swapped", 0, code]];
+        const steps: RecordStep[] = [["sensor-swapped", 0, code]];
         return applyRecordFaults(refs, faults).map((item) => ({
           ref: item.ref,
           steps: [...steps, ...item.steps],
@@ -98,12 +98,12 @@ export class DayResponses {
   /** Additional records at even distances over the day so far; generated one by one, so that none has to be held. */
   *#grown(
     sensor: PlantSensor,
-    items: readonly Item[],
-    model: Item,
+    items: readonly FaultyItem[],
+    model: FaultyItem,
     day: string,
     kind: PolledKind,
     megabytes = MEGABYTES_DEFAULT,
-  ): Generator<Item> {
+  ): Generator<FaultyItem> {
     yield* items;
     const startMs = this.#zone.startOf(day);
     const endMs = Math.min(this.#zone.endOf(day), this.#clock.now());
@@ -115,7 +115,7 @@ export class DayResponses {
     }
   }
 
-  record(sensor: PlantSensor, kind: PolledKind, item: Item): PlainRecord {
+  record(sensor: PlantSensor, kind: PolledKind, item: FaultyItem): PlainRecord {
     return applySteps(this.#history.record(sensor, kind, item.ref), item.steps);
   }
 

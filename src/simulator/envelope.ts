@@ -1,12 +1,12 @@
 import type { FaultSet } from "./faults.ts";
 import type { EmptyDay } from "./options.ts";
-import type { Item } from "./record-faults.ts";
+import type { FaultyItem } from "./record-faults.ts";
 import { writeString } from "./wire-writer.ts";
 
 /** A piece of a response's text; `item` is the record that ends with it. */
 export interface Piece {
   readonly text: string;
-  readonly item: Item | null;
+  readonly item: FaultyItem | null;
 }
 
 export function keyText(status: number | string, description: string): string {
@@ -16,8 +16,8 @@ export function keyText(status: number | string, description: string): string {
 /** The response of a read operation, piece by piece: members in ordinal order unless a fault says otherwise. */
 export function* envelopePieces(
   operation: string,
-  items: Iterable<Item>,
-  render: (item: Item) => string,
+  items: Iterable<FaultyItem>,
+  render: (item: FaultyItem) => string,
   faults: FaultSet,
   emptyDay: EmptyDay,
 ): Generator<Piece> {
@@ -50,7 +50,7 @@ export function* envelopePieces(
   yield { text: isWrapped ? "]}" : isBare ? "" : "]", item: null };
 }
 
-function* rest(iterator: Iterator<Item>, first?: Item): Generator<Item> {
+function* rest(iterator: Iterator<FaultyItem>, first?: FaultyItem): Generator<FaultyItem> {
   if (first) yield first;
   for (let next = iterator.next(); !next.done; next = iterator.next()) yield next.value;
 }
@@ -59,8 +59,8 @@ function* element(
   key: string,
   faults: FaultSet,
   emptyDay: EmptyDay,
-  render: (item: Item) => string,
-  items: Iterable<Item>,
+  render: (item: FaultyItem) => string,
+  items: Iterable<FaultyItem>,
 ): Generator<Piece> {
   const configs = faults.has("configs-missing")
     ? ""

@@ -166,7 +166,7 @@ export interface ActiveFault {
   readonly hits: number;
 }
 
-interface Entry {
+interface PlannedFault {
   readonly fault: ActiveFault;
   hits: number;
   draws: number;
@@ -184,7 +184,7 @@ const NUMBERS = [
 
 export class FaultBook {
   readonly #seed: number;
-  readonly #entries = new Map<number, Entry>();
+  readonly #entries = new Map<number, PlannedFault>();
   readonly #now: () => number;
   readonly #onChange: (fault: ActiveFault, isOn: boolean) => void;
   #nextId = 1;

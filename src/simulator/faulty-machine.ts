@@ -41,7 +41,7 @@ export interface FaultyMachine {
   readonly zoneD: number;
 }
 
-export interface Condition {
+export interface MachineFault {
   readonly fault: FaultKind | null;
   /** 0 healthy, 1 zone D. */
   readonly severity: number;
@@ -78,7 +78,7 @@ type Add = (hz: number, h: number, v: number, a: number) => void;
 
 export function faultyRecord(
   machine: FaultyMachine,
-  condition: Condition,
+  condition: MachineFault,
   n: number,
   shape: RecordShape,
 ): FaultyRecord {
@@ -132,7 +132,7 @@ function residual(machine: FaultyMachine, add: Add, hz: number, load: number): v
 
 function shaftFault(
   machine: FaultyMachine,
-  { fault, severity, load }: Condition,
+  { fault, severity, load }: MachineFault,
   add: Add,
   hz: number,
   random: RandomSequence,
@@ -211,7 +211,7 @@ const STRIKE_G = 7;
 /** Impacts that ring the housing: in turns of the shaft, with slip, modulated by the load on the damage. */
 function impactFault(
   machine: FaultyMachine,
-  { fault, severity, load }: Condition,
+  { fault, severity, load }: MachineFault,
   signals: readonly Float64Array[],
   shaftHz: number,
   random: RandomSequence,

@@ -5,7 +5,7 @@ import type { Clock } from "../core/ports.ts";
 const LINE_PAUSE_MS = 15;
 const HEAD_END = Buffer.from("\r\n\r\n");
 
-type Written = (error?: Error | null) => void;
+type WrittenPiece = (error?: Error | null) => void;
 
 /**
  * Sends the head of this response in pieces of its own, each a TCP segment, with a pause between them. Data after the
@@ -23,7 +23,7 @@ export function sendHeadInPieces(
   let before = Promise.resolve();
   let isHead = true;
   let seen = Buffer.alloc(0);
-  const put = (bytes: Uint8Array, done: Written = () => {}) =>
+  const put = (bytes: Uint8Array, done: WrittenPiece = () => {}) =>
     socket.destroyed ? done(new Error("the connection is closed")) : void write(bytes, done);
   const inPieces = async (head: Buffer) => {
     for (const piece of piecesOf(head, options.bytes ?? null)) {
@@ -38,8 +38,8 @@ export function sendHeadInPieces(
   socket.setNoDelay(true);
   socket.write = ((
     chunk: string | Uint8Array,
-    encoding?: BufferEncoding | Written,
-    callback?: Written | null,
+    encoding?: BufferEncoding | WrittenPiece,
+    callback?: WrittenPiece | null,
   ) => {
     // Node passes null if nobody waits for the write.
     const done = typeof encoding === "function" ? encoding : (callback ?? undefined);

@@ -3,13 +3,13 @@
  * queried in any order and two processes agree on it.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import type { Machine, PlantSensor } from "./plant.ts";
+import type { PlantSensor, SimulatedMachine } from "./plant.ts";
 import { chance, mix } from "./random.ts";
 
 const TURN = 2 * Math.PI;
 const YEARS_PER_BATTERY = 3;
 
-export interface MachineState {
+export interface SimulatedState {
   readonly isRunning: boolean;
   readonly speedRpm: number;
   /** Share of the rated load, 0 when stopped. */
@@ -19,7 +19,7 @@ export interface MachineState {
   readonly temperatureC: number;
 }
 
-export function machineState(machine: Machine, ms: number): MachineState {
+export function machineState(machine: SimulatedMachine, ms: number): SimulatedState {
   const shifted = ms + chance(machine.seed, 6) * machine.cycleMs;
   const cycle = Math.floor(shifted / machine.cycleMs);
   const within = shifted - cycle * machine.cycleMs;
@@ -44,7 +44,7 @@ export function machineState(machine: Machine, ms: number): MachineState {
 }
 
 /** Demand of the process, whether the machine runs or not: a daily variation, the process' own cycle, and noise. */
-function loadAt(machine: Machine, ms: number): number {
+function loadAt(machine: SimulatedMachine, ms: number): number {
   const phase = TURN * chance(machine.seed, 8);
   const unrest = chance(machine.seed, Math.floor(ms / MINUTE_MS), 9) - 0.5;
   return (
@@ -56,7 +56,7 @@ function loadAt(machine: Machine, ms: number): number {
 }
 
 /** Slow at first, then fast, as bearings fail; after growthMs it is repaired. */
-function severityAt(machine: Machine, ms: number): number {
+function severityAt(machine: SimulatedMachine, ms: number): number {
   const age = ms / machine.growthMs + machine.growthPhase;
   return (age - Math.floor(age)) ** 2.5;
 }
@@ -71,7 +71,7 @@ function ambientC(ms: number): number {
 
 /** Phase currents, A. The third phase carries a little less, the neutral the imbalance. */
 export function phaseCurrentsA(
-  machine: Machine,
+  machine: SimulatedMachine,
   ms: number,
 ): readonly [number, number, number, number] {
   const { load, isRunning } = machineState(machine, ms);
@@ -90,7 +90,7 @@ export function phaseCurrentsA(
 
 /** The counter of a module restarts every few days; ampere-hours since then, in steps of an hour. */
 export function accumulatedAh(
-  machine: Machine,
+  machine: SimulatedMachine,
   ms: number,
 ): { readonly startMs: number; readonly phases: readonly [number, number, number, number] } {
   const lifeMs = (4 + 3 * chance(machine.seed, 10)) * DAY_MS;
@@ -109,7 +109,7 @@ export function accumulatedAh(
 }
 
 /** Filled by the machine, drained by the process: 0–1. */
-export function tankLevel(machine: Machine, ms: number): number {
+export function tankLevel(machine: SimulatedMachine, ms: number): number {
   const periodMs = (50 + 60 * chance(machine.seed, 12)) * MINUTE_MS;
   const at = (ms / periodMs + chance(machine.seed, 13)) % 1;
   const level = at < 0.35 ? at / 0.35 : (1 - at) / 0.65;

@@ -5,7 +5,7 @@ import { chance, mix } from "./random.ts";
 type Defect = "bearing" | "unbalance" | "misalignment" | "looseness";
 
 /** A machine of the simulated plant. Its behaviour follows from this alone (machines.ts). */
-export interface Machine {
+export interface SimulatedMachine {
   readonly id: number;
   readonly seed: number;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface PlantSensor {
   readonly name: string;
   readonly seed: number;
   readonly kinds: readonly PolledKind[];
-  readonly machine: Machine;
+  readonly machine: SimulatedMachine;
   /** Measurement point on the machine, and its name. */
   readonly point: number;
   readonly pointName: string;
@@ -47,7 +47,7 @@ export interface PlantOptions {
 }
 
 export interface Plant {
-  readonly machines: readonly Machine[];
+  readonly machines: readonly SimulatedMachine[];
   readonly sensors: readonly PlantSensor[];
   readonly byCode: ReadonlyMap<string, PlantSensor>;
 }
@@ -158,7 +158,7 @@ const FITTINGS: readonly Fitting[] = [
 
 /** A plant from a seed: the same seed and size give the same machines, serials and defects. */
 export function createPlant(options: PlantOptions): Plant {
-  const machines: Machine[] = [];
+  const machines: SimulatedMachine[] = [];
   const sensors: PlantSensor[] = [];
   let accelSensors = 0;
   for (let i = 0; i < options.sensors; i++) {
@@ -186,7 +186,7 @@ export function createPlant(options: PlantOptions): Plant {
   return { machines, sensors, byCode: new Map(sensors.map((sensor) => [sensor.code, sensor])) };
 }
 
-function createMachine(index: number, options: PlantOptions): Machine {
+function createMachine(index: number, options: PlantOptions): SimulatedMachine {
   const seed = mix(options.seed, index + 1);
   const pick = <T>(list: readonly T[]): T => list[index % list.length] as T;
   return {

@@ -8,18 +8,18 @@ import { chance, mix } from "./random.ts";
 import type { RecordRef } from "./sensor-history.ts";
 
 /** One change to a record: which, drawn from which seed, with which parameter. */
-export type Step = readonly [name: FaultName, seed: number, parameter: number | string];
+export type RecordStep = readonly [name: FaultName, seed: number, parameter: number | string];
 
 /** One record of a response: which, and its alterations. No steps = the truth. */
-export interface Item {
+export interface FaultyItem {
   readonly ref: RecordRef;
-  readonly steps: readonly Step[];
+  readonly steps: readonly RecordStep[];
 }
 
 /** .NET's text for a time that was never set. */
 const UNSET_MS = -62_135_596_800_000;
 const YEAR_2106_MS = 4_294_967_295_000;
-const NO_STEPS: readonly Step[] = [];
+const NO_STEPS: readonly RecordStep[] = [];
 
 /** Faults that change single records in place. ALTERATIONS describes each. */
 const CHANGING: ReadonlySet<FaultName> = new Set<FaultName>([
@@ -56,8 +56,8 @@ export function extraDelay(faults: FaultSet): ((n: number) => number) | undefine
 }
 
 /** The day's records after the faults. */
-export function applyRecordFaults(refs: readonly RecordRef[], faults: FaultSet): Item[] {
-  let items: Item[] = refs.map((ref) => ({ ref, steps: NO_STEPS }));
+export function applyRecordFaults(refs: readonly RecordRef[], faults: FaultSet): FaultyItem[] {
+  let items: FaultyItem[] = refs.map((ref) => ({ ref, steps: NO_STEPS }));
   for (const fault of faults.all) {
     const { name } = fault.spec;
     if (name === "vanished") items = items.filter(({ ref }) => !concerns(fault, ref.n));
@@ -70,23 +70,23 @@ export function applyRecordFaults(refs: readonly RecordRef[], faults: FaultSet):
   return items;
 }
 
-function changed(item: Item, fault: ActiveFault): Item {
+function changed(item: FaultyItem, fault: ActiveFault): FaultyItem {
   if (!concerns(fault, item.ref.n)) return item;
   if (fault.spec.name === "restored-from-backup" && item.ref.trueMs >= fault.sinceMs) return item;
   return { ref: item.ref, steps: [...item.steps, stepOf(item, fault)] };
 }
 
-function withAddition(item: Item, fault: ActiveFault): Item[] {
+function withAddition(item: FaultyItem, fault: ActiveFault): FaultyItem[] {
   if (!concerns(fault, item.ref.n)) return [item];
   if (fault.spec.name === "duplicates") return [item, item];
   return [item, { ref: item.ref, steps: [...item.steps, stepOf(item, fault)] }];
 }
 
-function stepOf(item: Item, fault: ActiveFault): Step {
+function stepOf(item: FaultyItem, fault: ActiveFault): RecordStep {
   return [fault.spec.name, mix(fault.seed, item.ref.n), fault.spec.text ?? fault.spec.count ?? 0];
 }
 
-function shuffled(items: readonly Item[], seed: number): Item[] {
+function shuffled(items: readonly FaultyItem[], seed: number): FaultyItem[] {
   return items
     .map((item, i) => ({ item, at: chance(seed, item.ref.n, i) }))
     .sort((a, b) => a.at - b.at)
@@ -94,7 +94,7 @@ function shuffled(items: readonly Item[], seed: number): Item[] {
 }
 
 /** True if such a record can give no reading: after all alterations it has no time, or names another sensor. */
-export function isRejected(steps: readonly Step[], kind: PolledKind): boolean {
+export function isRejected(steps: readonly RecordStep[], kind: PolledKind): boolean {
   let hasTime = true;
   let isText = false;
   let isForeign = false;
@@ -110,11 +110,11 @@ export function isRejected(steps: readonly Step[], kind: PolledKind): boolean {
 }
 
 /** The record with every alteration applied. */
-export function applySteps(record: PlainRecord, steps: readonly Step[]): PlainRecord {
+export function applySteps(record: PlainRecord, steps: readonly RecordStep[]): PlainRecord {
   return steps.reduce((changing, step) => applyStep(changing, step), record);
 }
 
-function applyStep(record: PlainRecord, [name, seed, parameter]: Step): PlainRecord {
+function applyStep(record: PlainRecord, [name, seed, parameter]: RecordStep): PlainRecord {
   return ALTERATIONS[name]?.(record, seed, parameter) ?? record;
 }
 

@@ -1,19 +1,19 @@
 import type { PolledKind } from "../core/sensor.ts";
-import type { Item, Step } from "./record-faults.ts";
+import type { FaultyItem, RecordStep } from "./record-faults.ts";
 
 /**
  * complete: served in a response that ended well with Key 0 · partial: only in responses that were cut or aborted. A
  * client must have every complete one and may have a partial one.
  */
-export type ShownState = "complete" | "partial";
+export type ServedState = "complete" | "partial";
 
 export interface Shown {
   /** The serial number it was requested under. */
   readonly sensor: string;
   readonly kind: PolledKind;
   readonly n: number;
-  readonly steps: readonly Step[];
-  readonly state: ShownState;
+  readonly steps: readonly RecordStep[];
+  readonly state: ServedState;
 }
 
 /** Altered records remembered; `isOverflown` tells a campaign that it has altered more. */
@@ -47,7 +47,7 @@ class Spans {
   }
 }
 
-interface Stream {
+interface ServedStream {
   readonly sensor: string;
   readonly kind: PolledKind;
   readonly complete: Spans;
@@ -56,11 +56,11 @@ interface Stream {
 
 /** Every record the simulator ever served. */
 export class ServedLog {
-  readonly #streams = new Map<string, Stream>();
+  readonly #streams = new Map<string, ServedStream>();
   readonly #altered = new Map<string, Shown>();
   isOverflown = false;
 
-  mark(sensor: string, kind: PolledKind, items: Iterable<Item>, state: ShownState): void {
+  mark(sensor: string, kind: PolledKind, items: Iterable<FaultyItem>, state: ServedState): void {
     let stream = this.#streams.get(`${sensor} ${kind}`);
     if (!stream) {
       stream = { sensor, kind, complete: new Spans(), partial: new Spans() };
@@ -87,7 +87,7 @@ export class ServedLog {
   }
 
   *list(): Generator<Shown> {
-    const steps: readonly Step[] = [];
+    const steps: readonly RecordStep[] = [];
     for (const { sensor, kind, complete, partial } of this.#streams.values()) {
       for (const n of complete.numbers()) yield { sensor, kind, n, steps, state: "complete" };
       for (const n of partial.numbers()) {

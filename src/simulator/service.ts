@@ -10,10 +10,10 @@ import { sendHeadInPieces } from "./head-pieces.ts";
 import { type StateOperation, stateRecord } from "./node-state.ts";
 import type { SimulatorConfig } from "./options.ts";
 import { LOGIN_PAGE, METHOD_PAGE, NOT_FOUND_PAGE, page, REQUEST_ERROR_PAGE } from "./pages.ts";
-import { type Item, isRejected } from "./record-faults.ts";
+import { type FaultyItem, isRejected } from "./record-faults.ts";
 import { BadRequest, RequestFields, readText } from "./request.ts";
 import type { ServedLog } from "./served.ts";
-import type { Outcome, SettingsBox } from "./settings.ts";
+import type { SettingsBox, SettingsResult } from "./settings.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 import { type Spelling, WireWriter } from "./wire-writer.ts";
 
@@ -162,7 +162,7 @@ export class Service {
     const items = answers.items({ kind, type: fields.integer("sensorType"), code, day }, faults);
     const source = answers.sensorOf(code.trim().replace(/^0+(?=\d)/, ""));
     const writer = this.#writerFor(faults);
-    const render = (item: Item) =>
+    const render = (item: FaultyItem) =>
       source ? writer.record(answers.record(source, kind, item)) : "";
     return envelopePieces(operation, items, render, faults, config.emptyDay);
   }
@@ -194,12 +194,12 @@ export class Service {
     return Object.values(spelling).includes(true) ? this.#writer.spelling(spelling) : this.#writer;
   }
 
-  #settle(operation: string, fields: RequestFields): Outcome {
+  #settle(operation: string, fields: RequestFields): SettingsResult {
     const { settings } = this.#parts;
     return operation === "saveSettings" ? settings.save(fields) : settings.update(fields);
   }
 
-  #outcomeText(operation: string, { status, description }: Outcome): string {
+  #outcomeText(operation: string, { status, description }: SettingsResult): string {
     const key = keyText(status, description);
     if (operation === "UpdateConfig") return `[{"Configs":[],"Key":${key}}]`;
     switch (this.#parts.config.settings.answer) {
@@ -275,6 +275,9 @@ export class Service {
 }
 
 /** Whether a served record must become a reading of some client, or must not. */
-export function expectationOf(item: Pick<Item, "steps">, kind: PolledKind): "reading" | "reject" {
+export function expectationOf(
+  item: Pick<FaultyItem, "steps">,
+  kind: PolledKind,
+): "reading" | "reject" {
   return isRejected(item.steps, kind) ? "reject" : "reading";
 }

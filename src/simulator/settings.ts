@@ -4,7 +4,7 @@ import { makeDirectory } from "../lib/make-directory.ts";
 import type { SimulatorConfig } from "./options.ts";
 import type { RequestFields } from "./request.ts";
 
-export interface SensorSettings {
+export interface AppliedSettings {
   readonly intervalSendDataMin: number;
   readonly rangeG: number;
   readonly intervalRmsS: number;
@@ -13,18 +13,18 @@ export interface SensorSettings {
 
 export interface SettingsState {
   /** Waiting for the sensor's next contact. */
-  readonly queued: SensorSettings | null;
+  readonly queued: AppliedSettings | null;
   /** The settings in effect at the sensor. */
-  readonly applied: SensorSettings | null;
+  readonly applied: AppliedSettings | null;
 }
 
-interface Entry {
-  queued: SensorSettings | null;
+interface QueuedSettings {
+  queued: AppliedSettings | null;
   pickUpMs: number;
-  applied: SensorSettings | null;
+  applied: AppliedSettings | null;
 }
 
-export interface Outcome {
+export interface SettingsResult {
   readonly status: number;
   readonly description: string;
 }
@@ -41,7 +41,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
 /** Settings wait in the gateway until the sensor requests them; the last write wins. */
 export class SettingsBox {
   readonly #config: SimulatorConfig["settings"];
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, QueuedSettings>();
   readonly #now: () => number;
   readonly #nextContactMs: (code: string, afterMs: number) => number;
 
@@ -56,10 +56,10 @@ export class SettingsBox {
   }
 
   /** saveSettings: checks in the configured order; the first that fails is the response. */
-  save(fields: RequestFields): Outcome {
+  save(fields: RequestFields): SettingsResult {
     const type = fields.integer("sensorType");
     const code = String(fields.integer("sensorCode"));
-    const settings: SensorSettings = {
+    const settings: AppliedSettings = {
       intervalSendDataMin: fields.integer("IntervalSendData"),
       rangeG: fields.integer("Range"),
       intervalRmsS: fields.integer("IntervalRMS"),
@@ -76,8 +76,8 @@ export class SettingsBox {
   }
 
   /** UpdateConfig of the first generation knows only the alarm limit. */
-  update(fields: RequestFields): Outcome {
-    const settings: SensorSettings = {
+  update(fields: RequestFields): SettingsResult {
+    const settings: AppliedSettings = {
       intervalSendDataMin: fields.integer("intervalSendData"),
       rangeG: fields.integer("range"),
       intervalRmsS: fields.integer("intervalRMS"),
@@ -87,12 +87,12 @@ export class SettingsBox {
     return this.#finish(fields.text("sensorCode") ?? "", settings, isWrong ? 505 : 0);
   }
 
-  #finish(code: string, settings: SensorSettings, status: number): Outcome {
+  #finish(code: string, settings: AppliedSettings, status: number): SettingsResult {
     if (status === 0) this.#queue(code, settings);
     return { status, description: DESCRIPTIONS[status] ?? "Error" };
   }
 
-  #queue(code: string, settings: SensorSettings): void {
+  #queue(code: string, settings: AppliedSettings): void {
     const now = this.#now();
     const { applied } = this.state(code);
     this.#entries.set(code, {

@@ -1,5 +1,5 @@
 import { machineState } from "./machines.ts";
-import type { Machine, PlantSensor } from "./plant.ts";
+import type { PlantSensor, SimulatedMachine } from "./plant.ts";
 import { chance, mix, RandomSequence } from "./random.ts";
 import { addSine, TURN } from "./sine.ts";
 
@@ -16,14 +16,14 @@ export interface WaveformShape {
   readonly rangeG: number;
 }
 
-interface Tone {
+interface WaveTone {
   readonly hz: number;
   /** Peak, G. */
   readonly g: number;
 }
 
 /** Peak acceleration in G of a tone whose velocity is `mms` mm/s rms. */
-function toneOf(hz: number, mms: number): Tone {
+function toneOf(hz: number, mms: number): WaveTone {
   return { hz, g: (mms * Math.SQRT2 * TURN * hz) / 1000 / G_MS2 };
 }
 
@@ -66,8 +66,13 @@ export function synthesise(
   return quantise(signal, shape.rangeG);
 }
 
-function tonesOf(machine: Machine, hz: number, severity: number, axis: number): Tone[] {
-  const grown = (defect: Machine["defect"], mms: number) =>
+function tonesOf(
+  machine: SimulatedMachine,
+  hz: number,
+  severity: number,
+  axis: number,
+): WaveTone[] {
+  const grown = (defect: SimulatedMachine["defect"], mms: number) =>
     machine.defect === defect ? mms * severity : 0;
   // A worn bearing has clearance, so the shaft's own vibration rises with it.
   const unbalance = 0.7 + grown("unbalance", 6.5) + grown("bearing", 3.2);

@@ -6,13 +6,13 @@ import { test } from "node:test";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { writeDayFiles } from "../../src/cli/export-day-files.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
-import { type Measurement, MeasurementFile } from "../../src/collect/parquet/measurement-file.ts";
+import { MeasurementFile, type ParquetRow } from "../../src/collect/parquet/measurement-file.ts";
 import { readMeasurements, readSiteDays } from "../../src/collect/parquet/read-database.ts";
 import { entry as entryOf, READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
-async function fileOf(rows: Iterable<Measurement> | AsyncIterable<Measurement>): Promise<Buffer> {
+async function fileOf(rows: Iterable<ParquetRow> | AsyncIterable<ParquetRow>): Promise<Buffer> {
   const file = new MeasurementFile();
   const parts: Uint8Array[] = [];
   for await (const row of rows) parts.push((await file.add(row)) ?? new Uint8Array());
@@ -25,7 +25,7 @@ async function readBack(file: Buffer) {
   return parquetReadObjects({ file: bytes });
 }
 
-const shown = ({ timeMs, name, value, ...row }: Measurement) => ({
+const shown = ({ timeMs, name, value, ...row }: ParquetRow) => ({
   time: new Date(timeMs),
   site: row.site,
   sensor: row.sensor,
@@ -52,7 +52,7 @@ function isSame(found: Record<string, unknown> | undefined, row: Record<string, 
 
 test("parquet – several row groups read back cell by cell, nulls and extremes included", async () => {
   const values = [0.1 + 0.2, -0, 5e-324, 1.7976931348623157e308, null, true, false, "C", "ü\n"];
-  const rows = Array.from({ length: 100_010 }, (_, n): Measurement => {
+  const rows = Array.from({ length: 100_010 }, (_, n): ParquetRow => {
     const value = values[n % values.length] ?? null;
     return {
       timeMs: 1_700_000_000_000 + n,

@@ -13,7 +13,11 @@ import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/docume
 /** Words of a `gateside …` call, comments, pipes and redirections cut off. */
 function calls(text: string): string[][] {
   return [...text.matchAll(/(?:^|[;&|] *|sudo |\s)gateside +([^;&|>#]+)/g)].map(([, words = ""]) =>
-    words.trim().split(/\s+/),
+    // A value in quotation marks is one word.
+    words
+      .replace(/"[^"]*"/g, "TEXT")
+      .trim()
+      .split(/\s+/),
   );
 }
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Turns } from "../../src/http/turns.ts";
+import { RequestTurns } from "../../src/http/turns.ts";
 
 test("turns – two run, one waits, the next is refused; a finished one passes its place on", async () => {
-  const turns = new Turns(2, 1);
+  const turns = new RequestTurns(2, 1);
   const first = await turns.take();
   const second = await turns.take();
   let isThirdIn = false;

@@ -7,7 +7,7 @@ import { fixedSite, ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import type { Naming } from "../../src/publish/formats/naming.ts";
-import type { Profile } from "../../src/publish/formats/profile.ts";
+import type { PayloadProfile } from "../../src/publish/formats/profile.ts";
 import { Presence } from "../../src/publish/presence.ts";
 import { FakeLink, turnsOver } from "../support/fake-link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -106,7 +106,7 @@ function start(
   t: TestContext,
   sensors: () => SensorState[] = () => [],
   gaps: Gap[] = [],
-  profile: Profile = profileOf(),
+  profile: PayloadProfile = profileOf(),
   stateRefreshMs = 60_000,
 ) {
   const clock = new ManualClock();

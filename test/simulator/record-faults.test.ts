@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PlainRecord } from "../../src/simulator/plain-record.ts";
-import { applySteps, isRejected, type Step } from "../../src/simulator/record-faults.ts";
+import { applySteps, isRejected, type RecordStep } from "../../src/simulator/record-faults.ts";
 import { WireWriter } from "../../src/simulator/wire-writer.ts";
 import { expectedTimeMs } from "../support/expected-reading.ts";
 
@@ -13,7 +13,8 @@ const RECORD: PlainRecord = {
 const TIMES = ["time-unset", "time-epoch", "time-text", "time-2106", "other-day"] as const;
 
 test("altered records – one is rejected if its time is none after all alterations, whatever it was in between", () => {
-  const stepsOf = (...names: (typeof TIMES)[number][]): Step[] => names.map((name) => [name, 1, 0]);
+  const stepsOf = (...names: (typeof TIMES)[number][]): RecordStep[] =>
+    names.map((name) => [name, 1, 0]);
   for (const first of TIMES)
     for (const second of TIMES)
       for (const third of TIMES) {
@@ -24,8 +25,8 @@ test("altered records – one is rejected if its time is none after all alterati
 });
 
 test("altered records – another sensor's code is taken back by a later swap of the sensor", () => {
-  const foreign: Step = ["foreign", 1, 0];
-  const swapped: Step = ["sensor-swapped", 1, "1"];
+  const foreign: RecordStep = ["foreign", 1, 0];
+  const swapped: RecordStep = ["sensor-swapped", 1, "1"];
   assert.equal(isRejected([foreign], "rpm"), true);
   assert.equal(isRejected([swapped, foreign], "rpm"), true);
   assert.equal(isRejected([foreign, swapped], "rpm"), false);

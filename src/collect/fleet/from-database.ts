@@ -6,7 +6,7 @@ import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
 import { readingsDue } from "./readings-due.ts";
 
-interface Row {
+interface BoxRow {
   readonly site: string;
   readonly state: Json | null;
   readonly stats: Json | null;
@@ -34,7 +34,7 @@ export async function fleetFromDatabase(url: string): Promise<FleetBox[]> {
       : new Error(`${publicDatabase(url)}: ${text}`, { cause });
   });
   try {
-    const { rows } = await client.query<Row>(
+    const { rows } = await client.query<BoxRow>(
       `SELECT b.site, b.agent_state AS state, b.stats,
          b.state_received, coalesce(b.stats_received, least(b.stats_time, b.received)) AS stats_received,
          extract(epoch FROM now())::float8 * 1000 AS now,
@@ -67,7 +67,7 @@ export async function fleetFromDatabase(url: string): Promise<FleetBox[]> {
 /** SQLSTATE of an unknown column and an unknown table. */
 const OLDER_SCHEMA = new Set(["42703", "42P01"]);
 
-function factsOf(row: Row, readingDueMs: number | null): BoxFacts {
+function factsOf(row: BoxRow, readingDueMs: number | null): BoxFacts {
   return {
     site: row.site,
     state: row.state,

@@ -17,7 +17,7 @@ export interface Broker {
 
 export type OnMessage = (topic: string, payload: Buffer, isRetained: boolean) => void;
 
-export interface RetainedReader {
+export interface RetainedSession {
   readonly connection: MqttConnection;
   readonly protocolVersion: 4 | 5;
   /** True if a retained message has come. */
@@ -32,7 +32,7 @@ export async function withRetained<T>(
   { addresses, tls }: Broker,
   filters: readonly string[],
   begin: () => OnMessage,
-  work: (reader: RetainedReader) => Promise<T> | T,
+  work: (reader: RetainedSession) => Promise<T> | T,
 ): Promise<T> {
   const failures: string[] = [];
   for (const address of addresses) {
@@ -53,7 +53,7 @@ async function read<T>(
   tls: BrokerTls,
   filters: readonly string[],
   onMessage: OnMessage,
-  work: (reader: RetainedReader) => Promise<T> | T,
+  work: (reader: RetainedSession) => Promise<T> | T,
   protocolVersion: 4 | 5,
 ): Promise<T> {
   let heardAt = 0;

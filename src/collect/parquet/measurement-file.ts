@@ -1,7 +1,7 @@
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 
 /** A value of a reading, as in the view `measurement`. */
-export interface Measurement {
+export interface ParquetRow {
   readonly timeMs: number;
   /** Null in files of a box, which has one site. */
   readonly site: string | null;
@@ -50,7 +50,7 @@ const COLUMNS = [
 export class MeasurementFile {
   readonly #writer = new ByteWriter();
   readonly #file: ParquetWriter;
-  #rows: Measurement[] = [];
+  #rows: ParquetRow[] = [];
 
   constructor() {
     this.#file = new ParquetWriter({
@@ -61,7 +61,7 @@ export class MeasurementFile {
   }
 
   /** Bytes to pass on, or null while the group is not full. */
-  async add(row: Measurement): Promise<Uint8Array | null> {
+  async add(row: ParquetRow): Promise<Uint8Array | null> {
     this.#rows.push(row);
     return this.#rows.length < GROUP_ROWS ? null : this.#group();
   }
@@ -104,11 +104,11 @@ export class MeasurementFile {
   }
 }
 
-function numberOf(value: Measurement["value"]): number | null {
+function numberOf(value: ParquetRow["value"]): number | null {
   if (typeof value === "number") return value;
   return typeof value === "boolean" ? Number(value) : null;
 }
 
-function textOf(value: Measurement["value"]): string | null {
+function textOf(value: ParquetRow["value"]): string | null {
   return typeof value === "string" || typeof value === "boolean" ? String(value) : null;
 }

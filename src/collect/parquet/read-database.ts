@@ -1,12 +1,12 @@
 import type { ClientBase } from "pg";
 import { DAY_MS } from "../../core/time-units.ts";
 import { openForReading } from "../database/connection.ts";
-import type { Measurement } from "./measurement-file.ts";
+import type { ParquetRow } from "./measurement-file.ts";
 
 /** Rows fetched at once: memory stays flat however much is exported. */
 const PAGE_ROWS = 10_000;
 
-export interface MeasurementRange {
+export interface WaveformRange {
   readonly fromMs: number;
   readonly toMs: number;
   readonly site: string | null;
@@ -14,7 +14,7 @@ export interface MeasurementRange {
   readonly kind: string | null;
 }
 
-interface Row {
+interface SampleRow {
   readonly time: Date;
   readonly site: string;
   readonly sensor: string;
@@ -34,8 +34,8 @@ interface Row {
  */
 export async function* readMeasurements(
   url: string,
-  { fromMs, toMs, ...which }: MeasurementRange,
-): AsyncGenerator<Measurement> {
+  { fromMs, toMs, ...which }: WaveformRange,
+): AsyncGenerator<ParquetRow> {
   const client = await openForReading(url, "gateside export");
   try {
     for (let at = fromMs; at < toMs; ) {
@@ -51,8 +51,8 @@ export async function* readMeasurements(
 /** The same of at most a day, by a cursor. */
 async function* readDay(
   client: ClientBase,
-  { fromMs, toMs, site, sensor, kind }: MeasurementRange,
-): AsyncGenerator<Measurement> {
+  { fromMs, toMs, site, sensor, kind }: WaveformRange,
+): AsyncGenerator<ParquetRow> {
   await client.query("BEGIN READ ONLY");
   await client.query(
     `DECLARE m NO SCROLL CURSOR FOR SELECT * FROM measurement
@@ -60,15 +60,15 @@ async function* readDay(
      ORDER BY time, site, sensor, kind, id, value`,
     [new Date(fromMs), new Date(toMs), site, sensor, kind],
   );
-  let page: readonly Row[];
+  let page: readonly SampleRow[];
   do {
-    page = (await client.query<Row>(`FETCH ${PAGE_ROWS} FROM m`)).rows;
+    page = (await client.query<SampleRow>(`FETCH ${PAGE_ROWS} FROM m`)).rows;
     yield* page.map(measurementOf);
   } while (page.length === PAGE_ROWS);
   await client.query("COMMIT");
 }
 
-function measurementOf(row: Row): Measurement {
+function measurementOf(row: SampleRow): ParquetRow {
   const isTruth = row.text === "true" || row.text === "false";
   return {
     timeMs: row.time.getTime(),
@@ -89,13 +89,13 @@ function measurementOf(row: Row): Measurement {
 export interface SiteDay {
   readonly site: string;
   readonly dayMs: number;
-  readonly rows: AsyncGenerator<Measurement>;
+  readonly rows: AsyncGenerator<ParquetRow>;
 }
 
 /** Every site and whole UTC day that the range touches; the rows of one are to be read, or returned, before the next. */
 export async function* readSiteDays(
   url: string,
-  { fromMs, toMs, ...which }: MeasurementRange,
+  { fromMs, toMs, ...which }: WaveformRange,
 ): AsyncGenerator<SiteDay> {
   const client = await openForReading(url, "gateside export");
   try {

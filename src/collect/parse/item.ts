@@ -93,7 +93,7 @@ interface IgnoredItem {
 }
 
 /** Why a message cannot be used; the names are stable, because dashboards count by them. */
-export type RejectReason =
+export type MessageReject =
   | "too_large"
   | "foreign_topic"
   | "not_json"
@@ -112,7 +112,7 @@ export type RejectReason =
 
 export interface RejectedItem {
   readonly type: "rejected";
-  readonly reason: RejectReason;
+  readonly reason: MessageReject;
   /** What exactly is wrong, in a few words. */
   readonly detail: string;
   /** Who sent it, as far as its topic tells. */

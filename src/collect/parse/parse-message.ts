@@ -1,6 +1,6 @@
 import { type Delivery, PAYLOAD_BYTES_MAX } from "../delivery.ts";
 import type { SiteTopics } from "../site-topics.ts";
-import type { Item, RejectedItem, RejectReason } from "./item.ts";
+import type { Item, MessageReject, RejectedItem } from "./item.ts";
 import { isStorable, jsonBody, Unusable } from "./json-body.ts";
 import { type Body, checkName, isObject, optionalName, WrongMember } from "./members.ts";
 import { parseAbout, parseBoxState, parseBoxStats, parseSensorState } from "./parse-states.ts";
@@ -39,7 +39,7 @@ function parseOrReject(delivery: Delivery, options: ParseOptions): Item {
   }
 }
 
-export function rejected(reason: RejectReason, detail: string): RejectedItem {
+export function rejected(reason: MessageReject, detail: string): RejectedItem {
   return { type: "rejected", reason, detail };
 }
 
@@ -136,14 +136,14 @@ function withoutSite(body: Body, delivery: Delivery, options: ParseOptions): Ite
   return rejected("unknown_message", "has no site, and no members that a message of ours has");
 }
 
-type Place = "state" | "stats" | "gap" | "event" | "doctor" | "other";
+type TopicPlace = "state" | "stats" | "gap" | "event" | "doctor" | "other";
 const AGENT_PLACES: ReadonlySet<string> = new Set(["state", "stats", "gap", "event"]);
 
 /** Which of the agent's own topics this is. No sensor is named agent (contract section 4). */
-function placeOf(levels: readonly string[]): Place {
+function placeOf(levels: readonly string[]): TopicPlace {
   const [second = "", third, ...further] = levels.slice(levels.lastIndexOf("agent") + 1);
   if (!levels.includes("agent") || further.length > 0) return "other";
-  if (third === undefined && AGENT_PLACES.has(second)) return second as Place;
+  if (third === undefined && AGENT_PLACES.has(second)) return second as TopicPlace;
   return second === "state" && third === "doctor" ? "doctor" : "other";
 }
 

@@ -43,7 +43,7 @@ const STATES = [
 ] as const;
 type State = (typeof STATES)[number];
 
-type Role = "key" | "value" | "wrapper" | "status" | "description" | "other";
+type MemberRole = "key" | "value" | "wrapper" | "status" | "description" | "other";
 type Token = "name" | "member" | "item";
 
 export type WalkVerdict =
@@ -71,7 +71,7 @@ export class EnvelopeWalker {
   #state: State = "start";
   #frames: Frame[] = [];
   #token: Token | null = null;
-  #role: Role = "other";
+  #role: MemberRole = "other";
   #bomBytes = 0;
   #verdict: WalkVerdict | null = null;
 
@@ -301,7 +301,7 @@ export class EnvelopeWalker {
     return this.#pop();
   }
 
-  #roleOf(name: string): Role {
+  #roleOf(name: string): MemberRole {
     const folded = name.toLowerCase();
     if (folded === ENVELOPE.key.toLowerCase()) return "key";
     if (folded === ENVELOPE.value.toLowerCase()) return "value";

@@ -36,7 +36,7 @@ const VISIBLE_SHARE = 0.5;
 const RATIO_COUNTED = 8;
 
 /** A spectrum in which the lines of a bearing are sought, and what they must reach there. */
-export interface Source {
+export interface FamilySource {
   readonly spectrum: SpectrumName;
   readonly list: ToneList;
   readonly unit: LineUnit;
@@ -147,7 +147,7 @@ export function isResolved(
 export function familyOf(
   look: Look,
   axis: AxisLook,
-  source: Source,
+  source: FamilySource,
   fault: BearingFault,
   isTaken: (hz: number) => boolean,
   othersOn: number,
@@ -161,7 +161,7 @@ export function familyOf(
 function ledFamily(
   look: Look,
   axis: AxisLook,
-  source: Source,
+  source: FamilySource,
   fault: BearingFault,
   isTaken: (hz: number) => boolean,
 ): Family | null {
@@ -189,7 +189,7 @@ function ledFamily(
 function movedFamily(
   look: Look,
   axis: AxisLook,
-  source: Source,
+  source: FamilySource,
   fault: BearingFault,
   isTaken: (hz: number) => boolean,
   othersOn: number,
@@ -230,7 +230,7 @@ function movedFamily(
  * The line of a fault that is on an order of the shaft, or too close to it, if it is the strongest within the slip: it
  * may belong to the fault or to the shaft.
  */
-export function lineOnOrder(look: Look, source: Source, fault: BearingFault): Tone | null {
+export function lineOnOrder(look: Look, source: FamilySource, fault: BearingFault): Tone | null {
   const { list } = source;
   const nominalHz = fault.order * look.shaftHz;
   const reach = look.thresholds.slip * nominalHz + 0.5 * list.resolutionHz;
@@ -251,7 +251,7 @@ interface Lead {
 function familyAt(
   look: Look,
   axis: AxisLook,
-  source: Source,
+  source: FamilySource,
   fault: BearingFault,
   { first, lead, needsBands, isOthers }: Lead,
 ): Family | null {
@@ -290,7 +290,7 @@ const bandLevel = ({ amplitude }: SideBand) => amplitude;
  * Side bands of a line, weaker than it. An outer race whose second harmonic is out of range is identified by those of
  * the shaft.
  */
-function sideBands(look: Look, source: Source, fault: BearingFault, line: Tone): SideBand[] {
+function sideBands(look: Look, source: FamilySource, fault: BearingFault, line: Tone): SideBand[] {
   const { list } = source;
   const isAlone = fault.finding === "bearing_outer_race" && 2 * line.hz > list.topHz;
   const spacing = fault.spacing ?? (isAlone ? 1 : null);
@@ -308,7 +308,7 @@ function sideBands(look: Look, source: Source, fault: BearingFault, line: Tone):
 function lineOf(
   { shaftHz }: Look,
   { channel, axis }: AxisLook,
-  { spectrum, unit, levelOf }: Source,
+  { spectrum, unit, levelOf }: FamilySource,
   name: string,
   tone: Tone,
   bands: readonly SideBand[],
@@ -325,7 +325,7 @@ function lineOf(
  */
 function isShaftOrder(
   { shaftHz, shaftLines, machine: { lineHz } }: Look,
-  { list, spectrum }: Source,
+  { list, spectrum }: FamilySource,
   hz: number,
   lines = SAME_LINE,
 ): boolean {

@@ -3,10 +3,10 @@ import type { Tone, ToneList } from "../signal/tones.ts";
 import {
   type BearingFault,
   type Family,
+  type FamilySource,
   familyOf,
   HARMONICS,
   lineOnOrder,
-  type Source,
 } from "./bearing-families.ts";
 import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
 import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
@@ -112,10 +112,10 @@ function verdictOf(
 function compete(
   look: Look,
   axis: AxisLook,
-  source: Source,
+  source: FamilySource,
   faults: readonly BearingFault[],
   of: BearingOrders,
-  accepted: readonly Series[],
+  accepted: readonly LineSeries[],
 ): ReadonlyMap<BearingFault, Family> {
   const won = new Map<BearingFault, Family>();
   const series = [...accepted];
@@ -139,12 +139,12 @@ function compete(
 }
 
 /** Impacts of one fault: what they repeat at, and whether they are the cage's own. */
-interface Series {
+interface LineSeries {
   readonly hz: number;
   readonly isCage: boolean;
 }
 
-function seriesOf({ finding, order }: BearingFault, lines: readonly EvidenceLine[]): Series {
+function seriesOf({ finding, order }: BearingFault, lines: readonly EvidenceLine[]): LineSeries {
   const [line] = lines;
   const hz = line === undefined ? 0 : line.hz / Math.max(1, Math.round(line.order / order));
   return { hz, isCage: finding === "cage" };
@@ -154,7 +154,7 @@ function seriesOf({ finding, order }: BearingFault, lines: readonly EvidenceLine
 function explains(
   { shaftHz }: Look,
   { resolutionHz }: ToneList,
-  { hz: baseHz, isCage }: Series,
+  { hz: baseHz, isCage }: LineSeries,
   ftf: number | null,
   hz: number,
 ): boolean {
@@ -181,7 +181,7 @@ function explains(
 function ownFamily(
   look: Look,
   axis: AxisLook,
-  source: Source,
+  source: FamilySource,
   fault: BearingFault,
   { ftf, bpfi }: BearingOrders,
   isTaken: (hz: number) => boolean = () => false,
@@ -202,7 +202,7 @@ function ownFamily(
  */
 function isOfComb(
   { shaftHz, thresholds: { slip } }: Look,
-  { list, levelOf }: Source,
+  { list, levelOf }: FamilySource,
   { lines }: Family,
   share: number,
   bpfi: number | null,
@@ -231,7 +231,7 @@ function isOfComb(
  */
 function isOfCage(
   { shaftHz }: Look,
-  { list, levelOf }: Source,
+  { list, levelOf }: FamilySource,
   { finding, order }: BearingFault,
   { lines }: Family,
   ftf: number | null,

@@ -1,6 +1,6 @@
 /** The three spectra in which a bearing shows itself, and what its lines must reach in each. */
 import type { ToneList } from "../signal/tones.ts";
-import type { BearingFault, Family, Source } from "./bearing-families.ts";
+import type { BearingFault, Family, FamilySource } from "./bearing-families.ts";
 import type { Stage } from "./finding.ts";
 import { type AxisLook, type Look, middleOfB, rss, stageOf, toneNear, velocityOf } from "./look.ts";
 
@@ -28,7 +28,7 @@ const WHITENED = {
   needsHarmonic: true,
 } as const;
 
-export interface LimitedSource extends Source {
+export interface LimitedSource extends FamilySource {
   /** The level that lines must reach, in `unit`. */
   readonly limitOf: (fault: BearingFault) => number;
   readonly stageOf: (level: number) => Stage;

@@ -38,7 +38,7 @@ export interface NotTheShaft {
   readonly slip: number;
 }
 
-interface Candidate {
+interface ShaftCandidate {
   readonly hz: number;
   readonly sigmaHz: number;
 }
@@ -53,7 +53,7 @@ export function shaftOf(
   const speedSigmaHz = SPEED_SHARE * measuredHz;
   const firsts = candidates(spectra, 1, measuredHz, others);
   const seconds = candidates(spectra, 2, measuredHz, others);
-  const fits = ({ hz, sigmaHz }: Candidate) =>
+  const fits = ({ hz, sigmaHz }: ShaftCandidate) =>
     Math.abs(hz - measuredHz) <= SIGMAS * Math.hypot(sigmaHz, speedSigmaHz);
   const own = nearest([...firsts, ...seconds].filter(fits), measuredHz);
   if (own !== null) {
@@ -62,7 +62,7 @@ export function shaftOf(
     const hz = measuredHz + weight * (own.hz - measuredHz);
     return { hz, lines: (SIGMAS * sigmaHz) / resolutionHz, isSeen: true, besideHz: null };
   }
-  const agrees = (first: Candidate) =>
+  const agrees = (first: ShaftCandidate) =>
     seconds.some(
       ({ hz, sigmaHz }) =>
         Math.abs(hz - first.hz) <= SIGMAS * Math.hypot(sigmaHz, first.sigmaHz) + 0.1 * resolutionHz,
@@ -85,8 +85,8 @@ export function shaftOf(
   };
 }
 
-function nearest(found: readonly Candidate[], measuredHz: number): Candidate | null {
-  let best: Candidate | null = null;
+function nearest(found: readonly ShaftCandidate[], measuredHz: number): ShaftCandidate | null {
+  let best: ShaftCandidate | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of found) {
     // Of two that are equally near, the more exact one.
@@ -104,7 +104,7 @@ function candidates(
   order: number,
   measuredHz: number,
   { lineHz, bearingOrders, slip }: NotTheShaft,
-): Candidate[] {
+): ShaftCandidate[] {
   const centreHz = order * measuredHz;
   return spectra.flatMap((list) => {
     const { resolutionHz } = list;

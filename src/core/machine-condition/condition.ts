@@ -53,7 +53,7 @@ export interface ConditionInput {
   /** Null while there is no signal, or no recent value of it. */
   readonly state: "running" | "standing" | null;
   /** Null unless it stands. */
-  readonly standing: Since | null;
+  readonly standing: ConditionSince | null;
   readonly sensors: readonly ConditionSensor[];
   /** Null while alarms are disabled: zones then speak for themselves. */
   readonly alarms: readonly OpenAlarm[] | null;
@@ -68,7 +68,7 @@ export interface EarliestOutlook {
   readonly text: string;
 }
 
-export interface Since {
+export interface ConditionSince {
   readonly timeMs: number;
   /** Storage begins there: it may be longer. */
   readonly isAtLeast: boolean;
@@ -80,7 +80,7 @@ export interface MachineCondition {
   readonly reason: string;
   /** Null unless the condition is unknown. */
   readonly unknown: UnknownReason | null;
-  readonly since: Since | null;
+  readonly since: ConditionSince | null;
   /** Those that make the condition, the worst first. */
   readonly alarms: readonly OpenAlarm[];
   /** True if each of them is acknowledged. */
@@ -175,7 +175,7 @@ function unknownReason({ sensors, state }: ConditionInput): UnknownReason | null
   return "no_recent_judgement";
 }
 
-function lastReading(sensors: readonly ConditionSensor[]): Since | null {
+function lastReading(sensors: readonly ConditionSensor[]): ConditionSince | null {
   const times = sensors.flatMap(({ lastReadingMs }) => lastReadingMs ?? []);
   return times.length === 0 ? null : { timeMs: Math.max(...times), isAtLeast: false };
 }

@@ -12,12 +12,12 @@ import { PAGE_ROWS, walk } from "./walk.ts";
 const HELD_ROWS = 2_000;
 const PAGE_ROWS_MIN = 4;
 
-interface Stream {
+interface MergedStream {
   readonly sensor: string;
   readonly kind: Kind;
 }
 export interface MergedRange {
-  readonly streams: readonly Stream[];
+  readonly streams: readonly MergedStream[];
   /** Included, ms. */
   readonly fromMs: number;
   /** Excluded, ms. */

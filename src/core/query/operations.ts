@@ -2,12 +2,12 @@
 import { API_OPERATIONS, API_REQUEST } from "../wire/names.ts";
 
 /** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */
-type FieldType = "integer" | "filter" | "text" | "code" | "boolean" | "date";
+type RequestFieldType = "integer" | "filter" | "text" | "code" | "boolean" | "date";
 
 export interface FieldSpec {
   /** Neutral name (wire/names.ts). */
   readonly name: string;
-  readonly type: FieldType;
+  readonly type: RequestFieldType;
   readonly isRequired: boolean;
   /** The only values allowed, if the set is limited. */
   readonly values?: readonly number[];
@@ -23,13 +23,17 @@ export interface OperationSpec {
 
 const F = API_REQUEST;
 const O = API_OPERATIONS;
-const required = (name: string, type: FieldType, values?: readonly number[]): FieldSpec => ({
+const required = (name: string, type: RequestFieldType, values?: readonly number[]): FieldSpec => ({
   name,
   type,
   isRequired: true,
   ...(values && { values }),
 });
-const optional = (name: string, type: FieldType): FieldSpec => ({ name, type, isRequired: false });
+const optional = (name: string, type: RequestFieldType): FieldSpec => ({
+  name,
+  type,
+  isRequired: false,
+});
 const DATES = [optional(F.startDate, "date"), optional(F.endDate, "date")];
 const HISTORY = [
   required(F.machinecode, "integer"),

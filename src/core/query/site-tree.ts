@@ -28,7 +28,7 @@ export interface TreeNode {
   readonly description: string;
   readonly type: "Company" | "Area" | "Machine" | "Point" | "Axis";
 }
-type Level = "company" | "area" | "machine" | "point";
+type TreeLevel = "company" | "area" | "machine" | "point";
 const LEVEL_TYPES = {
   company: "Company",
   area: "Area",
@@ -79,7 +79,7 @@ export class SiteTree {
   }
 
   /** The nodes of a level, each once, by id. */
-  nodes(level: Level, filter: TreeFilter): TreeNode[] {
+  nodes(level: TreeLevel, filter: TreeFilter): TreeNode[] {
     const nodes = new Map<string, TreeNode>();
     for (const { location } of this.sensors(filter)) {
       if (location === undefined) continue;

@@ -2,7 +2,7 @@
 import type { REPORT } from "../diagnosis/shown.ts";
 import { METRIC, textAsRead, US } from "../read-units.ts";
 import type { Of } from "../schema.ts";
-import { escapeText as esc, type Level, spectrumFigure, trendFigure } from "./figures.ts";
+import { escapeText as esc, spectrumFigure, trendFigure, type ZoneLevel } from "./figures.ts";
 import { digits, shownUnit, type UnitSystem } from "./units.ts";
 
 export interface ReportFinding {
@@ -41,7 +41,7 @@ export interface ReportTrend {
     readonly label: string;
     readonly points: readonly { readonly x: number; readonly y: number }[];
   }[];
-  readonly levels: readonly Level[];
+  readonly levels: readonly ZoneLevel[];
 }
 
 export interface ReportAlarm {

@@ -7,7 +7,7 @@
 import { type Doubles, doubles } from "./doubles.ts";
 
 /** One radix-4 stage: `groups` butterflies with twiddles of their own, each over `stride` neighbouring points. */
-interface Stage {
+interface FftStage {
   readonly groups: number;
   readonly stride: number;
   /** w, w², w³ of each group: six numbers. */
@@ -21,7 +21,7 @@ interface Stage {
 type PowerOfTwoTransform = (output: Doubles, input: Doubles, from?: number, to?: number) => void;
 
 export function powerOfTwoTransform(size: number): PowerOfTwoTransform {
-  const stages: Stage[] = [];
+  const stages: FftStage[] = [];
   let stride = 1;
   for (let rest = size; rest >= 4; rest /= 4) {
     stages.push({ groups: rest / 4, stride, twiddles: twiddlesOf(rest) });
@@ -69,7 +69,7 @@ function twiddlesOf(length: number): Doubles {
 }
 
 /** Butterflies of four with twiddles on the way out. */
-function twiddleStage(x: Doubles, y: Doubles, stage: Stage): void {
+function twiddleStage(x: Doubles, y: Doubles, stage: FftStage): void {
   const { groups, stride, twiddles } = stage;
   const step = 2 * stride;
   const quarter = step * groups;
@@ -120,7 +120,7 @@ function twiddleStage(x: Doubles, y: Doubles, stage: Stage): void {
 }
 
 /** The first stage, whose groups are one butterfly each: the loop over neighbours costs more than it would repeat. */
-function firstStage(x: Doubles, y: Doubles, { groups, twiddles }: Stage): void {
+function firstStage(x: Doubles, y: Doubles, { groups, twiddles }: FftStage): void {
   const quarter = 2 * groups;
   for (let a = 0, o = 0, t = 0; a < quarter; a += 2, o += 8, t += 6) {
     const ar = x[a] ?? 0;
@@ -163,7 +163,13 @@ function firstStage(x: Doubles, y: Doubles, { groups, twiddles }: Stage): void {
 }
 
 /** The first stage where only the points [first, end) are to be read: groups that find the same quarters there go together. */
-function sparseFirstStage(x: Doubles, y: Doubles, stage: Stage, first: number, end: number): void {
+function sparseFirstStage(
+  x: Doubles,
+  y: Doubles,
+  stage: FftStage,
+  first: number,
+  end: number,
+): void {
   const { groups } = stage;
   const edges = [0, groups];
   for (let quarter = 0; quarter < 4; quarter++) {
@@ -190,7 +196,7 @@ interface Sparse {
 function sparseGroups(
   x: Doubles,
   y: Doubles,
-  { groups, twiddles }: Stage,
+  { groups, twiddles }: FftStage,
   { from, to, first, end }: Sparse,
 ): void {
   const has = (quarter: number) => {

@@ -56,9 +56,9 @@ export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolea
   | "clientId"
 >;
 
-type Row = Partial<PublishedTopic> & Pick<PublishedTopic, "format" | "topic" | "stream">;
+type TopicRow = Partial<PublishedTopic> & Pick<PublishedTopic, "format" | "topic" | "stream">;
 
-const row = (given: Row): PublishedTopic => ({
+const row = (given: TopicRow): PublishedTopic => ({
   sensor: null,
   kind: null,
   path: null,

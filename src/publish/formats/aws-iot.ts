@@ -5,12 +5,12 @@
  */
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createGatesideProfile, encodeNothing } from "./gateside.ts";
-import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** Quota "Message size": 128 KB including topic and properties. */
 const MESSAGE_BYTES_MAX = 128 * 1024 - 2048;
 
-export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions): PayloadProfile {
   const gateside = createGatesideProfile(parts, options);
   const { waveforms } = options;
   return {

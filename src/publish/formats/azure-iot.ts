@@ -8,7 +8,7 @@ import type { Message } from "../../core/message.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createGatesideProfile, encodeNothing, isEvent } from "./gateside.ts";
-import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** "Device-to-cloud messages can be at most 256 KB", properties included. */
 const MESSAGE_BYTES_MAX = 256 * 1024 - 4096;
@@ -31,7 +31,7 @@ export function azureTopic(deviceId: string, properties: Properties): string {
 export function createAzureIotProfile(
   parts: ProfileParts,
   options: ProfileOptions & { readonly deviceId: string },
-): Profile {
+): PayloadProfile {
   const { deviceId, waveforms } = options;
   const gateside = createGatesideProfile(parts, { ...options, retain: false });
   const timeText = createTimeText();

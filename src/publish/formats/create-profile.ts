@@ -5,7 +5,7 @@ import { createAwsIotProfile } from "./aws-iot.ts";
 import { createAzureIotProfile } from "./azure-iot.ts";
 import { createGatesideProfile } from "./gateside.ts";
 import { createHomeAssistantProfile } from "./homeassistant.ts";
-import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 import { createThingsBoardProfile } from "./thingsboard.ts";
 
 export interface UplinkVoice {
@@ -17,7 +17,11 @@ export interface UplinkVoice {
 }
 
 /** The profile configured for an uplink. The site's name is fixed: another one requires a restart. */
-export function createProfile(uplink: Uplink, parts: ProfileParts, voice: UplinkVoice): Profile {
+export function createProfile(
+  uplink: Uplink,
+  parts: ProfileParts,
+  voice: UplinkVoice,
+): PayloadProfile {
   const selector = fromSite(voice.site, ({ sensors }) => createSelector(uplink.select, sensors));
   const options: ProfileOptions = {
     prefix: uplink.topicPrefix,

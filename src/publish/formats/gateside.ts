@@ -14,7 +14,7 @@ import {
   sensorStatePayload,
   statsPayload,
 } from "./presence-payloads.ts";
-import type { AgentWord, Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { AgentWord, PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 import { createWaveformEncoder } from "./waveform.ts";
 
 /** Nothing to send in this lane. */
@@ -28,7 +28,10 @@ export function isEvent({ reading }: OutboxEntry): boolean {
 }
 
 /** Contract section 6: the agent's own topics and payloads. */
-export function createGatesideProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+export function createGatesideProfile(
+  parts: ProfileParts,
+  options: ProfileOptions,
+): PayloadProfile {
   const { site, version, instance, retain, formats, waveforms } = options;
   const topics = createSiteTopics(options);
   const encodeReading = createJsonEncoder(options);

@@ -3,12 +3,12 @@
  * integrations/sensor "Device class"; developers.home-assistant.io, "Available device classes"). Home Assistant rejects
  * an entity whose unit is not listed for its class, so a unit without a certain class has none.
  */
-export interface Meaning {
+export interface DeviceClass {
   readonly unit_of_measurement?: string;
   readonly device_class?: string;
 }
 
-const MEANINGS: Readonly<Record<string, Meaning>> = {
+const MEANINGS: Readonly<Record<string, DeviceClass>> = {
   degC: { unit_of_measurement: "°C", device_class: "temperature" },
   "°C": { unit_of_measurement: "°C", device_class: "temperature" },
   degF: { unit_of_measurement: "°F", device_class: "temperature" },
@@ -38,7 +38,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 };
 
 /** Ratios have no unit; an unknown one is shown as written in the site file. */
-export function homeAssistantMeaning(unit: string | null): Meaning {
+export function homeAssistantMeaning(unit: string | null): DeviceClass {
   if (unit === null || unit === "1") return {};
   return Object.hasOwn(MEANINGS, unit) ? (MEANINGS[unit] ?? {}) : { unit_of_measurement: unit };
 }

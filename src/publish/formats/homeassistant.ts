@@ -18,7 +18,7 @@ import {
 } from "../../core/topics/discovery.ts";
 import { createGatesideProfile } from "./gateside.ts";
 import { homeAssistantMeaning } from "./homeassistant-units.ts";
-import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** Where Home Assistant announces that it has started. */
 const STATUS_TOPIC = `${DISCOVERY}/status`;
@@ -32,7 +32,10 @@ interface Entity {
   readonly config: object;
 }
 
-export function createHomeAssistantProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+export function createHomeAssistantProfile(
+  parts: ProfileParts,
+  options: ProfileOptions,
+): PayloadProfile {
   const gateside = createGatesideProfile(parts, options);
   const { topics } = gateside;
   const { site, version, retain } = options;

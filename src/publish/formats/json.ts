@@ -20,7 +20,7 @@ export interface JsonEncoderOptions extends Naming {
 }
 
 /** Common to all messages of one sensor and kind. */
-interface Frame {
+interface MessageFrame {
   readonly liveTopic: string;
   readonly historyTopic: string;
   /** From after the id to before the time's text. */
@@ -38,10 +38,10 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
   const { retain = true, clearRemoved = false, isWanted = null, compact = false } = options;
   const topics = createSiteTopics(options);
   const sensors = sensorsOf(options.source);
-  const framesOf = fromSite(options.source, () => new Map<string, Frame>());
+  const framesOf = fromSite(options.source, () => new Map<string, MessageFrame>());
   const timeText = createTimeText();
 
-  const frameOf = (code: string, kind: Kind): Frame => {
+  const frameOf = (code: string, kind: Kind): MessageFrame => {
     const frames = framesOf();
     const key = `${kind} ${code}`;
     const known = frames.get(key);
@@ -52,7 +52,7 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
     const name = shown?.name === undefined ? "" : `,"name":${JSON.stringify(shown.name)}`;
     const labels = shown ? channelLabels(shown, kind) : null;
     const location = shown?.location ? `,"location":${JSON.stringify(shown.location)}` : "";
-    const frame: Frame = {
+    const frame: MessageFrame = {
       liveTopic: topics.reading(code, kind),
       historyTopic: topics.history(code, kind),
       head: `","site":${JSON.stringify(options.site)},"sensor":${JSON.stringify(code)},"kind":"${kind}"${name},"time":"`,

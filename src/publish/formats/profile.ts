@@ -45,7 +45,7 @@ export interface AgentWord {
   readonly pendingRestart?: readonly string[];
 }
 
-export interface Profile {
+export interface PayloadProfile {
   /** Where commands are received and answered. */
   readonly topics: Topics;
   /** False if the platform has no such topics, and ends sessions that subscribe to them. */

@@ -14,7 +14,7 @@ import type { Encode } from "./encoder.ts";
 import { encodeNothing, isEvent } from "./gateside.ts";
 import { createSiteTopics } from "./naming.ts";
 import { gapPayload, sensorStatePayload, statsPayload } from "./presence-payloads.ts";
-import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 import { selectValues } from "./value-filter.ts";
 
 const TELEMETRY = "v1/gateway/telemetry";
@@ -36,7 +36,10 @@ const json = (topic: string, content: object): Message => ({
 const telemetry = (device: string, ts: number, values: object): Message =>
   json(TELEMETRY, { [device]: [{ ts, values }] });
 
-export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+export function createThingsBoardProfile(
+  parts: ProfileParts,
+  options: ProfileOptions,
+): PayloadProfile {
   const { site, version, waveforms } = options;
   const encode: Encode = (entry) => {
     if (isEvent(entry)) return [eventTelemetry(entry)];

@@ -37,7 +37,7 @@ export function alarmShape(name: AlarmName): MetricShape {
   return { name: alarmMetricName(name), type: "String", unit: null, source: null };
 }
 
-interface Change {
+interface MetricChange {
   readonly sensor: string;
   readonly stand: AlarmStand;
 }
@@ -47,7 +47,7 @@ const WAITING_MAX = 1_000;
 
 /** Transitions that the host has not received yet, in order. */
 export class AlarmNews {
-  #waiting: Change[] = [];
+  #waiting: MetricChange[] = [];
 
   add(sensor: string, stand: AlarmStand): void {
     this.#waiting.push({ sensor, stand });
@@ -58,10 +58,10 @@ export class AlarmNews {
     this.#waiting = [...newest.values()];
   }
   /** The oldest; it stays until `done`. */
-  get next(): Change | null {
+  get next(): MetricChange | null {
     return this.#waiting[0] ?? null;
   }
-  done(change: Change): void {
+  done(change: MetricChange): void {
     if (this.#waiting[0] === change) this.#waiting.shift();
   }
   /** Births contain the current state of everything. */

@@ -17,7 +17,7 @@ export interface InboxParts {
 }
 
 /** Messages received during one session, kept until the session processes them. No message can cause an exception. */
-export class Inbox {
+export class SparkplugInbox {
   readonly #parts: InboxParts;
   #isRebirthDue = false;
   #hasHostLeft = false;

@@ -4,7 +4,7 @@ import { isWanted } from "../formats/waveform.ts";
 import { type Device, membersOf } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
 import type { ProofWindow, SparkplugLane } from "./proof-window.ts";
-import { type Group, type GroupResult, groupByDevice, type Sender } from "./sender.ts";
+import { type GroupResult, groupByDevice, type Sender, type SentGroup } from "./sender.ts";
 import type { Settlements } from "./settlements.ts";
 
 const LIVE_MAX = 256;
@@ -31,7 +31,7 @@ export interface LeasedReadingsOptions {
 export class LeasedReadings {
   readonly #parts: LeasedReadingsParts;
   readonly #options: LeasedReadingsOptions;
-  #backlog: Group[] = [];
+  #backlog: SentGroup[] = [];
   /** Leased as live, and sent before to a host that may have missed it. */
   readonly #repeats: Record<SparkplugLane, OutboxEntry[]> = {
     sparkplug: [],
@@ -133,12 +133,12 @@ export class LeasedReadings {
     return true;
   }
 
-  async #sendGroup(group: Group): Promise<GroupResult> {
+  async #sendGroup(group: SentGroup): Promise<GroupResult> {
     this.#sentAtMs.set(group.device, this.#parts.clock.monotonic());
     return await this.#parts.sender.readings(group);
   }
 
-  #groups(entries: readonly OutboxEntry[], isHistorical: boolean): Group[] {
+  #groups(entries: readonly OutboxEntry[], isHistorical: boolean): SentGroup[] {
     const { historyBatch } = this.#options;
     return groupByDevice(entries, this.#parts.book, () => isHistorical, historyBatch);
   }

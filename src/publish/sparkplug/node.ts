@@ -8,7 +8,7 @@ import { AlarmNews } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
 import { DeviceBook, type DeviceBookOptions, type DeviceBookParts } from "./device-book.ts";
 import { SETTINGS_OUTCOME } from "./device-command.ts";
-import { Inbox } from "./inbox.ts";
+import { SparkplugInbox } from "./inbox.ts";
 import { LeasedReadings } from "./leased-readings.ts";
 import { NodeReport, type NodeValue } from "./node-metrics.ts";
 import { PrimaryHost } from "./primary-host.ts";
@@ -72,7 +72,7 @@ const BDSEQ_COUNT = 256;
 interface Attempt {
   readonly session: NodeSession;
   readonly connection: NodeConnection;
-  readonly inbox: Inbox;
+  readonly inbox: SparkplugInbox;
   readonly wake: Wake;
 }
 
@@ -195,7 +195,7 @@ export class SparkplugNode {
     return end;
   }
 
-  #createInbox(wake: Wake): Inbox {
+  #createInbox(wake: Wake): SparkplugInbox {
     const { logger, onDeviceCommand, clock } = this.#parts;
     const onSettings = (id: string, settings: Readonly<Record<string, number>>) => {
       const device = this.#book.byId(id);
@@ -217,7 +217,7 @@ export class SparkplugNode {
           logger.error({ err }, "the result of a command could not be published"),
         );
     };
-    return new Inbox({
+    return new SparkplugInbox({
       topics: this.#topics,
       host: this.#host,
       logger,

@@ -21,21 +21,21 @@ export type SendResult = "sent" | "oversize" | "lost";
 export type DataResult = SendResult | "held";
 
 /** One reading to be sent. */
-interface Item {
+interface SentItem {
   readonly entry: OutboxEntry;
   readonly reading: ParsedReading;
   readonly isHistorical: boolean;
 }
 /** Readings of one device that are sent in one message. */
-export interface Group {
+export interface SentGroup {
   readonly device: Device;
-  readonly items: readonly Item[];
+  readonly items: readonly SentItem[];
 }
 
 /** The result for a group: whether the session is over, and what was not sent because births come first. */
 export interface GroupResult {
   readonly isLost: boolean;
-  readonly held: readonly Item[];
+  readonly held: readonly SentItem[];
 }
 const ALL_SENT: GroupResult = { isLost: false, held: [] };
 
@@ -51,14 +51,14 @@ export function groupByDevice(
   book: DeviceBook,
   isHistorical: (entry: OutboxEntry) => boolean,
   historyBatch: number,
-): Group[] {
-  const groups: { device: Device; items: Item[]; metrics: number }[] = [];
+): SentGroup[] {
+  const groups: { device: Device; items: SentItem[]; metrics: number }[] = [];
   const open = new Map<Device, (typeof groups)[number]>();
   for (const entry of entries) {
     const device = book.ofSensor(entry.reading.sensor);
     const reading = parseReading(entry.reading);
     const count = Object.keys(reading.values).length;
-    const item: Item = { entry, reading, isHistorical: isHistorical(entry) };
+    const item: SentItem = { entry, reading, isHistorical: isHistorical(entry) };
     let group = open.get(device);
     const hasHistory = item.isHistorical || group?.items.some((other) => other.isHistorical);
     const recordsMax = hasHistory ? historyBatch : Number.POSITIVE_INFINITY;
@@ -129,7 +129,7 @@ export class Sender {
   }
 
   /** Returns what was held back, oldest first. Nothing is sent for a device before its birth. */
-  async readings(group: Group): Promise<GroupResult> {
+  async readings(group: SentGroup): Promise<GroupResult> {
     const { session, now, onSent, onOversize, onDamaged } = this.#parts;
     const { device, items } = group;
     const entries = items.map((item) => item.entry);
@@ -162,7 +162,7 @@ export class Sender {
     return result === "lost" ? { isLost: true, held: [] } : ALL_SENT;
   }
 
-  async #halves({ device, items }: Group): Promise<GroupResult> {
+  async #halves({ device, items }: SentGroup): Promise<GroupResult> {
     if (items.length === 1) {
       const entries = items.map((item) => item.entry);
       this.#parts.onOversize(`DDATA of ${device.id}`, "sparkplug", entries);

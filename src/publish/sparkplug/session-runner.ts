@@ -9,7 +9,7 @@ import { ALARM_PREFIX, type AlarmNews, alarmMetricName, alarmShape } from "./ala
 import type { NodeConnection } from "./connection.ts";
 import type { Device } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
-import type { Inbox } from "./inbox.ts";
+import type { SparkplugInbox } from "./inbox.ts";
 import type { LeasedReadings } from "./leased-readings.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
 import type { Metric } from "./payload.ts";
@@ -31,7 +31,7 @@ export interface RunnerParts {
   readonly session: NodeSession;
   readonly connection: NodeConnection;
   readonly sender: Sender;
-  readonly inbox: Inbox;
+  readonly inbox: SparkplugInbox;
   readonly wake: Wake;
   readonly book: DeviceBook;
   readonly window: ProofWindow;

@@ -6,9 +6,9 @@ import type { Sensor, Site } from "../../../src/core/sensor.ts";
 import { analyseAxis } from "../../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../../src/core/signal/fft.ts";
 import {
-  type Condition,
   type FaultyMachine,
   faultyRecord,
+  type MachineFault,
 } from "../../../src/simulator/faulty-machine.ts";
 import { Transactions } from "../../support/tx.ts";
 
@@ -59,7 +59,7 @@ export interface Record {
 
 /** A record of a machine as diagnosis gets it. */
 export function recordOf(
-  condition: Partial<Condition> = {},
+  condition: Partial<MachineFault> = {},
   n = 1,
   samples = 8192,
   machine: FaultyMachine = PLANT,
