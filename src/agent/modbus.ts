@@ -2,8 +2,9 @@
 import type { AgentStatus, ModbusState, SensorState } from "../core/agent-status.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import type { WordOrder } from "../core/state/registers.ts";
 import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "../modbus/map-file.ts";
-import { RegisterImage, type WordOrder } from "../modbus/register-image.ts";
+import { RegisterImage } from "../modbus/register-image.ts";
 import { RegisterMap } from "../modbus/register-map.ts";
 import { ModbusServer } from "../modbus/server.ts";
 import type { NewestReadings } from "./newest-readings.ts";

@@ -1,13 +1,7 @@
 import { isFlagged, type Reading } from "../core/reading.ts";
-import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
-
-export interface NewestReading {
-  readonly timeMs: number;
-  readonly values: Readonly<Record<string, JsonValue>>;
-  readonly quality: Readonly<Record<string, { readonly quality: string }>>;
-}
+import type { NewestReading } from "../modbus/register-image.ts";
 
 /** The newest reading of each sensor and kind, parsed, for frequent readers. Read from the store on first use. */
 export class NewestReadings {

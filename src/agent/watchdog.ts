@@ -1,4 +1,5 @@
 import type { Clock } from "../core/ports.ts";
+import type { HealthPart } from "../core/query/ports.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 
 /** The loop is checked by its timers: they may be at most this late, ms. */
@@ -9,12 +10,6 @@ export interface WatchdogParts {
   readonly clock: Clock;
   readonly store: { isAlive(): boolean; readonly writeFailure?: string | null };
   readonly notifier: SystemdNotifier | null;
-}
-
-export interface HealthPart {
-  readonly name: string;
-  readonly isWell: boolean;
-  readonly detail: string;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
+import type { JsonObject } from "../core/record.ts";
 import {
   API_ASSIGNMENT,
   API_DEVICE,
@@ -12,7 +13,7 @@ import type { WireNames } from "../core/wire/wire-names.ts";
 import { proxyAgent } from "../lib/proxy.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import { AnalyticsFailure } from "./failure.ts";
-import { type Dict, envelopes, integerOf, isDict, rowsOf, textOf } from "./response.ts";
+import { envelopes, integerOf, isDict, rowsOf, textOf } from "./response.ts";
 
 /** One operation, first byte to last. */
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -149,7 +150,7 @@ export class AnalyticsClient {
     });
   }
 
-  #device(row: Dict): ListedDevice | null {
+  #device(row: JsonObject): ListedDevice | null {
     const member = (name: string) => this.#names.member(row, name);
     const code = textOf(member(API_DEVICE.code));
     if (code === "") return null;
@@ -163,7 +164,7 @@ export class AnalyticsClient {
     };
   }
 
-  async #nodes(operation: string, fields: Dict, signal: AbortSignal): Promise<ListedNode[]> {
+  async #nodes(operation: string, fields: JsonObject, signal: AbortSignal): Promise<ListedNode[]> {
     const values = await this.#call(operation, fields, signal);
     return rowsOf(values, this.#names).flatMap((row) => {
       const id = integerOf(this.#names.member(row, API_NODE.id));
@@ -171,7 +172,7 @@ export class AnalyticsClient {
     });
   }
 
-  async #call(operation: string, fields: Dict, signal: AbortSignal): Promise<unknown[]> {
+  async #call(operation: string, fields: JsonObject, signal: AbortSignal): Promise<unknown[]> {
     const body = JSON.stringify({
       ...this.#names.toWire(fields),
       [API_REQUEST.token]: this.#token,

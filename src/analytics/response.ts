@@ -1,16 +1,15 @@
 /** Parts of an analytics service's responses, read tolerantly (services section 2). */
+import type { JsonObject } from "../core/record.ts";
 import { API_TABLE, ENVELOPE } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
-
-export type Dict = Readonly<Record<string, unknown>>;
 
 /**
  * `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services section 2, rules 2 and 4).
  */
-export function envelopes(response: unknown, names: WireNames, operation: string): Dict[] {
+export function envelopes(response: unknown, names: WireNames, operation: string): JsonObject[] {
   if (Array.isArray(response)) {
     const parts = response.filter(isDict);
-    const has = (part: Dict, name: string) => names.member(part, name) !== undefined;
+    const has = (part: JsonObject, name: string) => names.member(part, name) !== undefined;
     const isEnveloped = parts.some((part) => has(part, ENVELOPE.key) || has(part, ENVELOPE.value));
     return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
   }
@@ -20,7 +19,7 @@ export function envelopes(response: unknown, names: WireNames, operation: string
 }
 
 /** Objects as they are; a `{columns, data}` table as one object per row. */
-export function rowsOf(values: readonly unknown[], names: WireNames): Dict[] {
+export function rowsOf(values: readonly unknown[], names: WireNames): JsonObject[] {
   return values.filter(isDict).flatMap((value) => {
     const columns = names.member(value, API_TABLE.columns);
     const data = names.member(value, API_TABLE.data);
@@ -31,7 +30,7 @@ export function rowsOf(values: readonly unknown[], names: WireNames): Dict[] {
   });
 }
 
-export function isDict(value: unknown): value is Dict {
+export function isDict(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 export function textOf(value: unknown): string {

@@ -8,7 +8,7 @@ import {
   requestSocket,
 } from "./agent-request.ts";
 import { UsageError } from "./command.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -100,7 +100,7 @@ export function createAgentClient(
 
 /** Null if nothing responds; the directory's lock then shows whether an agent runs without HTTP. */
 export async function findAgent(
-  { settings, site }: Configuration,
+  { settings, site }: ComparedConfiguration,
   signal: AbortSignal,
 ): Promise<AgentClient | null> {
   try {

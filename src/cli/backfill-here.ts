@@ -9,7 +9,7 @@ import { silentLogger } from "../lib/logger.ts";
 import { BackfillJob } from "../poll/backfill-job.ts";
 import type { DayRead } from "../poll/day-read.ts";
 import { UsageError } from "./command.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 
 /** A person is waiting: a failed read is retried this often, not forever. */
@@ -25,7 +25,7 @@ interface Read {
 
 /** Reads days in this process, into the store that the next agent publishes from. */
 export async function backfillHere(
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   request: BackfillRequest,
   show: (now: BackfillProgress) => void,
   signal: AbortSignal,

@@ -4,7 +4,7 @@ import { systemClock } from "../lib/clock.ts";
 import { type AgentClient, AgentFailure, findAgent } from "./agent-client.ts";
 import { backfillHere } from "./backfill-here.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
-import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
 import { ProgressLine } from "./progress.ts";
 import { parseDay } from "./times.ts";
 
@@ -50,7 +50,7 @@ export async function run(context: CommandContext): Promise<number> {
   return end.state === "done" && end.reads.failed === 0 ? 0 : 1;
 }
 
-function sensorOf(code: string | null, { site }: Configuration): string | null {
+function sensorOf(code: string | null, { site }: ComparedConfiguration): string | null {
   if (code === null) return null;
   const sensor = site.sensors.find((s) => sameCode(s.code, code));
   if (!sensor) throw unknownSensor(code, site);

@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { errorCode } from "../config/environment.ts";
-import { type Fault, faultLine } from "../config/fault.ts";
+import { faultLine } from "../config/fault.ts";
 import {
   bindSite,
   type LoadedSettings,
@@ -13,6 +13,7 @@ import {
 import { emptySite, loadSite, type SiteOptions } from "../config/site.ts";
 import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import type { Site } from "../core/sensor.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -29,14 +30,14 @@ export const ENVIRONMENT_FLAG: FlagSpec = {
 
 /** Wrong settings or site file: one line per fault on stderr, exit code 2. */
 export class ConfigurationError extends Error {
-  readonly faults: readonly Fault[];
-  constructor(faults: readonly Fault[]) {
+  readonly faults: readonly ConfigurationFault[];
+  constructor(faults: readonly ConfigurationFault[]) {
     super(faults.map(faultLine).join("\n"));
     this.faults = faults;
   }
 }
 
-export interface Configuration {
+export interface ComparedConfiguration {
   readonly settings: Settings;
   readonly site: Site;
   /** `main` first, if it exists. */
@@ -44,9 +45,9 @@ export interface Configuration {
 }
 
 export interface ConfigurationReport {
-  readonly configuration: Configuration | null;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly configuration: ComparedConfiguration | null;
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
   readonly loaded: LoadedSettings;
   /** Available even if the settings have faults, so that both are checked at once. */
   readonly site: Site | null;
@@ -111,7 +112,7 @@ export function examineFiles(
 /** Of CONFIG_PUBLIC_KEY_FILE, which, if given, must contain a key that can verify signatures. */
 function readKeys({ settings }: LoadedSettings): {
   readonly keys: readonly KeyObject[];
-  readonly faults: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
 } {
   const path = settings?.configPublicKeyFile ?? null;
   if (path === null) return { keys: [], faults: [] };
@@ -133,7 +134,7 @@ interface UplinksFile {
   readonly path: string;
   /** Null if it cannot be read, which is the fault. */
   readonly text: string | null;
-  readonly trouble?: Fault;
+  readonly trouble?: ConfigurationFault;
 }
 
 /** The initial content for set-up over HTTP. */
@@ -155,7 +156,7 @@ function readUplinks(
     return given(readFileSync(path, "utf8"));
   } catch (error) {
     if (mayBeEmpty && errorCode(error) === "ENOENT") return given("");
-    const trouble: Fault = {
+    const trouble: ConfigurationFault = {
       place: "UPLINKS_FILE",
       problem: `${path} ${fileTrouble(error)}`,
       remedy: "set it to an uplinks file that this user can read",
@@ -174,7 +175,7 @@ function checkUplinksFile(file: UplinksFile | null, context: UplinksContext): Lo
 /** Throws a ConfigurationError; prints warnings. Accesses neither network nor DATA_DIR. */
 export function loadConfiguration(
   context: FilePlace & Pick<CommandContext, "stderr">,
-): Configuration {
+): ComparedConfiguration {
   return requireConfiguration(examineConfiguration(context), context);
 }
 
@@ -182,7 +183,7 @@ export function loadConfiguration(
 export function requireConfiguration(
   report: ConfigurationReport,
   context: Pick<CommandContext, "stderr">,
-): Configuration {
+): ComparedConfiguration {
   for (const warning of report.warnings) context.stderr.write(`warning: ${faultLine(warning)}\n`);
   if (report.configuration === null || report.faults.length > 0)
     throw new ConfigurationError(report.faults);
@@ -213,7 +214,7 @@ function readSite(
     text = proposed ?? readFileSync(path, "utf8");
   } catch (error) {
     if (options.mayBeEmpty && errorCode(error) === "ENOENT") return emptySite(path);
-    const fault: Fault = {
+    const fault: ConfigurationFault = {
       place: "SITE_FILE",
       problem: `${path} ${fileTrouble(error)}`,
       remedy: "set it to a site file that this user can read; `gateside discover` can draft one",

@@ -12,7 +12,7 @@ import type { MqttLinkOptions } from "../link/link-options.ts";
 import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 
 /** The agent itself waits for acknowledgements. */
@@ -26,7 +26,7 @@ interface Trials {
 
 /** Each uplink: a session at each address, and a publish that is not retained; then the certificates of all. */
 export async function checkBrokers(
-  { settings, site, uplinks }: Configuration,
+  { settings, site, uplinks }: ComparedConfiguration,
   credentialsDirectory: string | null,
   found: (finding: Finding) => void,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { FailureClass } from "../core/failure.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 import { checkZone, type DatedReading } from "./doctor-zone.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
@@ -19,7 +19,7 @@ const NAMED_MAX = 20;
 
 /** Reads the current day of every sensor and kind once. */
 export async function checkGateway(
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<{ readonly skewMs: number | null; readonly isLost: boolean }> {

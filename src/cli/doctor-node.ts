@@ -9,7 +9,7 @@ import {
 } from "../core/sensor.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
 import { ModbusFailure, ModbusStates } from "../node-state/modbus-states.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 import { type GatewayAccess, openGateway, openServiceStates } from "./gateway-access.ts";
 import { duration } from "./status.ts";
@@ -29,7 +29,7 @@ const EXCEPTION_REMEDIES: Readonly<Record<number, string>> = {
   11: `is "unit" the number of this node, and is the node switched on?`,
 };
 
-interface Source {
+interface NodeSource {
   silences: number;
   /** Once it has responded to a read, each of the others is tried: only some of its nodes are dead. */
   hasResponded: boolean;
@@ -40,7 +40,7 @@ interface Source {
 
 /** `isGatewayLost`: its operations are not tried, registers are. */
 export async function checkNodeStates(
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   isGatewayLost: boolean,
   found: (finding: Finding) => void,
   signal: AbortSignal,
@@ -51,8 +51,8 @@ export async function checkNodeStates(
   if (sensors.length === 0) return;
   const gateway = await openGateway(configuration);
   const modbus = new ModbusStates();
-  const sources = new Map<string, Source>();
-  const sourceOf = (name: string): Source => {
+  const sources = new Map<string, NodeSource>();
+  const sourceOf = (name: string): NodeSource => {
     let source = sources.get(name);
     if (source === undefined) {
       const isAway = isGatewayLost && !name.startsWith("tcp:");
@@ -96,7 +96,7 @@ export async function checkNodeStates(
 }
 
 /** Whether the remaining reads of the source are still worth trying. */
-function note(source: Source, error: unknown): void {
+function note(source: NodeSource, error: unknown): void {
   if (error instanceof ModbusFailure) {
     if (error.isSilent) source.silences += 1;
     else if (!error.isDeviceAway) source.hasResponded = true;
@@ -111,7 +111,7 @@ function note(source: Source, error: unknown): void {
 
 async function tryService(
   gateway: GatewayAccess,
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   { sensor, read }: { readonly sensor: Sensor; readonly read: ServiceStateRead },
   signal: AbortSignal,
 ): Promise<Omit<Finding, "what">> {

@@ -6,7 +6,11 @@ import { VERSION } from "../lib/version.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { asJson } from "./check.ts";
 import type { CommandContext } from "./command.ts";
-import { type Configuration, ConfigurationError, examineConfiguration } from "./configuration.ts";
+import {
+  type ComparedConfiguration,
+  ConfigurationError,
+  examineConfiguration,
+} from "./configuration.ts";
 import { checkBrokers } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
 import { checkHttp, checkModbus } from "./doctor-http.ts";
@@ -70,7 +74,7 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 async function examine(
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   credentialsDirectory: string | null,
   found: (finding: Finding) => void,
   signal: AbortSignal,
@@ -94,7 +98,10 @@ function line({ what, state, detail }: Finding): string {
 }
 
 /** What the running agent reports about itself; it shows no secrets over HTTP. */
-async function agentView({ settings }: Configuration, signal: AbortSignal): Promise<object> {
+async function agentView(
+  { settings }: ComparedConfiguration,
+  signal: AbortSignal,
+): Promise<object> {
   const view: Record<string, unknown> = {};
   try {
     const agent = createAgentClient(settings);

@@ -1,6 +1,6 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Measurement, SiteDay } from "../collect/main.ts";
+import type { ParquetRow, SiteDay } from "../collect/main.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 
 /**
@@ -27,7 +27,7 @@ async function writeDay(
   folder: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let row: IteratorResult<Measurement> = await rows.next();
+  let row: IteratorResult<ParquetRow> = await rows.next();
   if (row.done === true) return false;
   const { MeasurementFile } = await loadCollectBundle();
   await mkdir(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Measurement } from "../collect/main.ts";
+import type { ParquetRow } from "../collect/main.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
@@ -8,7 +8,7 @@ import { type TextSink, UsageError } from "./command.ts";
 import { writeOut } from "./write-out.ts";
 
 /** A row per value, as in CSV. */
-export function* measurementsOf(reading: StoredReading): Generator<Measurement> {
+export function* measurementsOf(reading: StoredReading): Generator<ParquetRow> {
   const values = JSON.parse(reading.values) as Readonly<Record<string, Value>>;
   const units = JSON.parse(reading.units) as Readonly<Record<string, string>>;
   const quality = JSON.parse(reading.quality) as Readonly<Record<string, Doubt>>;
@@ -30,7 +30,7 @@ export function* measurementsOf(reading: StoredReading): Generator<Measurement> 
 
 /** Writes a Parquet file to the sink as it grows; returns the number of rows. A terminal is refused. */
 export async function writeParquet(
-  rows: Iterable<Measurement> | AsyncIterable<Measurement>,
+  rows: Iterable<ParquetRow> | AsyncIterable<ParquetRow>,
   sink: TextSink,
   signal: AbortSignal,
 ): Promise<number> {

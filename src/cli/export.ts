@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Measurement } from "../collect/main.ts";
+import type { ParquetRow } from "../collect/main.ts";
 import { loadSite } from "../config/site.ts";
 import { csvField as cell } from "../core/csv.ts";
 import type { Doubt } from "../core/quality.ts";
@@ -190,7 +190,7 @@ function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandCont
   return null;
 }
 
-function* everyValue(readings: Iterable<StoredReading>): Generator<Measurement> {
+function* everyValue(readings: Iterable<StoredReading>): Generator<ParquetRow> {
   for (const reading of readings) yield* measurementsOf(reading);
 }
 

@@ -3,14 +3,14 @@ import { probeStates } from "../agent/probe-states.ts";
 import type { Sensor } from "../core/sensor.ts";
 import type { ProbedState } from "../core/setup.ts";
 import { type CommandContext, UsageError } from "./command.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 import { openGateway, openServiceStates } from "./gateway-access.ts";
 import { table } from "./table.ts";
 
 /** 1 if a read fails. */
 export async function probeNode(
   { flags, stdout, signal }: CommandContext,
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   sensor: Sensor,
 ): Promise<number> {
   const reads = sensor.stateReads ?? [];

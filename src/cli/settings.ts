@@ -7,7 +7,7 @@ import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { findAgent } from "./agent-client.ts";
 import type { CommandContext, Flags } from "./command.ts";
-import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 
 /** Ten may wait before this one, 10 s each, and a gateway that wakes up takes its own time. */
@@ -51,7 +51,7 @@ function requestOf(flags: Flags): Record<string, unknown> {
 
 /** No agent responds: this process does its work, with the same checks, spacing and log. */
 async function queueHere(
-  configuration: Configuration,
+  configuration: ComparedConfiguration,
   request: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<CommandResult> {

@@ -1,13 +1,13 @@
 /** Warns if SETUP_ENABLED is on but nothing can be saved, before somebody stands in front of the machine with a phone. */
 import { basename, join } from "node:path";
-import type { Fault } from "../config/fault.ts";
 import type { LoadedSettings } from "../config/settings.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { replaceTrouble } from "../lib/write-trouble.ts";
 
 /** Writes nothing. */
-export function setupWarnings(shown: LoadedSettings["shown"]): Fault[] {
+export function setupWarnings(shown: LoadedSettings["shown"]): ConfigurationFault[] {
   if (shown.SETUP_ENABLED !== "true") return [];
-  const warnings: Fault[] = [];
+  const warnings: ConfigurationFault[] = [];
   for (const name of ["SITE_FILE", "UPLINKS_FILE"] as const) {
     const path = shown[name];
     const trouble = path === "" ? null : replaceTrouble(path);

@@ -5,15 +5,15 @@
 import { accessSync, constants, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../config/environment.ts";
-import type { Fault } from "../config/fault.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 
 /** The database with its journals, and the lock. */
 const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
 
 /** Writes nothing. A directory that does not exist yet is no fault. */
-export function storeAccessFaults(dataDir: string): Fault[] {
-  const faults: Fault[] = [];
+export function storeAccessFaults(dataDir: string): ConfigurationFault[] {
+  const faults: ConfigurationFault[] = [];
   const look = (path: string, mode: number, wish: "read" | "written") => {
     try {
       accessSync(path, mode);

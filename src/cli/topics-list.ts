@@ -1,14 +1,14 @@
 import { csvField } from "../core/csv.ts";
 import { type PublishedTopic, publishedTopics } from "../core/topics/published.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
-import type { Configuration } from "./configuration.ts";
+import type { ComparedConfiguration } from "./configuration.ts";
 
 export interface ListedTopic extends PublishedTopic {
   readonly uplink: string;
 }
 
 /** Uplink after uplink, the agent's own topics before the sensors'. */
-export function listTopics({ settings, uplinks, site }: Configuration): ListedTopic[] {
+export function listTopics({ settings, uplinks, site }: ComparedConfiguration): ListedTopic[] {
   const takesDocuments = settings.configPublicKeyFile !== null;
   const alarms = settings.alarmsEnabled;
   return uplinks.flatMap((uplink) => {

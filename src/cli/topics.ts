@@ -1,6 +1,6 @@
 import { monthsOf } from "../agent/month-of-uplinks.ts";
 import type { CommandContext, TextSink } from "./command.ts";
-import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
 import { table } from "./table.ts";
 import { fuxaDevices } from "./topics-fuxa.ts";
 import { ignitionTags } from "./topics-ignition.ts";
@@ -84,7 +84,7 @@ function asTable(rows: readonly ListedTopic[]): string[] {
   return table([head, ...cells], "").split(/(?<=\n)/);
 }
 
-function monthTable(configuration: Configuration): string[] {
+function monthTable(configuration: ComparedConfiguration): string[] {
   const count = (value: number) => value.toLocaleString("en-US");
   const rows = monthsOf(configuration).map(({ uplink, messagesPerMonth, bytesPerMonth }) => [
     uplink,

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { failureKind, messageOf, refusedItems, sqlState } from "./database/failure.ts";
 import type { Entry, Writer, Written } from "./database/writer.ts";
-import type { Delivery } from "./delivery.ts";
+import type { PendingDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CollectMetrics } from "./metrics.ts";
 import type { MessageReject } from "./parse/item.ts";
@@ -58,7 +58,7 @@ export class Collector {
     }
   }
 
-  #parse(delivery: Delivery): Entry {
+  #parse(delivery: PendingDelivery): Entry {
     return { delivery, item: parseMessage(delivery, this.#options) };
   }
 

@@ -3,7 +3,7 @@ import type { BrokerTls } from "./options.ts";
 import type { Dots, SiteTopics } from "./site-topics.ts";
 
 /** A message as delivered by a broker, not yet acknowledged. */
-export interface Delivery {
+export interface PendingDelivery {
   /** With `/` between its levels, whatever the broker's protocol. */
   readonly topic: string;
   readonly dots: Dots;

@@ -1,4 +1,4 @@
-import type { Delivery, Source } from "./delivery.ts";
+import type { PendingDelivery, Source } from "./delivery.ts";
 
 /** A source is paused above this much, so that memory stays flat while PostgreSQL is unavailable. */
 const HELD_BYTES_MAX = 32 << 20;
@@ -10,7 +10,7 @@ const LINGER_MS = 20;
  * by the broker's window.
  */
 export class Inbox {
-  readonly #waiting: Delivery[] = [];
+  readonly #waiting: PendingDelivery[] = [];
   readonly #sources = new Set<Source>();
   #bytes = 0;
   #isPaused = false;
@@ -30,7 +30,7 @@ export class Inbox {
     this.#sources.delete(source);
   }
 
-  push(delivery: Delivery): void {
+  push(delivery: PendingDelivery): void {
     this.#waiting.push(delivery);
     this.#bytes += delivery.payload.length;
     if (this.#bytes > HELD_BYTES_MAX && !this.#isPaused) {
@@ -44,7 +44,7 @@ export class Inbox {
    * Waiting messages, at most `max`, as soon as there are any; empty once aborted. Call `release` when they are
    * processed.
    */
-  async take(max: number, bytesMax: number, signal: AbortSignal): Promise<Delivery[]> {
+  async take(max: number, bytesMax: number, signal: AbortSignal): Promise<PendingDelivery[]> {
     if (this.#waiting.length === 0) await this.#arrival(signal);
     if (this.#waiting.length < max && !signal.aborted) await pause(LINGER_MS, signal);
     let bytes = 0;
@@ -58,7 +58,7 @@ export class Inbox {
   }
 
   /** The batch is acknowledged, or its connection is gone: its memory is free. */
-  release(batch: readonly Delivery[]): void {
+  release(batch: readonly PendingDelivery[]): void {
     for (const { payload } of batch) this.#bytes -= payload.length;
     if (this.#isPaused && this.#bytes < HELD_BYTES_MAX / 2) {
       this.#isPaused = false;

@@ -2,5 +2,5 @@
 export { collect } from "./collect.ts";
 export { type FleetBox, readFleet } from "./fleet/fleet.ts";
 export { retireBox } from "./fleet/retire.ts";
-export { type ParquetRow, MeasurementFile } from "./parquet/measurement-file.ts";
+export { MeasurementFile, type ParquetRow } from "./parquet/measurement-file.ts";
 export { readMeasurements, readSiteDays, type SiteDay } from "./parquet/read-database.ts";

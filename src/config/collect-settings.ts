@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { databaseAddress } from "../core/database-url.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import {
@@ -13,7 +14,6 @@ import {
   type CollectFlag,
 } from "./collect-names.ts";
 import { type Environment, unknownName } from "./environment.ts";
-import type { Fault } from "./fault.ts";
 
 export interface CollectSettings {
   readonly from: readonly string[];
@@ -52,11 +52,11 @@ export interface CollectPlace {
 /** Every fault at once; settings are null if there are any. No fault repeats a secret. */
 export function loadCollectSettings(place: CollectPlace): {
   readonly settings: CollectSettings | null;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
   /** Misspelt names. */
-  readonly warnings: readonly Fault[];
+  readonly warnings: readonly ConfigurationFault[];
 } {
-  const faults: Fault[] = [];
+  const faults: ConfigurationFault[] = [];
   const warnings = Object.keys(place.env)
     .filter((name) => name.startsWith("COLLECT_"))
     .map(unknownName)
@@ -125,7 +125,7 @@ function isTopicPattern(topic: string): boolean {
 function fromEnvironment(
   { env, cwd }: CollectPlace,
   flag: CollectFlag,
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): string | null {
   const name = COLLECT_NAMES[flag];
   const own = env[name]?.trim();
@@ -147,7 +147,11 @@ function placeOf(place: CollectPlace, flag: CollectFlag): string {
   return place.flag(flag) === null ? COLLECT_NAMES[flag] : `--${given}`;
 }
 
-function checkFrom(from: readonly string[], isRequired: boolean, faults: Fault[]): void {
+function checkFrom(
+  from: readonly string[],
+  isRequired: boolean,
+  faults: ConfigurationFault[],
+): void {
   const remedy =
     "use the broker's address, such as mqtts://collector:password@broker.example:8883 or amqps://…";
   if (from.length === 0) {
@@ -179,7 +183,7 @@ function checkFrom(from: readonly string[], isRequired: boolean, faults: Fault[]
     });
 }
 
-function checkTo(to: string, place: CollectPlace, faults: Fault[]): void {
+function checkTo(to: string, place: CollectPlace, faults: ConfigurationFault[]): void {
   const remedy =
     "use the database's address, such as postgres://gateside:password@db.example/gateside";
   if (to === "") {
@@ -197,7 +201,7 @@ function checkTo(to: string, place: CollectPlace, faults: Fault[]): void {
 function metricsOf(
   text: string | null,
   place: CollectPlace,
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): CollectSettings["metrics"] {
   if (text === null || text === "off") return null;
   const { host, port } = METRICS.exec(text)?.groups ?? {};
@@ -215,7 +219,7 @@ function keepDaysOf(
   flag: "keep-days" | "keep-hours-days",
   text: string | null,
   place: CollectPlace,
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): number | null {
   if (text === null) return null;
   const days = Number(text);
@@ -228,7 +232,7 @@ function keepDaysOf(
   return null;
 }
 
-function logLevel(env: Environment, faults: Fault[]): string {
+function logLevel(env: Environment, faults: ConfigurationFault[]): string {
   const level = env["LOG_LEVEL"]?.trim() || "info";
   if (LOG_LEVELS.includes(level)) return level;
   faults.push({
@@ -239,12 +243,16 @@ function logLevel(env: Environment, faults: Fault[]): string {
   return "info";
 }
 
-function file({ env, cwd }: CollectPlace, name: string, faults: Fault[]): string | null {
+function file(
+  { env, cwd }: CollectPlace,
+  name: string,
+  faults: ConfigurationFault[],
+): string | null {
   const path = env[name]?.trim();
   return path ? readText(name, resolve(cwd, path), faults) : null;
 }
 
-function readText(place: string, path: string, faults: Fault[]): string | null {
+function readText(place: string, path: string, faults: ConfigurationFault[]): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {

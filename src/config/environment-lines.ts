@@ -3,12 +3,12 @@
  * that setting is lost. Such lines are left out here and reported by number, never by content: it may be a password.
  */
 import { parseEnv } from "node:util";
-import type { Fault } from "./fault.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { isSettingName } from "./settings-table.ts";
 
 export interface EnvironmentLines {
   readonly values: Readonly<Record<string, string | undefined>>;
-  readonly warnings: readonly Fault[];
+  readonly warnings: readonly ConfigurationFault[];
 }
 
 const ASSIGNMENT = /^\s*(?:export\s+)?([^=]*?)\s*=\s*(.*)$/;
@@ -16,7 +16,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /** `path` is shown before the number of a line. */
 export function parseEnvironmentLines(text: string, path: string): EnvironmentLines {
-  const warnings: Fault[] = [];
+  const warnings: ConfigurationFault[] = [];
   const kept: string[] = [];
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
   for (let i = 0; i < lines.length; i++) {

@@ -5,11 +5,12 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { COLLECT_ENVIRONMENT } from "./collect-names.ts";
 import { type EnvironmentLines, parseEnvironmentLines } from "./environment-lines.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
@@ -22,8 +23,8 @@ export interface GivenSettings {
   readonly origins: Partial<Record<SettingName, Origin>>;
   /** Absolute paths behind NAME_FILE. */
   readonly secretFiles: Partial<Record<SettingName, string>>;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
 }
 
 /** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
@@ -39,10 +40,10 @@ export function gatherSettings(
   cwd: string,
   envFile: string | null,
 ): GivenSettings {
-  const faults: Fault[] = [];
-  const note = (fault: Fault) => void faults.push(fault);
+  const faults: ConfigurationFault[] = [];
+  const note = (fault: ConfigurationFault) => void faults.push(fault);
   const { values: fromFile, warnings: lineWarnings } = readEnvFile(cwd, envFile, faults);
-  const warnings: Fault[] = [...lineWarnings];
+  const warnings: ConfigurationFault[] = [...lineWarnings];
   const values: Partial<Record<SettingName, string>> = {};
   const origins: Partial<Record<SettingName, Origin>> = {};
   const secretFiles: Partial<Record<SettingName, string>> = {};
@@ -115,7 +116,11 @@ function credentialPath(environment: Environment, name: string): string | null {
   return existsSync(path) ? path : null;
 }
 
-function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): EnvironmentLines {
+function readEnvFile(
+  cwd: string,
+  envFile: string | null,
+  faults: ConfigurationFault[],
+): EnvironmentLines {
   const path = resolve(cwd, envFile ?? ".env");
   try {
     return parseEnvironmentLines(readFileSync(path, "utf8"), path);
@@ -133,7 +138,7 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
 }
 
 /** Shells and files of NAME=value lines take quotation marks off; `docker run --env-file` leaves them in the value. */
-function quoted(name: string, environment: Environment): Fault | null {
+function quoted(name: string, environment: Environment): ConfigurationFault | null {
   if (!isSettingName(name) || !/^(["']).*\1$/s.test(environment[name]?.trim() ?? "")) return null;
   return {
     place: name,
@@ -143,7 +148,7 @@ function quoted(name: string, environment: Environment): Fault | null {
 }
 
 /** Names are in capitals. In the environment, the same name in small letters may belong to another program. */
-function wrongCase(name: string, fromFile: Environment): Fault | null {
+function wrongCase(name: string, fromFile: Environment): ConfigurationFault | null {
   const known = name.toUpperCase();
   const isOurs = isSettingName(known) || FILE_NAMES.includes(known);
   if (name === known || !isOurs || fromFile[name] === undefined) return null;
@@ -155,7 +160,7 @@ function wrongCase(name: string, fromFile: Environment): Fault | null {
 }
 
 /** A name that looks like one of ours but is not. */
-export function unknownName(name: string): Fault | null {
+export function unknownName(name: string): ConfigurationFault | null {
   const known = [...SETTING_NAMES, ...FILE_NAMES, ...COLLECT_ENVIRONMENT];
   if (known.includes(name) || OTHERS_NAMES.includes(name)) return null;
   const isOurs = OUR_PREFIXES.some((prefix) => name.startsWith(prefix));

@@ -1,13 +1,8 @@
-/** Something wrong in the operator's input: where, the value seen, and how to correct it. */
-export interface Fault {
-  /** Environment name, or a path inside the site file such as `sensors[2].channels.current1.clamp`. */
-  readonly place: string;
-  readonly problem: string;
-  readonly remedy: string;
-}
+/** Faults in the operator's input, in words. */
+import type { ConfigurationFault } from "../core/configuration.ts";
 
 /** The fault as one readable line. */
-export function faultLine(fault: Fault): string {
+export function faultLine(fault: ConfigurationFault): string {
   const place = fault.place === "" ? "" : `${fault.place}: `;
   // A value may contain line breaks or terminal codes; a fault stays on one line.
   return `${place}${fault.problem}; ${fault.remedy}`.replace(/\p{Cc}+/gu, " ");
@@ -37,4 +32,4 @@ export function shown(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 
-export type Note = (fault: Fault) => void;
+export type Note = (fault: ConfigurationFault) => void;

@@ -2,7 +2,7 @@
  * Strict JSON with the position of an error. JSON.parse gives no line (and for short texts no position), and accepts a
  * duplicate key; people write this file by hand.
  */
-import type { Fault } from "./fault.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 
 interface JsonFault {
   readonly line: number;
@@ -47,7 +47,7 @@ export function parseJsonText(text: string): ParsedJson {
 }
 
 /** A name with such a character would be published with a wrong letter. `path` is shown before the position. */
-export function undecodedWarnings(undecoded: JsonFault | null, path: string): Fault[] {
+export function undecodedWarnings(undecoded: JsonFault | null, path: string): ConfigurationFault[] {
   if (undecoded === null) return [];
   const { line, column, problem } = undecoded;
   return [{ place: `${path}:${line}:${column}`, problem, remedy: SAVE_AS_UTF8 }];

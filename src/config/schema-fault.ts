@@ -1,7 +1,8 @@
 /** Turns ajv's errors in one of our files into words for its author: location, value seen, what to do. */
 import type { ErrorObject } from "ajv";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { likely } from "../lib/nearest.ts";
-import { anyOf, type Fault, shown } from "./fault.ts";
+import { anyOf, shown } from "./fault.ts";
 
 interface FileRules {
   /** Where the operator finds the rule. */
@@ -11,7 +12,10 @@ interface FileRules {
 }
 
 /** Converts an ajv error. */
-export function schemaFault(error: ErrorObject, { schemaFile, isSecretive }: FileRules): Fault {
+export function schemaFault(
+  error: ErrorObject,
+  { schemaFile, isSecretive }: FileRules,
+): ConfigurationFault {
   const fault = faultOf(error, schemaFile, isSecretive ?? false);
   return { ...fault, problem: fault.problem.trimStart() };
 }
@@ -25,7 +29,7 @@ function isTellable({ data, keyword, instancePath }: ErrorObject): boolean {
   return keyword !== "type" && keyword !== "enum" && !SECRETIVE_MEMBER.test(instancePath);
 }
 
-function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): Fault {
+function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): ConfigurationFault {
   const place = jsonPath(error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
   const value = isSecretive && !isTellable(error) ? "" : shown(error.data);
@@ -125,7 +129,7 @@ function isMeant(key: string, secret: string, known: readonly string[]): boolean
   return isWord || likely(key, [...SECRETS, ...known]) === secret;
 }
 
-function secretFault(place: string, key: string, secret: string): Fault {
+function secretFault(place: string, key: string, secret: string): ConfigurationFault {
   const isExact = key === secret;
   return {
     place: `${place}.${keyText(key)}`.replace(".[", "["),
@@ -138,7 +142,7 @@ function secretFault(place: string, key: string, secret: string): Fault {
 
 const WITHOUT_BLANKS = "^\\S(.*\\S)?$";
 
-function blanks(place: string, value: string): Fault {
+function blanks(place: string, value: string): ConfigurationFault {
   return {
     place,
     problem: `${value} is empty or has leading or trailing spaces`,

@@ -1,8 +1,9 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
 import { refineGateway } from "./refine-gateway.ts";
 import { refineListeners } from "./refine-listeners.ts";
@@ -14,8 +15,8 @@ import { plainSettings, type RawSettings, SETTINGS } from "./settings-table.ts";
 export function refineSettings(
   raw: RawSettings,
   cwd: string,
-  faults: Fault[],
-  warnings: Fault[],
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
 ): UnboundSettings {
   const rejected = new Set(faults.map(({ place }) => place));
   const refining: Refining = {

@@ -2,9 +2,10 @@
  * Process settings (contract section 3): collected, coerced by env-schema, cross-checked, and renamed for the program.
  */
 import envSchema from "env-schema";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { type Environment, gatherSettings, type Origin } from "./environment.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import { expectation, type SettingSpec } from "./setting-spec.ts";
 import { refineSettings } from "./settings-refine.ts";
 import type { Settings, UnboundSettings } from "./settings-shape.ts";
@@ -30,8 +31,8 @@ export interface LoadOptions {
 export interface LoadedSettings {
   /** Null if there are faults. */
   readonly settings: UnboundSettings | null;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
   readonly origins: Readonly<Record<SettingName, Origin>>;
   /** Absolute paths behind NAME_FILE, for those that are set. */
   readonly secretFiles: Readonly<Partial<Record<SettingName, string>>>;
@@ -114,7 +115,10 @@ interface SchemaError {
 }
 
 /** Types, defaults and ranges by env-schema. An invalid value is noted and replaced by its default from here on. */
-function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSettings {
+function coerce(
+  given: Readonly<Record<string, string>>,
+  faults: ConfigurationFault[],
+): RawSettings {
   const values = { ...given };
   try {
     return envSchema<RawSettings>({ schema: settingsSchema(), data: values, env: false });
@@ -148,7 +152,11 @@ const TYPE_WORDS: Readonly<Record<SettingSpec["type"], string>> = {
   path: "text",
 };
 
-function schemaFault(name: SettingName, keyword: string, value: string | undefined): Fault {
+function schemaFault(
+  name: SettingName,
+  keyword: string,
+  value: string | undefined,
+): ConfigurationFault {
   const spec = SETTINGS[name];
   if (keyword === "required")
     return {

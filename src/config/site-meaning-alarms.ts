@@ -9,14 +9,16 @@ import {
   selectsSensor,
 } from "../core/alarm/rule.ts";
 import { alarmValues, possibleRange } from "../core/alarm/values.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import type { KindValue } from "../core/kind-values.ts";
+import type { JsonObject } from "../core/record.ts";
 import { formerCodes } from "../core/replacement.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { likely } from "../lib/nearest.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import type { MeaningNotes } from "./site-meaning-machines.ts";
-import { anyKindsIn, type Dict, dict, list, numbers, texts } from "./site-parts.ts";
+import { anyKindsIn, dict, list, numbers, texts } from "./site-parts.ts";
 
 const LIMITS = ["lowLow", "low", "high", "highHigh"] as const;
 type LimitName = (typeof LIMITS)[number];
@@ -50,7 +52,7 @@ function checkName(
   name: unknown,
   index: number,
   names: Map<string, number>,
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): void {
   if (typeof name !== "string" || name === "") return;
   const place = `alarms[${index}].name`;
@@ -82,14 +84,14 @@ function checkName(
   }
 }
 
-function limitsOf(rule: Dict): [LimitName, number][] {
+function limitsOf(rule: JsonObject): [LimitName, number][] {
   return LIMITS.flatMap((name) => {
     const limit = rule[name];
     return typeof limit === "number" ? [[name, limit] as [LimitName, number]] : [];
   });
 }
 
-function checkOrder(rule: Dict, place: string, faults: Fault[]): void {
+function checkOrder(rule: JsonObject, place: string, faults: ConfigurationFault[]): void {
   const limits = limitsOf(rule);
   for (const [i, [name, limit]] of limits.entries()) {
     const before = limits[i - 1];
@@ -103,7 +105,7 @@ function checkOrder(rule: Dict, place: string, faults: Fault[]): void {
 }
 
 /** The hysteresis below one limit must not reach beyond the next one. */
-function checkBand(rule: Dict, place: string, faults: Fault[]): void {
+function checkBand(rule: JsonObject, place: string, faults: ConfigurationFault[]): void {
   const { hysteresis } = rule;
   if (typeof hysteresis !== "number" || hysteresis === 0) return;
   const limits = limitsOf(rule);
@@ -120,7 +122,7 @@ function checkBand(rule: Dict, place: string, faults: Fault[]): void {
 }
 
 function checkCanFire(
-  rule: Dict,
+  rule: JsonObject,
   place: string,
   sensors: readonly Sensor[],
   machines: readonly unknown[],
@@ -154,11 +156,11 @@ function checkCanFire(
  * what ran before starts all the same (plant section 17).
  */
 function checkSelect(
-  written: Dict,
+  written: JsonObject,
   place: string,
   sensors: readonly Sensor[],
   machines: readonly unknown[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): readonly Target[] | null {
   const before = warnings.length;
   checkNamed(written, place, sensors, machines, warnings);
@@ -195,7 +197,7 @@ function targetsOf(
   patterns: readonly string[],
   place: string,
   reachable: readonly Target[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): readonly Target[] {
   for (const [i, pattern] of patterns.entries()) {
     const matched = reachable.filter(({ value }) => matchesGlob(pattern, value.name));
@@ -230,11 +232,11 @@ function codesOf(sensor: Sensor, sensors: readonly Sensor[]): readonly string[] 
 
 /** Codes, areas and machines that are not in the file, and kinds that no sensor has. */
 function checkNamed(
-  written: Dict,
+  written: JsonObject,
   place: string,
   sensors: readonly Sensor[],
   machines: readonly unknown[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): void {
   for (const [i, pattern] of texts(written["sensors"]).entries()) {
     if (
@@ -286,7 +288,7 @@ function checkReach(
   limits: readonly [LimitName, number][],
   place: string,
   targets: readonly Target[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): void {
   for (const [name, limit] of limits) {
     const isHigh = name === "high" || name === "highHigh";

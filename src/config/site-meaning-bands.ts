@@ -1,11 +1,12 @@
 /** Consistency of a machine's `bands` (plant section 18): each can be measured, and no two share a name. */
 import type { Band, BandSettings, CustomBand } from "../core/bands/band.ts";
 import { bandsOf, bearingPrefix, bearingsAt, followsShaft } from "../core/bands/definition.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { publishedChannels } from "../core/convert/accel.ts";
 import type { Bearing, Machine } from "../core/machine.ts";
+import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
-import type { Fault } from "./fault.ts";
-import { type Dict, dict, list, numbers } from "./site-parts.ts";
+import { dict, list, numbers } from "./site-parts.ts";
 
 /** More would fill topics, log and disk with numbers that nobody looks at. */
 const VALUES_MAX = 200;
@@ -17,10 +18,10 @@ const SOURCES = [
 
 /** @param own sensors on this machine */
 export function checkBands(
-  written: Dict,
+  written: JsonObject,
   place: string,
   own: readonly Sensor[],
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): void {
   const bands = dict(written["bands"]);
   if (!bands) return;
@@ -63,7 +64,7 @@ export function withRoughBands(sensor: Sensor, machines: readonly unknown[]): Se
 }
 
 /** As far as it has the schema's shape. */
-function roughMachine(written: Dict, bands: Dict): Machine {
+function roughMachine(written: JsonObject, bands: JsonObject): Machine {
   const custom = list(bands["custom"]).flatMap((item) => {
     const band = dict(item);
     const isWhole =
@@ -94,7 +95,7 @@ function roughMachine(written: Dict, bands: Dict): Machine {
 }
 
 /** Only bands in Hz stay where they are at another speed. */
-function checkNeedsSpeed(machine: Machine, at: string, faults: Fault[]): void {
+function checkNeedsSpeed(machine: Machine, at: string, faults: ConfigurationFault[]): void {
   const { orders = [], custom = [], ...switches } = machine.bands ?? {};
   const remedy = "add the machine's speed, or remove it";
   const problem = "needs the measured speed, and the machine has no speed";
@@ -109,7 +110,7 @@ interface PointCheck {
   readonly at: string;
   readonly place: string;
   readonly own: readonly Sensor[];
-  readonly faults: Fault[];
+  readonly faults: ConfigurationFault[];
 }
 
 function checkPoint(

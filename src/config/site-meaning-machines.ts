@@ -1,15 +1,17 @@
 /** Consistency of `machines`: the signals exist, and a bearing can be computed. */
 import { alarmValues } from "../core/alarm/values.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
 import { successors } from "../core/replacement.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import { checkBands } from "./site-meaning-bands.ts";
-import { type Dict, dict, kindsIn, list } from "./site-parts.ts";
+import { dict, kindsIn, list } from "./site-parts.ts";
 
 export interface MeaningNotes {
-  readonly faults: Fault[];
-  readonly warnings: Fault[];
+  readonly faults: ConfigurationFault[];
+  readonly warnings: ConfigurationFault[];
 }
 
 const RATIOS = ["bpfo", "bpfi", "bsf", "ftf"] as const;
@@ -69,10 +71,10 @@ function checkId(
 
 /** Which name is shown would depend on the page. */
 function checkNames(
-  { name }: Dict,
+  { name }: JsonObject,
   place: string,
   sensors: readonly Sensor[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): void {
   const names = [name, ...sensors.map(({ location }) => location?.names?.machine)];
   const distinct = [...new Set(names.filter((one) => typeof one === "string"))];
@@ -85,7 +87,7 @@ function checkNames(
 }
 
 /** Without the measured speed there are no findings, and nothing uses these. */
-function checkUnused(machine: Dict, place: string, warnings: Fault[]): void {
+function checkUnused(machine: JsonObject, place: string, warnings: ConfigurationFault[]): void {
   if (machine["speed"] !== undefined) return;
   for (const key of ["bearings", "blades", "teeth"]) {
     if (machine[key] === undefined || list(machine[key])?.length === 0) continue;
@@ -110,7 +112,7 @@ function findSensor(
   code: unknown,
   place: string,
   sensors: readonly Sensor[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): Sensor | null {
   if (typeof code !== "string") return null;
   // A signal goes on with the sensor that replaces its own.
@@ -131,7 +133,7 @@ function findSensor(
 }
 
 function checkRunning(
-  machine: Dict,
+  machine: JsonObject,
   place: string,
   sensors: readonly Sensor[],
   { faults, warnings }: MeaningNotes,
@@ -165,11 +167,11 @@ function checkRunning(
 }
 
 function checkSignalValue(
-  running: Dict,
+  running: JsonObject,
   at: string,
   sensor: Sensor,
   kind: Sensor["kinds"][number],
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): void {
   const values = alarmValues(sensor, kind);
   const value = values.find(({ name }) => name === running["value"]);
@@ -194,10 +196,10 @@ function checkSignalValue(
 }
 
 function checkSpeed(
-  machine: Dict,
+  machine: JsonObject,
   place: string,
   sensors: readonly Sensor[],
-  warnings: Fault[],
+  warnings: ConfigurationFault[],
 ): void {
   const speed = dict(machine["speed"]);
   if (!speed) return;
@@ -211,7 +213,7 @@ function checkSpeed(
 }
 
 function checkBearing(
-  bearing: Dict,
+  bearing: JsonObject,
   place: string,
   points: ReadonlySet<number>,
   { faults, warnings }: MeaningNotes,

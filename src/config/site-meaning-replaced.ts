@@ -1,8 +1,11 @@
 /** Rules for `replaces`: a place has one sensor that is read, and its history goes one way. */
+
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
 import { isFormer } from "../core/replacement.ts";
 import { normalCode } from "../core/sensor.ts";
-import { type Fault, shown } from "./fault.ts";
-import { type Dict, texts } from "./site-parts.ts";
+import { shown } from "./fault.ts";
+import { texts } from "./site-parts.ts";
 
 interface SensorEntry {
   readonly code: string;
@@ -11,7 +14,10 @@ interface SensorEntry {
   readonly place: string;
 }
 
-export function checkReplaced(sensors: readonly (Dict | null)[], faults: Fault[]): void {
+export function checkReplaced(
+  sensors: readonly (JsonObject | null)[],
+  faults: ConfigurationFault[],
+): void {
   const entries = sensors.flatMap((sensor, i): SensorEntry[] => {
     const code = sensor?.["code"];
     if (sensor === null || typeof code !== "string") return [];
@@ -30,7 +36,7 @@ export function checkReplaced(sensors: readonly (Dict | null)[], faults: Fault[]
   }
 }
 
-type ReplacedFault = Omit<Fault, "place"> | null;
+type ReplacedFault = Omit<ConfigurationFault, "place"> | null;
 
 function circleOf(
   entries: readonly SensorEntry[],

@@ -1,7 +1,10 @@
 /** Consistency of a sensor's `stateReads`: the members of each kind of read, and names that mean one value. */
+
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
 import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
-import { type Fault, shown } from "./fault.ts";
-import { type Dict, dict, list } from "./site-parts.ts";
+import { shown } from "./fault.ts";
+import { dict, list } from "./site-parts.ts";
 
 const SERVICE_MEMBERS = ["operation", "request", "fields"] as const;
 const MODBUS_MEMBERS = ["url", "unit", "function", "wordOrder", "registers"] as const;
@@ -12,7 +15,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   registers: 'list them, e.g. { "address": 10, "type": "uint16", "value": "vel_rms1" }',
 };
 
-export function checkStateReads(sensor: Dict, place: string, faults: Fault[]): void {
+export function checkStateReads(
+  sensor: JsonObject,
+  place: string,
+  faults: ConfigurationFault[],
+): void {
   /** Where each value is named first, by its name in lower case: metrics and files may ignore case. */
   const named = new Map<string, string>();
   for (const [i, value] of list(sensor["stateReads"]).entries()) {
@@ -30,7 +37,12 @@ export function checkStateReads(sensor: Dict, place: string, faults: Fault[]): v
   }
 }
 
-function checkMembers(read: Dict, isModbus: boolean, at: string, faults: Fault[]): void {
+function checkMembers(
+  read: JsonObject,
+  isModbus: boolean,
+  at: string,
+  faults: ConfigurationFault[],
+): void {
   const needed = isModbus ? (["url", "registers"] as const) : (["operation", "fields"] as const);
   for (const member of needed) {
     if (member in read) continue;
@@ -47,7 +59,12 @@ function checkMembers(read: Dict, isModbus: boolean, at: string, faults: Fault[]
   }
 }
 
-function checkModbus(read: Dict, at: string, named: Map<string, string>, faults: Fault[]): void {
+function checkModbus(
+  read: JsonObject,
+  at: string,
+  named: Map<string, string>,
+  faults: ConfigurationFault[],
+): void {
   const { url } = read;
   if (typeof url === "string" && url.startsWith("tcp://") && !isTcpUrl(url)) {
     faults.push({
@@ -83,7 +100,12 @@ function isTcpUrl(text: string): boolean {
   }
 }
 
-function checkName(name: string, place: string, named: Map<string, string>, faults: Fault[]): void {
+function checkName(
+  name: string,
+  place: string,
+  named: Map<string, string>,
+  faults: ConfigurationFault[],
+): void {
   const key = name.toLowerCase();
   const first = named.get(key);
   if (first === undefined) {

@@ -2,19 +2,22 @@
  * Rules of a site file that the schema cannot express. They are checked even if the schema found faults, so that an
  * operator sees all of them at once; parts of the wrong shape are left to the schema.
  */
+
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import { checkAlarms } from "./site-meaning-alarms.ts";
 import { withRoughBands } from "./site-meaning-bands.ts";
 import { checkMachines } from "./site-meaning-machines.ts";
 import { checkReplaced } from "./site-meaning-replaced.ts";
 import { checkStateReads } from "./site-meaning-state.ts";
-import { type Dict, dict, list, roughSensor } from "./site-parts.ts";
+import { dict, list, roughSensor } from "./site-parts.ts";
 
 export interface Meaning {
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
 }
 /** Channel names by kind, and the members that apply there (besides `name`). */
 const CHANNELS: Readonly<
@@ -38,8 +41,8 @@ export interface MeaningOptions {
 }
 
 export function checkMeaning(written: unknown, options: MeaningOptions): Meaning {
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
+  const faults: ConfigurationFault[] = [];
+  const warnings: ConfigurationFault[] = [];
   const site = dict(written);
   const sensors = Array.isArray(site?.["sensors"]) ? site["sensors"].map(dict) : [];
   checkCodes(sensors, faults);
@@ -63,7 +66,7 @@ export function checkMeaning(written: unknown, options: MeaningOptions): Meaning
   return { faults, warnings };
 }
 
-function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
+function checkCodes(sensors: readonly (JsonObject | null)[], faults: ConfigurationFault[]): void {
   const byCode = new Map<string, number>();
   const byLevel = new Map<string, number>();
   for (const [i, sensor] of sensors.entries()) {
@@ -100,7 +103,7 @@ function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
 }
 
 /** Its name, for people who do not count the entries of the file. */
-function nameOf(sensor: Dict | null | undefined): string {
+function nameOf(sensor: JsonObject | null | undefined): string {
   const name = sensor?.["name"];
   return typeof name === "string" ? `, ${shown(name)}` : "";
 }
@@ -108,8 +111,8 @@ function nameOf(sensor: Dict | null | undefined): string {
 /** Names that topics, or a broker, cannot carry unchanged: subscribers must know the other spelling. */
 function checkTopicLevels(
   site: unknown,
-  sensors: readonly (Dict | null)[],
-  warnings: Fault[],
+  sensors: readonly (JsonObject | null)[],
+  warnings: ConfigurationFault[],
 ): void {
   checkDots(site, sensors, warnings);
   const isRespelled = (text: unknown): text is string =>
@@ -128,7 +131,11 @@ function checkTopicLevels(
 }
 
 /** RabbitMQ's routing keys separate levels by dots, and it turns every dot back into a slash. */
-function checkDots(site: unknown, sensors: readonly (Dict | null)[], warnings: Fault[]): void {
+function checkDots(
+  site: unknown,
+  sensors: readonly (JsonObject | null)[],
+  warnings: ConfigurationFault[],
+): void {
   const names = [["site", site], ...sensors.map((one, i) => [`sensors[${i}].code`, one?.["code"]])];
   const dotted = names.filter(([, name]) => typeof name === "string" && name.includes("."));
   const [first] = dotted;
@@ -143,7 +150,7 @@ function checkDots(site: unknown, sensors: readonly (Dict | null)[], warnings: F
 }
 
 /** Hosts publish their state on spBv1.0/STATE/…. */
-function checkGroup(site: unknown, faults: Fault[]): void {
+function checkGroup(site: unknown, faults: ConfigurationFault[]): void {
   if (site !== "STATE") return;
   faults.push({
     place: "site",
@@ -156,7 +163,10 @@ function checkGroup(site: unknown, faults: Fault[]): void {
 /**
  * Codes are device ids: topic levels as they are, and hosts with case-insensitive stores treat two spellings as one.
  */
-function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): void {
+function checkDeviceIds(
+  sensors: readonly (JsonObject | null)[],
+  faults: ConfigurationFault[],
+): void {
   const byId = new Map<string, { readonly code: string; readonly index: number }>();
   for (const [index, sensor] of sensors.entries()) {
     const code = sensor?.["code"];
@@ -181,7 +191,12 @@ function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): voi
   }
 }
 
-function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
+function checkSensor(
+  sensor: JsonObject,
+  place: string,
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
+): void {
   checkStateReads(sensor, place, faults);
   const named: unknown = sensor["kinds"] ?? [];
   if (!Array.isArray(named)) return;
@@ -211,9 +226,9 @@ function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fau
 /** Kinds that publish nothing without channels, and channel lists that leave a kind without any. */
 function checkPresence(
   kinds: readonly PolledKind[],
-  channels: Dict | null,
+  channels: JsonObject | null,
   place: string,
-  faults: Fault[],
+  faults: ConfigurationFault[],
 ): void {
   for (const kind of kinds) {
     const needs = NEEDS[kind];
@@ -248,11 +263,11 @@ function fits(name: string, kind: PolledKind): boolean {
 
 function checkChannel(
   name: string,
-  channel: Dict,
+  channel: JsonObject,
   kinds: readonly PolledKind[],
   place: string,
-  faults: Fault[],
-  warnings: Fault[],
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
 ): void {
   const users = kinds.filter((kind) => fits(name, kind));
   if (users.length === 0) {
@@ -289,11 +304,16 @@ function checkChannel(
   if (isLoop) checkRange(channel, place, faults, warnings);
 }
 
-function hasLoopFields(channel: Dict | null): boolean {
+function hasLoopFields(channel: JsonObject | null): boolean {
   return channel !== null && ["unit", "low", "high"].some((member) => member in channel);
 }
 
-function checkRange(channel: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
+function checkRange(
+  channel: JsonObject,
+  place: string,
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
+): void {
   const remedies = {
     unit: "enter the engineering unit, e.g. bar",
     low: "enter the value at 4 mA",
@@ -313,7 +333,7 @@ function checkRange(channel: Dict, place: string, faults: Fault[], warnings: Fau
   }
 }
 
-function checkAxes(channels: Dict, place: string, warnings: Fault[]): void {
+function checkAxes(channels: JsonObject, place: string, warnings: ConfigurationFault[]): void {
   const taken = new Map<string, string>();
   for (const [i, standard] of AXES.entries()) {
     const name = `channel${i + 1}`;
@@ -333,11 +353,11 @@ function checkAxes(channels: Dict, place: string, warnings: Fault[]): void {
 }
 
 function checkClass(
-  sensor: Dict,
+  sensor: JsonObject,
   kinds: readonly PolledKind[],
   place: string,
-  faults: Fault[],
-  warnings: Fault[],
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
 ): void {
   for (const member of ["machineClass", "limits", "checkDisplacement", "fullScaleCounts"]) {
     if (member in sensor && !kinds.includes("accel")) {
@@ -371,7 +391,10 @@ function checkClass(
 }
 
 /** One id with two parents or two names: the query service could return only one of them. */
-function checkLocations(sensors: readonly (Dict | null)[], warnings: Fault[]): void {
+function checkLocations(
+  sensors: readonly (JsonObject | null)[],
+  warnings: ConfigurationFault[],
+): void {
   const seen = new Map<string, { text: string; index: number }>();
   const note = (key: string, text: string, index: number, place: string, what: string) => {
     const before = seen.get(key);

@@ -1,4 +1,5 @@
 /** The valid parts of a site file that may have faults: a part of the right shape is used, the rest skipped. */
+import type { JsonObject } from "../core/record.ts";
 import {
   type ChannelConfig,
   KINDS,
@@ -10,11 +11,9 @@ import {
   type StateRegister,
 } from "../core/sensor.ts";
 
-export type Dict = Readonly<Record<string, unknown>>;
-
-export function dict(value: unknown): Dict | null {
+export function dict(value: unknown): JsonObject | null {
   return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Dict)
+    ? (value as JsonObject)
     : null;
 }
 
@@ -82,8 +81,9 @@ export function roughSensor(value: unknown): Sensor | null {
 }
 
 /** The values of a state read, as far as they are known. */
-function roughRead(read: Dict | null): StateRead[] {
-  const unitOf = (one: Dict) => (typeof one["unit"] === "string" ? { unit: one["unit"] } : {});
+function roughRead(read: JsonObject | null): StateRead[] {
+  const unitOf = (one: JsonObject) =>
+    typeof one["unit"] === "string" ? { unit: one["unit"] } : {};
   if (read?.["via"] === "modbus") {
     const registers = list(read["registers"]).flatMap((value): StateRegister[] => {
       const one = dict(value);

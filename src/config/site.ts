@@ -6,9 +6,9 @@
 import { Ajv } from "ajv";
 import siteSchema from "#site-schema";
 import { sensorBands } from "../core/bands/definition.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor, Site } from "../core/sensor.ts";
-import type { Fault } from "./fault.ts";
 import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import { checkMeaning } from "./site-meaning.ts";
@@ -19,8 +19,8 @@ export const SITE_SCHEMA_OPTIONS = { allErrors: true, verbose: true, strict: tru
 export interface LoadedSite {
   /** Null if there are faults. */
   readonly site: Site | null;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
 }
 
 export interface SiteOptions {
@@ -56,12 +56,12 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
       faults: [{ place: `${path}:${line}:${column}`, problem, remedy }],
     };
   }
-  const faults: Fault[] = parsed.doubles.map(({ line, column, problem }) => ({
+  const faults: ConfigurationFault[] = parsed.doubles.map(({ line, column, problem }) => ({
     place: `${path}:${line}:${column}`,
     problem,
     remedy: "keep one",
   }));
-  const warnings: Fault[] = undecodedWarnings(parsed.undecoded, path);
+  const warnings: ConfigurationFault[] = undecodedWarnings(parsed.undecoded, path);
 
   const validate = new Ajv(SITE_SCHEMA_OPTIONS).compile(siteSchema);
   if (!validate(parsed.value)) {
@@ -73,7 +73,7 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
   }
   const meaning = checkMeaning(parsed.value, options);
   faults.push(...meaning.faults);
-  const placed = (fault: Fault): Fault =>
+  const placed = (fault: ConfigurationFault): ConfigurationFault =>
     fault.place.startsWith(path) ? fault : { ...fault, place: at(fault.place) };
   return {
     site: faults.length === 0 ? asSite(parsed.value as WrittenSite) : null,

@@ -3,13 +3,15 @@
  * the wrong shape are left to the schema.
  */
 import { resolve } from "node:path";
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
 import { templateFaults } from "../core/topics/template.ts";
 import { MAIN_UPLINK, PROFILES, type Profile } from "../core/uplink.ts";
 import { checkTlsFiles, isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import type { Note } from "./fault.ts";
-import { type Fault, shown } from "./fault.ts";
+import { shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
-import { type Dict, dict } from "./site-parts.ts";
+import { dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
 import { checkSelect } from "./uplinks-select.ts";
@@ -22,16 +24,19 @@ export function checkUplinks(
   written: unknown,
   directory: string,
   context: UplinksContext,
-): { readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
+): {
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
+} {
+  const faults: ConfigurationFault[] = [];
+  const warnings: ConfigurationFault[] = [];
   const report: ReportFault = {
     fault: (fault) => void faults.push(fault),
     warn: (fault) => void warnings.push(fault),
   };
   const list: unknown = dict(written)?.["uplinks"];
   // One that is not used may lack what it needs.
-  const used = (uplink: Dict | null) => (uplink?.["enabled"] === false ? null : uplink);
+  const used = (uplink: JsonObject | null) => (uplink?.["enabled"] === false ? null : uplink);
   const uplinks = Array.isArray(list) ? list.map((one) => used(dict(one))) : [];
   const sessions = mainSessions(context);
   checkNames(uplinks, report);
@@ -57,7 +62,7 @@ export function checkUplinks(
   return { faults, warnings };
 }
 
-function checkNames(uplinks: readonly (Dict | null)[], { fault }: ReportFault): void {
+function checkNames(uplinks: readonly (JsonObject | null)[], { fault }: ReportFault): void {
   const seen = new Map<string, number>();
   for (const [i, uplink] of uplinks.entries()) {
     const name = text(uplink?.["name"]);
@@ -83,7 +88,7 @@ function checkNames(uplinks: readonly (Dict | null)[], { fault }: ReportFault): 
 
 /** Its addresses; null if there is a fault. Their text is never repeated: it may contain a password. */
 function checkAddress(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   { fault }: ReportFault,
 ): readonly string[] | null {
@@ -102,7 +107,7 @@ function checkAddress(
 }
 
 function checkLogin(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   directory: string,
   { fault }: ReportFault,
@@ -157,7 +162,7 @@ const isBase64 = (key: string) => key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}
 
 /** What stands between the box and the broker. */
 function checkWay(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   urls: readonly string[] | null,
   { fault, warn }: ReportFault,
@@ -185,7 +190,7 @@ function checkWay(
 }
 
 function checkTls(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   directory: string,
   urls: readonly string[] | null,
@@ -227,7 +232,7 @@ function checkTls(
 }
 
 function checkCombinations(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   context: UplinksContext,
   { fault, warn }: ReportFault,
@@ -296,7 +301,7 @@ const AWS_CLIENT_ID_BYTES_MAX = 128;
 
 /** What the platform accepts as a client id; the default one contains the site's name. */
 function checkClientId(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   context: UplinksContext,
   { fault }: ReportFault,

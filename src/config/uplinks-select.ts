@@ -1,5 +1,6 @@
 import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
+import type { JsonObject } from "../core/record.ts";
 import {
   KINDS,
   type Kind,
@@ -12,8 +13,6 @@ import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 
-type Dict = Readonly<Record<string, unknown>>;
-
 const list = <T>(value: unknown, isOne: (item: unknown) => item is T): T[] =>
   Array.isArray(value) ? value.filter(isOne) : [];
 const isText = (item: unknown): item is string => typeof item === "string";
@@ -25,7 +24,7 @@ const isKind = (item: unknown): item is Kind => KINDS.some((kind) => kind === it
  * are added and removed by separate reloads, and what ran before starts all the same (plant section 17).
  */
 export function checkSelect(
-  written: Dict | null,
+  written: JsonObject | null,
   place: string,
   site: Site | null,
   warn: Note,

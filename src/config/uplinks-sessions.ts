@@ -1,8 +1,10 @@
 /** Conflicts between the sessions of uplinks on one broker. */
+
+import type { JsonObject } from "../core/record.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { clientIdsOf, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
 import { allOf, type Note, shown } from "./fault.ts";
-import { type Dict, dict } from "./site-parts.ts";
+import { dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { formatsOf, text } from "./written-parts.ts";
 
@@ -32,7 +34,7 @@ export function mainSessions({ main }: UplinksContext): UplinkSession[] {
 }
 
 export function sessionsOf(
-  uplink: Dict,
+  uplink: JsonObject,
   place: string,
   urls: readonly string[],
   { site }: UplinksContext,

@@ -1,11 +1,6 @@
 import type { OnChange } from "../core/thinning.ts";
-import type {
-  Profile,
-  Select,
-  TopicTemplates,
-  UplinkFormat,
-  WaveformPolicy,
-} from "../core/uplink.ts";
+import type { TopicTemplates } from "../core/topics/template.ts";
+import type { Profile, Select, UplinkFormat, WaveformPolicy } from "../core/uplink.ts";
 
 /** An uplink as written in the file, once the schema found no fault. */
 export interface WrittenUplink {

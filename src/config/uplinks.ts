@@ -5,10 +5,10 @@
 import { dirname, resolve } from "node:path";
 import { Ajv } from "ajv";
 import uplinksSchema from "#uplinks-schema";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
-import type { Fault } from "./fault.ts";
 import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import type { Settings } from "./settings.ts";
@@ -32,8 +32,8 @@ const HISTORY_BATCH_MAX = 256;
 export interface LoadedUplinks {
   /** Null if there are faults. */
   readonly uplinks: readonly Uplink[] | null;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
 }
 
 /** `path` is absolute; it is shown before every location, and relative files are beside it. */
@@ -48,7 +48,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
       faults: [{ place, problem, remedy }],
     };
   }
-  const faults: Fault[] = parsed.doubles.map(({ line, column, problem }) => ({
+  const faults: ConfigurationFault[] = parsed.doubles.map(({ line, column, problem }) => ({
     place: `${path}:${line}:${column}`,
     problem,
     remedy: "keep one",
@@ -64,7 +64,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   const meaning = checkUplinks(parsed.value, directory, context);
   faults.push(...meaning.faults);
   const written = faults.length === 0 ? (parsed.value as WrittenFile).uplinks : [];
-  const note = (fault: Fault) => void faults.push(fault);
+  const note = (fault: ConfigurationFault) => void faults.push(fault);
   const placedUplinks = written.flatMap((one, i): PlacedUplink[] => {
     const place = `uplinks[${i}]`;
     if (one.enabled === false) return [];
@@ -72,7 +72,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   });
   for (const one of placedUplinks) faults.push(...topicsOf(one, context));
   faults.push(...crossings(placedUplinks, context));
-  const placed = (fault: Fault): Fault =>
+  const placed = (fault: ConfigurationFault): ConfigurationFault =>
     fault.place.startsWith(path)
       ? fault
       : { ...fault, place: fault.place === "" ? path : `${path}: ${fault.place}` };
@@ -89,13 +89,16 @@ interface PlacedUplink {
 }
 
 /** Topic collisions can be checked once topics are made from the site's sensors. */
-function topicsOf({ place, uplink }: PlacedUplink, { site }: UplinksContext): Fault[] {
+function topicsOf({ place, uplink }: PlacedUplink, { site }: UplinksContext): ConfigurationFault[] {
   if (site === null) return [];
   return topicFaults(uplink, site).map((fault) => ({ place: `${place}.topics`, ...fault }));
 }
 
 /** Two uplinks on one broker that write the same topics: each would replace what the other has retained. */
-function crossings(uplinks: readonly PlacedUplink[], { main, site }: UplinksContext): Fault[] {
+function crossings(
+  uplinks: readonly PlacedUplink[],
+  { main, site }: UplinksContext,
+): ConfigurationFault[] {
   if (site === null) return [];
   const all = [...(main === null ? [] : [{ place: MAIN_UPLINK, uplink: main }]), ...uplinks];
   return all.flatMap((second, i) =>
@@ -121,7 +124,7 @@ function asUplink(
   place: string,
   directory: string,
   { site, pending }: UplinksContext,
-  note: (fault: Fault) => void,
+  note: (fault: ConfigurationFault) => void,
 ): Uplink {
   const file = (path: string | undefined) => (path === undefined ? null : resolve(directory, path));
   const name = topicLevel(site?.site ?? "");

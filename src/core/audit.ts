@@ -1,4 +1,4 @@
-import { INTEGER, MS, named, type Of, object, orNull, TEXT } from "./schema.ts";
+import { INTEGER, list, MS, named, type Of, object, orNull, TEXT } from "./schema.ts";
 
 /** A change that somebody made or tried to make: who, when, what, and the result. */
 export interface AuditEntry {
@@ -20,7 +20,7 @@ export interface AuditEntry {
   readonly outcome: string;
 }
 
-export const STORED_AUDIT_ENTRY = named(
+const STORED_AUDIT_ENTRY = named(
   "AuditEntry",
   object({
     entry: INTEGER,
@@ -38,6 +38,8 @@ export const STORED_AUDIT_ENTRY = named(
   }),
 );
 export type StoredAuditEntry = Of<typeof STORED_AUDIT_ENTRY>;
+export const AUDIT_PAGE = object({ entries: list(STORED_AUDIT_ENTRY), before: orNull(INTEGER) });
+export type AuditPage = Of<typeof AUDIT_PAGE>;
 
 /** Refused at once: nothing was changed. A change that may have happened is not one. */
 export function isRefused(outcome: string): boolean {

@@ -12,7 +12,10 @@ import { canonicalJson, changedFields } from "./site-difference.ts";
 import type { Uplink } from "./uplink.ts";
 import { MAIN_UPLINK } from "./uplink.ts";
 
-/** One fault in settings or files, with its location and remedy. */
+/**
+ * One fault in settings or files: an environment name, or a path inside a file such as
+ * `sensors[2].channels.current1.clamp`; the value seen, and how to correct it.
+ */
 const CONFIGURATION_FAULT = named(
   "ConfigurationFault",
   object({ place: TEXT, problem: TEXT, remedy: TEXT }),

@@ -15,7 +15,7 @@ export interface WantedLanes {
   readonly startFrom: "stored" | "now";
 }
 
-interface Change {
+interface LaneDifference {
   readonly uplink: string;
   readonly lane: Lane;
 }
@@ -25,14 +25,17 @@ interface Change {
  * that plain holds · format_off and uplink_removed: pending readings are dropped.
  */
 export type LaneChange =
-  | (Change & { readonly what: "added"; readonly from: "stored" | "now" })
-  | (Change & {
+  | (LaneDifference & { readonly what: "added"; readonly from: "stored" | "now" })
+  | (LaneDifference & {
       readonly what: "carried";
       readonly to: Lane;
       readonly readings: number;
       readonly isNewestOnly: boolean;
     })
-  | (Change & { readonly what: "format_off" | "uplink_removed"; readonly readings: number });
+  | (LaneDifference & {
+      readonly what: "format_off" | "uplink_removed";
+      readonly readings: number;
+    });
 
 /** The lanes of an uplink, by priority. */
 export function lanesOf({ formats, waveforms }: Pick<Uplink, "formats" | "waveforms">): Lane[] {

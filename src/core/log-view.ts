@@ -1,5 +1,8 @@
 /** The agent's own log as people read it in the dashboard (plant section 20). */
 
+import type { JsonObject } from "./record.ts";
+import { INTEGER, known, list, MS, type Of, object, orNull, TEXT } from "./schema.ts";
+
 export const LOG_LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 export type LogLevel = keyof typeof LOG_LEVELS;
 
@@ -37,3 +40,14 @@ export interface LogView {
   /** Logs at level debug for this time; 0 ends that. */
   debugFor(minutes: number): void;
 }
+
+/** `debugUntilMs`: when LOG_LEVEL is in effect again; null while it is. */
+const LEVEL = { level: TEXT, debugUntilMs: orNull(MS) };
+export const LOG_STATE = object(LEVEL);
+export const SHOWN_LOG = object({
+  ...LEVEL,
+  last: { ...INTEGER, description: "`after` of the next request." },
+  dropped: { ...INTEGER, description: "Lines since the start that are no longer kept." },
+  lines: list(known<JsonObject>({ type: "object", additionalProperties: true })),
+});
+export type ShownLog = Of<typeof SHOWN_LOG>;

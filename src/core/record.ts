@@ -1,5 +1,7 @@
 import type { PolledKind } from "./sensor.ts";
 
+/** A parsed object whose members are not checked yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 export type JsonValue =
   | null
   | boolean

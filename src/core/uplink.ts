@@ -2,9 +2,11 @@
  * An uplink: one destination of readings, with its own session, selection of readings and pace. `main` is configured by
  * the settings MQTT_*, PUBLISH_* and SPARKPLUG_*; others by the uplinks file.
  */
+
 import { anyGlob } from "./glob.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "./sensor.ts";
 import type { OnChange } from "./thinning.ts";
+import type { TopicTemplates } from "./topics/template.ts";
 
 export const MAIN_UPLINK = "main";
 
@@ -22,15 +24,6 @@ export type Profile = (typeof PROFILES)[number];
 
 const WAVEFORM_POLICIES = ["always", "alarm", "never"] as const;
 export type WaveformPolicy = (typeof WAVEFORM_POLICIES)[number];
-
-/** Own topics instead of the contract's, with `{placeholders}`; absent: the contract's. */
-export interface TopicTemplates {
-  readonly reading?: string;
-  readonly history?: string;
-  readonly state?: string;
-  readonly waveform?: string;
-  readonly value?: string;
-}
 
 /** Which readings, and which of their values. An empty list selects everything; several lists must all agree. */
 export interface Select {

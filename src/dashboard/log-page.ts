@@ -1,20 +1,12 @@
 /** The newest lines of the agent's log: by level and text, followed, to download; more detail for a while. */
-import { LOG_LEVELS, type LogLevel } from "../core/log-view.ts";
+
+import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/log-view.ts";
+import type { JsonObject } from "../core/record.ts";
 import { type Api, messageOf } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
-
-type LogRecord = Readonly<Record<string, unknown>>;
-
-interface Page {
-  readonly level: string;
-  readonly debugUntilMs: number | null;
-  readonly last: number;
-  readonly dropped: number;
-  readonly lines: readonly LogRecord[];
-}
 
 const FOLLOW_MS = 2_000;
 /** Lines in the page; the older ones are in the download. */
@@ -25,12 +17,12 @@ const LEVELS = Object.keys(LOG_LEVELS) as LogLevel[];
 const HEAD = new Set(["level", "time", "msg"]);
 
 export function logPage(parent: HTMLElement, api: Api, model: Model): Cleanup {
-  const page = new LogPage(api, model);
+  const page = new LogPanel(api, model);
   replace(parent, page.root);
   return page.stop;
 }
 
-class LogPage {
+class LogPanel {
   readonly root: HTMLElement;
   readonly stop: Cleanup;
   readonly #api: Api;
@@ -111,7 +103,7 @@ class LogPage {
     const turn = ++this.#turn;
     const after = this.#after;
     const more = after === null ? {} : { after: String(after) };
-    const { status, body } = await this.#api.send<Page>("GET", `log?${this.#query(more)}`);
+    const { status, body } = await this.#api.send<ShownLog>("GET", `log?${this.#query(more)}`);
     if (turn !== this.#turn) return;
     if (status !== 200) {
       setText(this.#note, messageOf(body));
@@ -127,7 +119,7 @@ class LogPage {
     this.#showState(body);
   }
 
-  #showState({ level, dropped }: Page): void {
+  #showState({ level, dropped }: ShownLog): void {
     const isOn = this.#debugUntilMs !== null;
     setText(this.#debug, isOn ? "End debug" : `Debug for ${DEBUG_MINUTES} minutes`);
     this.#debug.hidden = !this.#api.mayChange;
@@ -149,7 +141,7 @@ class LogPage {
   }
 }
 
-function lineNode(model: Model, line: LogRecord): HTMLElement {
+function lineNode(model: Model, line: JsonObject): HTMLElement {
   const level =
     [...LEVELS].reverse().find((one) => Number(line["level"]) >= LOG_LEVELS[one]) ?? "debug";
   const members = Object.entries(line).filter(([name]) => !HEAD.has(name));

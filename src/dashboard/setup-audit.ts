@@ -1,32 +1,16 @@
 /** Who changed what and when, newest first. */
+import type { AuditPage, StoredAuditEntry } from "../core/audit.ts";
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import type { SetupView } from "./setup-view.ts";
-
-interface Entry {
-  readonly entry: number;
-  readonly timeMs: number;
-  readonly who: string;
-  readonly person: string | null;
-  readonly address: string;
-  readonly what: string;
-  readonly detail: string;
-  readonly outcome: string;
-  readonly times: number;
-  readonly lastTimeMs: number;
-}
-interface Page {
-  readonly entries: readonly Entry[];
-  readonly before: number | null;
-}
 
 export async function auditView(view: SetupView): Promise<void> {
   const list = h("ul", { class: "set-list" });
   const more = h("button", { type: "button", click: () => void load() }, "Show older");
   let before: number | null = null;
   const load = async (): Promise<void> => {
-    const { status, body } = await view.api.send<Page>(
+    const { status, body } = await view.api.send<AuditPage>(
       "GET",
       `audit?limit=100${before === null ? "" : `&before=${before}`}`,
     );
@@ -46,7 +30,7 @@ export async function auditView(view: SetupView): Promise<void> {
 
 function item(
   { model }: SetupView,
-  { timeMs, who, person, address, what, detail, outcome, times, lastTimeMs }: Entry,
+  { timeMs, who, person, address, what, detail, outcome, times, lastTimeMs }: StoredAuditEntry,
 ): HTMLElement {
   const isDone = /^(2\d\d|applied|unchanged|done|accepted|queued|trial)$/.test(outcome);
   return h(

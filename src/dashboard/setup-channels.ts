@@ -1,9 +1,10 @@
 /** The channels of a sensor: all that its kinds have, each listed or not. */
+
+import type { JsonObject } from "../core/record.ts";
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
 import {
   type Control,
-  type Dict,
   type FormContext,
   isDict,
   type JsonSchema,
@@ -111,9 +112,9 @@ export function channelsControl(
       show();
     },
     read: () => {
-      const made: Record<string, Dict> = {};
+      const made: Record<string, JsonObject> = {};
       for (const { name, box, part } of shown)
-        if (box.checked) made[name] = (part.read() ?? {}) as Dict;
+        if (box.checked) made[name] = (part.read() ?? {}) as JsonObject;
       return Object.keys(made).length === 0 ? undefined : made;
     },
   };

@@ -1,6 +1,8 @@
 /** The differences between two files for people: entries by their names, members with both values. */
+
+import type { JsonObject } from "../core/record.ts";
 import { canonicalJson, changedFields } from "../core/site-difference.ts";
-import { type Dict, isDict } from "./setup-schema.ts";
+import { isDict } from "./setup-schema.ts";
 
 /** Lists of the two files, and the member that names an entry. */
 const LISTS: Readonly<Record<string, { readonly key: string; readonly word: string }>> = {
@@ -21,7 +23,7 @@ export function differenceLines(before: unknown, after: unknown): string[] {
   });
 }
 
-export function entriesOf(content: unknown, list: string): readonly Dict[] {
+export function entriesOf(content: unknown, list: string): readonly JsonObject[] {
   const entries = isDict(content) ? content[list] : null;
   return Array.isArray(entries) ? entries.filter(isDict) : [];
 }

@@ -1,5 +1,6 @@
 /** Finds sensors at an analytics service with a login, and adds the selected ones. */
 
+import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import type { DiscoveryDraft, DiscoveryState } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
@@ -7,13 +8,13 @@ import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
 import { numberOrText } from "./setup-form.ts";
-import { type Dict, isDict, newId, wordOf } from "./setup-schema.ts";
+import { isDict, newId, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
 /** Its sensors are objects of the site file. */
-type SensorDraft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonly Dict[] };
+type SensorDraft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonly JsonObject[] };
 
 export async function discoverView(view: SetupView): Promise<void> {
   const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
@@ -145,7 +146,7 @@ class DraftView {
   readonly #high = h("input", { inputmode: "decimal" });
   readonly #list = h("div");
   readonly #fault = h("p", { class: "fault-text", role: "alert" });
-  #found: { readonly box: HTMLInputElement; readonly sensor: Dict }[] = [];
+  #found: { readonly box: HTMLInputElement; readonly sensor: JsonObject }[] = [];
 
   constructor(view: SetupView) {
     this.#view = view;
@@ -305,7 +306,7 @@ class DraftView {
   }
 }
 
-function placeWords({ location }: Dict): string {
+function placeWords({ location }: JsonObject): string {
   const names = isDict(location) ? location["names"] : null;
   return isDict(names)
     ? ` · ${[names["area"], names["machine"], names["point"]].filter(Boolean).join(", ")}`

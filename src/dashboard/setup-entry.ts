@@ -1,18 +1,13 @@
 /** The form of one entry: a sensor, a machine, an alarm rule or an uplink. */
+
+import type { JsonObject } from "../core/record.ts";
 import { h, replace } from "./dom.ts";
 import { channelsControl } from "./setup-channels.ts";
 import { differenceLines, entriesOf } from "./setup-difference.ts";
 import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
 import { objectControl } from "./setup-form.ts";
 import { LISTS_BY_VIEW, type ListView, sayNoUplinks } from "./setup-list.ts";
-import {
-  type Control,
-  type Dict,
-  FaultPlaces,
-  type FormContext,
-  resolved,
-  wordOf,
-} from "./setup-schema.ts";
+import { type Control, FaultPlaces, type FormContext, resolved, wordOf } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
 import type { SetupView } from "./setup-view.ts";
 
@@ -37,7 +32,7 @@ class EntryForm {
   readonly #list: ListView;
   #file: SetupFile;
   /** As it was in the file; null for a new one. */
-  readonly #before: Dict | null;
+  readonly #before: JsonObject | null;
   readonly #places = new FaultPlaces();
   readonly #control: Control;
   readonly #summary = h("div", { class: "set-summary", role: "alert" });
@@ -174,12 +169,15 @@ class EntryForm {
     );
   }
 
-  #entry(): Dict {
-    return (this.#control.read() ?? {}) as Dict;
+  #entry(): JsonObject {
+    return (this.#control.read() ?? {}) as JsonObject;
   }
 
   /** The file with this entry inserted. */
-  #content(file: SetupFile, isRemoved = false): { readonly content: Dict; readonly index: number } {
+  #content(
+    file: SetupFile,
+    isRemoved = false,
+  ): { readonly content: JsonObject; readonly index: number } {
     const entries = [...entriesOf(file.content, this.#listName)];
     const { key } = this.#list;
     const at =

@@ -1,6 +1,8 @@
 /** One of the two files as this page knows it: its content when it was read, and the outcome of a change. */
+
+import type { JsonObject } from "../core/record.ts";
 import { type Api, messageOf } from "./api.ts";
-import { type Dict, isDict } from "./setup-schema.ts";
+import { isDict } from "./setup-schema.ts";
 
 export type FilePart = "site" | "uplinks";
 
@@ -28,7 +30,7 @@ export class SetupFile {
   readonly part: FilePart;
   readonly hash: string;
   /** Null if the file is not JSON, or does not exist. */
-  readonly content: Dict | null;
+  readonly content: JsonObject | null;
 
   /** Nobody has written anything into it yet. */
   readonly #isBlank: boolean;
@@ -52,7 +54,7 @@ export class SetupFile {
     return new SetupFile(part, body);
   }
 
-  async check(api: Api, content: Dict): Promise<readonly SetupFault[]> {
+  async check(api: Api, content: JsonObject): Promise<readonly SetupFault[]> {
     const { status, body } = await api.send<{ faults?: readonly SetupFault[] }>(
       "POST",
       `setup/${this.part}/check`,
@@ -61,7 +63,7 @@ export class SetupFile {
     return status === 200 ? (body.faults ?? []) : [];
   }
 
-  async save(api: Api, content: Dict): Promise<Saved> {
+  async save(api: Api, content: JsonObject): Promise<Saved> {
     return this.#became(
       await api.send("PUT", `setup/${this.part}`, content, { ifMatch: this.hash }),
     );

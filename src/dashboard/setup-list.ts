@@ -1,9 +1,11 @@
 /** The entries of one list of a file, each with a link to its form. */
+
+import type { JsonObject } from "../core/record.ts";
 import { h, replace } from "./dom.ts";
 import { linkTo } from "./place-link.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { type FilePart, SetupFile } from "./setup-file.ts";
-import { type Dict, isDict, wordOf } from "./setup-schema.ts";
+import { isDict, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
 export interface ListView {
@@ -18,11 +20,11 @@ export interface ListView {
   readonly first: readonly string[];
   /** Other entries that are removed with it. */
   readonly removed: string;
-  readonly line: (entry: Dict) => string;
+  readonly line: (entry: JsonObject) => string;
 }
 
 const texts = (value: unknown) => (Array.isArray(value) ? value.map(String).join(", ") : "");
-const placeOf = ({ location }: Dict) => {
+const placeOf = ({ location }: JsonObject) => {
   const { names } = isDict(location) ? location : { names: null };
   return isDict(names) ? [names["machine"], names["point"]].filter(Boolean).join(", ") : "";
 };

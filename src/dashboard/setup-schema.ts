@@ -1,4 +1,5 @@
 /** Building blocks of the form: the schema, labels and boxes, and the place where each fault is shown. */
+import type { JsonObject } from "../core/record.ts";
 import { h, setAttribute, setText } from "./dom.ts";
 
 export interface JsonSchema {
@@ -19,8 +20,6 @@ export interface JsonSchema {
   readonly format?: string;
   readonly definitions?: Readonly<Record<string, JsonSchema>>;
 }
-export type Dict = Readonly<Record<string, unknown>>;
-
 /** Part of a form. `read` returns undefined for a part to omit. */
 export interface Control {
   readonly root: HTMLElement;
@@ -96,7 +95,7 @@ export function wordOf(value: unknown): string {
     : "";
 }
 
-export function isDict(value: unknown): value is Dict {
+export function isDict(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

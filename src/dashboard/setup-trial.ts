@@ -1,11 +1,13 @@
 /** Tests before saving: one read of a sensor, one session of an uplink. */
+
+import type { JsonObject } from "../core/record.ts";
 import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { quantity } from "./format.ts";
 import type { SetupFault } from "./setup-file.ts";
 import type { ListView } from "./setup-list.ts";
-import { type Dict, isDict } from "./setup-schema.ts";
+import { isDict } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
 /** The agent gives up earlier, and says so. */
@@ -22,7 +24,7 @@ interface Tried {
 export function trialPanel(
   view: SetupView,
   list: ListView,
-  entry: () => Dict,
+  entry: () => JsonObject,
   onFaults: (faults: readonly SetupFault[]) => void,
 ): HTMLElement | null {
   if (list.one !== "sensor" && list.one !== "uplink") return null;
@@ -85,7 +87,7 @@ type TrialResponse = { readonly status: number; readonly body: unknown };
 /** One after the other, to spare the gateway. */
 async function probes(
   view: SetupView,
-  sensor: Dict,
+  sensor: JsonObject,
   kinds: readonly string[],
 ): Promise<TrialResponse[]> {
   const results: TrialResponse[] = [];

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import { INTEGER, input, list, MS, OBJECT, object, orNull, TEXT } from "../core/schema.ts";
+import { LOG_STATE, SHOWN_LOG } from "../core/log-view.ts";
+import { input } from "../core/schema.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, integer, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
@@ -9,8 +10,6 @@ import { JSON_UTF8 } from "./shared-responses.ts";
 /** Of the lines that memory holds. */
 const LIMIT_MAX = 5_000;
 const DEBUG_MINUTES = 15;
-/** `debugUntilMs`: when LOG_LEVEL is in effect again; null while it is. */
-const LEVEL = { level: TEXT, debugUntilMs: orNull(MS) };
 
 const LOG = {
   path: "/api/v1/log",
@@ -29,12 +28,7 @@ const LOG = {
   }),
   also: { 501: "Not available in this agent." },
   response: "Lines, oldest first; with `format=jsonl` a file of them.",
-  schema: object({
-    ...LEVEL,
-    last: { ...INTEGER, description: "`after` of the next request." },
-    dropped: { ...INTEGER, description: "Lines since the start that are no longer kept." },
-    lines: list({ ...OBJECT, additionalProperties: true }),
-  }),
+  schema: SHOWN_LOG,
 } as const satisfies Operation;
 
 const DEBUG = {
@@ -49,7 +43,7 @@ const DEBUG = {
   }),
   also: { 501: "Not available in this agent." },
   response: "The level in effect.",
-  schema: object(LEVEL),
+  schema: LOG_STATE,
 } as const satisfies Operation;
 
 export const LOG_OPERATIONS: readonly Operation[] = [LOG, DEBUG];

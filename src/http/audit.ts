@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { STORED_AUDIT_ENTRY } from "../core/audit.ts";
-import { INTEGER, input, list, object, orNull } from "../core/schema.ts";
+import { AUDIT_PAGE } from "../core/audit.ts";
+import { input } from "../core/schema.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
 import { isChange } from "./change.ts";
@@ -29,7 +29,7 @@ const AUDIT = {
   }),
   also: { 501: "Not available in this agent." },
   response: "A page; `before` requests the next page, and is null on the last one.",
-  schema: object({ entries: list(STORED_AUDIT_ENTRY), before: orNull(INTEGER) }),
+  schema: AUDIT_PAGE,
 } as const satisfies Operation;
 
 export const AUDIT_OPERATIONS: readonly Operation[] = [AUDIT];

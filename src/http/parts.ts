@@ -27,7 +27,7 @@ import type { WireNames } from "../core/wire/wire-names.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HistoryLimits } from "./query-rows.ts";
-import type { TlsFiles } from "./tls.ts";
+import type { PairFiles } from "./tls.ts";
 
 /** State and speed of machines at a time, ms, by their signals; known without alarms too. */
 type MachineSignalsNow = Pick<Wait, "stateOf" | "speedAt">;
@@ -102,7 +102,7 @@ export interface HttpOptions {
   /** Tells the cookies of several agents on one host apart; stays the same over restarts. */
   readonly instance?: string;
   /** With them the port accepts only TLS; the socket stays plain. */
-  readonly tls?: TlsFiles | null;
+  readonly tls?: PairFiles | null;
   readonly version: string;
   /** IANA zone of the gateway: query-service dates without a zone are in it. */
   readonly timezone: string;

@@ -6,19 +6,19 @@ import type { Logger } from "../core/ports.ts";
 /** Older versions are broken, and no maintained client needs them. */
 const MIN_VERSION = "TLSv1.2";
 
-export interface TlsFiles {
+export interface PairFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
 /** The HTTP certificate: read at the start, and again when its files have changed. */
 export class ServerCertificate {
-  readonly #files: TlsFiles;
+  readonly #files: PairFiles;
   readonly #logger: Logger;
   /** Of the files that are in use, or were rejected last. */
   #digest = "";
 
-  constructor(files: TlsFiles, logger: Logger) {
+  constructor(files: PairFiles, logger: Logger) {
     this.#files = files;
     this.#logger = logger;
   }

@@ -1,6 +1,8 @@
 /** The content of the registers at the moment of a request; nothing is kept between requests. */
+
 import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { WordOrder } from "../core/state/registers.ts";
 import {
   addressOf,
   BLOCK_REGISTERS,
@@ -47,8 +49,6 @@ export interface RegisterSource {
   isStale(sensor: string, kind: Kind): boolean;
   condition(sensor: string): SensorCondition;
 }
-
-export type WordOrder = "big" | "little";
 
 export class RegisterImage {
   readonly #map: RegisterMap;

@@ -19,7 +19,7 @@ export interface DestinationSettings {
   readonly digestMinutes: number | null;
 }
 
-export interface DestinationParts {
+export interface NoticeParts {
   readonly site: () => string;
   readonly standing: () => readonly Notice[];
   readonly clock: Clock;
@@ -28,7 +28,7 @@ export interface DestinationParts {
 
 export function createDestinations(
   settings: DestinationSettings,
-  { site, ...parts }: DestinationParts,
+  { site, ...parts }: NoticeParts,
 ): Delivery[] {
   const { digestMinutes } = settings;
   const deliveries: Delivery[] = [];

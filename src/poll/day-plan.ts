@@ -5,7 +5,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { type DayRules, openDays } from "./days.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "./gateway-pause.ts";
 import { taskDue } from "./next-read.ts";
-import { PRIORITY, type Stream, type Task, type TaskQueue } from "./task.ts";
+import { type PolledStream, PRIORITY, type Task, type TaskQueue } from "./task.ts";
 
 interface PlanParts {
   readonly queue: TaskQueue;
@@ -24,18 +24,22 @@ interface OpenDays {
 export class DayPlan {
   readonly #parts: PlanParts;
   readonly #rules: DayRules;
-  readonly #streams: { readonly all: readonly Stream[] };
+  readonly #streams: { readonly all: readonly PolledStream[] };
   /** The open days by the offset in records, as of the last check. */
   #open = new Map<number | null, OpenDays>();
   /** The open days for which each stream has its tasks, as text. */
-  #planned = new WeakMap<Stream, string>();
+  #planned = new WeakMap<PolledStream, string>();
   /** Streams to be planned before the calendar advances. */
-  readonly #waiting = new Set<Stream>();
+  readonly #waiting = new Set<PolledStream>();
   #isWhole = true;
   /** Gateway time of the last check, s. */
   #lookedSecond = Number.NaN;
 
-  constructor(parts: PlanParts, rules: DayRules, streams: { readonly all: readonly Stream[] }) {
+  constructor(
+    parts: PlanParts,
+    rules: DayRules,
+    streams: { readonly all: readonly PolledStream[] },
+  ) {
     this.#parts = parts;
     this.#rules = rules;
     this.#streams = streams;
@@ -47,7 +51,7 @@ export class DayPlan {
   }
 
   /** The stream's records have a new offset: only its days are planned again. */
-  renewStream(stream: Stream): void {
+  renewStream(stream: PolledStream): void {
     this.#waiting.add(stream);
   }
 
@@ -69,7 +73,7 @@ export class DayPlan {
     this.#waiting.clear();
   }
 
-  #plan(stream: Stream, gatewayNowMs: number): void {
+  #plan(stream: PolledStream, gatewayNowMs: number): void {
     const { days, text } = this.#openDays(stream.offsetMinutes, gatewayNowMs);
     if (this.#planned.get(stream) === text && !this.#waiting.has(stream)) return;
     this.#planned.set(stream, text);
@@ -89,7 +93,7 @@ export class DayPlan {
   }
 
   /** A task for the day, in no queue yet. */
-  addTask(stream: Stream, day: string, priority: Task["priority"]): Task {
+  addTask(stream: PolledStream, day: string, priority: Task["priority"]): Task {
     const task: Task = {
       stream,
       day,
@@ -107,7 +111,7 @@ export class DayPlan {
     return task;
   }
 
-  #openDay(stream: Stream, day: string, reach: string, gatewayNowMs: number): void {
+  #openDay(stream: PolledStream, day: string, reach: string, gatewayNowMs: number): void {
     if (stream.closedDays.has(day)) return;
     const known = stream.days.get(day);
     if (known !== undefined) {
@@ -131,7 +135,7 @@ export class DayPlan {
 }
 
 /** Days that were planned because of a wrong clock, or that have passed, are no longer due. */
-function forgetOthers(stream: Stream, open: readonly string[]): void {
+function forgetOthers(stream: PolledStream, open: readonly string[]): void {
   for (const [day, task] of stream.days) {
     if (open.includes(day) || task.isRunning || task.jobs.length > 0) continue;
     task.ticket += 1;

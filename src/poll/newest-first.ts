@@ -1,5 +1,5 @@
 import type { DayRead } from "./day-read.ts";
-import { PRIORITY, type Stream, type Task } from "./task.ts";
+import { type PolledStream, PRIORITY, type Task } from "./task.ts";
 
 /** After this many failed reads of a day, earlier days continue without it. */
 const TRIES_MAX = 3;
@@ -38,7 +38,7 @@ export function triesOf(read: DayRead & { ok: false }): number {
 }
 
 /** Days of a stream that waited for a newer one and may be read now. */
-export function takeWaiting(stream: Stream): Task[] {
+export function takeWaiting(stream: PolledStream): Task[] {
   const waiting = [...stream.waiting].filter((task) => stream.days.get(task.day) === task);
   stream.waiting.clear();
   return waiting.filter((task) => !task.isRunning);

@@ -17,7 +17,7 @@ import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
 import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
 import { SilenceMemory } from "./silence-memory.ts";
 import { Streams } from "./streams.ts";
-import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
+import { type PolledStream, PRIORITY, type Task, TaskQueue } from "./task.ts";
 import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
 
 /**
@@ -129,7 +129,7 @@ export class Poller {
   }
 
   /** What the store knows about a stream. */
-  #remember(stream: Stream): void {
+  #remember(stream: PolledStream): void {
     const { cadence, sensor, kind } = stream;
     stream.wasSilentSinceMs = this.#silence.sinceMs(sensor.code, kind);
     const newestMs = this.#parts.newestTimeMs(sensor.code, kind);
@@ -165,7 +165,7 @@ export class Poller {
   }
 
   /** Stops reading it; a backfill that waits for its days gets a failure. */
-  #drop(stream: Stream): void {
+  #drop(stream: PolledStream): void {
     const { sensor, kind } = stream;
     for (const task of stream.days.values()) {
       task.ticket += 1;

@@ -82,7 +82,7 @@ function samplesOf({ channels }: RawRecord): number {
   return samples;
 }
 
-type Outcome =
+type DayOutcome =
   | Omit<DayRead & { ok: true }, "durationMs">
   | Omit<DayRead & { ok: false }, "durationMs">;
 
@@ -121,7 +121,7 @@ class OneRead {
     this.#key = { sensor: request.sensor.code, kind: request.kind, day: request.day };
   }
 
-  async run(): Promise<Outcome> {
+  async run(): Promise<DayOutcome> {
     const progress = this.#parts.log.progress(this.#key);
     const checkpoint = progress?.checkpoint ?? null;
     // If the store knows nothing about the day, it has none of the records that we remember of it.
@@ -147,7 +147,7 @@ class OneRead {
   async #attempt(
     checkpoint: string | null,
     known: Set<bigint> | null,
-  ): Promise<Outcome | "prefix_changed"> {
+  ): Promise<DayOutcome | "prefix_changed"> {
     const { source, log, metrics, clock } = this.#parts;
     const { sensor, kind, day } = this.#request;
     const response = await source.read({ sensor, kind, date: day }, this.#signal);
@@ -213,7 +213,7 @@ class OneRead {
     failure: CallFailure | null,
     checkpoint: string | null,
     known: Set<bigint> | null,
-  ): Promise<Outcome> {
+  ): Promise<DayOutcome> {
     const { log, metrics } = this.#parts;
     if (result.outcome === "complete" && failure === null) {
       const before = log.progress(this.#key);
@@ -263,7 +263,7 @@ class OneRead {
     checkpoint: string | null,
     records: number,
     known: Set<bigint> | null,
-  ): Promise<Outcome> {
+  ): Promise<DayOutcome> {
     const { metrics } = this.#parts;
     this.receivedAt = this.#parts.clock.monotonic();
     this.#request.received?.(batch.weight);
@@ -275,7 +275,7 @@ class OneRead {
     return this.#done(batch, stored, Math.max(0, records - stored));
   }
 
-  #done(batch: ResponseBatch, stored: number, known: number): Outcome {
+  #done(batch: ResponseBatch, stored: number, known: number): DayOutcome {
     this.#parts.onRead?.(this.#key, this.#answeredAtMs);
     const rejected = this.#rejectedOf(stored + known);
     return {
@@ -367,7 +367,7 @@ class OneRead {
     this.#sliceStartedAt = this.#parts.clock.monotonic();
   }
 
-  failure(error: unknown): Outcome {
+  failure(error: unknown): DayOutcome {
     if (error instanceof CallFailure) {
       return {
         ok: false,

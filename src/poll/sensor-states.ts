@@ -1,7 +1,7 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
-import { PRIORITY, type Stream } from "./task.ts";
+import { type PolledStream, PRIORITY } from "./task.ts";
 
 const REJECTED_MIN = 3;
 /** A gateway that does not respond must not delay the report of silent sensors for longer. */
@@ -9,7 +9,7 @@ const CATCH_UP_MAX_MS = SILENT_AFTER_INTERVALS * UNKNOWN_CADENCE_MS;
 
 /** How long a stream's next record may take by its usual interval, at least `leastMs`, ms. */
 function expectedMs(
-  { cadence, intervalMs }: Pick<Stream, "cadence" | "intervalMs">,
+  { cadence, intervalMs }: Pick<PolledStream, "cadence" | "intervalMs">,
   leastMs: number,
 ): number {
   const expected = cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
@@ -20,7 +20,10 @@ function expectedMs(
  * True after a start until the records that came meanwhile have been read: those of today, and those of all open days
  * while the interval is unknown. Until then, nothing says that the sensor is silent.
  */
-export function isCatchingUp({ cadence, days, startedAt }: Stream, monotonicMs: number): boolean {
+export function isCatchingUp(
+  { cadence, days, startedAt }: PolledStream,
+  monotonicMs: number,
+): boolean {
   if (monotonicMs - startedAt >= CATCH_UP_MAX_MS) return false;
   if (days.size === 0) return true;
   for (const { lastOkAtMs, priority } of days.values()) {
@@ -35,12 +38,12 @@ export function isCatchingUp({ cadence, days, startedAt }: Stream, monotonicMs: 
  * more often than commits happen.
  */
 export function sensorStates(
-  streams: readonly Stream[],
+  streams: readonly PolledStream[],
   gatewayNowMs: number,
   monotonicMs: number,
   commitIntervalMs: number,
 ): SensorState[] {
-  const bySensor = new Map<Sensor, Stream[]>();
+  const bySensor = new Map<Sensor, PolledStream[]>();
   for (const stream of streams) {
     const known = bySensor.get(stream.sensor);
     if (known) known.push(stream);
@@ -57,14 +60,14 @@ export function sensorStates(
 }
 
 /** True if it was silent when the last process ended, and nothing newer is known. */
-function wasSilent({ wasSilentSinceMs, cadence }: Stream): boolean {
+function wasSilent({ wasSilentSinceMs, cadence }: PolledStream): boolean {
   return wasSilentSinceMs !== null && wasSilentSinceMs === cadence.newestMs;
 }
 
 function stateOf(
   sensor: Sensor,
-  streams: readonly Stream[],
-  isFreshNow: (stream: Stream) => boolean,
+  streams: readonly PolledStream[],
+  isFreshNow: (stream: PolledStream) => boolean,
 ): SensorState {
   let lastReadingMs: number | null = null;
   let isFresh = false;
@@ -90,13 +93,13 @@ function stateOf(
 }
 
 /** One broken record among good ones is no state of the sensor; several in a row are, or having no other. */
-function rejectedText({ rejected: { count, reason }, cadence }: Stream): string | null {
+function rejectedText({ rejected: { count, reason }, cadence }: PolledStream): string | null {
   if (count === 0 || (count < REJECTED_MIN && cadence.newestMs !== null)) return null;
   const records = count === 1 ? "the only new record was" : `the last ${count} records were`;
   return `${records} rejected: ${reason}`;
 }
 
-function isFreshAt(stream: Stream, nowMs: number, leastMs: number): boolean {
+function isFreshAt(stream: PolledStream, nowMs: number, leastMs: number): boolean {
   const { newestMs } = stream.cadence;
   const silentMs = SILENT_AFTER_INTERVALS * expectedMs(stream, leastMs);
   return newestMs !== null && nowMs - newestMs <= silentMs;

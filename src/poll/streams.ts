@@ -1,20 +1,20 @@
 import { isRead, type Kind, normalCode, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { Cadence } from "./cadence.ts";
-import type { Stream } from "./task.ts";
+import type { PolledStream } from "./task.ts";
 
 export interface StreamsChange {
-  readonly added: readonly Stream[];
-  readonly removed: readonly Stream[];
+  readonly added: readonly PolledStream[];
+  readonly removed: readonly PolledStream[];
   /** The way of reading changed, so earlier failures and results say little: their open days are read. */
-  readonly retyped: readonly Stream[];
+  readonly retyped: readonly PolledStream[];
 }
 
 /** What is polled: a stream for each sensor and kind of the current site file. */
 export class Streams {
   readonly #intervalMs: number;
-  #all: Stream[] = [];
-  #set: ReadonlySet<Stream> = new Set();
-  #byName: ReadonlyMap<string, Stream> = new Map();
+  #all: PolledStream[] = [];
+  #set: ReadonlySet<PolledStream> = new Set();
+  #byName: ReadonlyMap<string, PolledStream> = new Map();
   /** Sensors without a stream: disabled in the site file, or only read for their state. */
   notPolled: readonly Sensor[] = [];
 
@@ -23,23 +23,23 @@ export class Streams {
     this.#intervalMs = intervalMs;
   }
 
-  get all(): readonly Stream[] {
+  get all(): readonly PolledStream[] {
     return this.#all;
   }
 
-  has(stream: Stream): boolean {
+  has(stream: PolledStream): boolean {
     return this.#set.has(stream);
   }
 
-  find(sensor: string, kind: Kind): Stream | undefined {
+  find(sensor: string, kind: Kind): PolledStream | undefined {
     return this.#byName.get(nameOf({ code: sensor }, kind));
   }
 
   /** An unchanged stream keeps its days, interval and place in the queue, whatever else of its sensor changed. */
   take(sensors: readonly Sensor[]): StreamsChange {
     const known = new Map(this.#all.map((stream) => [nameOf(stream.sensor, stream.kind), stream]));
-    const added: Stream[] = [];
-    const retyped: Stream[] = [];
+    const added: PolledStream[] = [];
+    const retyped: PolledStream[] = [];
     this.notPolled = sensors.filter((sensor) => !isRead(sensor) || sensor.kinds.length === 0);
     this.#all = sensors.filter(isRead).flatMap((sensor) =>
       sensor.kinds.map((kind) => {
@@ -62,7 +62,7 @@ export class Streams {
     return { added, removed: [...known.values()], retyped };
   }
 
-  #create(sensor: Sensor, kind: PolledKind): Stream {
+  #create(sensor: Sensor, kind: PolledKind): PolledStream {
     return {
       sensor,
       kind,

@@ -1,7 +1,7 @@
 /** What the trial of a changed configuration asks of the reads: whether records are found, soon after the change. */
 import type { StreamFound } from "../core/ports.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
-import { PRIORITY, type Stream, type Task } from "./task.ts";
+import { type PolledStream, PRIORITY, type Task } from "./task.ts";
 
 /** Days whose records count in a trial: just after midnight today is empty. */
 export function countsInTrial(day: string, gatewayNowMs: number, zone: string): boolean {
@@ -9,7 +9,7 @@ export function countsInTrial(day: string, gatewayNowMs: number, zone: string): 
 }
 
 export function streamsFound(
-  streams: readonly Stream[],
+  streams: readonly PolledStream[],
   gatewayNowMs: number,
   zone: string,
 ): StreamFound[] {
@@ -25,7 +25,7 @@ export function streamsFound(
 }
 
 /** The days to read now for a stream whose records are awaited: today, and the day before while today has none. */
-export function awaitedDays(stream: Stream, gatewayNowMs: number, zone: string): Task[] {
+export function awaitedDays(stream: PolledStream, gatewayNowMs: number, zone: string): Task[] {
   const tasks = [...stream.days.values()].filter(
     ({ day, isRunning }) => !isRunning && countsInTrial(day, gatewayNowMs, zone),
   );

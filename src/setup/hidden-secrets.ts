@@ -4,14 +4,14 @@
  * queries of URLs, members that the schema does not know, such as a password written there by mistake, and values of
  * another form) only the name is shown.
  */
+
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
 
 /** Placeholder for a value that is hidden and stays unchanged in the file. */
 export const HIDDEN = "********";
-
-type Dict = Readonly<Record<string, unknown>>;
 
 /** The parts of JSON Schema that the two files use. */
 interface FileSchema {
@@ -210,23 +210,23 @@ export function withSecrets(
 }
 
 /** Whether secrets for one go the same way to the same broker in the other: a proxy sees what is not encrypted. */
-export function isSameWay(one: Dict, other: Dict): boolean {
+export function isSameWay(one: JsonObject, other: JsonObject): boolean {
   return one["url"] === other["url"] && one["proxy"] === other["proxy"];
 }
 
 /** The content with each uplink changed; entries that are not uplinks stay. */
-export function mapUplinks(content: unknown, change: (uplink: Dict) => Dict): unknown {
+export function mapUplinks(content: unknown, change: (uplink: JsonObject) => JsonObject): unknown {
   if (!isDict(content) || !Array.isArray(content["uplinks"]))
     return isDict(content) ? content : null;
   const uplinks = content["uplinks"].map((one: unknown) => (isDict(one) ? change(one) : one));
   return { ...content, uplinks };
 }
 
-export function uplinksOf(content: unknown): Dict[] {
+export function uplinksOf(content: unknown): JsonObject[] {
   const uplinks = isDict(content) ? content["uplinks"] : null;
   return Array.isArray(uplinks) ? uplinks.filter(isDict) : [];
 }
 
-function isDict(value: unknown): value is Dict {
+function isDict(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

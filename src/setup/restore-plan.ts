@@ -1,4 +1,5 @@
 /** What a backup would make of the two files of this box: its own secrets stay where they were given for. */
+import type { JsonObject } from "../core/record.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 import { type Backup, SECRET_MEMBERS } from "./backup.ts";
 import { hideSecrets, type IsPath, isSameWay, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
@@ -10,8 +11,6 @@ interface RestorePlan {
   readonly disabled: readonly string[];
   readonly isUnchanged: boolean;
 }
-
-type Dict = Readonly<Record<string, unknown>>;
 
 const WORDS = [...new Set(Object.values(SECRET_MEMBERS)), "url", "proxy"];
 
@@ -55,14 +54,14 @@ function textFor(content: unknown, current: string | null): string {
 }
 
 /** A secret serves only the name, address and proxy that it was given for. */
-function withOwn(given: Dict, own: Dict): Dict {
+function withOwn(given: JsonObject, own: JsonObject): JsonObject {
   const secrets = [...Object.keys(SECRET_MEMBERS), "url", "proxy"].filter(
     (member) => own[member] !== undefined,
   );
   return { ...given, ...Object.fromEntries(secrets.map((member) => [member, own[member]])) };
 }
 
-function withoutFiles(given: Dict, isOwn: (path: string) => boolean): Dict {
+function withoutFiles(given: JsonObject, isOwn: (path: string) => boolean): JsonObject {
   return Object.fromEntries(
     Object.entries(given).filter(
       ([member, value]) =>
@@ -71,7 +70,7 @@ function withoutFiles(given: Dict, isOwn: (path: string) => boolean): Dict {
   );
 }
 
-function has(own: Dict | undefined, word: string): boolean {
+function has(own: JsonObject | undefined, word: string): boolean {
   if (own === undefined) return false;
   if (word === "url" || word === "proxy") return own[word] !== undefined;
   return Object.entries(SECRET_MEMBERS).some(

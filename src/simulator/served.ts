@@ -7,7 +7,7 @@ import type { FaultyItem, RecordStep } from "./record-faults.ts";
  */
 export type ServedState = "complete" | "partial";
 
-export interface Shown {
+export interface ServedPoint {
   /** The serial number it was requested under. */
   readonly sensor: string;
   readonly kind: PolledKind;
@@ -57,7 +57,7 @@ interface ServedStream {
 /** Every record the simulator ever served. */
 export class ServedLog {
   readonly #streams = new Map<string, ServedStream>();
-  readonly #altered = new Map<string, Shown>();
+  readonly #altered = new Map<string, ServedPoint>();
   isOverflown = false;
 
   mark(sensor: string, kind: PolledKind, items: Iterable<FaultyItem>, state: ServedState): void {
@@ -78,7 +78,7 @@ export class ServedLog {
     if (run) stream[state].add(run.from, run.to);
   }
 
-  #markAltered(shown: Shown): void {
+  #markAltered(shown: ServedPoint): void {
     const key = `${shown.sensor} ${shown.kind} ${shown.n} ${JSON.stringify(shown.steps)}`;
     const known = this.#altered.get(key);
     if (known?.state === "complete") return;
@@ -86,7 +86,7 @@ export class ServedLog {
     else this.#altered.set(key, shown);
   }
 
-  *list(): Generator<Shown> {
+  *list(): Generator<ServedPoint> {
     const steps: readonly RecordStep[] = [];
     for (const { sensor, kind, complete, partial } of this.#streams.values()) {
       for (const n of complete.numbers()) yield { sensor, kind, n, steps, state: "complete" };

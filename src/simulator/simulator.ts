@@ -3,13 +3,13 @@ import type { TruthRecord } from "./day-response.ts";
 import type { FaultBook } from "./faults.ts";
 import type { PlainRecord } from "./plain-record.ts";
 import type { Plant } from "./plant.ts";
-import type { Shown } from "./served.ts";
+import type { ServedPoint } from "./served.ts";
 import type { CallNote } from "./service.ts";
 import type { SettingsState } from "./settings.ts";
 import type { SimulatedClock } from "./simulated-clock.ts";
 import type { TimeZone } from "./time-zone.ts";
 
-export interface ShownRecord extends Shown {
+export interface ShownRecord extends ServedPoint {
   /** Time of the unaltered record, gateway's clock, ms. */
   readonly timeMs: number;
   /** Whether it must give a reading, or none may come from it. */

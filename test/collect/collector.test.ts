@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Collector } from "../../src/collect/collector.ts";
 import { type Entry, Writer, type Written } from "../../src/collect/database/writer.ts";
-import type { Delivery } from "../../src/collect/delivery.ts";
+import type { PendingDelivery } from "../../src/collect/delivery.ts";
 import { Inbox } from "../../src/collect/inbox.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
@@ -21,7 +21,7 @@ async function collectAll(
   const inbox = new Inbox();
   const stop = new AbortController();
   let open = payloads.length;
-  const deliveryOf = (text: string): Delivery => ({
+  const deliveryOf = (text: string): PendingDelivery => ({
     topic: READING_TOPIC,
     dots: "kept",
     payload: Buffer.from(text),

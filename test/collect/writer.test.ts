@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { raiseHorizon } from "../../src/collect/database/horizon.ts";
 import { migrate } from "../../src/collect/database/migrate.ts";
-import { Streams } from "../../src/collect/database/streams.ts";
+import { StreamNumbers } from "../../src/collect/database/streams.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { instantText } from "../../src/collect/parse/copy-text.ts";
 import { READING_TABLES, readingColumns } from "../../src/collect/tables.ts";
@@ -220,7 +220,7 @@ test("writer – streams dropped from the cache are looked up again, not counted
   t.after(() => client.end());
   await migrate(client);
   const stream = (sensor: string) => ({ site: "plant-7", sensor, kind: "rpm" });
-  const streams = new Streams(1);
+  const streams = new StreamNumbers(1);
   const first = await streams.numbersOf(client, ["1", "2"].map(stream));
   const second = await streams.numbersOf(client, ["3", "2", "1"].map(stream));
   assert.deepEqual(second.slice(1).reverse(), first);

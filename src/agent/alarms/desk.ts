@@ -171,10 +171,10 @@ function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): s
   return word === "note" && note === null ? "note is missing" : null;
 }
 
-type State = ReturnType<AlarmEngine["active"]>[number];
+type ActiveState = ReturnType<AlarmEngine["active"]>[number];
 
 /** Why the alarm's state does not allow the action; null if it does. */
-function refusalBy(state: State, request: AlarmRequest): AlarmOutcome | null {
+function refusalBy(state: ActiveState, request: AlarmRequest): AlarmOutcome | null {
   const { acknowledged, raised, shelved } = state;
   const refuse = (reason: "invalid" | "conflict", detail: string): AlarmOutcome => ({
     ok: false,
@@ -194,13 +194,13 @@ function refusalBy(state: State, request: AlarmRequest): AlarmOutcome | null {
 }
 
 /** A request that was sent again, because its response was lost or the broker delivered it twice. */
-function isRepetition({ acknowledged }: State, { word, by, note }: AlarmRequest): boolean {
+function isRepetition({ acknowledged }: ActiveState, { word, by, note }: AlarmRequest): boolean {
   return word === "acknowledge" && acknowledged?.by === by && acknowledged.note === note;
 }
 
 function nextOf(
   word: AlarmRequest["word"],
-  { acknowledged, shelved, note }: State,
+  { acknowledged, shelved, note }: ActiveState,
   mark: { readonly by: string; readonly timeMs: number; readonly note: string | null },
   untilMs: number | null,
 ) {

@@ -5,7 +5,12 @@ import type { Clock, Logger } from "../../core/ports.ts";
 import { type BrokerAddress, publicBroker, tlsOptions } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
 import { messageOf } from "../database/failure.ts";
-import { boundedPayload, type Delivery, type Source, type SourceOptions } from "../delivery.ts";
+import {
+  boundedPayload,
+  type PendingDelivery,
+  type Source,
+  type SourceOptions,
+} from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import type { BrokerTls } from "../options.ts";
 import { ReadGate } from "./read-gate.ts";
@@ -153,7 +158,7 @@ export class AmqpSource implements Source {
       channel.emit("error", new Error("the broker ended the consumer"));
       return;
     }
-    const delivery: Delivery = {
+    const delivery: PendingDelivery = {
       topic: topicOf(message),
       dots: "levels",
       payload: boundedPayload(message.content),

@@ -24,7 +24,7 @@ function isSameLocation(a: unknown, b: unknown): boolean {
 const jsonOf = (location: unknown) => (location === null ? null : JSON.stringify(location));
 
 /** Name and location of sensors from their readings, written if they differ from the last ones. */
-export class Descriptions {
+export class StoredDescriptions {
   /** By stream. */
   readonly #known = new RecentMap<
     number,

@@ -7,14 +7,14 @@ import { HOURS } from "./migrations/004-hours.ts";
 import { FLEET } from "./migrations/005-fleet.ts";
 import { REJECTED } from "./migrations/006-rejected.ts";
 
-interface Step {
+interface MigrationStep {
   readonly number: number;
   readonly name: string;
   readonly sql: string;
 }
 
 /** In order; a step is never edited once released. */
-const STEPS: readonly Step[] = [
+const STEPS: readonly MigrationStep[] = [
   { number: 1, name: "readings", sql: READINGS },
   { number: 2, name: "names", sql: NAMES },
   { number: 3, name: "horizon", sql: HORIZON },
@@ -58,7 +58,7 @@ export async function migrate(client: ClientBase, lockWaitMs = LOCK_WAIT_MS): Pr
   }
 }
 
-async function dueSteps(client: ClientBase): Promise<readonly Step[]> {
+async function dueSteps(client: ClientBase): Promise<readonly MigrationStep[]> {
   const at = await versionOf(client);
   if (at > SCHEMA_VERSION)
     throw new SchemaFailure(
@@ -99,7 +99,7 @@ async function versionOf(client: ClientBase): Promise<number> {
   return found.rows[0]?.number ?? 0;
 }
 
-async function take(client: ClientBase, { number, name, sql }: Step): Promise<void> {
+async function take(client: ClientBase, { number, name, sql }: MigrationStep): Promise<void> {
   try {
     await client.query("BEGIN");
     await client.query(

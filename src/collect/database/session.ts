@@ -1,13 +1,13 @@
 import type { Client } from "pg";
 import type { Logger } from "../../core/ports.ts";
 import { dropConnection, openConnection } from "./connection.ts";
-import { Descriptions } from "./descriptions.ts";
+import { StoredDescriptions } from "./descriptions.ts";
 import { Dictionary } from "./dictionary.ts";
 import { WRITER_LOCK } from "./horizon.ts";
 import { migrate } from "./migrate.ts";
 import { Partitions } from "./partitions.ts";
 import { refuseTransactionPooling } from "./pooler.ts";
-import { Streams } from "./streams.ts";
+import { StreamNumbers } from "./streams.ts";
 import { createStages } from "./write-readings.ts";
 
 /** The tables whose numbers are remembered. */
@@ -17,14 +17,14 @@ const NUMBERED = "stream, unit_set, attribute_set";
  * A connection and everything remembered of the database behind it. Both end together: the next connection may lead to
  * a standby that lacks the newest rows, or to a restored database where other streams have the same numbers.
  */
-export interface Session {
+export interface DatabaseSession {
   readonly client: Client;
   /** The server's process for this connection. */
   readonly backend: Backend;
-  readonly streams: Streams;
+  readonly streams: StreamNumbers;
   readonly units: Dictionary;
   readonly attributes: Dictionary;
-  readonly descriptions: Descriptions;
+  readonly descriptions: StoredDescriptions;
   readonly partitions: Partitions;
   /** The tables that the numbers belong to. */
   readonly tables: string;
@@ -49,7 +49,7 @@ class TablesReplaced extends Error {
 }
 
 /** Connects and updates the schema. Rejects if that fails; with a `PoolerFailure` behind a pooler that cannot be used. */
-export async function openSession(url: string, logger: Logger | null): Promise<Session> {
+export async function openSession(url: string, logger: Logger | null): Promise<DatabaseSession> {
   const client = await openConnection(url, "gateside collect", { logger });
   try {
     const backend = await backendOf(client);
@@ -59,14 +59,14 @@ export async function openSession(url: string, logger: Logger | null): Promise<S
     await migrate(client);
     await createStages(client);
     await client.query("RESET synchronous_commit");
-    const descriptions = new Descriptions();
+    const descriptions = new StoredDescriptions();
     // `fleet retire` has deleted rows of a box, which may publish again.
     client.on("notification", () => descriptions.forget());
     await client.query("LISTEN gateside_retired");
     return {
       client,
       backend,
-      streams: new Streams(),
+      streams: new StreamNumbers(),
       units: new Dictionary("unit_set"),
       attributes: new Dictionary("attribute_set"),
       descriptions,
@@ -91,7 +91,7 @@ async function backendOf(client: Client): Promise<Backend> {
  * Throws `TablesReplaced` if a restore has replaced the tables since the session was opened: dropped or truncated ones
  * have other files.
  */
-export async function begin(session: Session): Promise<boolean> {
+export async function begin(session: DatabaseSession): Promise<boolean> {
   const { client } = session;
   // The lock keeps a restore that begins now waiting until the end of the transaction.
   await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE; ${WRITER_LOCK}`);
@@ -102,7 +102,7 @@ export async function begin(session: Session): Promise<boolean> {
   return hasRisen;
 }
 
-async function stateOf(client: Client): Promise<Pick<Session, "tables" | "horizonMs">> {
+async function stateOf(client: Client): Promise<Pick<DatabaseSession, "tables" | "horizonMs">> {
   const { rows } = await client.query<{ tables: string; before: number }>(
     `SELECT (SELECT string_agg(name || pg_relation_filenode(name::regclass), ' ')
        FROM unnest(string_to_array('${NUMBERED}', ', ')) name) AS tables,

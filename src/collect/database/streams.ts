@@ -13,7 +13,7 @@ export interface StreamKey {
 }
 
 /** Site, sensor and kind as a small number. */
-export class Streams {
+export class StreamNumbers {
   readonly #numbers: RecentMap<string, number>;
 
   constructor(rememberedMax = REMEMBERED_MAX) {

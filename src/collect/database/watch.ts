@@ -24,7 +24,7 @@ interface Activity {
  * Waits for statements however long they take, as long as their server lives: one connection writes, this one looks.
  * A waiting COMMIT would go on waiting at the server if its connection were given up, and hold a connection there.
  */
-export class Watch {
+export class DatabaseWatch {
   readonly #url: string;
   readonly #logger: Logger | null;
   readonly #times: WatchTimes;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
-import { type Delivery, KEPT_BYTES } from "../delivery.ts";
+import { KEPT_BYTES, type PendingDelivery } from "../delivery.ts";
 import type { EventItem, GapItem, RejectedItem, WaveformItem } from "../parse/item.ts";
 import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts";
 import { writing } from "./failure.ts";
@@ -165,7 +165,7 @@ export async function writeGaps(client: ClientBase, items: readonly GapItem[]): 
 }
 
 export interface Rejection {
-  readonly delivery: Delivery;
+  readonly delivery: PendingDelivery;
   readonly item: RejectedItem;
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/ports.ts";
-import type { Delivery } from "../delivery.ts";
+import type { PendingDelivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
@@ -8,8 +8,8 @@ import { asConnectionFailure, isConnectionUsable, messageOf } from "./failure.ts
 import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
-import { begin, openSession, type Session } from "./session.ts";
-import { Watch, type WatchTimes } from "./watch.ts";
+import { begin, type DatabaseSession, openSession } from "./session.ts";
+import { DatabaseWatch, type WatchTimes } from "./watch.ts";
 import {
   type Rejection,
   writeEvents,
@@ -28,7 +28,7 @@ import {
 
 /** A message and its interpretation. */
 export interface Entry {
-  readonly delivery: Delivery;
+  readonly delivery: PendingDelivery;
   readonly item: Item;
 }
 
@@ -47,8 +47,8 @@ export interface Written {
 export class Writer {
   readonly #url: string;
   readonly #logger: Logger | null;
-  readonly #watch: Watch;
-  #session: Session | null = null;
+  readonly #watch: DatabaseWatch;
+  #session: DatabaseSession | null = null;
   /** Of the connection before. */
   #failure: string | null = null;
   /** A connection does one thing at a time: maintenance must not get into a batch's transaction. */
@@ -57,7 +57,7 @@ export class Writer {
   constructor(url: string, logger: Logger | null = null, times?: WatchTimes) {
     this.#url = url;
     this.#logger = logger;
-    this.#watch = new Watch(url, logger, times);
+    this.#watch = new DatabaseWatch(url, logger, times);
   }
 
   /** Why batches cannot be written at present; null if nothing is known against it. */
@@ -68,7 +68,7 @@ export class Writer {
   }
 
   /** Connects if necessary, with the schema up to date. Rejects if that fails. */
-  async open(): Promise<Session> {
+  async open(): Promise<DatabaseSession> {
     if (this.#session !== null) return this.#session;
     const session = await this.#open();
     this.#session = session;
@@ -77,7 +77,7 @@ export class Writer {
     return session;
   }
 
-  async #open(): Promise<Session> {
+  async #open(): Promise<DatabaseSession> {
     try {
       return await openSession(this.#url, this.#logger);
     } catch (error) {
@@ -102,11 +102,11 @@ export class Writer {
   }
 
   /** Separate work on the writer's connection, between batches. */
-  maintain<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  maintain<T>(work: (session: DatabaseSession) => Promise<T>): Promise<T> {
     return this.#inTurn(() => this.#use(work));
   }
 
-  async #use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async #use<T>(work: (session: DatabaseSession) => Promise<T>): Promise<T> {
     const session = await this.open().catch((error: unknown) => {
       throw asConnectionFailure(error);
     });
@@ -125,7 +125,7 @@ export class Writer {
     return result;
   }
 
-  async #recover(session: Session, error: unknown): Promise<void> {
+  async #recover(session: DatabaseSession, error: unknown): Promise<void> {
     // A partition may have been dropped by another process.
     session.partitions.forget();
     if (isConnectionUsable(error)) {
@@ -141,16 +141,16 @@ export class Writer {
     dropConnection(session.client);
   }
 
-  #watched<T>({ client, backend }: Session, work: Promise<T>): Promise<T> {
+  #watched<T>({ client, backend }: DatabaseSession, work: Promise<T>): Promise<T> {
     return this.#watch.during(client, backend, work);
   }
 
-  #forget(session: Session): void {
+  #forget(session: DatabaseSession): void {
     if (this.#session === session) this.#session = null;
   }
 }
 
-async function transaction(session: Session, entries: readonly Entry[]): Promise<Written> {
+async function transaction(session: DatabaseSession, entries: readonly Entry[]): Promise<Written> {
   const { client, streams, units, attributes, descriptions, partitions } = session;
   const sorted = sortOut(entries, session.horizonMs);
   const items = await withUnits(client, sorted.items, sorted.abouts);
@@ -205,7 +205,7 @@ function sortOut(entries: readonly Entry[], horizonMs: number) {
   const sorted = {
     /** Readings, and the delivery of each. */
     items: [] as ReadingItem[],
-    deliveries: [] as Delivery[],
+    deliveries: [] as PendingDelivery[],
     waveforms: [] as Extract<Item, { type: "waveform" }>[],
     events: [] as Extract<Item, { type: "event" }>[],
     gaps: [] as Extract<Item, { type: "gap" }>[],

@@ -3,7 +3,7 @@ import { DEFAULT_TOPIC, SiteTopics } from "../site-topics.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json, READING_AGE_MAX_MS } from "./box.ts";
 import { type Broker, withRetained } from "./retained.ts";
 
-interface Facts {
+interface RetainedFacts {
   state: Json | null;
   stats: Json | null;
   newestMs: number | null;
@@ -19,7 +19,7 @@ export function fleetFromBroker(
   prefix: string,
   nowMs: number,
 ): Promise<FleetBox[]> {
-  let sites = new Map<string, Facts>();
+  let sites = new Map<string, RetainedFacts>();
   const below = ["agent/state", "agent/stats", "+/state", "+/alarm/#"];
   return withRetained(
     broker,
@@ -39,11 +39,16 @@ export function fleetFromBroker(
   );
 }
 
-function learn(sites: Map<string, Facts>, prefix: string, topic: string, payload: Buffer): void {
-  const factsOf = (site: string): Facts => {
+function learn(
+  sites: Map<string, RetainedFacts>,
+  prefix: string,
+  topic: string,
+  payload: Buffer,
+): void {
+  const factsOf = (site: string): RetainedFacts => {
     const known = sites.get(site);
     if (known) return known;
-    const facts: Facts = {
+    const facts: RetainedFacts = {
       state: null,
       stats: null,
       newestMs: null,
@@ -99,7 +104,7 @@ function severityOf(payload: Buffer): string | null {
   }
 }
 
-function asFacts(site: string, facts: Facts): BoxFacts {
+function asFacts(site: string, facts: RetainedFacts): BoxFacts {
   return {
     site,
     state: facts.state,

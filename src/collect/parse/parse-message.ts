@@ -1,4 +1,4 @@
-import { type Delivery, PAYLOAD_BYTES_MAX } from "../delivery.ts";
+import { PAYLOAD_BYTES_MAX, type PendingDelivery } from "../delivery.ts";
 import type { SiteTopics } from "../site-topics.ts";
 import type { Item, MessageReject, RejectedItem } from "./item.ts";
 import { isStorable, jsonBody, Unusable } from "./json-body.ts";
@@ -22,13 +22,13 @@ const PLAIN_BYTES_MAX = 1024;
  * Interprets a message: its body says what it is and whose, its topic proves the site. Never throws: every member that
  * is stored is checked here, so that no check fails inside the transaction.
  */
-export function parseMessage(delivery: Delivery, options: ParseOptions): Item {
+export function parseMessage(delivery: PendingDelivery, options: ParseOptions): Item {
   const item = parseOrReject(delivery, options);
   if (item.type !== "rejected") return item;
   return { ...item, site: options.topics.split(delivery.topic, delivery.dots)?.site ?? null };
 }
 
-function parseOrReject(delivery: Delivery, options: ParseOptions): Item {
+function parseOrReject(delivery: PendingDelivery, options: ParseOptions): Item {
   try {
     return parse(delivery, options);
   } catch (error) {
@@ -43,7 +43,7 @@ export function rejected(reason: MessageReject, detail: string): RejectedItem {
   return { type: "rejected", reason, detail };
 }
 
-function parse(delivery: Delivery, options: ParseOptions): Item {
+function parse(delivery: PendingDelivery, options: ParseOptions): Item {
   const { topic, dots, payload, bytes } = delivery;
   const { topics } = options;
   if (bytes > PAYLOAD_BYTES_MAX)
@@ -76,7 +76,7 @@ function family(
   site: string,
   levels: readonly string[],
   body: Body,
-  delivery: Delivery,
+  delivery: PendingDelivery,
   { keepDays }: ParseOptions,
 ): Item {
   const { receivedMs } = delivery;
@@ -120,7 +120,7 @@ function family(
 }
 
 /** States, statistics and descriptions of boxes before 0.3: the topic must have exactly the contract's levels. */
-function withoutSite(body: Body, delivery: Delivery, options: ParseOptions): Item {
+function withoutSite(body: Body, delivery: PendingDelivery, options: ParseOptions): Item {
   const { topic, dots } = delivery;
   const found = options.topics.split(topic, dots);
   if (found !== null && placeOf(found.levels) === "doctor")
@@ -154,7 +154,7 @@ function isStandard([first, second = "", ...further]: readonly string[]): boolea
 }
 
 /** An empty payload clears a retained topic. */
-function cleared({ topic, dots }: Delivery, { topics }: ParseOptions): Item {
+function cleared({ topic, dots }: PendingDelivery, { topics }: ParseOptions): Item {
   const found = topics.split(topic, dots);
   if (found === null || !isStandard(found.levels)) return { type: "ignored", family: "cleared" };
   const { site, levels } = found;
@@ -171,7 +171,7 @@ function cleared({ topic, dots }: Delivery, { topics }: ParseOptions): Item {
 }
 
 /** A bare value as text (contract section 6): not where a JSON message of the contract belongs, nor anything like one. */
-function isPlainValue({ topic, dots, payload }: Delivery, topics: SiteTopics): boolean {
+function isPlainValue({ topic, dots, payload }: PendingDelivery, topics: SiteTopics): boolean {
   if (payload.length > PLAIN_BYTES_MAX) return false;
   const text = payload.toString("utf8");
   if (/^\s*[[{]|\p{Control}|\ufffd/u.test(text)) return false;

@@ -12,7 +12,7 @@ import {
   type Sentence,
 } from "./sentence.ts";
 import { type Since, sinceFrom, sinceMs } from "./since.ts";
-import { type Change, NORMAL, type WatchState } from "./watch-state.ts";
+import { NORMAL, type StateChange, type WatchState } from "./watch-state.ts";
 
 /** The reading, or the moment, that caused a transition. */
 export interface Cause {
@@ -40,7 +40,7 @@ const severityOf = (rank: 1 | 2): Severity => (rank === 2 ? "alarm" : "warning")
 export function transit(
   before: AlarmState,
   watch: WatchState,
-  change: Change | null,
+  change: StateChange | null,
   cause: Cause,
   subject: Subject,
   sentence?: string,

@@ -61,11 +61,11 @@ const COUNT_MAX = 1000;
 export const NORMAL: WatchState = { passing: null, active: null, worst: null };
 
 /** raised: from normal · changed: another severity or side · cleared: to normal. */
-export type Change = "raised" | "changed" | "cleared";
+export type StateChange = "raised" | "changed" | "cleared";
 
 export interface Step {
   readonly state: WatchState;
-  readonly change: Change | null;
+  readonly change: StateChange | null;
 }
 
 /** Processes one good reading. */

@@ -41,7 +41,7 @@ const STATES = [
   "afterItem",
   "end",
 ] as const;
-type State = (typeof STATES)[number];
+type WalkState = (typeof STATES)[number];
 
 type MemberRole = "key" | "value" | "wrapper" | "status" | "description" | "other";
 type Token = "name" | "member" | "item";
@@ -68,7 +68,7 @@ export interface WalkerOptions {
 export class EnvelopeWalker {
   readonly #options: WalkerOptions;
   readonly #scanner = new ValueScanner();
-  #state: State = "start";
+  #state: WalkState = "start";
   #frames: Frame[] = [];
   #token: Token | null = null;
   #role: MemberRole = "other";
@@ -322,12 +322,12 @@ export class EnvelopeWalker {
     return false;
   }
 
-  #to(state: State): true {
+  #to(state: WalkState): true {
     this.#state = state;
     return true;
   }
 
-  #push(type: Frame["type"], state: State): boolean {
+  #push(type: Frame["type"], state: WalkState): boolean {
     if (this.#frames.length === FRAMES_MAX) {
       return this.#end({ outcome: "malformed", detail: "too many nested envelopes" });
     }

@@ -15,7 +15,7 @@ import { PrimaryHost } from "./primary-host.ts";
 import { ProofWindow, type SparkplugLane } from "./proof-window.ts";
 import { Sender } from "./sender.ts";
 import { NodeSession, will } from "./session.ts";
-import { type SessionEnd, SessionRunner } from "./session-runner.ts";
+import { type RunEnd, SessionRunner } from "./session-runner.ts";
 import { Settlements, type SettlementsParts } from "./settlements.ts";
 import { NodeTopics } from "./topic.ts";
 import { Wake } from "./wake.ts";
@@ -171,7 +171,7 @@ export class SparkplugNode {
     return { ...will(this.#topics, bdSeq, this.#parts.clock.now()), qos: 1, retain: false };
   }
 
-  async #session(attempt: Attempt, signal: AbortSignal): Promise<SessionEnd> {
+  async #session(attempt: Attempt, signal: AbortSignal): Promise<RunEnd> {
     const { logger } = this.#parts;
     const { connection, session } = attempt;
     const runner = this.#createRunner(attempt);

@@ -20,7 +20,7 @@ import type { Settlements } from "./settlements.ts";
 import type { Wake } from "./wake.ts";
 
 /** How a session ended; `lost` has causes outside this process. */
-export type SessionEnd = "stopped" | "host_offline" | "lost" | "birth_too_large";
+export type RunEnd = "stopped" | "host_offline" | "lost" | "birth_too_large";
 
 /** Interval at which device states and node metrics are checked. */
 const TICK_MS = 1_000;
@@ -72,7 +72,7 @@ export class SessionRunner {
     this.#parts.wake.ring();
   }
 
-  async run(signal: AbortSignal): Promise<SessionEnd> {
+  async run(signal: AbortSignal): Promise<RunEnd> {
     const { session, connection, inbox, wake } = this.#parts;
     for (;;) {
       const news = wake.arm();
@@ -247,7 +247,7 @@ export class SessionRunner {
   }
 
   /** Intended end: NDEATH with this session's bdSeq, then DISCONNECT. */
-  async #leave(end: SessionEnd): Promise<SessionEnd> {
+  async #leave(end: RunEnd): Promise<RunEnd> {
     const { session, sender, connection, clock, window } = this.#parts;
     const isBorn = session.isNodeBorn;
     if (end === "stopped" && window.messages > 0) await this.#prove();

@@ -58,16 +58,16 @@ function parseState(text: string): HourState {
   };
 }
 
-type Select = (sql: string, ...values: unknown[]) => Row[];
+type SelectRows = (sql: string, ...values: unknown[]) => Row[];
 
 /** Rows of hours and days as one of the two connections sees them. */
 export class HourRows {
-  readonly #select: Select;
+  readonly #select: SelectRows;
   readonly #streams: Streams;
   /** It is read in every transaction and changes once an hour. */
   #parsed = { text: "{}", state: parseState("{}") };
 
-  private constructor(select: Select, streams: Streams) {
+  private constructor(select: SelectRows, streams: Streams) {
     this.#select = select;
     this.#streams = streams;
   }

@@ -16,7 +16,7 @@ import type { StoredProgress } from "./stored-progress.ts";
 import type { Waveforms } from "./waveforms.ts";
 
 /** The handling of readings that a full buffer does not accept. */
-interface FullBuffer {
+interface FullBufferState {
   readonly reason: string;
   /** There is no space, and an uplink delivers what fills it. */
   readonly isWaitingForDelivery: boolean;
@@ -40,7 +40,7 @@ export interface ReadingLogParts {
   readonly clock: Clock;
   readonly alarms: AlarmLog;
   readonly gaps: SqliteGapLog;
-  readonly full: FullBuffer;
+  readonly full: FullBufferState;
   readonly stored: ReadingCount;
   readonly hours: HourlyValues;
 }

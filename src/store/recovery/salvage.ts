@@ -28,7 +28,7 @@ export interface SavedLanes {
   owes(lane: StoredLane, sensor: string, kind: string, values: string): boolean;
 }
 
-interface Table {
+interface SalvagedTable {
   readonly name: string;
   readonly columns: string;
   readonly order: string;
@@ -40,7 +40,7 @@ interface Table {
  * Readings come first: rows that refer to them are useful only with them. Poll progress is left out, so that lost days
  * are read again.
  */
-const TABLES: readonly Table[] = [
+const TABLES: readonly SalvagedTable[] = [
   { name: "meta", columns: "name, value", order: "name" },
   { name: "streams", columns: "stream, sensor, kind", order: "stream", index: "sensor, kind" },
   { name: "unit_sets", columns: "unit_set, units", order: "unit_set", index: "units" },
@@ -224,7 +224,7 @@ function isOurs(source: Sqlite.Database): boolean {
 function copyTable(
   source: Sqlite.Database,
   db: Database,
-  table: Table,
+  table: SalvagedTable,
   progress: SalvageProgress,
 ): boolean {
   const { name, order } = table;
@@ -309,7 +309,7 @@ function insertIfPossible(insert: Sqlite.Statement<unknown[]>, row: unknown[]): 
 }
 
 /** Those that the source also has; none if the table is new. */
-function commonColumns(source: Sqlite.Database, { name, columns }: Table): string {
+function commonColumns(source: Sqlite.Database, { name, columns }: SalvagedTable): string {
   let known: readonly string[];
   try {
     known = (source.pragma(`table_info(${name})`) as { name: string }[]).map((row) => row.name);

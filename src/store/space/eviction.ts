@@ -23,7 +23,7 @@ export interface EvictionParts {
 }
 
 /** Current position of a walk from the oldest reading on. */
-export interface Walk {
+export interface EvictionWalk {
   /** Which of several passes over the readings it is in. */
   pass: number;
   hour: number;
@@ -32,7 +32,7 @@ export interface Walk {
   isOver: boolean;
 }
 
-export const startWalk = (pass = 0): Walk => ({
+export const startWalk = (pass = 0): EvictionWalk => ({
   pass,
   hour: -1e9,
   timeMs: -1e15,
@@ -87,7 +87,7 @@ export class Eviction {
   }
 
   /** Delivered readings before `untilMs`. Examines `rowsMax` readings. */
-  readings(tx: Tx, walk: Walk, untilMs: number, rowsMax: number): Slice {
+  readings(tx: Tx, walk: EvictionWalk, untilMs: number, rowsMax: number): Slice {
     const { hours, pending } = this.#parts;
     const counted = hours.leave();
     const slice = emptySlice();
@@ -106,7 +106,13 @@ export class Eviction {
    * that it may cost a reading, and is exhausted before the next; null costs everybody. A walk over all of them starts
    * at the oldest whatever was removed before: older ones may have been added since.
    */
-  oldest(tx: Tx, walk: Walk, rowsMax: number, reason: string, tiers: readonly Tier[]): Slice {
+  oldest(
+    tx: Tx,
+    walk: EvictionWalk,
+    rowsMax: number,
+    reason: string,
+    tiers: readonly Tier[],
+  ): Slice {
     const { hours, pending } = this.#parts;
     const counted = hours.leave();
     const slice = emptySlice();
@@ -172,12 +178,18 @@ export class Eviction {
     identities.forget(tx, reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
   }
 
-  #next(walk: Walk, untilMs: number, rowsMax: number, sql = ROWS_SQL): Candidate[] {
+  #next(walk: EvictionWalk, untilMs: number, rowsMax: number, sql = ROWS_SQL): Candidate[] {
     return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, sql);
   }
 
   /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
-  waveforms(tx: Tx, walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
+  waveforms(
+    tx: Tx,
+    walk: EvictionWalk,
+    untilMs: number,
+    rowsMax: number,
+    mayGiveUp: boolean,
+  ): Slice {
     const { keeper, pending, waveforms } = this.#parts;
     const slice = emptySlice();
     const rows = this.#walk<Place & { readonly id: string }>(
@@ -214,7 +226,7 @@ export class Eviction {
   }
 
   #walk<T extends Place>(
-    walk: Walk,
+    walk: EvictionWalk,
     untilMs: number,
     rowsMax: number,
     hourSql: string,

@@ -4,7 +4,13 @@ import type { Meta } from "../database/meta.ts";
 import type { Lanes } from "../outbox/lanes.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import { Eviction, type EvictionParts, emptySlice, type Slice, type Walk } from "./eviction.ts";
+import {
+  Eviction,
+  type EvictionParts,
+  type EvictionWalk,
+  emptySlice,
+  type Slice,
+} from "./eviction.ts";
 import { RoomMaker } from "./room-maker.ts";
 import { moveOn, type Phase, phaseOf, type Run } from "./run.ts";
 import { type Shed, Shedding } from "./shedding.ts";
@@ -104,7 +110,7 @@ export class FullBuffer {
     return true;
   }
 
-  #freeOf(tx: Tx, phase: Phase, walk: Walk, rowsMax: number): Slice {
+  #freeOf(tx: Tx, phase: Phase, walk: EvictionWalk, rowsMax: number): Slice {
     switch (phase) {
       case "delivered":
         return this.#freeDelivered(tx, walk, rowsMax);
@@ -120,7 +126,7 @@ export class FullBuffer {
     }
   }
 
-  #freeDelivered(tx: Tx, walk: Walk, rowsMax: number): Slice {
+  #freeDelivered(tx: Tx, walk: EvictionWalk, rowsMax: number): Slice {
     if (this.#shedding.isExhausted) walk.isOver = true;
     if (walk.isOver) return emptySlice();
     const slice = this.#eviction.readings(tx, walk, Number.MAX_SAFE_INTEGER, rowsMax);
@@ -132,7 +138,7 @@ export class FullBuffer {
   }
 
   /** Where an uplink delivers, only the others lose, first what the one with the largest backlog alone waits for. */
-  #freePending(tx: Tx, walk: Walk, rowsMax: number): Slice {
+  #freePending(tx: Tx, walk: EvictionWalk, rowsMax: number): Slice {
     const { lanes, readings } = this.#parts;
     const others = lanes.notDelivering();
     const tiers =

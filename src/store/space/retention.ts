@@ -22,7 +22,13 @@ import { hourOf } from "../readings/stored-reading.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
+import {
+  Eviction,
+  type EvictionParts,
+  type EvictionWalk,
+  type Slice,
+  startWalk,
+} from "./eviction.ts";
 import type { FullBuffer } from "./full-buffer.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import { type Phase, phaseOf, startRun } from "./run.ts";
@@ -192,7 +198,7 @@ export class Retention {
       done = await this.#write(slice);
   }
 
-  async #each(slice: (tx: Tx, walk: Walk) => Slice): Promise<void> {
+  async #each(slice: (tx: Tx, walk: EvictionWalk) => Slice): Promise<void> {
     const walk = startWalk();
     // Weeks of samples that became due at once take minutes: stopping the agent does not wait for them.
     while (!walk.isOver && this.#stopping?.aborted !== true) await this.#step(walk, slice);
@@ -201,7 +207,7 @@ export class Retention {
   /**
    * One slice. The walk advances when it is committed: one that is rolled back and retried starts at the same position.
    */
-  #step(walk: Walk, slice: (tx: Tx, walk: Walk) => Slice): Promise<void> {
+  #step(walk: EvictionWalk, slice: (tx: Tx, walk: EvictionWalk) => Slice): Promise<void> {
     return this.#write((tx) => {
       const at = { ...walk };
       slice(tx, at);

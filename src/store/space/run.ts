@@ -1,4 +1,4 @@
-import { startWalk, type Walk } from "./eviction.ts";
+import { type EvictionWalk, startWalk } from "./eviction.ts";
 
 /** What is freed, in this order. */
 const PHASES = ["delivered", "waveforms", "pending"] as const;
@@ -7,7 +7,7 @@ export type Phase = (typeof PHASES)[number];
 /** How far freeing space has got. */
 export interface Run {
   phase: number;
-  walk: Walk;
+  walk: EvictionWalk;
 }
 
 export const startRun = (): Run => ({ phase: 0, walk: startWalk() });
@@ -16,6 +16,6 @@ export const startRun = (): Run => ({ phase: 0, walk: startWalk() });
 export const phaseOf = ({ phase }: Run): Phase | undefined => PHASES[phase];
 
 /** The run moves on to what follows this slice: once that is committed. */
-export function moveOn(run: Run, walk: Walk): void {
+export function moveOn(run: Run, walk: EvictionWalk): void {
   Object.assign(run, walk.isOver ? { phase: run.phase + 1, walk: startWalk() } : { walk });
 }
