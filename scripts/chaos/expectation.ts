@@ -1,6 +1,6 @@
 /** What must have arrived, by ids that the campaign computes itself from the records that the gateway served. */
 import type { PlainRecord } from "../../src/simulator/plain-record.ts";
-import type { Step } from "../../src/simulator/record-faults.ts";
+import type { RecordStep } from "../../src/simulator/record-faults.ts";
 import type { ShownRecord, Simulator } from "../../src/simulator/simulator.ts";
 import { expectedId, expectedTimeMs } from "../../test/support/expected-reading.ts";
 
@@ -45,7 +45,7 @@ export class Expectations {
     const gone = new Map<string, Wanted>();
     const readable = this.#readable();
     const shownRecords = [...this.#simulator.served()];
-    const versions = new Map<string, (readonly Step[])[]>();
+    const versions = new Map<string, (readonly RecordStep[])[]>();
     for (const shown of shownRecords) {
       const list = versions.get(placeOf(shown)) ?? [];
       list.push(shown.steps);
@@ -122,7 +122,7 @@ const hasSamples = (value: unknown) => value instanceof Int16Array && value.leng
 const placeOf = ({ sensor, kind, n }: ShownRecord) => `${sensor} ${kind} ${n}`;
 
 /** Whether the gateway now shows this version of a record instead of another. */
-function replaces(later: readonly Step[], earlier: readonly Step[]): boolean {
+function replaces(later: readonly RecordStep[], earlier: readonly RecordStep[]): boolean {
   const next = later[earlier.length];
   if (next === undefined || BESIDE.has(next[0])) return false;
   return JSON.stringify(later.slice(0, earlier.length)) === JSON.stringify(earlier);

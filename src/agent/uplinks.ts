@@ -19,7 +19,7 @@ import { sparkplugDestination } from "./sparkplug-destination.ts";
 /** Longest wait for the acknowledgement of a trial. */
 const PUBLISH_TRIAL_MS = 8_000;
 
-interface Running {
+interface RunningUplink {
   readonly uplink: Uplink;
   readonly destinations: readonly Destination[];
   readonly stopping: AbortController;
@@ -31,7 +31,7 @@ export type UplinkParts = Omit<DestinationParts, "documents">;
 
 export class Uplinks {
   readonly #parts: UplinkParts;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningUplink>();
   readonly #leftEntities: LeftEntities;
   #uplinks: readonly Uplink[];
   #documents: SiteDocuments | null = null;
@@ -124,7 +124,7 @@ export class Uplinks {
     return this.#each((_, { delivered }) => delivered).reduce((sum, one) => sum + one, 0);
   }
 
-  #each<T>(visit: (running: Running, destination: Destination) => T): T[] {
+  #each<T>(visit: (running: RunningUplink, destination: Destination) => T): T[] {
     return [...this.#running.values()].flatMap((running) =>
       running.destinations.map((destination) => visit(running, destination)),
     );
@@ -160,7 +160,7 @@ export class Uplinks {
     return one?.publish?.(message) ?? null;
   }
 
-  #build(uplink: Uplink): Running {
+  #build(uplink: Uplink): RunningUplink {
     const destinations: Destination[] = [];
     const parts = { ...this.#parts, documents: this.#documents };
     if (uplink.formats.some((format) => format !== "sparkplug"))
@@ -170,7 +170,7 @@ export class Uplinks {
     return { uplink, destinations, stopping: new AbortController(), done: Promise.resolve() };
   }
 
-  #start(running: Running, signal: AbortSignal): void {
+  #start(running: RunningUplink, signal: AbortSignal): void {
     const { destinations, stopping } = running;
     const both = AbortSignal.any([signal, stopping.signal]);
     const loops = destinations.map((destination) =>

@@ -15,7 +15,7 @@ import type { StoredReading } from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { HttpParts } from "./parts.ts";
 
-type Parts = Pick<HttpParts, "history" | "hours" | "dayMedians" | "measurements" | "alarms">;
+type ChangeParts = Pick<HttpParts, "history" | "hours" | "dayMedians" | "measurements" | "alarms">;
 
 /** Readings of a day that are looked at, at most: more often than this, the newest say enough. */
 const READINGS_MAX = 200;
@@ -37,7 +37,7 @@ export interface MachineChange {
 
 /** @param alarms those that make the condition, the worst first */
 export function machineChange(
-  parts: Parts,
+  parts: ChangeParts,
   sensors: readonly Sensor[],
   alarms: readonly OpenAlarm[],
   nowMs: number,
@@ -52,7 +52,7 @@ export function machineChange(
 
 /** That of the worst alarm, where it is about a number; else the velocity nearest to, or furthest beyond, its limit. */
 function worstValue(
-  { history }: Parts,
+  { history }: ChangeParts,
   sensors: readonly Sensor[],
   alarms: readonly OpenAlarm[],
 ): Worst | null {
@@ -77,7 +77,7 @@ function worstValue(
   return worst;
 }
 
-function compared(parts: Parts, { sensor, kind, value }: Worst, nowMs: number): Change {
+function compared(parts: ChangeParts, { sensor, kind, value }: Worst, nowMs: number): Change {
   const today = Math.floor(nowMs / DAY_MS);
   const latest = parts.history.latest(sensor.code, kind);
   const unit = latest === null ? null : ((unitsOf(latest)[value] as string | undefined) ?? null);
@@ -100,7 +100,11 @@ function compared(parts: Parts, { sensor, kind, value }: Worst, nowMs: number): 
 }
 
 /** Of the last day, of the running machine. */
-function numbersSince({ history }: Parts, { sensor, kind, value }: Worst, nowMs: number): number[] {
+function numbersSince(
+  { history }: ChangeParts,
+  { sensor, kind, value }: Worst,
+  nowMs: number,
+): number[] {
   const page = history.page({
     sensor: sensor.code,
     kind,
@@ -118,7 +122,7 @@ function numbersSince({ history }: Parts, { sensor, kind, value }: Worst, nowMs:
 
 /** A number a day: of values that have no medians of days, the means of hours. */
 function daysOf(
-  { dayMedians, hours }: Parts,
+  { dayMedians, hours }: ChangeParts,
   { sensor, kind, value }: Worst,
   unit: string | null,
   fromDay: number,
@@ -135,7 +139,7 @@ function daysOf(
 }
 
 function pinned(
-  { measurements, history }: Parts,
+  { measurements, history }: ChangeParts,
   { code }: Sensor,
   kind: Kind,
   value: string,
@@ -158,7 +162,11 @@ function pinned(
 }
 
 /** Zones of days by the medians of the running machine's velocities. */
-function zoneDays({ dayMedians }: Parts, sensors: readonly Sensor[], today: number): ZoneDay[] {
+function zoneDays(
+  { dayMedians }: ChangeParts,
+  sensors: readonly Sensor[],
+  today: number,
+): ZoneDay[] {
   const zones = new Map<number, ReturnType<typeof zoneOf>>();
   for (const sensor of sensors) {
     const limits = zoneLimits(sensor);

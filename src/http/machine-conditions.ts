@@ -30,7 +30,7 @@ import { outlookFor } from "./machine-outlook.ts";
 import type { HttpParts } from "./parts.ts";
 import { StandingSince } from "./standing-since.ts";
 
-type Parts = Pick<
+type ConditionParts = Pick<
   HttpParts,
   | "site"
   | "status"
@@ -45,7 +45,7 @@ type Parts = Pick<
 >;
 
 /** A machine, or a sensor without one that has an open alarm. */
-interface Subject {
+interface ConditionSubject {
   readonly id: number | null;
   readonly sensor: string | null;
   readonly name: string | null;
@@ -54,7 +54,7 @@ interface Subject {
 }
 
 /** What is known of all sensors, read once for a list. */
-interface Known {
+interface KnownSensors {
   readonly nowMs: number;
   readonly states: ReadonlyMap<string, SensorState>;
   /** By normalised code; null while alarms are disabled. */
@@ -66,12 +66,12 @@ interface Known {
 const RECORDS_WALKED = 50;
 
 export class MachineConditions {
-  readonly #parts: Parts;
+  readonly #parts: ConditionParts;
   readonly #standing: StandingSince;
   readonly #outlooks = new Remembered<EarliestOutlook | null>(OUTLOOK_MS);
   readonly #changes = new Remembered<MachineChange>(CHANGE_MS);
 
-  constructor(parts: Parts) {
+  constructor(parts: ConditionParts) {
     this.#parts = parts;
     this.#standing = new StandingSince(parts.history);
   }
@@ -107,7 +107,7 @@ export class MachineConditions {
     return this.#parts.site.current.machines ?? [];
   }
 
-  #known(): Known {
+  #known(): KnownSensors {
     const { status, alarms, findings, gatewayNow } = this.#parts;
     const machines = new Map(findings?.machines().map((machine) => [machine.id, machine]));
     const stages = new Map<string, 1 | 2 | 3>();
@@ -131,7 +131,7 @@ export class MachineConditions {
     return [...new Set(codes.map(normalCode))];
   }
 
-  async #entry(subject: Subject, known: Known) {
+  async #entry(subject: ConditionSubject, known: KnownSensors) {
     const { machineSignals } = this.#parts;
     const { id, sensors } = subject;
     const machine = this.#machines().find((one) => one.id === id);
@@ -201,7 +201,7 @@ export class MachineConditions {
     return sensor === undefined ? text : `${valueLabel(sensor, value)}: ${text}`;
   }
 
-  #sensor(sensor: Sensor, known: Known, recordsEndMs: number): ConditionSensor {
+  #sensor(sensor: Sensor, known: KnownSensors, recordsEndMs: number): ConditionSensor {
     const { code, name, location, batteryLowV } = sensor;
     const state = known.states.get(normalCode(code));
     const isFresh = state?.state === "online";
@@ -295,8 +295,8 @@ const REMEMBERED_MAX = 10_000;
 function* subjectsOf(
   sensors: readonly Sensor[],
   machines: readonly { readonly id: number; readonly name?: string }[],
-  { alarms }: Known,
-): Generator<Subject> {
+  { alarms }: KnownSensors,
+): Generator<ConditionSubject> {
   const mounted = grouped(sensors, ({ location }) => location?.machine ?? null);
   const names = new Map(machines.map(({ id, name }) => [id, name]));
   for (const id of new Set([...names.keys(), ...mounted.keys()])) {

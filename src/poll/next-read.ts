@@ -1,7 +1,7 @@
 import type { DayRead } from "./day-read.ts";
 import { type DayDue, type DayRules, dayDue } from "./days.ts";
 import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
-import type { Stream, Task } from "./task.ts";
+import type { PolledStream, Task } from "./task.ts";
 
 /** A request that the gateway rejects as wrong is retried after this long: it may be being redeployed. */
 const REQUEST_RETRY_MS = 300_000;
@@ -50,7 +50,7 @@ export function nextReadWindow(
  * less often: at least half the period apart, and twice the duration of the last response.
  */
 function windowOfToday(
-  stream: Stream,
+  stream: PolledStream,
   gatewayNowMs: number,
   latestMs: number,
   intervalMs: number,
@@ -93,7 +93,7 @@ function ownRetryMs(task: Task, read: DayRead & { ok: false }): number {
 }
 
 /** The stream's factor after a response of this duration (services section 8, fault 25). */
-export function slowdownAfter({ slowdown, intervalMs }: Stream, durationMs: number): number {
+export function slowdownAfter({ slowdown, intervalMs }: PolledStream, durationMs: number): number {
   return durationMs > (intervalMs * slowdown) / 2
     ? Math.min(SLOWDOWN_MAX, slowdown * 2)
     : Math.max(1, slowdown / 2);

@@ -13,7 +13,7 @@ import {
   taskDue,
   untilRetryMs,
 } from "./next-read.ts";
-import { PRIORITY, type Stream, type Task, type TaskQueue } from "./task.ts";
+import { type PolledStream, PRIORITY, type Task, type TaskQueue } from "./task.ts";
 
 interface ReadOutcomesParts {
   readonly queue: TaskQueue;
@@ -128,7 +128,7 @@ export class ReadOutcomes {
   }
 }
 
-function noteRejected(stream: Stream, rejected: Rejected | undefined): void {
+function noteRejected(stream: PolledStream, rejected: Rejected | undefined): void {
   if (rejected === undefined) return;
   const { count, isAfterUsable, reason } = rejected;
   stream.rejected = { count: count + (isAfterUsable ? 0 : stream.rejected.count), reason };

@@ -5,7 +5,7 @@ import type { BackfillJob } from "./backfill-job.ts";
 import type { Cadence } from "./cadence.ts";
 
 /** One kind of one sensor: the unit of polling. */
-export interface Stream {
+export interface PolledStream {
   /** As it is now in the site file. */
   sensor: Sensor;
   readonly kind: PolledKind;
@@ -43,7 +43,7 @@ type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
 /** One (sensor, kind, day) with its due time. */
 export interface Task {
-  readonly stream: Stream;
+  readonly stream: PolledStream;
   readonly day: string;
   readonly backoff: Backoff;
   priority: Priority;
@@ -61,7 +61,7 @@ export interface Task {
   jobs: BackfillJob[];
 }
 
-interface Entry {
+interface QueuedTask {
   readonly task: Task;
   readonly ticket: number;
   readonly dueAt: number;
@@ -78,9 +78,9 @@ const GROUP = 6;
 
 /** Tasks by the time at which they must be read (monotonic ms); among due tasks the current day goes first. */
 export class TaskQueue {
-  readonly #waiting = new Heap<Entry>((a, b) => a.latestAt < b.latestAt);
-  readonly #today = new Heap<Entry>((a, b) => a.dueAt < b.dueAt);
-  readonly #past = new Heap<Entry>(
+  readonly #waiting = new Heap<QueuedTask>((a, b) => a.latestAt < b.latestAt);
+  readonly #today = new Heap<QueuedTask>((a, b) => a.dueAt < b.dueAt);
+  readonly #past = new Heap<QueuedTask>(
     (a, b) =>
       a.task.priority < b.task.priority ||
       (a.task.priority === b.task.priority && a.dueAt < b.dueAt),
@@ -110,7 +110,7 @@ export class TaskQueue {
 
   /** Takes what must be read now and, with it, what may be. */
   #gather(now: number): void {
-    const early: Entry[] = [];
+    const early: QueuedTask[] = [];
     let count = 0;
     for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
       const isMet = count > 0 && count < GROUP && early.length < GROUP;
@@ -128,17 +128,18 @@ export class TaskQueue {
 
   /** When the next task must be read, monotonic ms; 0 if one is due already, null if none waits. */
   nextDueAt(): number | null {
-    while (this.#waiting.peek() && !isValid(this.#waiting.peek() as Entry)) this.#waiting.pop();
+    while (this.#waiting.peek() && !isValid(this.#waiting.peek() as QueuedTask))
+      this.#waiting.pop();
     if (this.#today.size + this.#past.size > 0) return 0;
     return this.#waiting.peek()?.latestAt ?? null;
   }
 }
 
-function isValid(entry: Entry): boolean {
+function isValid(entry: QueuedTask): boolean {
   return entry.ticket === entry.task.ticket && !entry.task.isRunning;
 }
 
-function popValid(heap: Heap<Entry>): Entry | null {
+function popValid(heap: Heap<QueuedTask>): QueuedTask | null {
   for (let entry = heap.pop(); entry; entry = heap.pop()) if (isValid(entry)) return entry;
   return null;
 }

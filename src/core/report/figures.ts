@@ -37,7 +37,7 @@ interface FigureLine {
   readonly dash: string;
   readonly isPoints?: boolean;
 }
-export interface Level {
+export interface ZoneLevel {
   readonly label: string;
   readonly y: number;
 }
@@ -63,7 +63,7 @@ export interface Figure {
   readonly isLog?: boolean;
   readonly isFromZero?: boolean;
   readonly lines: readonly FigureLine[];
-  readonly levels?: readonly Level[];
+  readonly levels?: readonly ZoneLevel[];
   readonly marks?: readonly { readonly x: number; readonly label: string }[];
   /** Usual values; null is unlimited on that side. */
   readonly bands?: readonly { readonly low: number | null; readonly high: number | null }[];
@@ -217,7 +217,7 @@ export interface TrendFigure {
   readonly toMs: number;
   readonly zone: string;
   readonly lines: readonly { readonly label: string; readonly points: readonly Point[] }[];
-  readonly levels: readonly Level[];
+  readonly levels: readonly ZoneLevel[];
 }
 
 export function trendFigure({
