@@ -1,6 +1,6 @@
 /** What changed on machines, gathered from what is stored. */
+
 import {
-  type Change,
   changeOf,
   MONTH_BACK,
   MONTH_REACH,
@@ -8,6 +8,7 @@ import {
   zoneChangeDay,
 } from "../core/machine-condition/change.ts";
 import type { OpenAlarm } from "../core/machine-condition/condition.ts";
+import type { Change } from "../core/machine-condition/words.ts";
 import { median } from "../core/outlook/robust.ts";
 import { type Kind, type Sensor, sameCode } from "../core/sensor.ts";
 import { worstZone, zoneLimits, zoneOf } from "../core/signal/severity.ts";

@@ -1,6 +1,5 @@
 /** Machines and findings in the form of the API; free of Node, because the dashboard uses it too. */
-import { CHANGE } from "../machine-condition/change.ts";
-import { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../machine-condition/words.ts";
+import { CHANGE, CONDITIONS, MARKS, UNKNOWN_REASONS } from "../machine-condition/words.ts";
 import {
   INTEGER,
   ISO,

@@ -1,23 +1,8 @@
 /** What changed on a machine, as a sentence: its worst value now against that of a month ago (plant section 20). */
 import { amount, valueLabel } from "../alarm/sentence.ts";
-import { NUMBER, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
 import type { Sensor } from "../sensor.ts";
 import { DAY_MS } from "../time-units.ts";
-
-export const CHANGE = object({
-  sensor: TEXT,
-  value: { ...TEXT, description: "The one that says most about the machine." },
-  unit: orNull(TEXT),
-  now: { ...orNull(NUMBER), description: "Median of the last day." },
-  before: orNull(NUMBER),
-  against: {
-    ...orNull(oneOf(["month", "pin", "baseline"])),
-    description:
-      "Seven days around the thirtieth before today, else the newest pinned measurement, else the baseline.",
-  },
-  text: TEXT,
-});
-export type Change = Of<typeof CHANGE>;
+import type { Change } from "./words.ts";
 
 interface ChangeInput {
   readonly sensor: Sensor;

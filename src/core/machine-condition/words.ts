@@ -1,5 +1,7 @@
 /** The words of conditions; free of Node, because the dashboard uses them too. */
 
+import { NUMBER, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
+
 /** Worst first. */
 export const CONDITIONS = ["alarm", "warning", "watch", "unknown", "standing", "ok"] as const;
 
@@ -15,3 +17,19 @@ export const UNKNOWN_REASONS = [
 
 /** What is said of one sensor beside the state of its machine. */
 export const MARKS = ["never_read", "silent", "battery_low", "bad_quality", "shelved"] as const;
+
+/** What changed on a machine, by its worst value. */
+export const CHANGE = object({
+  sensor: TEXT,
+  value: { ...TEXT, description: "The one that says most about the machine." },
+  unit: orNull(TEXT),
+  now: { ...orNull(NUMBER), description: "Median of the last day." },
+  before: orNull(NUMBER),
+  against: {
+    ...orNull(oneOf(["month", "pin", "baseline"])),
+    description:
+      "Seven days around the thirtieth before today, else the newest pinned measurement, else the baseline.",
+  },
+  text: TEXT,
+});
+export type Change = Of<typeof CHANGE>;
