@@ -7,7 +7,7 @@ export const DOCUMENTS: readonly string[] = [
   "CHANGELOG.md",
   "SECURITY.md",
   "config/README.md",
-  ...readdirSync("docs")
+  ...readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .sort()
     .map((name) => join("docs", name)),
