@@ -2,12 +2,14 @@
 import { acknowledge } from "../command/acknowledge.ts";
 import { CommandGate } from "../command/command-gate.ts";
 import { mqttActor } from "../command/request.ts";
+import type { Refused } from "../core/agent-status.ts";
 import type { InboundMessage } from "../core/link.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { clientIdsOf, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
 import { MqttLink } from "../link/mqtt-link.ts";
+import { NOT_AUTHORIZED, refusalRemedy } from "../link/refusals.ts";
 import { AlarmBoard } from "../publish/alarm-board.ts";
 import { Descriptions } from "../publish/descriptions.ts";
 import { SAS_RENEW_MS } from "../publish/formats/azure-sas.ts";
@@ -17,6 +19,7 @@ import type { LaneOptions } from "../publish/leased-entries.ts";
 import { OtherAgents } from "../publish/other-agents.ts";
 import { Presence } from "../publish/presence.ts";
 import { Publisher } from "../publish/publisher.ts";
+import { ReadBack } from "../publish/read-back.ts";
 import { RetainedCheck } from "../publish/retained-check.ts";
 import { RetainedQuery } from "../publish/retained-query.ts";
 import { StaleAlarms } from "../publish/stale-alarms.ts";
@@ -44,6 +47,7 @@ interface Shared {
   readonly own: ReturnType<typeof ownParts>;
   readonly profile: PayloadProfile;
   readonly others: OtherAgents;
+  readonly readBack: ReadBack;
   readonly isChosen: (sensor: string) => boolean;
 }
 
@@ -62,6 +66,18 @@ function lanesOver(
     lanes.push({ lane: "waveform", encode: encode.waveform, isBackground: true });
   }
   return lanes;
+}
+
+/** What a broker over MQTT 3.1.1 acknowledges and loses. */
+function notPassedOn({ readBack, uplink }: Shared, url: string): Refused | null {
+  const topic = readBack.lostAt;
+  if (topic === null) return null;
+  const remedy = refusalRemedy(NOT_AUTHORIZED, clientIdsOf(uplink).mqtt ?? uplink.clientId);
+  return {
+    topics: 1,
+    examples: [{ topic, reason: "not_passed_on" }],
+    text: `${url} acknowledges publishes to ${topic} and passes none on, as brokers do over MQTT 3.1.1 with what they refuse: ${remedy}, or use MQTT 5, which reports it`,
+  };
 }
 
 function sensorOf(eventPayload: string): string {
@@ -90,12 +106,15 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     clock,
     logger,
   });
+  // MQTT 5 tells what is refused.
+  const readBack = new ReadBack(uplink.version === 4 ? profile.marker : null, clock);
   const shared: Shared = {
     uplink,
     parts,
     own,
     profile,
     others,
+    readBack,
     isChosen: chosenSensors(uplink, parts.site),
   };
   const clientId = clientIdsOf(uplink).mqtt ?? uplink.clientId;
@@ -173,7 +192,9 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const connecting = new AbortController();
   return {
     get state() {
-      return { ...link.state, otherAgent: others.current };
+      const { state } = link;
+      const refused = state.refused ?? (state.isConnected ? notPassedOn(shared, state.url) : null);
+      return { ...state, refused, otherAgent: others.current };
     },
     get delivered() {
       return publisher.delivered;
@@ -264,7 +285,7 @@ function inboundRequests(
 
 /** States, statistics, gaps and descriptions. */
 function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: AlarmBoard): Presence {
-  const { uplink, parts, own, profile, others, isChosen } = shared;
+  const { uplink, parts, own, profile, others, readBack, isChosen } = shared;
   const { settings, site, store, clock } = parts;
   const { logger } = own;
   const outbox = store.outboxOf(uplink.name);
@@ -281,6 +302,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
     profile,
     stateRefreshMs: stateRefreshMs(uplink),
     others,
+    readBack,
     descriptions: new Descriptions(
       {
         link,
@@ -302,6 +324,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
       clock,
       readers: [
         others,
+        readBack,
         new RetainedCheck({
           link,
           turns,

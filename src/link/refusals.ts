@@ -11,7 +11,7 @@ const TOLD_MS = 3_600_000;
 const HOLD_MIN_MS = 60_000;
 const HOLD_MAX_MS = 3_600_000;
 
-const NOT_AUTHORIZED = 0x87;
+export const NOT_AUTHORIZED = 0x87;
 const TOPIC_INVALID = 0x90;
 const QUOTA_EXCEEDED = 0x97;
 

@@ -6,6 +6,7 @@ import type { AlarmBoard } from "./alarm-board.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { PayloadProfile } from "./formats/profile.ts";
 import type { OtherAgents } from "./other-agents.ts";
+import type { ReadBack } from "./read-back.ts";
 import type { RetainedQuery } from "./retained-query.ts";
 import type { Turns } from "./turns.ts";
 
@@ -26,6 +27,8 @@ export interface PresenceParts {
   readonly turns: Pick<Turns, "publish">;
   /** Whether another agent publishes as this site. */
   readonly others: Pick<OtherAgents, "sending" | "heard" | "isRepeatDue">;
+  /** Whether the broker passes our state on. */
+  readonly readBack: Pick<ReadBack, "sending" | "heard" | "isRepeatDue">;
   /** Reads back what the broker retains. */
   readonly retained: Pick<RetainedQuery, "begin" | "received" | "look">;
 }
@@ -93,7 +96,7 @@ export class Presence {
     const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
     this.#publishedConfiguration = configurationOf(this.#parts.status());
-    this.#parts.others.sending(messages);
+    this.#sending(messages);
     // Not in turn: publishers wait for it.
     const outcomes = await Promise.all(
       messages.map((message) => this.#parts.link.publish(message)),
@@ -103,8 +106,13 @@ export class Presence {
 
   async #sendState(reason: string): Promise<void> {
     const messages = this.#state("online", reason);
-    this.#parts.others.sending(messages);
+    this.#sending(messages);
     this.#stateSent(messages, await this.#parts.turns.publish(messages));
+  }
+
+  #sending(messages: readonly Message[]): void {
+    this.#parts.others.sending(messages);
+    this.#parts.readBack.sending(messages);
   }
 
   #stateSent(messages: readonly Message[], outcomes: readonly PublishOutcome[]): void {
@@ -115,10 +123,10 @@ export class Presence {
 
   /** The state that the broker refused or that another agent may have overwritten, again. */
   async #repeatState(): Promise<void> {
-    const { clock, others } = this.#parts;
+    const { clock, others, readBack } = this.#parts;
     const refusedAt = this.#stateRefusedAt;
     const isRetryDue = refusedAt !== null && clock.monotonic() - refusedAt >= REFUSED_RETRY_MS;
-    if (isRetryDue || (refusedAt === null && others.isRepeatDue))
+    if (isRetryDue || (refusedAt === null && (others.isRepeatDue || readBack.isRepeatDue)))
       await this.#sendState(this.#reason);
   }
 
@@ -138,7 +146,8 @@ export class Presence {
 
   /** Every inbound message. */
   received(topic: string, payload: Uint8Array, isRetained = false): void {
-    const { profile, descriptions, others, retained } = this.#parts;
+    const { profile, descriptions, others, readBack, retained } = this.#parts;
+    readBack.heard(topic, payload);
     retained.received(topic, isRetained);
     others.heard(topic, payload, isRetained);
     if (!profile.wantsDescriptions(topic, payload)) return;

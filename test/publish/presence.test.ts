@@ -129,6 +129,7 @@ function start(
     board: { online: () => Promise.resolve(), renew: () => Promise.resolve() },
     descriptions: { sync: () => Promise.resolve(), renew: () => {}, entitiesRemoved: () => [] },
     others: { sending: () => {}, heard: () => {}, isRepeatDue: false },
+    readBack: { sending: () => {}, heard: () => {}, isRepeatDue: false },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });
   const stop = new AbortController();
