@@ -316,10 +316,11 @@ export class MqttLink implements SessionLink {
       this.#since = clock.now();
       metrics?.linkConnected.set({ link: this.#options.name }, 0);
     }
-    if (end.culprit) this.#refusals.endedSession(end.culprit.topic, end.culprit.code);
+    const culprit = this.#history.culpritOf(end);
+    if (culprit !== null) this.#refusals.endedSession(culprit.topic, culprit.code);
     if (!signal.aborted && !this.#isClosing) {
       const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
-      const failure = this.#history.judge(end, livedMs, isolate);
+      const failure = this.#history.judge({ ...end, culprit }, livedMs, isolate);
       if (failure !== null) this.#reportFailure(address, failure);
     }
     if (openedAt !== null) hooks?.onDisconnected?.(end.failure?.text ?? "closed");

@@ -31,7 +31,7 @@ import {
 import { identityCheck, isTls, lookAtChain } from "./peer-chain.ts";
 import { PingQueue } from "./ping-queue.ts";
 import { type PublishPath, publishPath } from "./publish-path.ts";
-import { type Done, Publishes } from "./publishes.ts";
+import { type Done, Publishes, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import type { RefusedTopics } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { openClient, openTunnel, TunnelError } from "./tunnel.ts";
@@ -54,7 +54,6 @@ export interface SessionEvents {
   onMessage(message: InboundMessage): void;
 }
 
-const REFUSED_UNSPECIFIED = 0x80;
 const DISCONNECT_WITH_WILL = 0x04;
 const CLOSED_BY_BROKER: LinkFailure = {
   text: "the broker closed the connection",
@@ -424,6 +423,7 @@ export class MqttSession implements WatchedSession {
       code: this.#code,
       brokeWithInflight: publishes.brokeWithInflight,
       culprit: publishes.culprit,
+      suspect: publishes.suspect,
       byPeer,
       largestInflight: publishes.largestInflight,
       largestUnproven,

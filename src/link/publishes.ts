@@ -46,7 +46,7 @@ export interface PublishesEnd {
   readonly code: number | null;
 }
 
-const REFUSED_UNSPECIFIED = 0x80;
+export const REFUSED_UNSPECIFIED = 0x80;
 const NO_SUBSCRIBER = 0x10;
 const MALFORMED_PACKET = 0x81;
 const PACKET_TOO_LARGE = 0x95;
@@ -171,6 +171,8 @@ export class Publishes {
     readonly largestInflight: number;
     /** The refused publish that the broker ended the session for; null if none is known. */
     readonly culprit: PublishRefusal | null;
+    /** The topic of the only publish in flight, at which the broker ended the session without a reason; null if there is none. */
+    readonly suspect: string | null;
     readonly end: () => void;
   } {
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -183,6 +185,7 @@ export class Publishes {
     return {
       brokeWithInflight,
       culprit: byPeer && code === null ? this.#lastRefusal : null,
+      suspect: (isCulprit && code === null && unacknowledged[0]?.topic) || null,
       largestInflight: unacknowledged.reduce((max, { bytes }) => Math.max(max, bytes), 0),
       end: () => {
         for (const { done, bytes } of unacknowledged)

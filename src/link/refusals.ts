@@ -102,6 +102,6 @@ export function refusalRemedy(code: number, clientId: string): string {
     case QUOTA_EXCEEDED:
       return "raise the broker's quota for this client";
     default:
-      return "see the broker's log for the reason";
+      return `see the broker's log for the reason; where it gives none, a right of the client id "${clientId}", or of its user, to write there is usually missing`;
   }
 }

@@ -16,6 +16,8 @@ export interface SessionEnd {
   readonly brokeWithInflight: boolean;
   /** The refused publish that it ended for, as far as can be told. */
   readonly culprit?: PublishRefusal | null;
+  /** The topic of the publish at which it ended without a reason, one message at a time. */
+  readonly suspect?: string | null;
   readonly byPeer: boolean;
   /** Bytes of the largest QoS 1 packet that was in flight. */
   readonly largestInflight: number;

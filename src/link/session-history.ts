@@ -5,6 +5,7 @@ import { inOperatorWords, type LinkFailure, takenOver } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { ISOLATION_ACKS } from "./mqtt-session.ts";
 import { PacketLimit } from "./packet-limit.ts";
+import { REFUSED_UNSPECIFIED, type Refusal } from "./publishes.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
 import type { SessionEnd } from "./session-end.ts";
 
@@ -46,6 +47,8 @@ export class SessionHistory {
   #isTheftRepeated = false;
   #shortSessions = 0;
   #brokenSessions = 0;
+  /** Where the last session ended without a reason, one message at a time. */
+  #suspect: string | null = null;
 
   readonly #clock: Pick<Clock, "monotonic">;
 
@@ -75,6 +78,17 @@ export class SessionHistory {
     return inOperatorWords(takenOver(this.#clientId).text, this.#options);
   }
 
+  /**
+   * The publish that a session ended for. Without a reason, as over MQTT 3.1.1, it is the one at which two sessions in
+   * succession ended: one alone may have been cut by chance.
+   */
+  culpritOf({ culprit, suspect = null, wasOpen }: SessionEnd): PublishRefusal | null {
+    if (culprit) return culprit;
+    const isAgain = suspect !== null && suspect === this.#suspect;
+    if (wasOpen) this.#suspect = isAgain ? null : suspect;
+    return isAgain ? { topic: suspect, code: REFUSED_UNSPECIFIED } : null;
+  }
+
   /** Records the end; returns what to report. `livedMs` is null if no session was established. */
   judge(end: SessionEnd, livedMs: number | null, wasIsolated: boolean): LinkFailure | null {
     const culprit = end.culprit ?? null;
@@ -84,7 +98,8 @@ export class SessionHistory {
       this.#shortSessions = isShort ? this.#shortSessions + 1 : 0;
     }
     if (wasIsolated && end.acks >= ISOLATION_ACKS) this.#brokenSessions = 1;
-    if (culprit !== null) this.#brokenSessions = 0;
+    // Others may be refused, too: they are found one message at a time.
+    if (culprit !== null && !end.suspect) this.#brokenSessions = 0;
     else if (end.brokeWithInflight && !CODES_NOT_ABOUT_A_MESSAGE.has(end.code ?? 0))
       this.#brokenSessions += 1;
     else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
@@ -92,7 +107,10 @@ export class SessionHistory {
     if (end.code === SESSION_TAKEN_OVER && end.wasOpen) this.#noteTheft();
     if (end.failure === null) return null;
     let { text, needsHands } = end.failure;
-    if (culprit !== null) {
+    if (culprit !== null && end.suspect) {
+      text = `the broker closes the connection at every publish to ${culprit.topic}, as RabbitMQ does where a right is missing: let this client write there`;
+      needsHands = true;
+    } else if (culprit !== null) {
       text = `the broker closed the connection after it refused a publish to ${culprit.topic} (${reasonName(culprit.code)}; mosquitto does so with max_queued_messages 0): let this client write there, or correct the broker's configuration`;
       needsHands = true;
     } else if (
