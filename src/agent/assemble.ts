@@ -64,6 +64,7 @@ export function openAgentStore(
     clock: parts.clock,
     logger: parts.logger,
     commitPaceMs: settings.commitIntervalS * 1000,
+    startGraceMs: START_GRACE_MS,
     onCommit(seconds, bytesWritten) {
       const { metrics } = parts;
       metrics?.commitDuration.observe(seconds);
@@ -77,6 +78,9 @@ export function openAgentStore(
     onLost: (uplink, reason, count) => parts.metrics?.uplinkDropped.inc({ uplink, reason }, count),
   });
 }
+
+/** A session is open by then, and something acknowledged: a full buffer gives nothing up before. */
+const START_GRACE_MS = 30_000;
 
 export type GatewayClientSettings = Pick<
   Settings,

@@ -149,7 +149,10 @@ class SqliteStore implements Store {
     const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
     const isClockConfirmed = options.isClockConfirmed ?? (() => true);
     const age = { now: () => (isClockConfirmed() ? time.now() : null) };
-    const lanes = new Lanes({ db, queue, clock, logger }, options.uplinks);
+    const lanes = new Lanes(
+      { db, queue, clock, logger, startGraceMs: options.startGraceMs },
+      options.uplinks,
+    );
     const pending = new Pending({
       db,
       queue,

@@ -20,6 +20,8 @@ interface LanesParts {
   readonly queue: WriteQueue;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long after the start every uplink counts as delivering, as long as none has, ms. */
+  readonly startGraceMs?: number | undefined;
 }
 
 /** One lane on disk. */
@@ -46,8 +48,11 @@ export class Lanes {
   /** Ended when lanes are added. */
   #followed = new AbortController();
 
+  readonly #startedAtMs: number;
+
   constructor(parts: LanesParts, uplinks: readonly OutboxUplink[]) {
     this.#parts = parts;
+    this.#startedAtMs = parts.clock.monotonic();
     this.#uplinks = uplinks;
   }
 
@@ -65,11 +70,19 @@ export class Lanes {
     return this.#followed.signal;
   }
 
-  /** Uplinks of which something was acknowledged within the last half minute (plant section 17). */
+  /**
+   * Uplinks of which something was acknowledged within the last half minute (plant section 17). Right after the start
+   * nothing can have been: until then nobody is given up.
+   */
   delivering(): ReadonlySet<string> {
-    const sinceMs = this.#parts.clock.monotonic() - DELIVERING_MS;
-    const lanes = this.#all.filter(({ acknowledgedAtMs }) => acknowledgedAtMs >= sinceMs);
-    return new Set(lanes.map(({ uplink }) => uplink.name));
+    const nowMs = this.#parts.clock.monotonic();
+    const lanes = this.#all.filter(
+      ({ acknowledgedAtMs }) => acknowledgedAtMs >= nowMs - DELIVERING_MS,
+    );
+    const isStarting = nowMs - this.#startedAtMs < (this.#parts.startGraceMs ?? 0);
+    return new Set(
+      (lanes.length === 0 && isStarting ? this.#all : lanes).map(({ uplink }) => uplink.name),
+    );
   }
 
   /** The other uplinks that readings are pending for, largest backlog first. */
