@@ -2,7 +2,7 @@
 import { acknowledge } from "../command/acknowledge.ts";
 import { CommandGate } from "../command/command-gate.ts";
 import { mqttActor } from "../command/request.ts";
-import type { Refused } from "../core/agent-status.ts";
+import type { RefusedPublishes } from "../core/agent-status.ts";
 import type { InboundMessage } from "../core/link.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
@@ -69,7 +69,7 @@ function lanesOver(
 }
 
 /** What a broker over MQTT 3.1.1 acknowledges and loses. */
-function notPassedOn({ readBack, uplink }: Shared, url: string): Refused | null {
+function notPassedOn({ readBack, uplink }: Shared, url: string): RefusedPublishes | null {
   const topic = readBack.lostAt;
   if (topic === null) return null;
   const remedy = refusalRemedy(NOT_AUTHORIZED, clientIdsOf(uplink).mqtt ?? uplink.clientId);

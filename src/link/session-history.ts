@@ -5,7 +5,7 @@ import { inOperatorWords, type LinkFailure, takenOver } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { ISOLATION_ACKS } from "./mqtt-session.ts";
 import { PacketLimit } from "./packet-limit.ts";
-import { REFUSED_UNSPECIFIED, type Refusal } from "./publishes.ts";
+import { type PublishRefusal, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
 import type { SessionEnd } from "./session-end.ts";
 

@@ -48,7 +48,7 @@ export interface StoreOptions {
   readonly onLost?: (uplink: string, reason: string, count: number) => void;
   /** Called about every second while a damaged store is copied, which blocks everything else. */
   readonly onProgress?: () => void;
-  /** How long after the start every uplink counts as delivering, as long as none has, ms; 0 unless given. */
+  /** How long after the start an uplink counts as delivering that has something in hand, ms; 0 unless given. */
   readonly startGraceMs?: number;
   /** Group-commit window, ms; 200 unless given. */
   readonly commitWindowMs?: number;

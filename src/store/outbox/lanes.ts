@@ -20,7 +20,7 @@ interface LanesParts {
   readonly queue: WriteQueue;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long after the start every uplink counts as delivering, as long as none has, ms. */
+  /** How long after the start an uplink counts as delivering that has something in hand, ms. */
   readonly startGraceMs?: number | undefined;
 }
 
@@ -34,6 +34,8 @@ export interface StoredLane {
 const IN_USE_SQL = "SELECT lane, uplink, format FROM lanes WHERE leaving IS NULL ORDER BY lane";
 /** An uplink delivers for this long after its last acknowledgement. */
 const DELIVERING_MS = 30_000;
+/** Sessions are open this long after a start; until then nothing is given up. */
+const CONNECTING_MS = 5_000;
 
 /** The lanes of the configured uplinks: creates, converts and removes them on disk, and holds those in use. */
 export class Lanes {
@@ -72,17 +74,18 @@ export class Lanes {
 
   /**
    * Uplinks of which something was acknowledged within the last half minute (plant section 17). Right after the start
-   * nothing can have been: until then nobody is given up.
+   * nothing can have been: nobody is given up before sessions can be open, and then none that has something in hand.
    */
   delivering(): ReadonlySet<string> {
     const nowMs = this.#parts.clock.monotonic();
+    const runsMs = nowMs - this.#startedAtMs;
+    const graceMs = this.#parts.startGraceMs ?? 0;
+    const isStarting = ({ leasedCount }: LaneQueue) =>
+      runsMs < (leasedCount > 0 ? graceMs : Math.min(graceMs, CONNECTING_MS));
     const lanes = this.#all.filter(
-      ({ acknowledgedAtMs }) => acknowledgedAtMs >= nowMs - DELIVERING_MS,
+      (lane) => lane.acknowledgedAtMs >= nowMs - DELIVERING_MS || isStarting(lane),
     );
-    const isStarting = nowMs - this.#startedAtMs < (this.#parts.startGraceMs ?? 0);
-    return new Set(
-      (lanes.length === 0 && isStarting ? this.#all : lanes).map(({ uplink }) => uplink.name),
-    );
+    return new Set(lanes.map(({ uplink }) => uplink.name));
   }
 
   /** The other uplinks that readings are pending for, largest backlog first. */
