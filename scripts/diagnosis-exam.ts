@@ -5,6 +5,7 @@
  * them before it begins. Every sixth machine has a second trouble.
  *
  * --seed N     another fleet
+ * --only A,B   these troubles
  * --days N     days of a healthy machine (180)
  * --list       every machine that was missed or told otherwise
  */
@@ -16,6 +17,7 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     seed: { type: "string", default: "1" },
+    only: { type: "string" },
     days: { type: "string", default: "180" },
     list: { type: "boolean", default: false },
   },
@@ -55,6 +57,7 @@ write(
 );
 write("| --- | --- | --- | --- | --- | --- | --- |");
 for (const [k, kind] of kinds.entries()) {
+  if (flags.only !== undefined && !flags.only.split(",").includes(kind)) continue;
   const score = none();
   for (let i = 0; i < machines; i++) {
     const n = k * 1000 + i;

@@ -175,10 +175,17 @@ function ledFamily(
       (!needsBands && isShaftOrder(look, source, hz, apartLines)) || isTaken(hz);
     const first = strongestIn(list, nominalHz - reach, nominalHz + reach, isOthers);
     if (first === null || first.ratio < source.mainRatio) continue;
+    if (lead > 1 && !hasFundamental(source, leads, first.hz / lead)) continue;
     const family = familyAt(look, axis, source, fault, { first, lead, needsBands, isOthers });
     if (family !== null && family.score > (best?.score ?? 0)) best = family;
   }
   return best;
+}
+
+/** A series without its first line is somebody else's, unless that line is close to an order of the shaft. */
+function hasFundamental({ list, supportRatio }: Source, leads: readonly Leading[], hz: number) {
+  if (leads[0]?.apartLines !== SAME_LINE) return true;
+  return (toneNear(list, hz, list.resolutionHz)?.ratio ?? 0) >= supportRatio;
 }
 
 /**
@@ -292,7 +299,8 @@ const bandLevel = ({ amplitude }: SideBand) => amplitude;
  */
 function sideBands(look: Look, source: FamilySource, fault: BearingFault, line: Tone): SideBand[] {
   const { list } = source;
-  const isAlone = fault.finding === "bearing_outer_race" && 2 * line.hz > list.topHz;
+  const secondHz = 2 * fault.order * look.shaftHz;
+  const isAlone = fault.finding === "bearing_outer_race" && secondHz > list.topHz;
   const spacing = fault.spacing ?? (isAlone ? 1 : null);
   if (spacing === null) return [];
   const spacingHz = spacing * look.shaftHz;

@@ -1,4 +1,7 @@
-/** Faults with a frequency of their own: blades, gears, mains (ISO 13373-3:2015, ISO 13373-9:2017; Randall 2011, ch. 2). */
+/**
+ * Faults with a frequency of their own: blades (ISO 13373-3:2015), gears (Randall 2011, ch. 2), mains (ISO 13373-9:2017,
+ * electric motors).
+ */
 import type { EvidenceLine, SideBand, Verdict } from "./finding.ts";
 import {
   type AxisLook,

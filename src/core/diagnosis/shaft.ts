@@ -10,6 +10,8 @@ const SPEED_SHARE = 0.003;
 /** A tone of this ratio to the noise may be off by half a line over it (Rife & Boorstyn 1974). */
 const RATIO_LINES = 0.5;
 const SIGMAS = 3;
+/** However strong its line is, one of a neighbour within its main lobe pulls it by up to this, lines. */
+const PULL_LINES = 0.08;
 /** Lines that are asked for the shaft, and how far from the measured speed two of them that agree are believed. */
 const RATIO_MIN = 5;
 const PAIR_SHARE = 0.02;
@@ -60,7 +62,8 @@ export function shaftOf(
     const weight = speedSigmaHz ** 2 / (speedSigmaHz ** 2 + own.sigmaHz ** 2);
     const sigmaHz = own.sigmaHz * Math.sqrt(weight);
     const hz = measuredHz + weight * (own.hz - measuredHz);
-    return { hz, lines: (SIGMAS * sigmaHz) / resolutionHz, isSeen: true, besideHz: null };
+    const lines = Math.max(PULL_LINES, (SIGMAS * sigmaHz) / resolutionHz);
+    return { hz, lines, isSeen: true, besideHz: null };
   }
   const agrees = (first: ShaftCandidate) =>
     seconds.some(
@@ -74,7 +77,7 @@ export function shaftOf(
     measuredHz,
   );
   if (moved !== null) {
-    const lines = (SIGMAS * moved.sigmaHz) / resolutionHz;
+    const lines = Math.max(PULL_LINES, (SIGMAS * moved.sigmaHz) / resolutionHz);
     return { hz: moved.hz, lines, isSeen: true, besideHz: null };
   }
   return {

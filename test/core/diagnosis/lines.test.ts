@@ -148,6 +148,14 @@ test("a load that changes smoothly with each turn of the cage is no cage fault, 
   assert.deepEqual(names(judged(signal, B6203)), ["cage, envelope"]);
 });
 
+test("higher harmonics without the first line are somebody else's", () => {
+  const hz = 5.4 * SHAFT_HZ;
+  const higher = (t: number) => 0.5 * sine(2 * hz, t) + 0.4 * sine(4 * hz, t);
+  assert.deepEqual(names(judged(modulatedBand(61, higher), B6205)), []);
+  const all = (t: number) => 0.4 * sine(hz, t) + higher(t);
+  assert.deepEqual(names(judged(modulatedBand(61, all), B6205)), ["bearing_inner_race, envelope"]);
+});
+
 test("what an order and twice the mains frequency make together in the envelope is no bearing's line", () => {
   const hz = 14 * SHAFT_HZ - 100;
   const beat = (t: number) =>
