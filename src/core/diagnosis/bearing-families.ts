@@ -183,7 +183,11 @@ function ledFamily(
 }
 
 /** A series without its first line is somebody else's, unless that line is close to an order of the shaft. */
-function hasFundamental({ list, supportRatio }: Source, leads: readonly Leading[], hz: number) {
+function hasFundamental(
+  { list, supportRatio }: FamilySource,
+  leads: readonly Leading[],
+  hz: number,
+) {
   if (leads[0]?.apartLines !== SAME_LINE) return true;
   return (toneNear(list, hz, list.resolutionHz)?.ratio ?? 0) >= supportRatio;
 }
