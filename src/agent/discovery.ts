@@ -80,7 +80,7 @@ export class Discovery {
     const byType = new Map<number, readonly PolledKind[]>(
       Object.entries(kinds).map(([type, list]) => [Number(type), list]),
     );
-    const { site, kept, notes } = draftSite(found, existing, {
+    const { site, kept, left, notes } = draftSite(found, existing, {
       site: null,
       kinds: byType,
       clamp,
@@ -90,6 +90,7 @@ export class Discovery {
     return {
       sensors: site.sensors.filter(({ code }) => !known.has(normalCode(String(code)))),
       kept,
+      left,
       notes,
       types: typesOf(found),
     };

@@ -22,6 +22,8 @@ export interface DraftResult {
   readonly added: number;
   /** Sensors that were already in the file. */
   readonly kept: number;
+  /** Left out, because something about them is not known. */
+  readonly left: number;
   /** What could not be known, one line each. */
   readonly notes: readonly string[];
 }
@@ -47,7 +49,7 @@ export function draftSite(
     ? old.map((one) => ({ ...one }))
     : [];
   const byCode = new Map(sensors.map((one) => [normalCode(String(one["code"])), one]));
-  const counts = { added: 0, kept: 0 };
+  const counts = { added: 0, kept: 0, left: 0 };
   const seen = new Set<string>();
   for (const surveyed of found.devices) {
     const code = normalCode(surveyed.device.code);
@@ -62,7 +64,10 @@ export function draftSite(
       continue;
     }
     const made = draftSensor(surveyed, location, kindsByType, hints, notes);
-    if (made === null) continue;
+    if (made === null) {
+      counts.left += 1;
+      continue;
+    }
     counts.added += 1;
     sensors.push(made);
   }

@@ -21,6 +21,7 @@ import { setupWarnings } from "./setup-warnings.ts";
 import { duration } from "./status.ts";
 import { storeAccessFaults } from "./store-access.ts";
 import { table } from "./table.ts";
+import { unjudgedWarnings } from "./unjudged-warnings.ts";
 
 /** Validates environment and site file offline; 0 or 2. */
 export async function run(context: CommandContext): Promise<number> {
@@ -29,7 +30,11 @@ export async function run(context: CommandContext): Promise<number> {
   const report = {
     ...examined,
     faults: [...examined.faults, ...store],
-    warnings: [...examined.warnings, ...setupWarnings(examined.loaded.shown)],
+    warnings: [
+      ...examined.warnings,
+      ...setupWarnings(examined.loaded.shown),
+      ...unjudgedWarnings(examined.site),
+    ],
   };
   const running = await compareWithRunning(report, context.signal);
   if (context.flags.has("json")) {

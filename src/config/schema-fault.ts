@@ -143,9 +143,10 @@ function secretFault(place: string, key: string, secret: string): ConfigurationF
 const WITHOUT_BLANKS = "^\\S(.*\\S)?$";
 
 function blanks(place: string, value: string): ConfigurationFault {
+  if (value === '""') return { place, problem: "is empty", remedy: "enter one" };
   return {
     place,
-    problem: `${value} is empty or has leading or trailing spaces`,
+    problem: `${value} has leading or trailing spaces`,
     remedy: "remove these spaces",
   };
 }

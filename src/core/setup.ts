@@ -161,6 +161,8 @@ export const DISCOVERY_DRAFT = object({
   sensors: { ...list(OBJECT), description: "Not in the site file yet." },
   /** Found, and already in the file. */
   kept: INTEGER,
+  /** Found, and left out until somebody says what the service does not know. */
+  left: { ...INTEGER, description: "Left out until the request says what they read." },
   /** What could not be determined, a line each. */
   notes: list(TEXT),
   /** The type codes that were found. */

@@ -10,6 +10,7 @@ import { SetupFile } from "./setup-file.ts";
 import { numberOrText } from "./setup-form.ts";
 import { isDict, newId, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
+import { choiceWords } from "./words.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -144,6 +145,8 @@ class DraftView {
   readonly #unit = h("input", { autocomplete: "off" });
   readonly #low = h("input", { inputmode: "decimal" });
   readonly #high = h("input", { inputmode: "decimal" });
+  readonly #machineClass = h("select", null, h("option", { value: "" }, "–"));
+  readonly #machine = h("input", { inputmode: "numeric" });
   readonly #list = h("div");
   readonly #fault = h("p", { class: "fault-text", role: "alert" });
   #found: { readonly box: HTMLInputElement; readonly sensor: JsonObject }[] = [];
@@ -160,16 +163,21 @@ class DraftView {
         "select",
         null,
         h("option", { value: "" }, "–"),
-        ...POLLED_KINDS.map((kind) => h("option", { value: kind }, kind)),
+        ...POLLED_KINDS.map((kind) => h("option", { value: kind }, choiceWords(kind))),
       );
       this.#kinds.set(type, select);
       return field(`Type ${type} (${count}, such as ${example}) reads`, select);
     });
+    const site = this.#view.schemas.site;
+    const classes = site.definitions?.["sensor"]?.properties?.["machineClass"]?.enum ?? [];
+    this.#machineClass.append(
+      ...classes.map((one) => h("option", { value: one }, choiceWords(String(one)))),
+    );
     replace(
       this.#view.place,
       h(
         "details",
-        { class: "set-group", open: draft.sensors.length === 0 },
+        { class: "set-group", open: draft.left > 0 },
         h("summary", null, "What the service does not know"),
         ...types,
         field(
@@ -180,6 +188,16 @@ class DraftView {
         field("Unit of every loop channel", this.#unit),
         field("Value at 4 mA", this.#low),
         field("Value at 20 mA", this.#high),
+        field(
+          "Machine class of every vibration sensor",
+          this.#machineClass,
+          "Without one, no zone and no zone alarm ever comes from it. Correct those that differ in the sensor's form.",
+        ),
+        field(
+          "Number of the machine",
+          this.#machine,
+          "For sensors that the service assigns to none. Without a machine, no finding ever comes.",
+        ),
         h(
           "p",
           { class: "set-actions" },
@@ -246,7 +264,7 @@ class DraftView {
     }
   }
 
-  #show({ sensors, kept, notes }: SensorDraft): void {
+  #show({ sensors, kept, left, notes }: SensorDraft): void {
     this.#found = sensors.map((sensor) => {
       const box = h("input", { type: "checkbox", id: newId() });
       box.checked = true;
@@ -257,7 +275,7 @@ class DraftView {
       h(
         "p",
         { role: "status" },
-        `${sensors.length} sensors are not in the site file yet; ${kept} already are.`,
+        `${sensors.length + kept + left} sensors were found. ${sensors.length} can be added${left === 0 ? "" : `; ${left} more once it is said above what they read`}; ${kept} are in the site file already.`,
       ),
       h(
         "ul",
@@ -272,7 +290,11 @@ class DraftView {
               { for: box.id },
               `${wordOf(sensor["name"])} ${String(sensor["code"])}`.trim(),
             ),
-            h("span", { class: "sub" }, `${String(sensor["kinds"])}${placeWords(sensor)}`),
+            h(
+              "span",
+              { class: "sub" },
+              `${(sensor["kinds"] as readonly string[]).map(choiceWords).join(", ")}${placeWords(sensor)}`,
+            ),
           ),
         ),
       ),
@@ -282,9 +304,26 @@ class DraftView {
     );
   }
 
+  /** With what zones and findings need. @param point its number, if the service has none */
+  #watched(sensor: JsonObject, point: number): JsonObject {
+    const machine = this.#machine.value.trim();
+    const isVibration = Array.isArray(sensor["kinds"]) && sensor["kinds"].includes("accel");
+    return {
+      ...sensor,
+      ...(isVibration &&
+        this.#machineClass.value !== "" && { machineClass: this.#machineClass.value }),
+      ...(machine !== "" &&
+        sensor["location"] === undefined && {
+          location: { company: 1, area: 1, machine: numberOrText(machine), point },
+        }),
+    };
+  }
+
   async #add(): Promise<void> {
     const { api } = this.#view;
-    const chosen = this.#found.filter(({ box }) => box.checked).map(({ sensor }) => sensor);
+    const chosen = this.#found
+      .filter(({ box }) => box.checked)
+      .map(({ sensor }, at) => this.#watched(sensor, at + 1));
     try {
       // Read again now, so that concurrent additions by others stay.
       const file = await SetupFile.load(api, "site");

@@ -131,7 +131,7 @@ class EntryForm {
       this.#view,
       this.#list,
       () => this.#entry(),
-      (faults) => this.#showFaults(faults, 0, true),
+      (faults) => this.#showFaults(faults, 0, true)?.focus(),
     );
     const removal = h("div", { class: "set-removal" });
     const askRemove = (): void => {
@@ -216,8 +216,8 @@ class EntryForm {
     }
   }
 
-  /** @param index of this entry in the file that was checked */
-  #showFaults(faults: readonly SetupFault[], index: number, isWhole: boolean): void {
+  /** @param index of this entry in the file that was checked @returns the first faulty field */
+  #showFaults(faults: readonly SetupFault[], index: number, isWhole: boolean): HTMLElement | null {
     this.#places.clear();
     const own = `${this.#listName}[${index}]`;
     const elsewhere: HTMLElement[] = [];
@@ -246,7 +246,7 @@ class EntryForm {
         ),
       elsewhere.length > 0 && h("ul", { class: "set-faults" }, ...elsewhere),
     );
-    if (isWhole) first?.focus();
+    return first;
   }
 
   async #save(isRemoved = false): Promise<void> {
@@ -254,26 +254,32 @@ class EntryForm {
     this.#turn += 1;
     this.#isTried = true;
     const { content } = this.#content(this.#file, isRemoved);
+    const focused = document.activeElement;
     try {
-      this.#became(await this.#file.save(this.#view.api, content), isRemoved);
+      const first = this.#became(await this.#file.save(this.#view.api, content), isRemoved);
+      // Whoever went on typing meanwhile, types on where they are.
+      if (document.activeElement === focused) first?.focus();
     } catch (error) {
       this.#refuse((error as Error).message);
     }
   }
 
-  #became(saved: Saved, isRemoved: boolean): void {
+  /** @returns what to look at next; null for what is in view */
+  #became(saved: Saved, isRemoved: boolean): HTMLElement | null {
     switch (saved.outcome) {
       case "saved": {
         const name = wordOf((isRemoved ? this.#before : this.#entry())?.[this.#list.key]);
         const did = isRemoved ? "removed" : "saved and in effect";
-        return this.#view.go(this.#listName, `${capital(this.#list.word)} ${name}: ${did}.`);
+        this.#view.go(this.#listName, `${capital(this.#list.word)} ${name}: ${did}.`);
+        return null;
       }
       case "faults":
         return this.#showFaults(saved.faults, this.#content(this.#file).index, true);
       case "changed":
         return this.#showConflict(saved.file, isRemoved);
       case "refused":
-        return this.#refuse(saved.message);
+        this.#refuse(saved.message);
+        return null;
     }
   }
 
@@ -282,7 +288,7 @@ class EntryForm {
   }
 
   /** Nothing was written: both versions are shown, and a person decides. */
-  #showConflict(theirs: SetupFile, isRemoved: boolean): void {
+  #showConflict(theirs: SetupFile, isRemoved: boolean): HTMLElement {
     const lines = differenceLines(this.#file.content, theirs.content);
     const mine = h(
       "button",
@@ -319,7 +325,7 @@ class EntryForm {
         ),
       ),
     );
-    mine.focus();
+    return mine;
   }
 }
 

@@ -15,6 +15,7 @@ import {
   resolved,
   wordOf,
 } from "./setup-schema.ts";
+import { choiceWords } from "./words.ts";
 
 /** @param name of the member, its label where the schema has no title */
 function control(
@@ -62,7 +63,7 @@ function scalarControl(
       "select",
       { id },
       h("option", { value: "" }, defaultWords(schema)),
-      ...[...words.keys()].map((word) => h("option", { value: word }, word)),
+      ...[...words.keys()].map((word) => h("option", { value: word }, choiceWords(word))),
     );
     select.value = [...words].find(([, one]) => one === value)?.[0] ?? "";
     const root = labelled(schema, path, name, select, context, isRequired);
@@ -176,7 +177,12 @@ function choicesControl(
     return {
       word,
       box,
-      root: h("div", { class: "set-check" }, box, h("label", { for: id }, word)),
+      root: h(
+        "div",
+        { class: "set-check" },
+        box,
+        h("label", { for: id }, choiceWords(String(word))),
+      ),
     };
   });
   const root = group(

@@ -188,6 +188,32 @@ export function machineClassWords(name: string | null): string | null {
   return match[3] === undefined ? roman : `${roman}, ${match[3]}`;
 }
 
+/** What a choice of the site or uplinks file is called. */
+const CHOICES: Readonly<Record<string, string>> = {
+  ...KIND_WORDS,
+  service: "the gateway's service",
+  modbus: "Modbus",
+  date: "with the day",
+  none: "without anything",
+  big: "big-endian",
+  little: "little-endian",
+  order: "multiples of the speed",
+  velocity: "Velocity",
+  always: "all of them",
+  alarm: "those recorded on alarm",
+  never: "none",
+  stored: "with what is stored",
+  now: "with what comes from now on",
+  gateside: "as documented (gateside)",
+  homeassistant: "Home Assistant",
+  thingsboard: "ThingsBoard",
+  "aws-iot": "AWS IoT",
+  "azure-iot": "Azure IoT",
+};
+export function choiceWords(choice: string): string {
+  return CHOICES[choice] ?? machineClassWords(choice) ?? choice;
+}
+
 const GAP_REASONS: Readonly<Record<string, string>> = {
   buffer_full:
     "the buffer was full before the broker accepted them. Raise BUFFER_MAX_MB or shorten outages.",

@@ -1,0 +1,48 @@
+/** Vibration sensors that nothing will ever judge: said before somebody waits for it. */
+import type { ConfigurationFault } from "../core/configuration.ts";
+import { isRead, type Sensor, type Site } from "../core/sensor.ts";
+import { zoneLimits } from "../core/signal/severity.ts";
+
+/** Codes that a warning names. */
+const NAMED_MAX = 5;
+
+export function unjudgedWarnings(site: Site | null): ConfigurationFault[] {
+  const vibration = (site?.sensors ?? []).filter(
+    (sensor) => sensor.kinds.includes("accel") && isRead(sensor),
+  );
+  const withSpeed = new Set(
+    (site?.machines ?? []).filter(({ speed }) => speed !== undefined).map(({ id }) => id),
+  );
+  const noClass = vibration.filter((sensor) => zoneLimits(sensor) === null);
+  const noMachine = vibration.filter(
+    ({ location }) => location === undefined || !withSpeed.has(location.machine),
+  );
+  return [
+    ...warning(
+      noClass,
+      "no machineClass and no limits",
+      "zone and no zone alarm",
+      "set machineClass of each, or limits",
+    ),
+    ...warning(
+      noMachine,
+      "no machine with a measured speed",
+      "finding",
+      "set location of each, and the machine with its speed in machines",
+    ),
+  ];
+}
+
+function warning(sensors: readonly Sensor[], lack: string, never: string, remedy: string): ConfigurationFault[] {
+  if (sensors.length === 0) return [];
+  const named = sensors.slice(0, NAMED_MAX).map(({ code }) => code);
+  const more = sensors.length > NAMED_MAX ? ` and ${sensors.length - NAMED_MAX} more` : "";
+  const have = sensors.length === 1 ? "has" : "have";
+  return [
+    {
+      place: "sensors",
+      problem: `${named.join(", ")}${more} ${have} ${lack}: no ${never} will ever come of ${sensors.length === 1 ? "it" : "them"}`,
+      remedy,
+    },
+  ];
+}
