@@ -131,7 +131,7 @@ export class WorstList {
 
   #content(machine: RankedMachine): (Node | false)[] {
     const { condition, reason, area, since, sinceAtLeast, acknowledged, marks, alarms } = machine;
-    const { changed, zone, zoneSince } = machine;
+    const { id, changed, zone, zoneSince } = machine;
     const [tone, word] = WORDS[condition];
     const facts: (Node | string)[][] = [];
     if (since !== null) {
@@ -152,6 +152,7 @@ export class WorstList {
         badge(tone, word),
         h("a", { href: linkOf(machine) }, nameOf(machine)),
         area !== null && h("span", { class: "sub" }, area),
+        id !== null && h("a", { href: linkTo("machine", String(id), {}, "report") }, "Report"),
       ),
       condition !== "ok" && h("p", null, reason, mend !== null && " ", mend),
       changed !== null && h("p", { class: "sub" }, changed.text),

@@ -1,0 +1,66 @@
+/**
+ * Asks the dashboard what a person on shift asks in one minute, at four sizes, light and dark, with axe, and takes the
+ * pictures of docs/one-minute.md. Needs chromium, mosquitto and the built program.
+ * Usage: npm run build && node --import tsx scripts/questions.ts
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { openBrowser, skipWithoutBrowser } from "../test/support/browser.ts";
+import { failingBearing } from "../test/support/failing-bearing.ts";
+import { askAll, QUESTIONS } from "../test/support/questions.ts";
+
+const IMAGES = join("docs", "images", "one-minute");
+const SIZES = [
+  [1280, 800],
+  [1024, 768],
+  [390, 844],
+  [360, 640],
+] as const;
+/** The size whose pictures are kept. */
+const PICTURED = SIZES[0];
+
+const ending: (() => unknown)[] = [];
+const context = { after: (end: () => unknown) => void ending.push(end) } as unknown as TestContext;
+
+async function main(): Promise<void> {
+  if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
+  mkdirSync(IMAGES, { recursive: true });
+  const { plant } = await failingBearing(context, { historyDays: 0.1, speed: 20, accelS: 120 });
+  const events = await plant.subscribe();
+  const address = await plant.startAgent().address;
+  const isTold = () => events.messages.some(({ text }) => text.includes("bearing_outer_race"));
+  await events.waitUntil(isTold, 120_000);
+  // Once acknowledged, it is so at every size.
+  const questions = QUESTIONS.filter(({ name }) => name !== "acknowledge");
+  for (const [width, height] of SIZES) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page, close, findings, complaints } = await openBrowser(null, { width, height });
+      await page.emulateMedia({ colorScheme });
+      const isPictured = width === PICTURED[0] && colorScheme === "light";
+      const isLast = width === SIZES[3][0] && colorScheme === "dark";
+      const counts = await askAll(page, address, isLast ? QUESTIONS : questions, async (name) => {
+        const violations = await findings();
+        if (violations.length > 0)
+          throw new Error(`${width} × ${height}, ${name}: ${violations.join("\n")}`);
+        const path = join(IMAGES, `${name.replaceAll(" ", "-")}.png`);
+        if (isPictured || (isLast && name === "acknowledge")) await page.screenshot({ path });
+      });
+      process.stdout.write(
+        `${width} × ${height}, ${colorScheme}: ${Object.entries(counts)
+          .map(([name, clicks]) => `${name} ${clicks}`)
+          .join(", ")}${complaints.length > 0 ? `; console: ${complaints.join("; ")}` : ""}\n`,
+      );
+      await close();
+    }
+  }
+}
+
+main()
+  .catch((error: unknown) => {
+    process.stderr.write(`${(error as Error).stack ?? String(error)}\n`);
+    process.exitCode = 1;
+  })
+  .finally(async () => {
+    for (const end of ending.reverse()) await end();
+  });

@@ -1,0 +1,151 @@
+/** What a person on shift asks the dashboard in one minute, each answered from the start page in a few clicks. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+
+const CLICKS_MAX = 3;
+
+/** Counts what a person does with the mouse; a choice from a list is one click. */
+class Clicks {
+  readonly page: Page;
+  count = 0;
+  constructor(page: Page) {
+    this.page = page;
+  }
+  async on(role: "link" | "button", name: string | RegExp): Promise<void> {
+    this.count += 1;
+    await this.page.getByRole(role, { name }).first().click();
+  }
+  async choose(label: string, index: number): Promise<void> {
+    this.count += 1;
+    await this.page.getByLabel(label, { exact: true }).selectOption({ index });
+  }
+  /** The spectrum that shows the worst machine's finding. */
+  async spectrum(): Promise<void> {
+    await this.on("link", "Pump 1");
+    await this.on("link", /^Show BPFO/);
+    await this.page.getByRole("img", { name: /^Spectrum of axis/ }).waitFor();
+  }
+}
+
+export interface Question {
+  /** Also the name of its picture. */
+  readonly name: string;
+  readonly ask: (clicks: Clicks) => Promise<void>;
+}
+
+const first = (page: Page) => page.locator("[data-machine]").first();
+
+export const QUESTIONS: readonly Question[] = [
+  {
+    name: "worst",
+    ask: async ({ page }) => {
+      await first(page).getByRole("link", { name: "Pump 1" }).waitFor();
+      const box = await first(page).boundingBox();
+      const { height } = page.viewportSize() ?? { height: 0 };
+      assert.ok(box !== null && box.y + box.height <= height, "whole without scrolling");
+    },
+  },
+  {
+    name: "why",
+    ask: async ({ page }) =>
+      first(page)
+        .getByText(/damage of bearing 6205/)
+        .waitFor(),
+  },
+  {
+    name: "since when",
+    ask: async ({ page }) =>
+      first(page)
+        .getByText(/since .+\(/)
+        .waitFor(),
+  },
+  { name: "spectrum", ask: (clicks) => clicks.spectrum() },
+  {
+    name: "compare",
+    ask: async (clicks) => {
+      await clicks.spectrum();
+      await clicks.choose("Compare with", 4);
+      await clicks.page.waitForFunction("location.hash.includes('against=')");
+    },
+  },
+  {
+    name: "waterfall",
+    ask: async (clicks) => {
+      await clicks.spectrum();
+      await clicks.on("button", "Waterfall");
+      await clicks.page.getByRole("img", { name: /^Waterfall of \d+ spectra/ }).waitFor();
+    },
+  },
+  {
+    name: "waveform",
+    ask: async (clicks) => {
+      await clicks.spectrum();
+      const wave = clicks.page.getByRole("img", { name: /^Waveform of axis/ });
+      await wave.scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: "cursors",
+    ask: async (clicks) => {
+      await clicks.spectrum();
+      const plot = clicks.page.getByRole("img", { name: /^Spectrum of axis/ });
+      clicks.count += 1;
+      await plot.click({ position: { x: 150, y: 120 } });
+      await clicks.page
+        .locator(".readout", { hasText: /Hz.*GE/ })
+        .first()
+        .waitFor();
+    },
+  },
+  {
+    name: "export",
+    ask: async (clicks) => {
+      await clicks.spectrum();
+      const download = clicks.page.waitForEvent("download");
+      await clicks.on("button", "Save the numbers as CSV, spectrum");
+      const file = await (await download).path();
+      assert.match(readFileSync(file, "utf8"), /^\ufeff.*Frequency/);
+    },
+  },
+  {
+    name: "report",
+    ask: async (clicks) => {
+      await clicks.on("link", "Report");
+      await clicks.page.getByRole("heading", { name: "Open notes" }).waitFor();
+    },
+  },
+  {
+    // Last: the others then see an acknowledged alarm no more.
+    name: "acknowledge",
+    ask: async (clicks) => {
+      await clicks.on("button", "Acknowledge …");
+      await clicks.page.getByLabel("Your name").fill("Anna");
+      await clicks.page.getByLabel("Note (optional)").fill("bearing ordered");
+      await clicks.on("button", "Acknowledge");
+      await first(clicks.page).getByText("acknowledged").waitFor();
+    },
+  },
+];
+
+/** @param asked after each answer @returns clicks of each question */
+export async function askAll(
+  page: Page,
+  address: string,
+  questions: readonly Question[],
+  asked: (name: string) => Promise<void>,
+): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {};
+  for (const { name, ask } of questions) {
+    // A page of its own: what the one before has chosen counts for nothing.
+    await page.goto("about:blank");
+    await page.goto(`${address}/`);
+    await first(page).waitFor();
+    const clicks = new Clicks(page);
+    await ask(clicks);
+    counts[name] = clicks.count;
+    assert.ok(clicks.count <= CLICKS_MAX, `${name}: ${clicks.count} clicks`);
+    await asked(name);
+  }
+  return counts;
+}
