@@ -277,6 +277,7 @@ const NO_FILES: ConfigurationFiles = {
     documentKeys: [],
   }),
   settings: () => ({}),
+  secretSettings: () => [],
   texts: () => ({ site: null, uplinks: null }),
   pendingRestart: () => [],
   compare: () => [],

@@ -35,6 +35,8 @@ export function createConfigurationFiles(
       };
     },
     settings: () => settingsWithoutSecrets(running),
+    secretSettings: () =>
+      SETTING_NAMES.filter((name) => SETTINGS[name].secret && running.shown[name] !== ""),
     texts: () => textsOf(running),
     pendingRestart() {
       const now = loadSettings(environmentNow(), {

@@ -1,10 +1,14 @@
-import { readFileSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
+import { createAudit } from "../agent/audit.ts";
 import { type ConfigurationFault, faultText } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { RestoreView } from "../core/setup.ts";
 import { durableFiles } from "../lib/durable-file.ts";
+import { systemClock } from "../lib/clock.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { silentLogger } from "../lib/logger.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { openBackup } from "../setup/backup.ts";
 import { FileVersions } from "../setup/file-versions.ts";
@@ -14,7 +18,7 @@ import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
-import { examineConfiguration, loadProcessSettings } from "./configuration.ts";
+import { type Configuration, examineConfiguration, loadProcessSettings } from "./configuration.ts";
 import { createConfigurationFiles } from "./configuration-files.ts";
 
 /** Far more than two files of thousands of sensors. */
@@ -65,12 +69,12 @@ function textOf(path: string): string {
 }
 
 /** Checked and written; the next start uses it. */
-function whileStopped(
+async function whileStopped(
   context: CommandContext,
   backup: Parameters<typeof examineRestore>[0],
   repeated: string | null,
   isDryRun: boolean,
-): number {
+): Promise<number> {
   const { loaded, configuration: now, site } = examineConfiguration(context);
   const configuration = createConfigurationFiles(context, loaded);
   const { dataDir, siteFile, uplinksFile } = loadProcessSettings(context);
@@ -107,7 +111,20 @@ function whileStopped(
   } finally {
     lock.release();
   }
+  await audited(now, [...view.changes, `disabled: ${view.disabled.join(", ") || "none"}`]);
   return shown(context, view, "restored; in effect at the next start");
+}
+
+/** In the store that the next agent opens; a box that never ran, or whose files had faults, has none. */
+async function audited(now: Configuration | null, changes: readonly string[]): Promise<void> {
+  if (now === null || !existsSync(join(now.settings.dataDir, "gateside.db"))) return;
+  const { settings, site, uplinks } = now;
+  const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const parts = { clock: systemClock, logger: silentLogger };
+  const store = openAgentStore(settings, owed, parts);
+  const audit = createAudit({ store, ...parts });
+  audit("gateside restore", "configuration", "saved", changes.join("; "));
+  await store.close();
 }
 
 function refused({ stderr }: CommandContext, detail: string): number {

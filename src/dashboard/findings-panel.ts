@@ -113,7 +113,7 @@ function evidenceTable(finding: FindingView, machine: Machine | null): HTMLEleme
     },
     h(
       "table",
-      { class: "plain" },
+      { class: "plain evidence" },
       h("thead", null, h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text)))),
       h(
         "tbody",

@@ -1,5 +1,4 @@
-/** A machine: its findings and its sensors. */
-
+/** A machine: its state, findings, trend, outlook and sensors. */
 import type { Machine } from "../core/machine.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { Api } from "./api.ts";
@@ -9,8 +8,20 @@ import { stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
+import type { Theme } from "./theme.ts";
+import { TrendPanel } from "./trend-panel.ts";
+import { WorstList } from "./worst-list.ts";
 
-export function machinePage(parent: HTMLElement, api: Api, model: Model, id: string): Cleanup {
+export function machinePage(
+  parent: HTMLElement,
+  api: Api,
+  model: Model,
+  theme: Theme,
+  id: string,
+): Cleanup {
+  const state = new WorstList(api, model, Number(id));
+  const trendPlace = h("div");
+  let trend: TrendPanel | null = null;
   const title = h("h1", { tabindex: -1 }, `Machine ${id}`);
   const area = h("span");
   const list = h("ul", { class: "alarms" });
@@ -47,13 +58,10 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
       ),
       title,
       hint,
-      h(
-        "p",
-        null,
-        h("a", { href: linkTo("machine", id, {}, "report") }, "Report, to print or hand over"),
-      ),
     ),
+    state.root,
     findings.root,
+    trendPlace,
     outlook,
     panel,
   );
@@ -73,6 +81,14 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
     if (isUnknown) setText(title, `There is no machine ${id} in the site file`);
     hint.hidden = !isUnknown;
     panel.hidden = isUnknown;
+    state.root.hidden = isUnknown;
+    // That of a vibration sensor says most; the others are a click away.
+    const shown = sensors.find(({ kinds }) => kinds.includes("accel")) ?? first;
+    if (trend === null && shown !== undefined) {
+      trend = new TrendPanel(api, model, theme, shown);
+      replace(trendPlace, trend.root);
+    }
+    if (shown !== undefined) trend?.offer(shown);
     replace(
       list,
       ...sensors.map((sensor) =>
@@ -125,6 +141,8 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
   return () => {
     unsubscribe();
     findings.stop();
+    state.stop();
+    trend?.stop();
   };
 }
 

@@ -49,7 +49,8 @@ async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
     }
     case "machine": {
       const { machinePage } = await import("./machine-page.ts");
-      return ({ content, api, model, subject }) => machinePage(content, api, model, subject);
+      return ({ content, api, model, theme, subject }) =>
+        machinePage(content, api, model, theme, subject);
     }
     default:
       return ({ content, api, model, filter }) => overview(content, api, model, filter);

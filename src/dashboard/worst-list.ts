@@ -4,8 +4,8 @@ import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import { AlarmWordsForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { age } from "./format.ts";
-import { type BadgeTone, badge, timeNode } from "./marks.ts";
+import { age, number } from "./format.ts";
+import { type BadgeTone, badge, timeNode, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 
@@ -28,6 +28,7 @@ export class WorstList {
   readonly stop: Cleanup;
   readonly #api: Api;
   readonly #model: Model;
+  readonly #only: number | null;
   readonly #list = h("ul", { class: "alarms" });
   readonly #okList = h("ul", { class: "alarms" });
   readonly #okCount = h("summary");
@@ -37,16 +38,20 @@ export class WorstList {
   readonly #rows = new Map<string, { readonly root: HTMLElement; shown: string }>();
   #order = "";
   #counts = "";
+  /** The row in which somebody has just acknowledged. */
+  #done: string | null = null;
   #turn = 0;
 
-  constructor(api: Api, model: Model) {
+  /** @param only one machine, on its own page; null lists all */
+  constructor(api: Api, model: Model, only: number | null = null) {
     this.#api = api;
     this.#model = model;
+    this.#only = only;
     this.root = h(
       "section",
       { class: "panel machines", "aria-labelledby": "machines-title" },
       this.#box,
-      h("h2", { id: "machines-title" }, "Machines"),
+      h("h2", { id: "machines-title" }, only === null ? "Machines" : "State"),
       this.#note,
       this.#list,
       this.#ok,
@@ -79,7 +84,9 @@ export class WorstList {
     const turn = ++this.#turn;
     try {
       const machines = await this.#api.worstMachines();
-      if (turn === this.#turn) this.#show(machines);
+      const only = this.#only;
+      if (turn === this.#turn)
+        this.#show(only === null ? machines : machines.filter(({ id }) => id === only));
     } catch (error) {
       setText(this.#note, `The machines could not be read: ${(error as Error).message}`);
     }
@@ -123,15 +130,21 @@ export class WorstList {
     const day = Math.floor(this.#model.gatewayNowMs() / 3_600_000);
     const shown = JSON.stringify([content, mayChange, day, this.#model.times.zone]);
     // What somebody is filling in, or about to press, is not replaced.
-    if (shown === row.shown || row.root.contains(document.activeElement)) return;
+    const isInHand = row.root.contains(document.activeElement);
+    const isDone = this.#done === key;
+    if (shown === row.shown || (isInHand && !isDone)) return;
     row.shown = shown;
     row.root.className = `alarm ${machine.condition === "alarm" ? "severe" : machine.condition}`;
     replace(row.root, ...this.#content(machine));
+    if (!isDone) return;
+    this.#done = null;
+    // Where the button was; a screen reader goes on from there.
+    if (isInHand) row.root.querySelector("a")?.focus();
   }
 
   #content(machine: RankedMachine): (Node | false)[] {
     const { condition, reason, area, since, sinceAtLeast, acknowledged, marks, alarms } = machine;
-    const { id, changed, zone, zoneSince } = machine;
+    const { id, changed, speedRpm, zone, zoneSince } = machine;
     const [tone, word] = WORDS[condition];
     const facts: (Node | string)[][] = [];
     if (since !== null) {
@@ -141,6 +154,7 @@ export class WorstList {
     }
     if (zone !== null && zoneSince !== null)
       facts.push([`zone ${zone} since `, timeNode(this.#model, Date.parse(zoneSince))]);
+    if (this.#only !== null && speedRpm !== null) facts.push([`${number(speedRpm, "rpm")} rpm`]);
     if (acknowledged) facts.push(["acknowledged"]);
     facts.push(...marks.map(({ text }) => [text]));
     const open = alarms.find((alarm) => !alarm.acknowledged);
@@ -150,7 +164,8 @@ export class WorstList {
         "div",
         { class: "alarm-head" },
         badge(tone, word),
-        h("a", { href: linkOf(machine) }, nameOf(machine)),
+        this.#only === null && h("a", { href: linkOf(machine) }, nameOf(machine)),
+        zone !== null && zoneBadge(zone),
         area !== null && h("span", { class: "sub" }, area),
         id !== null && h("a", { href: linkTo("machine", String(id), {}, "report") }, "Report"),
       ),
@@ -167,7 +182,10 @@ export class WorstList {
         new AlarmWordsForm(
           this.#api,
           { ...open, state: "active", acknowledged: null },
-          () => void this.#load(),
+          () => {
+            this.#done = keyOf(machine);
+            void this.#load();
+          },
           ["acknowledge"],
         ).root,
     ];

@@ -24,7 +24,7 @@ export interface Backup {
   readonly uplinksFile: unknown;
   /** For reading only. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Secrets of uplinks that are not inside, as `uplink.secret`. */
+  /** Secrets that are not inside: of uplinks as `uplink.secret`, settings by their names. */
   readonly missing: readonly string[];
   readonly sha256: string;
 }
@@ -41,10 +41,14 @@ export const SECRET_MEMBERS: Readonly<Record<string, string>> = {
 
 type BackupContent = Omit<Backup, "gatesideBackup" | "time" | "missing" | "sha256"> & {
   readonly timeMs: number;
+  readonly secretSettings: readonly string[];
 };
 
 /** @param content with the files as they are, parsed */
-export function makeBackup({ timeMs, ...content }: BackupContent, isPath: IsPath): Backup {
+export function makeBackup(
+  { timeMs, secretSettings, ...content }: BackupContent,
+  isPath: IsPath,
+): Backup {
   const { uplinksFile, missing } = withoutSecrets(content.uplinksFile, isPath);
   const rest = {
     gatesideBackup: BACKUP_FORM,
@@ -54,7 +58,7 @@ export function makeBackup({ timeMs, ...content }: BackupContent, isPath: IsPath
     settings: Object.fromEntries(
       Object.entries(content.settings).map(([name, value]) => [name, withoutUser(value)]),
     ),
-    missing,
+    missing: [...missing, ...secretSettings].sort(),
   };
   return { ...rest, sha256: digestOf(rest) };
 }
@@ -81,7 +85,7 @@ function withoutSecrets(
       if (shown[member] !== originals[index]?.[member]) missing.add(`${name}.${member}`);
     return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== HIDDEN));
   });
-  return { uplinksFile, missing: [...missing].sort() };
+  return { uplinksFile, missing: [...missing] };
 }
 
 /** Addresses in a setting, without user name and password. */

@@ -48,6 +48,8 @@ export interface ConfigurationFiles {
   examine(proposed?: Partial<ConfigurationTexts>, pending?: PendingSecrets): Examined;
   /** Settings as `check` shows them, but for all that are secrets. */
   settings(): Readonly<Record<string, string>>;
+  /** Names of the secret ones that are set. */
+  secretSettings(): readonly string[];
   /** Cheap: only the files' texts. */
   texts(): ConfigurationTexts;
   /** Settings of the environment, and of the file it is set from, that differ from the running ones. */

@@ -19,7 +19,10 @@ import type { ConfigurationPaths } from "./trial-journal.ts";
 
 /** A box as backup and restore see it. */
 export interface BoxState {
-  readonly configuration: Pick<ConfigurationFiles, "examine" | "texts" | "settings">;
+  readonly configuration: Pick<
+    ConfigurationFiles,
+    "examine" | "texts" | "settings" | "secretSettings"
+  >;
   readonly paths: ConfigurationPaths;
   readonly dataDir: string;
   /** In effect, or of the files of a stopped box. */
@@ -46,6 +49,7 @@ export function backupOf(
       siteFile: parse(texts.site),
       uplinksFile: parse(texts.uplinks),
       settings: configuration.settings(),
+      secretSettings: configuration.secretSettings(),
     },
     pathsBeside(paths.uplinks ?? paths.site),
   );

@@ -64,6 +64,12 @@ export class Restorer implements BackupDesk {
     this.#signal = signal;
   }
 
+  /** Another box that is online at a broker as this site; null if none was seen. */
+  #otherAgent(): string | null {
+    const { links } = this.#parts.status();
+    return links.find(({ otherAgent }) => otherAgent)?.otherAgent ?? null;
+  }
+
   #state(): BoxState {
     const { configuration, paths, dataDir, site, uplinks } = this.#parts;
     return { configuration, paths, dataDir, site: site(), uplinks: uplinks() };
@@ -82,7 +88,18 @@ export class Restorer implements BackupDesk {
     const opened = openBackup(request.text);
     if ("problem" in opened)
       return { outcome: "unusable", detail: `${opened.problem}; ${opened.remedy}` };
-    const examined = examineRestore(opened.backup, request.site, this.#state());
+    const { backup } = opened;
+    const other = this.#otherAgent();
+    if (
+      other !== null &&
+      backup.instance !== this.#parts.instance() &&
+      request.site !== backup.site
+    )
+      return {
+        outcome: "other_site",
+        detail: `the box of this backup may be running: ${other}; to restore it here all the same, repeat its site's name with --site (site=)`,
+      };
+    const examined = examineRestore(backup, request.site, this.#state());
     if ("outcome" in examined) return examined;
     const { texts, view } = examined;
     if (view.unchanged) return { outcome: "unchanged", view };

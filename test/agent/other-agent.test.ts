@@ -37,7 +37,7 @@ test("two agents with one site name are told to both, neither clears the other's
   );
   const last = (topic: string) =>
     site.messages.messages.filter((message) => message.topic === topic).at(-1);
-  const first = site.startAgent();
+  const first = site.startAgent({ SETUP_ENABLED: "true" });
   await until("its alarm", () => last(ALARM));
   assert.equal(await statusOf(first), null);
   const firstInstance = payloadOf(last(`${ROOT}/agent/state`))["instance"];
@@ -48,6 +48,7 @@ test("two agents with one site name are told to both, neither clears the other's
     MQTT_CLIENT_ID: "a-copy",
     DATA_DIR: "other-data",
     ALARMS_ENABLED: "false",
+    SETUP_ENABLED: "true",
   });
   for (const agent of [first, second])
     await until("the other one", async () => (await statusOf(agent)) ?? undefined);
@@ -57,6 +58,19 @@ test("two agents with one site name are told to both, neither clears the other's
     await ready.text(),
     /another agent \(instance [0-9a-f]{12}\) publishes as site plant-7/,
   );
+  // The other one's backup is not restored beside it, unless somebody repeats the site's name.
+  const backup = await (await fetch(`${await first.address}/api/v1/setup/backup`)).text();
+  const restore = async (query: string) =>
+    fetch(`${await second.address}/api/v1/setup/restore?${query}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: backup,
+    });
+  const refused = await restore("dryRun=true");
+  assert.equal(refused.status, 409);
+  assert.match(await refused.text(), /may be running: another agent/);
+  const repeated = await restore("dryRun=true&site=plant-7");
+  assert.equal(repeated.status, 200, await repeated.text());
   const instance = payloadOf(last(`${ROOT}/agent/state`))["instance"];
   assert.notEqual(instance, firstInstance);
 

@@ -1,11 +1,13 @@
 /** Backup and restore of a stopped box: the two files, as they are on disk. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { digestOf } from "../../src/setup/backup.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { runCommand } from "../support/run-command.ts";
+import { storeOptions } from "../support/temp-database.ts";
 
 const SECRET = "pass-of-the-cloud";
 const SITE = {
@@ -58,7 +60,14 @@ test("backup – the two files without secrets, mode 0600, never over a file, an
   assert.equal(statSync(box.path("first.json")).mode & 0o777, 0o600);
   const backup = box.read("first.json");
   assert.deepEqual([backup.gatesideBackup, backup.site, backup.siteFile], [1, "plant-7", SITE]);
-  assert.deepEqual(backup.missing, ["cloud.password", "cloud.username"]);
+  assert.deepEqual(backup.missing, [
+    "ALARM_WEBHOOK_URL",
+    "GATEWAY_URL",
+    "HEARTBEAT_URL",
+    "HTTP_TOKEN",
+    "cloud.password",
+    "cloud.username",
+  ]);
   assert.deepEqual(backup.uplinksFile.uplinks, [
     uplink("cloud", { passwordFile: "cloud.password" }),
     uplink("local"),
@@ -77,6 +86,10 @@ test("backup – the two files without secrets, mode 0600, never over a file, an
 
 test("restore – says the difference, keeps the replaced files as versions and this box's own secrets; the same again is unchanged", async (t) => {
   const box = openBox(t, [CLOUD]);
+  // It has run: its store has the audit log.
+  const openOwn = () => openStore(storeOptions(box.path("data"), { uplinks: [] }));
+  mkdirSync(box.path("data"));
+  await openOwn().close();
   await box.run("backup", "--out", "backup.json");
   const files = readFileSync(box.path("uplinks.json"), "utf8");
   const changed = { ...SITE, sensors: [{ ...SITE.sensors[0], name: "Intake" }] };
@@ -92,6 +105,11 @@ test("restore – says the difference, keeps the replaced files as versions and 
   assert.deepEqual(JSON.parse(box.read("data/configuration/versions/site-1.json").text), changed);
   const same = await box.run("restore", "backup.json");
   assert.deepEqual([same.code, same.stdout], [0, "unchanged\n"]);
+  const store = openOwn();
+  const [entry, ...more] = store.audit.newest(10, null);
+  await store.close();
+  assert.deepEqual([entry?.who, entry?.outcome, more], ["gateside restore", "saved", []]);
+  assert.match(entry?.detail ?? "", /sensor 30007 changes: name/);
 });
 
 test("restore – on another box an uplink that lacks its secrets is not used and named; a secret serves only its own name and address", async (t) => {

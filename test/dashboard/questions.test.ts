@@ -22,5 +22,9 @@ test("dashboard – eleven questions about the worst machine are answered in at 
   const { page, complaints } = await openBrowser(t, { width: 390, height: 844 });
   const counts = await askAll(page, address, QUESTIONS, async () => {});
   assert.equal(Object.keys(counts).length, 11);
-  assert.deepEqual(complaints, []);
+  // A page that is left ends its live stream.
+  assert.deepEqual(
+    complaints.filter((one) => !one.includes("/api/v1/events: net::ERR_ABORTED")),
+    [],
+  );
 });

@@ -178,7 +178,7 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
   const { address } = await started(t);
   const { page, complaints, findings } = await openBrowser(t);
   await page.goto(`${address}/#/machine/40`);
-  await page.getByRole("link", { name: "Report, to print or hand over" }).click();
+  await page.getByRole("link", { name: "Report", exact: true }).click();
   await page.getByRole("heading", { name: "Alarms of the period" }).waitFor();
   assert.deepEqual(await findings(), []);
   await page.setViewportSize({ width: 390, height: 800 });

@@ -18,7 +18,8 @@ class Clicks {
   }
   async choose(label: string, index: number): Promise<void> {
     this.count += 1;
-    await this.page.getByLabel(label, { exact: true }).selectOption({ index });
+    const panel = this.page.getByRole("region", { name: "Waveform and spectrum" });
+    await panel.getByLabel(label, { exact: true }).selectOption({ index });
   }
   /** The spectrum that shows the worst machine's finding. */
   async spectrum(): Promise<void> {
