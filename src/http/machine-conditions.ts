@@ -42,6 +42,7 @@ type ConditionParts = Pick<
   | "findings"
   | "machineSignals"
   | "gatewayNow"
+  | "clock"
 >;
 
 /** A machine, or a sensor without one that has an open alarm. */
@@ -60,7 +61,12 @@ interface KnownSensors {
   /** By normalised code; null while alarms are disabled. */
   readonly alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null;
   readonly machines: ReadonlyMap<number, MachineView>;
+  /** Whether a response that has taken this long may still look back over days. */
+  readonly mayCompute: () => boolean;
 }
+
+/** A large site that was just started shows its machines at once; what their past says follows with the next responses. */
+const COMPUTE_MS = 500;
 
 /** Records of a sensor that are looked through for the last one of the running machine. */
 const RECORDS_WALKED = 50;
@@ -108,7 +114,8 @@ export class MachineConditions {
   }
 
   #known(): KnownSensors {
-    const { status, alarms, findings, gatewayNow } = this.#parts;
+    const { status, alarms, findings, gatewayNow, clock } = this.#parts;
+    const startedAt = clock.monotonic();
     const machines = new Map(findings?.machines().map((machine) => [machine.id, machine]));
     const stages = new Map<string, 1 | 2 | 3>();
     for (const { id, findings: count } of machines.values()) {
@@ -121,6 +128,7 @@ export class MachineConditions {
       states: new Map(status.status().sensors.map((state) => [normalCode(state.code), state])),
       alarms: alarms === null ? null : bySensor(alarms.lists({ limit: 0, before: null }), stages),
       machines,
+      mayCompute: () => clock.monotonic() - startedAt < COMPUTE_MS,
     };
   }
 
@@ -149,13 +157,14 @@ export class MachineConditions {
         known.alarms === null
           ? null
           : this.#codesOf(sensors).flatMap((code) => known.alarms?.get(code) ?? []),
-      outlook: id === null ? null : this.#outlook(id, state === "standing", known.nowMs),
+      outlook: id === null ? null : this.#outlook(id, state === "standing", known),
       nowMs: known.nowMs,
     });
     const change = this.#changes.of(
       `${id}/${subject.sensor}/${found.alarms[0]?.id}`,
       this.#parts.site.current,
       known.nowMs,
+      known.mayCompute(),
       () => machineChange(this.#parts, sensors, found.alarms, known.nowMs),
     );
     const view = id === null ? undefined : known.machines.get(id);
@@ -172,15 +181,16 @@ export class MachineConditions {
       findings: view?.findings ?? 0,
       worstStage: view?.worstStage ?? null,
       ...conditionMembers(found),
-      ...change,
+      ...(change ?? { changed: null, zoneSince: null }),
     };
     return { ranked: { ...found, label }, members };
   }
 
   /** The one that begins first. */
-  #outlook(id: number, isStanding: boolean, nowMs: number): EarliestOutlook | null {
+  #outlook(id: number, isStanding: boolean, known: KnownSensors): EarliestOutlook | null {
     const key = `${id}/${String(isStanding)}`;
-    return this.#outlooks.of(key, this.#parts.site.current, nowMs, () => {
+    const { nowMs } = known;
+    return this.#outlooks.of(key, this.#parts.site.current, nowMs, known.mayCompute(), () => {
       const told = (outlookFor(id, this.#parts)?.values ?? []).flatMap(
         ({ outlook, text, ...one }) =>
           outlook === null
@@ -279,12 +289,13 @@ class Remembered<T> {
     this.#lastsMs = lastsMs;
   }
 
-  /** @param of with another one, nothing is remembered */
-  of(key: string, of: unknown, nowMs: number, make: () => T): T {
+  /** @param of with another one, nothing is remembered @param mayMake false: what is known, however old; null without any */
+  of(key: string, of: unknown, nowMs: number, mayMake: boolean, make: () => T): T | null {
     if (this.#of !== of || this.#known.size > REMEMBERED_MAX) this.#known.clear();
     this.#of = of;
     const known = this.#known.get(key);
     if (known !== undefined && Math.abs(nowMs - known.atMs) < this.#lastsMs) return known.value;
+    if (!mayMake) return known?.value ?? null;
     const value = make();
     this.#known.set(key, { value, atMs: nowMs });
     return value;

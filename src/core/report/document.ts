@@ -166,7 +166,7 @@ function bodyOf(input: ReportInput): string {
     input.alarms.length === 0
       ? "<p>None.</p>"
       : table(
-          ["Time", "Sensor", "Alarm", "", "What", "Acknowledged by"],
+          ["Time", "Sensor", "Alarm", "State", "What", "Acknowledged by"],
           input.alarms.map((alarm) => [
             at(alarm.timeMs),
             esc(alarm.sensor),
