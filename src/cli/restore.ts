@@ -18,7 +18,11 @@ import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
-import { type Configuration, examineConfiguration, loadProcessSettings } from "./configuration.ts";
+import {
+  type ComparedConfiguration,
+  examineConfiguration,
+  loadProcessSettings,
+} from "./configuration.ts";
 import { createConfigurationFiles } from "./configuration-files.ts";
 
 /** Far more than two files of thousands of sensors. */
@@ -116,7 +120,10 @@ async function whileStopped(
 }
 
 /** In the store that the next agent opens; a box that never ran, or whose files had faults, has none. */
-async function audited(now: Configuration | null, changes: readonly string[]): Promise<void> {
+async function audited(
+  now: ComparedConfiguration | null,
+  changes: readonly string[],
+): Promise<void> {
   if (now === null || !existsSync(join(now.settings.dataDir, "gateside.db"))) return;
   const { settings, site, uplinks } = now;
   const owed = uplinks.map((uplink) => outboxUplink(uplink, site));

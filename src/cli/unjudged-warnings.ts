@@ -33,7 +33,12 @@ export function unjudgedWarnings(site: Site | null): ConfigurationFault[] {
   ];
 }
 
-function warning(sensors: readonly Sensor[], lack: string, never: string, remedy: string): ConfigurationFault[] {
+function warning(
+  sensors: readonly Sensor[],
+  lack: string,
+  never: string,
+  remedy: string,
+): ConfigurationFault[] {
   if (sensors.length === 0) return [];
   const named = sensors.slice(0, NAMED_MAX).map(({ code }) => code);
   const more = sensors.length > NAMED_MAX ? ` and ${sensors.length - NAMED_MAX} more` : "";
