@@ -55,11 +55,15 @@ async function main(): Promise<void> {
   }
 }
 
-main()
-  .catch((error: unknown) => {
-    process.stderr.write(`${(error as Error).stack ?? String(error)}\n`);
-    process.exitCode = 1;
-  })
-  .finally(async () => {
+async function run(): Promise<void> {
+  try {
+    await main();
+  } finally {
     for (const end of ending.reverse()) await end();
-  });
+  }
+}
+
+run().catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).stack ?? String(error)}\n`);
+  process.exitCode = 1;
+});
