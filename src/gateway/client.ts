@@ -295,8 +295,6 @@ export class GatewayClient implements RecordSource, StateSource {
       lastErrorClass: null,
       skewMs,
     };
-    metrics.gatewayUp.set(1);
-    if (skewMs !== null) metrics.gatewaySkew.set(skewMs / 1_000);
     if (!/\bjson\b/i.test(headerText(head.headers, "content-type") ?? "")) {
       metrics.wireOddities.inc({ oddity: "content_type" });
     }
@@ -337,7 +335,6 @@ export class GatewayClient implements RecordSource, StateSource {
       lastError: message,
       lastErrorClass: failureClass,
     };
-    metrics.gatewayUp.set(isUp ? 1 : 0);
     metrics.gatewayRequests.inc({ outcome: failureClass });
   }
 }

@@ -157,7 +157,6 @@ export interface UplinkMetrics {
   readonly laneDelivered: Count<"lane">;
   readonly deliveryFailures: Count<"reason">;
   readonly brokerConnects: Count<"link">;
-  readonly linkConnected: { set(labels: Partial<Record<"link", string>>, value: number): void };
   readonly freshness: { observe(value: number): void };
 }
 
@@ -181,9 +180,6 @@ export function uplinkMetrics(metrics: Metrics, uplink: string): UplinkMetrics {
     laneDelivered: counting<"lane">(metrics.laneDelivered),
     deliveryFailures: counting<"reason">(metrics.deliveryFailures),
     brokerConnects: counting<"link">(metrics.brokerConnects),
-    linkConnected: {
-      set: (labels, value) => metrics.linkConnected.set({ ...labels, uplink }, value),
-    },
     freshness: { observe: (value) => metrics.freshness.observe({ uplink }, value) },
   };
 }

@@ -22,7 +22,7 @@ import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
 export interface MqttLinkParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics?: Pick<UplinkMetrics, "linkConnected" | "brokerConnects">;
+  readonly metrics?: Pick<UplinkMetrics, "brokerConnects">;
   readonly hooks?: LinkHooks;
 }
 
@@ -299,7 +299,6 @@ export class MqttLink implements SessionLink {
         else if (this.#options.returnsToOwn) void this.#returnToOwn(session, ended.signal);
         if (isTls(address.url)) void this.#followCertificate(address, ended.signal);
         this.#since = clock.now();
-        metrics?.linkConnected.set({ link: this.#options.name }, 1);
         metrics?.brokerConnects.inc({ link: this.#options.name });
         this.#greet(session, address).catch((err: unknown) => {
           logger.error({ err, link: this.#options.name }, "session could not be prepared");
@@ -312,10 +311,7 @@ export class MqttLink implements SessionLink {
     ended.abort();
     this.#current = null;
     this.#isReady = false;
-    if (openedAt !== null) {
-      this.#since = clock.now();
-      metrics?.linkConnected.set({ link: this.#options.name }, 0);
-    }
+    if (openedAt !== null) this.#since = clock.now();
     const culprit = this.#history.culpritOf(end);
     if (culprit !== null) this.#refusals.endedSession(culprit.topic, culprit.code);
     if (!signal.aborted && !this.#isClosing) {
