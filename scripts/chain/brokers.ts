@@ -30,12 +30,15 @@ export interface CabledBroker {
   close(): Promise<void>;
 }
 
+/** How long a queue may take, ms. */
+const QUEUE_MS = 180_000;
+
 /** Waits until the queue of the default group exists and has a consumer. */
 export async function queueStands(
   amqpUrl: string,
   queue = "gateside-collect-gateside",
 ): Promise<void> {
-  for (;;) {
+  for (const end = Date.now() + QUEUE_MS; Date.now() < end; ) {
     try {
       const connection = await connect(amqpUrl);
       connection.on("error", () => {});
@@ -52,6 +55,7 @@ export async function queueStands(
     }
     await sleep(300);
   }
+  throw new Error(`no collector consumes ${queue}`);
 }
 
 export async function openRelay(port: number): Promise<Relay> {

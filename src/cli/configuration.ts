@@ -15,6 +15,7 @@ import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { Site } from "../core/sensor.ts";
+import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import type { ConfigurationTexts } from "../setup/reload.ts";
@@ -96,17 +97,26 @@ export function examineFiles(
     pending,
   });
   const documentKeys = readKeys(loaded);
+  const uplinks = [...(main === null ? [] : [main]), ...(others.uplinks ?? [])];
   return {
     loaded,
     site,
     documentKeys: documentKeys.keys,
     faults: [...loaded.faults, ...documentKeys.faults, ...faults, ...others.faults],
-    warnings: [...loaded.warnings, ...warnings, ...others.warnings],
-    configuration:
-      settings && site && others.uplinks
-        ? { settings, site, uplinks: [...(main === null ? [] : [main]), ...others.uplinks] }
-        : null,
+    warnings: [
+      ...loaded.warnings,
+      ...warnings,
+      ...others.warnings,
+      ...(site === null ? [] : uplinks.flatMap((uplink) => longTopics(uplink, site))),
+    ],
+    configuration: settings && site && others.uplinks ? { settings, site, uplinks } : null,
   };
+}
+
+/** Which broker it is shows only when connected: a warning. */
+function longTopics(uplink: Uplink, site: Site): readonly Fault[] {
+  const fault = beyondAmqp(uplink, site);
+  return fault === null ? [] : [{ place: `uplink ${uplink.name}`, ...fault }];
 }
 
 /** Of CONFIG_PUBLIC_KEY_FILE, which, if given, must contain a key that can verify signatures. */

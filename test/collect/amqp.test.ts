@@ -62,3 +62,45 @@ test("amqp – over RabbitMQ nothing is lost when the collector is killed, the b
   });
   assert.equal(await second.end(), 0);
 });
+
+test("amqp – a topic that RabbitMQ accepts and cannot deliver stops nothing, and is told", {
+  skip,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const [postgres, rabbit] = await Promise.all([openPostgres(), openRabbitmq()]);
+  t.after(async () => {
+    postgres.close();
+    await rabbit.close();
+  });
+  const url = await postgres.createDatabase("long");
+  const collect = startCollect(rabbit.amqpUrl, url);
+  t.after(() => void collect.child.kill("SIGKILL"));
+  await collect.logged("connected", 60_000);
+  const good = (n: number) => ({ topic: READING_TOPIC, payload: readingPayload(n) });
+  const long = { topic: READING_TOPIC.padEnd(256, "x"), payload: readingPayload(10_000) };
+  const messages = Array.from({ length: 300 }, (_, n) => good(n));
+  await publishAll(rabbit.mqttUrl, messages.toSpliced(200, 0, long).toSpliced(100, 0, long));
+  const count = async (table: string) =>
+    (await postgres.query<{ count: number }>(url, `SELECT count(*)::int AS count FROM ${table}`))[0]
+      ?.count ?? 0;
+  await readUntil(
+    () => count("reading"),
+    (n) => n === 300,
+    60_000,
+  );
+  await readUntil(
+    () => count("rejected"),
+    (n) => n === 2,
+    60_000,
+  );
+  await publishAll(rabbit.mqttUrl, [good(300)]);
+  await readUntil(
+    () => count("reading"),
+    (n) => n === 301,
+  );
+  const told = await postgres.query(url, "SELECT DISTINCT topic, reason FROM rejected");
+  assert.deepEqual(told, [
+    { topic: "/undeliverable/longer-than-255-bytes", reason: "foreign_topic" },
+  ]);
+  assert.equal(await collect.end(), 0);
+});

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Duplex } from "node:stream";
-import { type Channel, type ChannelModel, type ConsumeMessage, connect } from "amqplib";
+import type { Channel, ConsumeMessage, Message } from "amqplib";
 import type { Clock, Logger } from "../../core/ports.ts";
-import { type BrokerAddress, publicBroker, tlsOptions } from "../broker-url.ts";
+import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
 import { messageOf } from "../database/failure.ts";
 import {
@@ -12,7 +11,8 @@ import {
   type SourceOptions,
 } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
-import type { BrokerTls } from "../options.ts";
+import { closeSoon, endOf, inTime, open } from "./connection.ts";
+import { Prefetch } from "./prefetch.ts";
 import { ReadGate } from "./read-gate.ts";
 
 export interface AmqpSourceParts {
@@ -23,19 +23,6 @@ export interface AmqpSourceParts {
 
 /** The exchange of RabbitMQ's MQTT plug-in, with its default name (`mqtt.exchange`). */
 const EXCHANGE = "amq.topic";
-/** Messages that the broker may send before it waits for us follow their size: as many as have about these bytes. */
-const PREFETCH_BYTES = 24 << 20;
-/** The largest messages have 4 MB; and two batches of small ones. */
-const PREFETCH_MIN = 6;
-const PREFETCH_MAX = 10_000;
-/** Messages over which their size is averaged. */
-const AVERAGED = 50;
-const HEARTBEAT_S = 30;
-const CONNECT_TIMEOUT_MS = 20_000;
-/** A starting node accepts connections and requests, and may never answer them; after this there is another attempt, ms. */
-const SETUP_TIMEOUT_MS = 10_000;
-/** The same for closing, ms. */
-const CLOSE_TIMEOUT_MS = 2000;
 
 /**
  * A quorum queue that all processes of a group consume, bound to what boxes publish through RabbitMQ's MQTT plug-in.
@@ -49,9 +36,10 @@ export class AmqpSource implements Source {
   #consumer: string | null = null;
   #gate: ReadGate | null = null;
   #isPaused = false;
-  #prefetch = PREFETCH_MIN;
-  /** Average size of the last messages, bytes. */
-  #meanBytes: number | null = null;
+  readonly #prefetch = new Prefetch();
+  /** Of this connection: whether messages were asked for, and how many are not acknowledged. */
+  #hasAsked = false;
+  #open = 0;
   #isChanging = false;
 
   constructor(parts: AmqpSourceParts, options: SourceOptions) {
@@ -98,16 +86,25 @@ export class AmqpSource implements Source {
     try {
       const channel = await inTime(connection.createChannel());
       const channelEnded = endOf(channel);
-      await inTime(this.#setUp(channel));
+      this.#open = 0;
+      this.#hasAsked = false;
+      const failed = ended.then(failing);
+      await Promise.race([inTime(declareQueue(channel, this.#options)), failed]);
+      // Before it consumes: over a message that cannot be delivered, each attempt gets so far, and no pause is needed.
+      onOpen();
+      await Promise.race([inTime(this.#setUp(channel)), failed]);
       this.#gate = gate;
       if (this.#isPaused) gate.close();
-      onOpen();
       const broker = publicBroker(address);
       this.#parts.logger.info({ broker, queue: this.#queue }, "connected");
       signal.addEventListener("abort", onAbort, { once: true });
       if (signal.aborted) onAbort();
       const reason = await Promise.race([ended, channelEnded]);
       if (!signal.aborted) throw new Error(reason);
+    } catch (error) {
+      if (this.#hasAsked && INTERNAL_ERROR.test(messageOf(error)))
+        this.#prefetch.failed(this.#open);
+      throw error;
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#channel = null;
@@ -117,14 +114,39 @@ export class AmqpSource implements Source {
   }
 
   async #setUp(channel: Channel): Promise<void> {
-    await declareQueue(channel, this.#options);
-    await this.#consume(channel);
     this.#channel = channel;
+    if (this.#prefetch.isHeadBroken) await this.#removeHead(channel);
+    await this.#consume(channel);
+  }
+
+  /** Unread, because the broker cannot send it: reading it ends this connection, too. */
+  async #removeHead(channel: Channel): Promise<void> {
+    const { inbox, clock, logger } = this.#parts;
+    this.#prefetch.removed();
+    logger.error(
+      { queue: this.#queue },
+      "RabbitMQ cannot deliver a message (its topic exceeds 255 bytes) and would deliver nothing after it; it is removed",
+    );
+    const message = await channel.get(this.#queue, { noAck: true }).catch(() => null);
+    if (message !== false && message !== null)
+      // Another collector was quicker; this one is written like every other.
+      return void inbox.push(this.#deliveryOf(message, () => {}));
+    const payload = Buffer.alloc(0);
+    const receivedMs = clock.now();
+    inbox.push({
+      topic: UNDELIVERABLE,
+      dots: "levels",
+      payload,
+      bytes: 0,
+      receivedMs,
+      acknowledge() {},
+    });
   }
 
   /** The limit of a consumer is that of the moment when it begins. */
   async #consume(channel: Channel): Promise<void> {
-    await channel.prefetch(this.#prefetch);
+    await channel.prefetch(this.#prefetch.count);
+    this.#hasAsked = true;
     const { consumerTag } = await channel.consume(this.#queue, (message) =>
       this.#receive(channel, message),
     );
@@ -132,16 +154,10 @@ export class AmqpSource implements Source {
   }
 
   /** Begins to consume anew once the limit is far from what fits. */
-  #followSize(channel: Channel, bytes: number): void {
-    const mean = this.#meanBytes ?? bytes;
-    this.#meanBytes = mean + (bytes - mean) / AVERAGED;
-    const wanted = Math.floor(PREFETCH_BYTES / Math.max(this.#meanBytes, 1));
-    const next = Math.min(PREFETCH_MAX, Math.max(PREFETCH_MIN, wanted));
-    if (this.#isChanging || (next < this.#prefetch * 2 && next > this.#prefetch / 2)) return;
-    if (next === this.#prefetch || this.#consumer === null) return;
+  #follow(channel: Channel): void {
+    if (this.#isChanging || this.#consumer === null || !this.#prefetch.acknowledged()) return;
     this.#isChanging = true;
     const tag = this.#consumer;
-    this.#prefetch = next;
     // A failure ends the channel, and the next session begins with the new limit.
     void channel
       .cancel(tag)
@@ -158,19 +174,36 @@ export class AmqpSource implements Source {
       channel.emit("error", new Error("the broker ended the consumer"));
       return;
     }
-    const delivery: PendingDelivery = {
+    this.#open += 1;
+    const acknowledge = () => {
+      if (this.#channel !== channel) return;
+      channel.ack(tagOnly(message));
+      this.#open -= 1;
+      this.#follow(channel);
+    };
+    this.#prefetch.received(message.content.length);
+    this.#parts.inbox.push(this.#deliveryOf(message, acknowledge));
+  }
+
+  #deliveryOf(message: Message, acknowledge: () => void): PendingDelivery {
+    return {
       topic: topicOf(message),
       dots: "levels",
       payload: boundedPayload(message.content),
       bytes: message.content.length,
       receivedMs: this.#parts.clock.now(),
-      acknowledge: () => {
-        if (this.#channel === channel) channel.ack(tagOnly(message));
-      },
+      acknowledge,
     };
-    this.#parts.inbox.push(delivery);
-    this.#followSize(channel, delivery.bytes);
   }
+}
+
+/** AMQP's reply code of a broker that failed over its own work. */
+const INTERNAL_ERROR = /\b541\b/;
+/** Below no prefix, so that it is kept in `rejected`. */
+const UNDELIVERABLE = "/undeliverable/longer-than-255-bytes";
+
+function failing(reason: string): never {
+  throw new Error(reason);
 }
 
 type QueueOptions = Pick<SourceOptions, "group" | "prefix" | "topics">;
@@ -211,27 +244,11 @@ export async function declareOnce(options: SourceOptions): Promise<string> {
   throw new Error(failures.join("; "));
 }
 
-async function open(address: BrokerAddress, tls: BrokerTls): Promise<ChannelModel> {
-  const url = new URL(address.url);
-  url.searchParams.set("heartbeat", String(HEARTBEAT_S));
-  const connecting = connect(url.href, {
-    ...tlsOptions(tls),
-    timeout: CONNECT_TIMEOUT_MS,
-    servername: address.host,
-    clientProperties: { connection_name: "gateside collect" },
-  });
-  // One that arrives nevertheless is not used any more.
-  return inTime(connecting).catch((error: unknown) => {
-    connecting.then(closeSoon, () => {});
-    throw error;
-  });
-}
-
 /**
  * Boxes publish over MQTT. A client that reaches the AMQP port may let a message return from a queue of its own under
  * any routing key, which then proves nothing: such a topic is below no prefix.
  */
-function topicOf({ fields, properties }: ConsumeMessage): string {
+function topicOf({ fields, properties }: Message): string {
   const topic = fields.routingKey.replaceAll(".", "/");
   return properties.headers?.["x-death"] === undefined ? topic : `/dead-lettered/${topic}`;
 }
@@ -241,37 +258,3 @@ function tagOnly({ fields, properties }: ConsumeMessage): ConsumeMessage {
   return { fields, properties, content: EMPTY };
 }
 const EMPTY = Buffer.alloc(0);
-
-function endOf(part: ChannelModel | Channel): Promise<string> {
-  return new Promise((resolve) => {
-    part.on("error", (error: Error) => resolve(messageOf(error)));
-    part.on("close", () => resolve("the broker closed the connection"));
-  });
-}
-
-/** Rejects if the broker does not respond in time. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const text = `no response within ${SETUP_TIMEOUT_MS / 1000} s`;
-    timer = setTimeout(() => reject(new Error(text)), SETUP_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A clean close if the broker responds, otherwise the connection is cut. */
-async function closeSoon(connection: ChannelModel): Promise<void> {
-  const stream: unknown = Reflect.get(connection.connection, "stream");
-  const timer = setTimeout(() => {
-    if (stream instanceof Duplex) stream.destroy(new Error("the broker does not respond"));
-  }, CLOSE_TIMEOUT_MS);
-  await Promise.race([
-    connection.close().catch(() => {}),
-    new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS + 100).unref()),
-  ]);
-  clearTimeout(timer);
-}

@@ -14,6 +14,8 @@ const FAULTS_MAX = 20;
 /** AWS IoT Core endpoints and quotas, "Message broker and protocol limits": slashes in a topic, and its bytes. */
 const AWS_SLASHES_MAX = 7;
 const AWS_TOPIC_BYTES_MAX = 256;
+/** AMQP 0-9-1: the length of a routing key is one byte. */
+const AMQP_TOPIC_BYTES_MAX = 255;
 /** MQTT 5 section 1.5.4: the length of a text is two bytes. */
 const TOPIC_BYTES_MAX = 65_535;
 const SPARKPLUG_NAMESPACE = "spBv1.0";
@@ -121,6 +123,21 @@ function reservedTopics(
   return faults;
 }
 
+/** Topics that RabbitMQ accepts over MQTT and cannot deliver over AMQP; null if none is so long. */
+export function beyondAmqp(plan: TopicPlan, site: Site): TopicFault | null {
+  const topics = new Set(publishedTopics(plan, site).map(({ topic }) => topic));
+  const long = [...topics].filter((topic) => bytesOf(topic) > AMQP_TOPIC_BYTES_MAX);
+  const [first] = long;
+  if (first === undefined) return null;
+  const more = long.length === 1 ? "" : `, and ${long.length - 1} more topics are as long`;
+  return {
+    problem: `${first.slice(0, 80)}… has ${bytesOf(first)} bytes${more}: RabbitMQ cannot deliver more than ${AMQP_TOPIC_BYTES_MAX}`,
+    remedy: "with RabbitMQ, shorten the prefix, the names or the template",
+  };
+}
+
+const bytesOf = (topic: string) => new TextEncoder().encode(topic).length;
+
 function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFault[] {
   const bytesMax = plan.profile === "aws-iot" ? AWS_TOPIC_BYTES_MAX : TOPIC_BYTES_MAX;
   const faults: TopicFault[] = [];
@@ -133,7 +150,7 @@ function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFaul
         problem: `${topic} has ${slashes} slashes, but AWS IoT allows at most ${slashesMax}`,
         remedy: "shorten the prefix or the template",
       });
-    const bytes = new TextEncoder().encode(topic).length;
+    const bytes = bytesOf(topic);
     if (bytes > bytesMax)
       faults.push({
         problem: `${topic.slice(0, 80)}… has ${bytes} bytes, but the limit is ${bytesMax}`,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor, Site } from "../../../src/core/sensor.ts";
-import { topicFaults } from "../../../src/core/topics/collisions.ts";
+import { beyondAmqp, topicFaults } from "../../../src/core/topics/collisions.ts";
 import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
 
@@ -169,4 +169,14 @@ test("published – Sparkplug births, data and deaths of node and devices, with 
     [metric?.type, metric?.unit, metric?.qos, metric?.retained],
     ["number", "bar", 0, false],
   );
+});
+
+test("collisions – topics that RabbitMQ accepts and cannot deliver are named once, in bytes", () => {
+  const named = (code: string, changes: Partial<TopicPlan> = {}) =>
+    beyondAmqp(plan(changes), { ...site, sensors: [{ ...sensors[1], code } as Sensor] });
+  assert.equal(named("x".repeat(64)), null);
+  const history = "gateside/plant-7//loop/history".length;
+  assert.equal(named("x".repeat(255 - history), { alarms: false, formats: ["json"] }), null);
+  const long = named("ß".repeat((256 - history) / 2), { alarms: false, formats: ["json"] });
+  assert.match(long?.problem ?? "", /^gateside\/plant-7\/ß.*… has 256 bytes: RabbitMQ cannot/);
 });
