@@ -162,6 +162,7 @@ async function openPair(
     cables,
     faults: [
       [`fail-over to the ${isSynchronous ? "synchronous" : "asynchronous"} standby`, failOver],
+      ["fail-over back", failOver],
       ["standby away", standbyAway],
     ],
     mayBeGone,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { type TestContext, test } from "node:test";
 import mqtt from "mqtt";
 import { Writer } from "../../src/collect/database/writer.ts";
 import type { FleetBox } from "../../src/collect/fleet/box.ts";
@@ -125,6 +126,52 @@ test("fleet retire – clears the broker and the list, keeps readings, and a box
     sensors: ["plant-7", "plant-70"],
     measurements: 4,
   });
+});
+
+/** In front of a broker: refuses MQTT 5, as a broker of 3.1.1 does. */
+async function olderBroker(t: TestContext, port: number): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (first: Buffer) => {
+      if (first[first.indexOf("MQTT") + 4] === 5) {
+        socket.end(Buffer.from([0x20, 2, 0, 1]));
+        return;
+      }
+      const broker = connect(port, "127.0.0.1");
+      broker.on("error", () => {});
+      broker.write(first);
+      socket.pipe(broker).pipe(socket);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.close());
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("fleet retire – over MQTT 3.1.1, where a refused message is acknowledged, nothing counts as cleared that is still retained", {
+  skip: skipWithoutPostgres || skipWithoutMosquitto,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const broker = await startMosquitto({ acl: "topic readwrite #" });
+  t.after(() => broker.close());
+  const url = await postgres.createDatabase("retire_older");
+  const writer = new Writer(url);
+  await writer.write(entriesOf("plant-7"));
+  await writer.close();
+  await retainAll(broker.url, "plant-7");
+  const older = await olderBroker(t, broker.port);
+  const retire = () =>
+    runCommand(["fleet", "retire", "plant-7", "--from", older, "--db", url, "--force"]);
+  broker.reload({ acl: "topic read #" });
+  const refused = await retire();
+  assert.equal(refused.code, 1, refused.stdout);
+  assert.match(refused.stderr, /still retains gateside\/plant-7\/.* may not publish below/);
+  assert.deepEqual((await rowsOf(postgres, url))[0]?.["boxes"], ["plant-7"]);
+  broker.reload({ acl: "topic readwrite #" });
+  assert.equal((await retire()).code, 0);
+  assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-7")), []);
 });
 
 test("fleet – RabbitMQ 3.10 gives no retained messages to wildcards: it says that --db is needed, retire clears exact names, and a collector over MQTT says what it needs", {

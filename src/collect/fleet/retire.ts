@@ -56,6 +56,17 @@ export async function retireBox(options: RetireOptions): Promise<Retired> {
           await Promise.all(
             all.slice(at, at + IN_FLIGHT).map((topic) => connection.clearRetained(topic)),
           );
+        // A broker of MQTT 3.1.1 acknowledges what it refuses: what is retained is read again.
+        found = new Set();
+        for (let at = 0; at < all.length; at += IN_FLIGHT) {
+          await connection.subscribe(all.slice(at, at + IN_FLIGHT));
+          await connection.roundTrip();
+        }
+        const [kept] = found;
+        if (kept !== undefined)
+          throw new Error(
+            `the broker still retains ${kept}${found.size === 1 ? "" : ` and ${found.size - 1} more topics`}: its user may not publish below ${topics.root}/`,
+          );
         await deleteRows(client, site);
         return { result: "retired", topics: all.length };
       },
