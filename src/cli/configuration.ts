@@ -114,7 +114,7 @@ export function examineFiles(
 }
 
 /** Which broker it is shows only when connected: a warning. */
-function longTopics(uplink: Uplink, site: Site): readonly Fault[] {
+function longTopics(uplink: Uplink, site: Site): readonly ConfigurationFault[] {
   const fault = beyondAmqp(uplink, site);
   return fault === null ? [] : [{ place: `uplink ${uplink.name}`, ...fault }];
 }
