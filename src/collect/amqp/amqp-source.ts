@@ -128,9 +128,11 @@ export class AmqpSource implements Source {
       "RabbitMQ cannot deliver a message (its topic exceeds 255 bytes) and would deliver nothing after it; it is removed",
     );
     const message = await channel.get(this.#queue, { noAck: true }).catch(() => null);
-    if (message !== false && message !== null)
+    if (message !== false && message !== null) {
       // Another collector was quicker; this one is written like every other.
-      return void inbox.push(this.#deliveryOf(message, () => {}));
+      inbox.push(this.#deliveryOf(message, () => {}));
+      return;
+    }
     const payload = Buffer.alloc(0);
     const receivedMs = clock.now();
     inbox.push({
