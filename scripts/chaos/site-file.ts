@@ -13,6 +13,8 @@ const CLAMPS = [50, 100, 250, 500];
 const CLASSES = ["group1-rigid", "group2-rigid", "class2"] as const;
 
 export class SiteFile {
+  /** Codes of sensors that were changed in any way. */
+  readonly changed = new Set<string>();
   readonly #path: string;
   readonly #whole: Site;
   #now: Site;
@@ -78,6 +80,9 @@ export class SiteFile {
   }
 
   #put(sensors: readonly Sensor[]): true {
+    for (const sensor of [...sensors, ...this.#now.sensors])
+      if (!(sensors.includes(sensor) && this.#now.sensors.includes(sensor)))
+        this.changed.add(sensor.code);
     this.#now = { ...this.#whole, sensors: [...sensors] };
     this.#write();
     return true;

@@ -17,13 +17,18 @@ const CHANNELS_MAX = 3;
 
 export function account(
   stage: Stage,
-  expectation: Expectation,
+  records: Expectation,
   checks: Checks,
 ): { verdict: Verdict; failures: string[] } {
-  const { main, cloud, host, agent, brokers } = stage;
+  const { main, cloud, platform, host, agent, brokers, held } = stage;
+  const expectation = {
+    ...records,
+    must: new Map([...records.must, ...held]),
+    may: new Map([...records.may, ...held, ...checks.derived]),
+  };
   const stored = storedIds(agent.dataDir);
   const verdict = judge(expectation, { recorder: main, host: null, stored });
-  const gaps = [...main.gaps, ...cloud.gaps];
+  const gaps = [...main.gaps, ...cloud.gaps, ...platform.received.gaps];
   const further: Judged[] = [];
   if (brokers.has("cloud"))
     further.push({
@@ -32,6 +37,13 @@ export function account(
         cloudWants(sensor, kind) ? cloudValues(values) : null,
       has: came(cloud),
       recorder: cloud,
+    });
+  if (brokers.has("platform"))
+    further.push({
+      uplink: "platform",
+      expected: (_, values) => values,
+      has: (id, wanted, values) => platform.has(id, wanted, values),
+      recorder: platform.received,
     });
   if (host !== null)
     further.push({

@@ -6,9 +6,11 @@ import type { AgentOptions } from "../../src/agent/agent-options.ts";
 import type { Flags } from "../../src/cli/command.ts";
 import type { examineConfiguration, requireConfiguration } from "../../src/cli/configuration.ts";
 import type { createConfigurationFiles, settingsShown } from "../../src/cli/configuration-files.ts";
+import type { LinkStatus } from "../../src/core/agent-status.ts";
 import type { Logger } from "../../src/core/ports.ts";
 import { mix } from "../../src/simulator/random.ts";
 import type { openReadOnly, ReadOnlyStore } from "../../src/store/read-only-store.ts";
+import type { Identities } from "../../src/store/readings/identities.ts";
 import { Disk } from "./disk.ts";
 import type { Journal } from "./journal.ts";
 import type { Network } from "./network.ts";
@@ -23,6 +25,13 @@ interface AgentProgram {
   readonly settingsShown: typeof settingsShown;
   readonly Flags: typeof Flags;
   readonly openReadOnly: typeof openReadOnly;
+  readonly Identities: typeof Identities;
+}
+
+/** What a running agent holds in memory. */
+export interface Inside {
+  readonly links: readonly LinkStatus[];
+  readonly identitiesBytes: number | null;
 }
 
 export interface LogLine {
@@ -51,6 +60,7 @@ interface Run {
   readonly stopping: AbortController;
   agent: Agent | null;
   program: AgentProgram | null;
+  identities: Identities | null;
   readonly ended: Promise<void>;
 }
 
@@ -86,6 +96,14 @@ export class AgentLife {
     return this.isRunning ? (this.#run?.program?.openReadOnly(this.#dataDir) ?? null) : null;
   }
 
+  /** Null if the agent does not run. */
+  inside(): Inside | null {
+    const agent = this.#run?.agent ?? null;
+    if (agent === null) return null;
+    const identitiesBytes = this.#run?.identities?.bytes ?? null;
+    return { links: agent.status().links, identitiesBytes };
+  }
+
   /** What its metrics count as lost by an uplink since this start. */
   async lostBy(uplink: string): Promise<number> {
     const { values } = (await this.#run?.agent?.metrics.uplinkDropped.get()) ?? { values: [] };
@@ -107,7 +125,14 @@ export class AgentLife {
       onError: (error) => this.#fail(process, error),
     });
     const stopping = new AbortController();
-    const run: Run = { process, stopping, agent: null, program: null, ended: Promise.resolve() };
+    const run: Run = {
+      process,
+      stopping,
+      agent: null,
+      program: null,
+      identities: null,
+      ended: Promise.resolve(),
+    };
     this.#run = run;
     Object.assign(run, {
       ended: this.#live(run).catch((error: unknown) => this.#fail(process, error)),
@@ -119,6 +144,9 @@ export class AgentLife {
     const { program, env, directory, journal } = this.#options;
     const loaded = process.load<AgentProgram>(program);
     run.program = loaded;
+    watchLoading(loaded, (identities) => {
+      run.identities = identities;
+    });
     const stderr = {
       write: (text: string | Uint8Array) => (journal.tell("stderr", String(text)), true),
     };
@@ -197,6 +225,18 @@ export class AgentLife {
     void agent.reload("SIGHUP");
     return true;
   }
+}
+
+/** Its store is not reachable from outside: each object of the class is told when it reads the file. */
+function watchLoading(
+  { Identities: loaded }: AgentProgram,
+  onLoad: (identities: Identities) => void,
+): void {
+  const { load } = loaded.prototype;
+  loaded.prototype.load = function (this: Identities) {
+    load.call(this);
+    onLoad(this);
+  };
 }
 
 function errorsAsText(_name: string, value: unknown): unknown {

@@ -3,8 +3,11 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
+import type { Wanted } from "../chaos/expectation.ts";
 import type { Received } from "../chaos/received.ts";
 import { SeenHours } from "./hours.ts";
+import { wrongInMemory } from "./in-memory.ts";
+import { PlainAlarms } from "./plain-alarms.ts";
 import { wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
 
@@ -31,7 +34,10 @@ export class Checks {
   readonly events = new Map<string, WrittenEvent>();
   readonly #stage: Stage;
   readonly #budgetBytes: number;
+  /** Readings that the agent derives or asks nodes for, by id. */
+  readonly derived = new Map<string, Wanted>();
   readonly #hours = new SeenHours();
+  readonly #alarms = new PlainAlarms();
   #minutes = 0;
   #seq = 0;
   #peakBytes = 0;
@@ -60,6 +66,8 @@ export class Checks {
       this.#deliveries(db, main);
       this.#lostCount(db);
       this.#hours.note(db, this.#seq);
+      this.#alarms.note(db, this.#seq);
+      for (const wrong of wrongInMemory(db, agent)) this.#fail(wrong);
       if (this.#minutes % RARELY_MINUTES === 0) this.#answers(db);
       this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
     } finally {
@@ -74,6 +82,12 @@ export class Checks {
     for (const wrong of wrongAnswers(this.#stage.agent.dataDir, store, turn)) this.#fail(wrong);
     for (const wrong of this.#hours.wrong(db, store, turn)) this.#fail(wrong);
     store.close();
+  }
+
+  /** At the end. What a full buffer gave up between two looks was followed unseen. */
+  finish(): string[] {
+    const { siteFile } = this.#stage;
+    return this.#hours.hasUnseen ? [] : this.#alarms.wrong(siteFile.changed);
   }
 
   #fail(what: string): void {
@@ -134,12 +148,14 @@ export class Checks {
   }
 
   #noteEvents(db: Sqlite.Database): void {
-    const sql = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, r.time_ms AS timeMs
-      FROM readings r JOIN streams s ON s.stream = r.stream WHERE r.seq > ? AND s.kind = 'event'`;
-    for (const { id, ...event } of db
-      .prepare<[number], WrittenEvent & { id: string }>(sql)
-      .all(this.#seq))
-      this.events.set(id, event);
+    const sql = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, s.kind AS kind, r.time_ms AS timeMs
+      FROM readings r JOIN streams s ON s.stream = r.stream WHERE r.seq > ? AND s.kind IN ('event', 'bands', 'node')`;
+    for (const { id, ...row } of db
+      .prepare<[number], WrittenEvent & { id: string; kind: string }>(sql)
+      .all(this.#seq)) {
+      if (row.kind === "event") this.events.set(id, row);
+      else this.derived.set(id, { ...row, channels: [] });
+    }
   }
 
   /** The metric of what an uplink lost says what its gaps say, as long as all of these are still in the store. */

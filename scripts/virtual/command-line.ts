@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { HAPPENINGS, type HappeningName } from "./draw.ts";
+import { HAPPENINGS, type HappeningName } from "./happenings.ts";
 
 export const HELP = `npm run virtual -- [options]: runs the whole agent in virtual time, and compares what was delivered, id by id.
 
@@ -13,6 +13,8 @@ export const HELP = `npm run virtual -- [options]: runs the whole agent in virtu
   --against COMMIT    runs each seed with the agent of that commit as well, and shows the first difference
   --mutants [WORDS]   breaks one promise at a time (those whose description contains WORDS), and runs the seed that is known
                       to notice it, or those of --seeds until one does
+  --years N           instead of seeds: N years of one plant without faults; a row for each month with files, heap and CPU
+  --sensors N         of that plant (default 5)
   --journal DIR       writes the journal of each seed to DIR
   --jobs N            seeds at a time (default: one for each core)
   --at-most MINUTES   starts no further seed after this time
@@ -32,6 +34,8 @@ export interface Orders {
   readonly isTwice: boolean;
   readonly against: string | null;
   readonly mutants: string | null;
+  readonly years: number | null;
+  readonly sensors: number;
   readonly journalDir: string | null;
   readonly jobs: number;
   readonly atMostMs: number;
@@ -53,6 +57,8 @@ export function readCommandLine(words: readonly string[]): Orders | null {
       twice: { type: "boolean", default: false },
       against: { type: "string" },
       mutants: { type: "boolean", default: false },
+      years: { type: "string" },
+      sensors: { type: "string", default: "5" },
       journal: { type: "string" },
       jobs: { type: "string" },
       "at-most": { type: "string" },
@@ -76,6 +82,8 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     isTwice: values.twice,
     against: values.against ?? null,
     mutants: values.mutants ? positionals.join(" ") : null,
+    years: values.years === undefined ? null : positive("years", values.years),
+    sensors: positive("sensors", values.sensors),
     journalDir: values.journal ?? null,
     jobs: positive("jobs", values.jobs ?? String(availableParallelism())),
     atMostMs:

@@ -41,6 +41,10 @@ export class Disk {
     }) as unknown as typeof Sqlite;
   }
 
+  get isWriting(): boolean {
+    return [...this.#connections].some((db) => db.inTransaction);
+  }
+
   statfs() {
     const bavail = this.fault === "full" ? 0 : FREE_BLOCKS;
     return {

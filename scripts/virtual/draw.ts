@@ -1,72 +1,25 @@
 /** What a seed is: a plant, its settings and uplinks, and what happens to them. Everything is drawn before the trial begins. */
 import type { PolledKind } from "../../src/core/sensor.ts";
-import type { FaultSpec } from "../../src/simulator/faults.ts";
-import { ALTERING, BOX_STEPS_S, CLOCK_STEPS_MS, PASSING } from "../chaos/events.ts";
 import { SeededRandom } from "../chaos/random.ts";
 import { NIGHTS } from "../chaos/scenes.ts";
-import type { SiteChange } from "../chaos/site-file.ts";
-import type { CutPlace } from "./broker.ts";
-import type { DiskFault } from "./disk.ts";
-
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
-
-export type UplinkName = "main" | "cloud" | "scada";
-/** Where a process is killed: at the n-th commit, or when the broker gets the n-th PUBLISH from now on. */
-export type KillPlace =
-  | "now"
-  | "before commit"
-  | "after commit"
-  | "before publish"
-  | "after publish";
-
-export type Happening =
-  | {
-      readonly name: "agent killed";
-      readonly at: KillPlace;
-      readonly n: number;
-      readonly forMs: number;
-    }
-  | { readonly name: "agent stopped"; readonly forMs: number }
-  | { readonly name: "gateway fault"; readonly fault: FaultSpec }
-  | { readonly name: "odd records"; readonly fault: FaultSpec }
-  | { readonly name: "gateway away"; readonly how: "shut" | "silent"; readonly forMs: number }
-  | { readonly name: "gateway clock set"; readonly offsetMs: number; readonly forMs: number }
-  | { readonly name: "box clock set"; readonly offsetMs: number }
-  | {
-      readonly name: "link cut";
-      readonly uplink: UplinkName;
-      readonly at: CutPlace;
-      readonly n: number;
-    }
-  | {
-      readonly name: "broker away";
-      readonly uplink: UplinkName;
-      readonly how: "shut" | "silent";
-      readonly forMs: number;
-    }
-  | { readonly name: "broker refusing"; readonly uplink: UplinkName; readonly forMs: number }
-  | {
-      readonly name: "broker slow";
-      readonly uplink: UplinkName;
-      readonly delayMs: number;
-      readonly forMs: number;
-    }
-  | { readonly name: "broker forgetful"; readonly uplink: UplinkName }
-  | { readonly name: "disk fault"; readonly what: DiskFault; readonly forMs: number }
-  | { readonly name: "host offline"; readonly isAbrupt: boolean; readonly forMs: number }
-  | {
-      readonly name: "site file changed";
-      readonly changes: readonly SiteChange[];
-      readonly draw: number;
-    }
-  | { readonly name: "uplinks changed" };
-export type HappeningName = Happening["name"];
+import {
+  drawHappening,
+  HAPPENINGS,
+  type Happening,
+  type HappeningName,
+  HOUR_MS,
+  MINUTE_MS,
+  type UplinkName,
+  WEIGHTS,
+} from "./happenings.ts";
 
 export interface Planned {
   readonly atMs: number;
   readonly what: Happening;
 }
+
+export const PLATFORM_PROFILES = ["homeassistant", "thingsboard", "aws-iot", "azure-iot"] as const;
+export type PlatformProfile = (typeof PLATFORM_PROFILES)[number];
 
 export interface Drawn {
   readonly seed: number;
@@ -79,6 +32,15 @@ export interface Drawn {
   readonly samples: number;
   readonly receiveMaximum: number;
   readonly uplinks: readonly UplinkName[];
+  /** Of the uplink `platform`. */
+  readonly profile: PlatformProfile;
+  /** MQTT version of the uplinks of the uplinks file. */
+  readonly version: 4 | 5;
+  /** Machines that are diagnosed, with bands; baselines; sensors whose node is asked for its state. */
+  readonly hasMachines: boolean;
+  readonly hasStateReads: boolean;
+  /** The first start finds a store that 0.2 made, with readings that are pending. */
+  readonly isUpgrade: boolean;
   /** Settings that do not depend on addresses. */
   readonly env: Readonly<Record<string, string>>;
   readonly plan: readonly Planned[];
@@ -93,29 +55,6 @@ const YEARS_AND_LEAPS = [
   ["UTC", "2026-06-30T23:56:00Z"],
 ] as const;
 
-/** How often each happens, relative to the others. */
-const WEIGHTS: Readonly<Record<HappeningName, number>> = {
-  "agent killed": 7,
-  "agent stopped": 1,
-  "gateway fault": 6,
-  "odd records": 2,
-  "gateway away": 2,
-  "gateway clock set": 2,
-  "box clock set": 2,
-  "link cut": 5,
-  "broker away": 3,
-  "broker refusing": 2,
-  "broker slow": 2,
-  "broker forgetful": 2,
-  "disk fault": 3,
-  "host offline": 1,
-  "site file changed": 2,
-  "uplinks changed": 1,
-};
-export const HAPPENINGS = Object.keys(WEIGHTS) as readonly HappeningName[];
-
-const SITE_CHANGES = ["added", "removed", "renamed", "re-typed", "clamp", "class"] as const;
-
 export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<HappeningName>): Drawn {
   const random = new SeededRandom(seed);
   // A broker that is away until the buffer is full, and more records than usual: what is given up for space is not seen otherwise.
@@ -125,8 +64,9 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
   const sensors = isDark ? 20 : random.between(5, 10);
   const uplinks: UplinkName[] = ["main"];
   if (!isDark && random.next() < 0.4) uplinks.push("cloud");
-  if (!isDark && random.next() < 0.3) uplinks.push("scada");
-  const historyDays = isDark ? 0.05 : random.pick([0.1, 0.5, 1]);
+  if (!isDark && random.next() < 0.4) uplinks.push("scada");
+  if (!isDark && random.next() < 0.3) uplinks.push("platform");
+  const historyDays = isDark ? random.pick([0.05, 0.25]) : random.pick([0.1, 0.5, 1]);
   const cadence = () => (isDark ? 30 : random.pick([120, 300, 300, 600, 900]));
   const drawn = {
     seed,
@@ -147,9 +87,14 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
     samples: random.pick([128, 256, 250]),
     receiveMaximum: random.pick([1, 20, 65_535]),
     uplinks,
+    profile: random.pick(PLATFORM_PROFILES),
+    version: random.pick([4, 5] as const),
+    hasMachines: !isDark && random.next() < 0.4,
+    hasStateReads: random.next() < 0.3,
+    isUpgrade: random.next() < 0.2,
     env: settingsOf(random, isDark),
   };
-  return { ...drawn, plan: isDark ? darkPlan(hours) : planOf(random, drawn, allowed) };
+  return { ...drawn, plan: isDark ? darkPlan(random, hours) : planOf(random, drawn, allowed) };
 }
 
 /**
@@ -230,12 +175,21 @@ function settingsOf(random: SeededRandom, isDark: boolean): Record<string, strin
   };
 }
 
-/** The broker is away from the first hour on, until shortly before the end. */
-function darkPlan(hours: number): Planned[] {
-  const forMs = (hours - 0.75) * HOUR_MS;
-  return [
-    { atMs: 0.5 * HOUR_MS, what: { name: "broker away", uplink: "main", how: "shut", forMs } },
+/** The broker is away from the beginning or the first hour on, until shortly before the end; meanwhile writes fail now and then. */
+function darkPlan(random: SeededRandom, hours: number): Planned[] {
+  const fromMs = random.pick([0, 0.5 * HOUR_MS]);
+  const forMs = (hours - 0.25) * HOUR_MS - fromMs;
+  const plan: Planned[] = [
+    { atMs: fromMs, what: { name: "broker away", uplink: "main", how: "shut", forMs } },
   ];
+  const isTroubled = random.next() < 0.5;
+  for (
+    let atMs = 0.1 * HOUR_MS;
+    isTroubled && atMs < forMs;
+    atMs += random.between(1, 30) * MINUTE_MS
+  )
+    plan.push({ atMs, what: { name: "disk fault", what: "write error", forMs: 20_000 } });
+  return plan;
 }
 
 function planOf(
@@ -247,83 +201,12 @@ function planOf(
   const codes = Array.from({ length: sensors }, (_, i) => String(100_200_300 + 37 * i));
   const plan: Planned[] = [];
   const endMs = hours * HOUR_MS;
-  for (let atMs = 5 * MINUTE_MS; atMs < endMs; atMs += random.between(MINUTE_MS, 40 * MINUTE_MS)) {
+  // The first start has most to read, commit and send: the first thing often happens during it.
+  const firstMs = random.pick([3_000, 20_000, MINUTE_MS, 5 * MINUTE_MS]);
+  for (let atMs = firstMs; atMs < endMs; atMs += random.between(MINUTE_MS, 40 * MINUTE_MS)) {
     // Drawn also if it is left out: the others stay the same.
     const what = drawHappening(random, random.pick(bag), codes, uplinks);
     if (allowed.has(what.name)) plan.push({ atMs, what });
   }
   return plan;
-}
-
-function drawHappening(
-  random: SeededRandom,
-  name: HappeningName,
-  codes: readonly string[],
-  uplinks: readonly UplinkName[],
-): Happening {
-  const forMs = random.pick([
-    random.between(1000, MINUTE_MS),
-    random.between(MINUTE_MS, 30 * MINUTE_MS),
-  ]);
-  const uplink = random.pick(uplinks);
-  const n = random.between(1, 12);
-  switch (name) {
-    case "agent killed": {
-      const places = [
-        "now",
-        "before commit",
-        "after commit",
-        "before publish",
-        "after publish",
-      ] as const;
-      return { name, at: random.pick(places), n, forMs };
-    }
-    case "agent stopped":
-    case "broker refusing":
-      return name === "agent stopped" ? { name, forMs } : { name, uplink, forMs };
-    case "gateway fault": {
-      const where = random.next() < 0.5 ? {} : { sensor: random.pick(codes) };
-      return {
-        name,
-        fault: {
-          name: random.pick(PASSING),
-          ...where,
-          probability: random.pick([0.3, 1, 1]),
-          forMs,
-        },
-      };
-    }
-    case "odd records": {
-      const fraction = random.pick([0.01, 0.05, 0.2]);
-      return { name, fault: { name: random.pick(ALTERING), sensor: random.pick(codes), fraction } };
-    }
-    case "gateway away":
-      return { name, how: random.pick(["shut", "silent"] as const), forMs };
-    case "gateway clock set":
-      return { name, offsetMs: random.pick(CLOCK_STEPS_MS), forMs };
-    case "box clock set":
-      return { name, offsetMs: random.pick(BOX_STEPS_S) * 1000 };
-    case "link cut":
-      return { name, uplink, at: random.pick(["before", "accepted", "acknowledged"] as const), n };
-    case "broker away":
-      return { name, uplink, how: random.pick(["shut", "silent"] as const), forMs };
-    case "broker slow":
-      return { name, uplink, delayMs: random.pick([200, 3000, 40_000]), forMs };
-    case "broker forgetful":
-      return { name, uplink };
-    case "disk fault":
-      return {
-        name,
-        what: random.pick(["full", "read only", "write error", "sync error"] as const),
-        forMs,
-      };
-    case "host offline":
-      return { name, isAbrupt: random.next() < 0.5, forMs };
-    case "site file changed": {
-      const changes = Array.from({ length: random.between(1, 4) }, () => random.pick(SITE_CHANGES));
-      return { name, changes, draw: random.between(0, 1e6) };
-    }
-    case "uplinks changed":
-      return { name };
-  }
 }

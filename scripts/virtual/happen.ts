@@ -1,7 +1,9 @@
 /** Makes one thing happen to the world of a seed. */
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
 import { SeededRandom } from "../chaos/random.ts";
 import type { Broker } from "./broker.ts";
-import type { Happening, UplinkName } from "./draw.ts";
+import type { Happening, UplinkName } from "./happenings.ts";
 import type { Stage } from "./stage.ts";
 
 /** A commit or a PUBLISH that something waits for comes within this time, or not at all. */
@@ -72,9 +74,11 @@ export async function happen(stage: Stage, what: Happening): Promise<void> {
       return;
     }
     case "uplinks changed":
-      stage.changeUplinks();
+      stage.uplinks.change();
       agent.reload();
       return;
+    case "command sent":
+      return stage.commands.send(what);
   }
 }
 
@@ -126,6 +130,11 @@ async function killAgent(stage: Stage, what: Happening & { name: "agent killed" 
       case "after commit":
         disk.hooks = { afterCommit: () => void (isDue() && hit()) };
         return;
+      case "after progress": {
+        const isDone = progressWatch(agent.dataDir);
+        disk.hooks = { afterCommit: () => void (isDone() && hit()) };
+        return;
+      }
       case "before publish":
       case "after publish":
         broker.strike(what.n, what.at === "before publish" ? "before" : "accepted", cut);
@@ -134,4 +143,25 @@ async function killAgent(stage: Stage, what: Happening & { name: "agent killed" 
   });
   await world.sleep(what.forMs);
   agent.start();
+}
+
+/** True after a commit that wrote how far a day was read, and none of its readings. */
+function progressWatch(dataDir: string): () => boolean {
+  const look = () => {
+    const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+    try {
+      const sql =
+        "SELECT (SELECT max(seq) FROM readings) AS newest, (SELECT sum(records) FROM day_progress) AS records";
+      return db.prepare<[], { newest: number; records: number }>(sql).get();
+    } finally {
+      db.close();
+    }
+  };
+  let before = look();
+  return () => {
+    const now = look();
+    const isOnly = now?.newest === before?.newest && (now?.records ?? 0) > (before?.records ?? 0);
+    before = now;
+    return isOnly;
+  };
 }

@@ -20,13 +20,13 @@ export class SeenHours {
   /** Ids by sensor and kind, then hour. */
   readonly #seen = new Map<string, Map<number, Set<string>>>();
   /** A full buffer gives up what is delivered: rows came and left between two looks. */
-  #hasUnseen = false;
+  hasUnseen = false;
 
   /** Those stored since `seq`. */
   note(db: Sqlite.Database, seq: number): void {
     const { rows = 0, newest } =
       db.prepare<[number], { rows: number; newest: number | null }>(ROWS_SQL).get(seq) ?? {};
-    if (rows < (newest ?? seq) - seq) this.#hasUnseen = true;
+    if (rows < (newest ?? seq) - seq) this.hasUnseen = true;
     for (const { sensor, kind, hour, id } of db.prepare<[number], SeenRow>(SEEN_SQL).all(seq)) {
       const stream = `${sensor} ${kind}`;
       const hours = this.#seen.get(stream) ?? new Map<number, Set<string>>();
@@ -54,7 +54,7 @@ export class SeenHours {
     const seen = this.#seen.get(stream) ?? new Map<number, Set<string>>();
     return [...new Set([...counted.keys(), ...seen.keys()])].flatMap((hour) => {
       const [count, size] = [counted.get(hour) ?? 0, seen.get(hour)?.size ?? 0];
-      if (count === size || (count > size && (dropped.length > 0 || this.#hasUnseen))) return [];
+      if (count === size || (count > size && (dropped.length > 0 || this.hasUnseen))) return [];
       const at = new Date(hour * HOUR_MS).toISOString();
       return [`hour ${at} of ${stream} counts ${count} readings, ${size} were stored`];
     });

@@ -21,6 +21,7 @@ export { examineConfiguration, requireConfiguration } from "./src/cli/configurat
 export { createConfigurationFiles, settingsShown } from "./src/cli/configuration-files.ts";
 export { Flags } from "./src/cli/command.ts";
 export { openReadOnly } from "./src/store/read-only-store.ts";
+export { Identities } from "./src/store/readings/identities.ts";
 `;
 /** What surrounds it. */
 const PLANT = `

@@ -7,7 +7,7 @@ import { HELP, type Orders, readCommandLine } from "./command-line.ts";
 import { runMutants } from "./mutants.ts";
 import { bundleAgent, bundlePlant } from "./program.ts";
 import type { SeedResult } from "./seed.ts";
-import { type Place, runSeed } from "./seed-process.ts";
+import { type Place, runSeed, runYears } from "./seed-process.ts";
 
 const tell = (line: string) => void process.stdout.write(`${line}\n`);
 const FAILURES_MAX = 10;
@@ -30,6 +30,7 @@ async function main(): Promise<number> {
     };
     await bundleAgent(".", place.agent);
     await bundlePlant(place.plant);
+    if (orders.years !== null) return await runYears(orders.years, orders.sensors, place);
     if (orders.mutants !== null) return await runMutants(orders, orders.mutants, place, tell);
     const other = orders.against === null ? null : await bundleCommit(orders.against, directory);
     return await runSeeds(orders, place, other);

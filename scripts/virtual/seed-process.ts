@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Orders } from "./command-line.ts";
 import type { SeedOrder, SeedResult } from "./seed.ts";
+import type { YearsOrder } from "./years.ts";
 
 /** The bundles, and where trials keep their files. */
 export interface Place {
@@ -45,5 +46,21 @@ export function runSeed(
       if (code === 0) resolve(JSON.parse(text) as SeedResult);
       else reject(new Error(`seed ${seed} did not end: code ${code}`));
     });
+  });
+}
+
+/** Exit code. */
+export function runYears(
+  years: number,
+  sensors: number,
+  { directory, agent, plant }: Place,
+): Promise<number> {
+  const order: YearsOrder = { years, sensors, agent, plant, directory: join(directory, "years") };
+  const script = join(import.meta.dirname, "years.ts");
+  const words = ["--expose-gc", "--import", "tsx", script, JSON.stringify(order)];
+  const child = spawn(process.execPath, words, { stdio: "inherit" });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve(code ?? 2));
   });
 }

@@ -1,6 +1,7 @@
 /** One seed in a process of its own, so that nothing of it reaches the next. Started by run.ts; the result is one JSON line. */
 
-import { drawFlood, drawSeed, type HappeningName } from "./draw.ts";
+import { drawFlood, drawSeed } from "./draw.ts";
+import type { HappeningName } from "./happenings.ts";
 import { Program } from "./program.ts";
 import { type Outcome, runTrial } from "./trial.ts";
 

@@ -1,20 +1,28 @@
 /** The world of one seed: gateway, brokers, subscribers, files, and the agent among them. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Site } from "../../src/core/sensor.ts";
+import { diagnosedSite } from "../../src/simulator/diagnosed-site.ts";
 import type { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
-import { CLOUD_SELECT } from "../chaos/cloud-select.ts";
 import { PLANT_SITE } from "../chaos/events.ts";
+import type { Wanted } from "../chaos/expectation.ts";
+import { SeededRandom } from "../chaos/random.ts";
 import { Received } from "../chaos/received.ts";
 import type { RecordingHost } from "../chaos/recording-host.ts";
 import { ALARMS } from "../chaos/scenes.ts";
-import { SiteFile, writeWhole } from "../chaos/site-file.ts";
+import { SiteFile } from "../chaos/site-file.ts";
 import { AgentLife, type LogLine } from "./agent-life.ts";
 import { Broker } from "./broker.ts";
-import type { Drawn, UplinkName } from "./draw.ts";
+import { Commands } from "./commands.ts";
+import type { Drawn } from "./draw.ts";
+import type { UplinkName } from "./happenings.ts";
 import { Journal } from "./journal.ts";
 import { Network } from "./network.ts";
+import { writeOldStore } from "./old-store.ts";
+import { PlatformSide } from "./platform.ts";
 import type { Program } from "./program.ts";
+import { UplinksFile } from "./uplinks-file.ts";
 import { VirtualProcess } from "./virtual-process.ts";
 import type { World } from "./world.ts";
 
@@ -27,6 +35,43 @@ export interface StageOptions {
   readonly journalPath: string | null;
   readonly onLine: (line: LogLine) => void;
   readonly onFailure: (what: string) => void;
+}
+
+/** An operation that tells the state of a sensor's node. */
+const NODE_STATE = {
+  name: "getNodeState",
+  fields: { Battery: "battery", FW: "firmware", Signal: "signal" },
+} as const;
+const STATE_READ = {
+  operation: NODE_STATE.name,
+  request: "date",
+  fields: {
+    battery: { from: "Battery", unit: "V" },
+    firmware: { from: "FW" },
+    signal: { from: "Signal", unit: "dBm" },
+  },
+} as const;
+/** Sensors whose node is asked. */
+const ASKED = 2;
+/** A limit that is learned. */
+const LEARNED = {
+  name: "learned",
+  select: { kinds: ["current"] },
+  baseline: { readings: 20, deviations: 3 },
+} as const;
+const BANDS = {
+  orders: [1, 2],
+  bearings: true,
+  custom: [{ name: "hf", from: 1000, to: 2000, unit: "Hz", of: "accel" }],
+} as const;
+
+function withExtras(site: Site, { hasMachines, hasStateReads }: Drawn): Site {
+  const { machines, ...whole } = hasMachines ? diagnosedSite(site) : site;
+  const sensors = whole.sensors.map((sensor, i) =>
+    hasStateReads && i < ASKED ? { ...sensor, stateReads: [STATE_READ] } : sensor,
+  );
+  const measured = machines?.map((machine) => ({ ...machine, bands: BANDS }));
+  return { ...whole, sensors, ...(measured === undefined ? {} : { machines: measured }) } as Site;
 }
 
 interface PlantProgram {
@@ -48,8 +93,11 @@ export interface Stage {
   readonly agent: AgentLife;
   /** Every waveform must be published. */
   readonly allWaveforms: boolean;
-  /** Changes a member of the uplinks file that renews the session of `cloud`. */
-  changeUplinks(): void;
+  readonly uplinks: UplinksFile;
+  readonly platform: PlatformSide;
+  readonly commands: Commands;
+  /** What the store held before the first start, by id. */
+  readonly held: ReadonlyMap<string, Wanted>;
 }
 
 export async function openStage(world: World, options: StageOptions): Promise<Stage> {
@@ -73,34 +121,49 @@ export async function openStage(world: World, options: StageOptions): Promise<St
     historyDays: drawn.historyDays,
     cadenceS: drawn.cadenceS,
     waveform: { sampleRateHz: 6400, samples: drawn.samples },
+    stateOperations: [NODE_STATE],
   });
   const main = new Received({ keepsValues: true });
   const cloud = new Received({ keepsValues: true });
+  const platform = new PlatformSide(drawn.profile);
   const brokers = new Map<UplinkName, Broker>();
+  let commands: Commands | null = null;
   for (const name of drawn.uplinks) {
     const broker = new Broker(network, around, drawn.receiveMaximum);
-    broker.onPublish = ({ topic, payload }) => {
+    broker.onPublish = (message) => {
+      const { topic, payload } = message;
       journal.tell(
         name,
         `${topic} ${topic.startsWith("spBv1.0") ? payload.toString("hex") : payload.toString()}`,
       );
-      if (topic.startsWith("gateside/")) main.take(topic, payload.toString());
-      else if (topic.startsWith("cloud/")) cloud.take(topic, payload.toString());
+      if (name === "platform") platform.take(topic, payload.toString());
+      else if (topic.startsWith("gateside/")) {
+        main.take(topic, payload.toString());
+        commands?.take(message);
+      } else if (topic.startsWith("cloud/")) cloud.take(topic, payload.toString());
     };
     brokers.set(name, broker);
   }
+  commands = new Commands(
+    world,
+    brokers.get("main") as Broker,
+    (sensor) =>
+      simulator.calls.filter((call) => call.operation === "saveSettings" && call.sensor === sensor)
+        .length,
+  );
   const home = join(directory, "agent");
   mkdirSync(home);
   const site = join(home, "site.json");
-  const whole = simulator.siteFile(PLANT_SITE);
+  const whole = withExtras(simulator.siteFile(PLANT_SITE), drawn);
   // A rule that selects nothing is refused.
   const present = new Set<string>(whole.sensors.flatMap((sensor) => sensor.kinds));
   const alarms = ALARMS.flatMap((rule) => {
     const kinds = rule.select.kinds.filter((kind) => present.has(kind));
     return kinds.length === 0 ? [] : [{ ...rule, select: { ...rule.select, kinds } }];
   });
-  const siteFile = new SiteFile(site, { ...whole, alarms });
-  const uplinks = new UplinksFile(join(home, "uplinks.json"), brokers);
+  const learned = drawn.hasMachines && present.has("current") ? [LEARNED] : [];
+  const siteFile = new SiteFile(site, { ...whole, alarms: [...alarms, ...learned] });
+  const uplinks = new UplinksFile(join(home, "uplinks.json"), brokers, drawn);
   const agent = new AgentLife(network, {
     program: options.agent,
     seed,
@@ -118,6 +181,9 @@ export async function openStage(world: World, options: StageOptions): Promise<St
     onLine: options.onLine,
     onFailure,
   });
+  const held = drawn.isUpgrade
+    ? writeOldStore(agent.dataDir, whole, startMs, new SeededRandom(seed ^ 0x51ed))
+    : new Map<string, Wanted>();
   const scada = brokers.get("scada");
   const host = scada === undefined ? null : new RecordingHost(scada.url);
   return {
@@ -132,58 +198,9 @@ export async function openStage(world: World, options: StageOptions): Promise<St
     siteFile,
     agent,
     allWaveforms: drawn.env["PUBLISH_WAVEFORMS"] === "always",
-    changeUplinks: () => uplinks.change(),
+    uplinks,
+    platform,
+    commands,
+    held,
   };
-}
-
-class UplinksFile {
-  readonly path: string;
-  readonly #brokers: ReadonlyMap<UplinkName, Broker>;
-  #inflight = 100;
-
-  constructor(path: string, brokers: ReadonlyMap<UplinkName, Broker>) {
-    this.path = path;
-    this.#brokers = brokers;
-    this.#write();
-  }
-
-  change(): void {
-    this.#inflight = this.#inflight === 100 ? 10 : 100;
-    this.#write();
-  }
-
-  #write(): void {
-    const cloud = this.#brokers.get("cloud");
-    const scada = this.#brokers.get("scada");
-    const select = CLOUD_SELECT;
-    const inflight = this.#inflight;
-    writeWhole(this.path, {
-      uplinks: [
-        ...(cloud === undefined
-          ? []
-          : [
-              {
-                name: "cloud",
-                url: cloud.url,
-                topicPrefix: "cloud",
-                select,
-                waveforms: "never",
-                raw: true,
-                inflight,
-              },
-            ]),
-        ...(scada === undefined
-          ? []
-          : [
-              {
-                name: "scada",
-                url: scada.url,
-                formats: ["sparkplug"],
-                waveforms: "never",
-                sparkplug: { group: PLANT_SITE, node: "gateside", host: "scada" },
-              },
-            ]),
-      ],
-    });
-  }
 }

@@ -5,8 +5,9 @@ import { type Expectation, Expectations } from "../chaos/expectation.ts";
 import { account, writeRows } from "./account.ts";
 import type { LogLine } from "./agent-life.ts";
 import { Checks } from "./checks.ts";
-import { type Drawn, HOUR_MS, MINUTE_MS } from "./draw.ts";
+import type { Drawn } from "./draw.ts";
 import { happen } from "./happen.ts";
+import { HOUR_MS, MINUTE_MS } from "./happenings.ts";
 import type { Program } from "./program.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { Died } from "./virtual-process.ts";
@@ -41,6 +42,8 @@ export interface Outcome {
 
 /** After everything has healed, the rest is read and delivered within this time. */
 const SETTLE_MS = 8 * HOUR_MS;
+/** What does not become less within this time, longer than any pause of the agent but that of a day set aside, never will. */
+const STUCK_MS = 1.5 * HOUR_MS;
 const LOOK_MS = 5 * MINUTE_MS;
 /** A trial that goes wrong again and again is given up. */
 const FAILURES_MAX = 100;
@@ -97,13 +100,14 @@ class Trial {
       onLine: (line) => this.#judgeLine(line),
       onFailure: (what) => this.failed(what),
     });
-    const { agent, journal, main, cloud, host } = stage;
+    const { agent, journal, main, cloud, platform, host } = stage;
     const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]));
     const verdict = await Promise.race([this.#untilSettled(stage, checks), this.#hopeless]);
     journal.flush();
     if (rowsPath !== null) writeRows(agent.dataDir, rowsPath);
-    this.#failures.push(...checks.failures, ...main.faults, ...cloud.faults);
-    this.#failures.push(...(host?.faults ?? []));
+    this.#failures.push(...checks.failures, ...checks.finish(), ...(host?.faults ?? []));
+    for (const { faults } of [main, cloud, platform.received]) this.#failures.push(...faults);
+    this.#failures.push(...stage.commands.finish(String(drawn.env["MQTT_VERSION"])));
     return {
       seed: drawn.seed,
       failures: this.#failures,
@@ -188,9 +192,12 @@ class Trial {
     do await this.#world.sleep(LOOK_MS);
     while (mayWait() && expectations.unread(places).length > 0);
     const due = expectations.now();
-    while (mayWait()) {
+    let least = Number.POSITIVE_INFINITY;
+    let leastAtMs = this.#world.nowMs;
+    while (mayWait() && this.#world.nowMs - leastAtMs < STUCK_MS) {
       const { failures } = account(stage, { ...due, may: expectations.now().may }, checks);
       if (failures.length === 0) break;
+      if (failures.length < least) [least, leastAtMs] = [failures.length, this.#world.nowMs];
       stage.journal.tell("seed", `waits for ${failures.length}, e.g. ${failures[0]}`);
       await this.#world.sleep(LOOK_MS);
     }

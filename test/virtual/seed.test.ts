@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BREAKS, type Break, broken } from "../../scripts/chaos/breaks.ts";
-import { type Drawn, drawFlood, drawSeed, HAPPENINGS } from "../../scripts/virtual/draw.ts";
+import { type Drawn, drawFlood, drawSeed } from "../../scripts/virtual/draw.ts";
+import { HAPPENINGS } from "../../scripts/virtual/happenings.ts";
 import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
 import { runTrial } from "../../scripts/virtual/trial.ts";
 

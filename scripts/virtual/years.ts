@@ -1,0 +1,196 @@
+/** Years without faults: what grows although nothing should, and what only years show. One plant, in a process of its own. */
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { PLANT_SITE } from "../chaos/events.ts";
+import { Checks } from "./checks.ts";
+import type { Drawn } from "./draw.ts";
+import { HOUR_MS, MINUTE_MS } from "./happenings.ts";
+import { Program } from "./program.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { World } from "./world.ts";
+
+export interface YearsOrder {
+  readonly years: number;
+  readonly sensors: number;
+  /** Bundles. */
+  readonly agent: string;
+  readonly plant: string;
+  /** Does not exist yet. */
+  readonly directory: string;
+}
+
+const HOURS_PER_YEAR = 8766;
+const MONTHS = 12;
+const MB = 1_048_576;
+/** Invariants are looked up this often: by the minute they would cost more than the agent. */
+const LOOK_MS = HOUR_MS;
+/** From this share of the time on nothing may grow any more, except by a tenth. */
+const SETTLED_SHARE = 0.5;
+const GROWTH_MAX = 1.1;
+
+interface Row {
+  readonly month: number;
+  readonly readings: number;
+  readonly filesMb: number;
+  readonly heapMb: number;
+  readonly cpuS: number;
+}
+
+function drawYears({ years, sensors }: YearsOrder): Drawn {
+  const hourly = 3600;
+  return {
+    seed: 1,
+    hours: years * HOURS_PER_YEAR,
+    zone: "Europe/Berlin",
+    startMs: Date.parse("2026-01-12T05:00:00Z"),
+    sensors,
+    cadenceS: {
+      accel: 6 * hourly,
+      current: hourly,
+      currentV2: hourly,
+      accCurrent: hourly,
+      loop: hourly,
+      dryContact: hourly,
+      rpm: hourly,
+    },
+    historyDays: 1,
+    samples: 256,
+    receiveMaximum: 20,
+    uplinks: ["main"],
+    profile: "aws-iot",
+    version: 5,
+    hasMachines: true,
+    hasStateReads: false,
+    isUpgrade: false,
+    env: {
+      POLL_INTERVAL_S: "600",
+      COMMIT_INTERVAL_S: "60",
+      PUBLISH_FORMATS: "json",
+      PUBLISH_WAVEFORMS: "never",
+      BUFFER_MAX_MB: "64",
+      BACKFILL_DAYS: "3",
+      DISK_FREE_MIN_MB: "0",
+      HTTP_PORT: "off",
+    },
+    plan: [],
+  };
+}
+
+async function runYears(order: YearsOrder, tell: (line: string) => void): Promise<string[]> {
+  const failures: string[] = [];
+  const drawn = drawYears(order);
+  mkdirSync(order.directory);
+  const world = new World();
+  try {
+    await world.run(live(world, order, drawn, failures, tell));
+  } finally {
+    rmSync(order.directory, { recursive: true, force: true });
+  }
+  return failures;
+}
+
+async function live(
+  world: World,
+  { agent: agentPath, plant, directory, years }: YearsOrder,
+  drawn: Drawn,
+  failures: string[],
+  tell: (line: string) => void,
+): Promise<void> {
+  const stage = await openStage(world, {
+    drawn,
+    directory,
+    agent: new Program(agentPath),
+    plant: new Program(plant),
+    journalPath: null,
+    onLine: ({ level, text }) => void (level === "error" && failures.push(`logged ${text}`)),
+    onFailure: (what) => void failures.push(what),
+  });
+  const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]));
+  const rows: Row[] = [];
+  const look = () => {
+    checks.look();
+    world.after(LOOK_MS, look);
+  };
+  stage.agent.start();
+  world.after(MINUTE_MS, look);
+  tell("| month | readings | files, MB | heap, MB | CPU s |\n| --- | --- | --- | --- | --- |");
+  // At least four rows.
+  const rowsMax = Math.max(4, Math.round(years * MONTHS));
+  for (let n = 1; n <= rowsMax; n++) {
+    await world.sleep((years * HOURS_PER_YEAR * HOUR_MS) / rowsMax);
+    const row = rowOf(round((n * years * MONTHS) / rowsMax), stage);
+    rows.push(row);
+    tell(`| ${Object.values(row).join(" | ")} |`);
+    if (failures.length + checks.failures.size > 0) break;
+  }
+  const before = heapMb();
+  const held = contents(stage);
+  await stage.agent.stop();
+  checks.look();
+  tell(`the agent's own heap: ${(before - heapMb()).toFixed(1)} MB; in its store: ${held}`);
+  failures.push(...checks.failures, ...checks.finish(), ...stage.main.faults, ...grown(rows));
+}
+
+/** Of files and heap: what the harness keeps of each message grows too, and is measured by the row of its own. */
+function grown(rows: readonly Row[]): string[] {
+  const from = rows[Math.floor(rows.length * SETTLED_SHARE)];
+  const to = rows.at(-1);
+  if (from === undefined || to === undefined || to.filesMb <= from.filesMb * GROWTH_MAX) return [];
+  return [`files grew from ${from.filesMb} MB in month ${from.month} to ${to.filesMb} MB`];
+}
+
+function rowOf(month: number, { agent, main }: Stage): Row {
+  const files = readdirSync(agent.dataDir).filter((name) => name.startsWith("gateside"));
+  const bytes = files.reduce((sum, name) => sum + statSync(join(agent.dataDir, name)).size, 0);
+  return {
+    month,
+    readings: main.ids.size,
+    filesMb: round(bytes / MB),
+    heapMb: heapMb(),
+    cpuS: round(process.cpuUsage().user / 1e6),
+  };
+}
+
+/** Needs --expose-gc. */
+function heapMb(): number {
+  (Reflect.get(globalThis, "gc") as (() => void) | undefined)?.();
+  return round(process.memoryUsage().heapUsed / MB);
+}
+
+const round = (value: number) => Math.round(value * 10) / 10;
+
+/** Rows of each table, and the oldest reading. */
+function contents({ agent }: Stage): string {
+  const db = new Sqlite(join(agent.dataDir, "gateside.db"), { readonly: true });
+  try {
+    const tables = db
+      .prepare<[], string>(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+      )
+      .pluck()
+      .all();
+    const counts = tables.map(
+      (name) => `${name} ${String(db.prepare(`SELECT count(*) FROM ${name}`).pluck().get())}`,
+    );
+    const oldest = db
+      .prepare<[], number>("SELECT min(time_ms) FROM readings WHERE time_ms > 0")
+      .pluck()
+      .get();
+    return `${counts.join(", ")}; oldest reading of ${PLANT_SITE} ${new Date(oldest ?? 0).toISOString()}`;
+  } finally {
+    db.close();
+  }
+}
+
+const tell = (line: string) => void process.stdout.write(`${line}\n`);
+runYears(JSON.parse(process.argv[2] ?? "") as YearsOrder, tell).then(
+  (failures) => {
+    for (const failure of failures.slice(0, 20)) tell(`  ${failure}`);
+    process.exit(failures.length === 0 ? 0 : 1);
+  },
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(2);
+  },
+);
