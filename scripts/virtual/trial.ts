@@ -48,6 +48,8 @@ const LOOK_MS = 5 * MINUTE_MS;
 /** A trial that goes wrong again and again is given up. */
 const FAILURES_MAX = 100;
 const BACKFILL_DAYS = 3;
+/** A buffer that fills while the broker is away. */
+const SMALLEST_MB = "8";
 
 export async function runTrial(options: TrialOptions): Promise<Outcome> {
   mkdirSync(options.directory);
@@ -77,12 +79,14 @@ class Trial {
   constructor(world: World, options: TrialOptions) {
     this.#world = world;
     this.#options = options;
-    const names = new Set(options.drawn.plan.map(({ what }) => what.name));
-    this.#explained = names.has("disk fault")
-      ? /^/
-      : names.has("broker refusing")
-        ? /^the broker refuses this topic/
-        : /^$/;
+    const { plan, env } = options.drawn;
+    const names = new Set(plan.map(({ what }) => what.name));
+    const explained = [
+      ...(names.has("disk fault") ? ["^"] : []),
+      ...(names.has("broker refusing") ? ["^the broker refuses this topic"] : []),
+      ...(env["BUFFER_MAX_MB"] === SMALLEST_MB ? ["^the buffer is full"] : []),
+    ];
+    this.#explained = new RegExp(explained.join("|") || "^$");
     this.#hopeless = new Promise((resolve) => {
       this.#giveUp = () => resolve(null);
     });

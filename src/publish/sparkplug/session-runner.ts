@@ -22,10 +22,8 @@ import type { Wake } from "./wake.ts";
 /** How a session ended; `lost` has causes outside this process. */
 export type RunEnd = "stopped" | "host_offline" | "lost" | "birth_too_large";
 
-/** Interval at which device states are checked. */
+/** Interval at which device states and node metrics are checked. */
 const TICK_MS = 1_000;
-/** Interval at which node metrics are compared: the whole status is read for them. */
-const NODE_LOOK_MS = 5_000;
 /** A message written longer ago than this is proven even while more waits to be sent. */
 const PROVE_AFTER_MS = 1_000;
 
@@ -59,7 +57,6 @@ export class SessionRunner {
   readonly #options: RunnerOptions;
   #notices: { device: Device; metric: Metric }[] = [];
   #tickAtMs = Number.NEGATIVE_INFINITY;
-  #nodeLookAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic ms before which no reading is leased. */
   readonly #dataAtMs: number;
 
@@ -227,10 +224,7 @@ export class SessionRunner {
       if (session.isDeviceBorn(device.id) || book.isSilent(device)) continue;
       if ((await sender.birth(device)) === "lost") return;
     }
-    const monotonicMs = clock.monotonic();
-    if (monotonicMs - this.#nodeLookAtMs < NODE_LOOK_MS) return;
-    this.#nodeLookAtMs = monotonicMs;
-    const changes = report.changes(nodeValues(), clock.now(), monotonicMs);
+    const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
     // If it is held back, the NBIRTH contains the same.
     if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
   }
