@@ -112,6 +112,9 @@ export function drawFlood(seed: number, hours: number): Drawn {
   }
   return {
     ...drawn,
+    hasMachines: false,
+    hasStateReads: false,
+    isUpgrade: false,
     sensors: 10,
     cadenceS: {
       accel: 3600,

@@ -23,8 +23,9 @@ export async function runMutants(
 
 /** By default the one seed that is known to notice it, so that this takes seconds. */
 async function notice(orders: Orders, one: Break, place: Place): Promise<string | null> {
-  const hours = orders.areSeedsGiven ? orders.hours : one.virtual.hours;
-  const seeds = orders.areSeedsGiven ? orders.seeds : [one.virtual.seed];
+  const known = orders.areSeedsGiven ? null : one.virtual;
+  const hours = known?.hours ?? orders.hours;
+  const seeds = known === null ? orders.seeds : [known.seed];
   const agent = join(place.directory, "mutant.cjs");
   await bundleAgent(".", agent, [one]);
   for (const seed of seeds) {
