@@ -39,8 +39,7 @@ export class PlatformSide {
     if (topic !== "v1/gateway/telemetry") return;
     for (const [device, rows] of Object.entries(JSON.parse(text) as Rows))
       for (const { ts, values } of rows) {
-        const { quality, ...known } = values;
-        const row = telemetryText(device, ts, known);
+        const row = telemetryText(device, ts, values);
         if (row !== null) this.#telemetry.add(row);
       }
   }
@@ -60,7 +59,9 @@ export class PlatformSide {
 
 /** Null if nothing is left to send. */
 function telemetryText(sensor: string, timeMs: number, values: Values): string | null {
-  const known = Object.entries(values).filter(([, value]) => value !== null);
+  const isKnown = ([name, value]: readonly [string, unknown]) =>
+    value !== null && name !== "quality";
+  const known = Object.entries(values).filter(isKnown);
   return known.length === 0
     ? null
     : `${sensor} ${timeMs} ${JSON.stringify(Object.fromEntries(known))}`;
