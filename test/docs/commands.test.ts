@@ -152,6 +152,7 @@ function localised(line: string): string {
     .replace(/^node dist\/gateside\.js/, `node ${PROGRAM}`)
     .replace(/--from \S+/, `--from ${day(1)}`)
     .replace(/--to \S+/, `--to ${day(0)}`)
+    .replace('--machine "Pump 4"', "--machine 40")
     .replace("--sensor 10234", `--sensor ${ACCEL_SENSOR}`)
     .replace("https://analytics.example", `http://127.0.0.1:${httpPort}`)
     .replace("--token TOKEN", `--token ${TOKEN}`)
