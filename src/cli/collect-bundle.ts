@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as collectBundle from "../collect/main.ts";
@@ -7,12 +8,12 @@ type CollectBundle = typeof collectBundle;
 
 /**
  * The receiving end (PostgreSQL, AMQP) is in a bundle of its own, so that the agent is neither larger nor heavier for
- * it. The path is computed here, because the bundler would follow a plain import.
+ * it. Required, because the package's launcher compiles the program without an `import()`; the source's path is computed,
+ * because the bundler would follow a plain import.
  */
 export async function loadCollectBundle(): Promise<CollectBundle> {
-  const path = besideBundle("collect.js") ?? resolve("src", "collect", "main.ts");
-  const loaded = (await import(pathToFileURL(path).href)) as CollectBundle & {
-    readonly default?: CollectBundle;
-  };
-  return loaded.default ?? loaded;
+  const bundle = besideBundle("collect.js");
+  if (bundle !== null) return createRequire(bundle)(bundle) as CollectBundle;
+  const source = resolve("src", "collect", "main.ts");
+  return (await import(pathToFileURL(source).href)) as CollectBundle;
 }

@@ -71,6 +71,16 @@ test("launcher – without a cache the program runs; with one it runs from it", 
   assert.deepEqual(run("a"), { status: 0, stdout: "it is a string", cache: USED });
 });
 
+test("launcher – the program finds its other half, the receiving end", { skip }, (t) => {
+  const program = readFileSync(join("dist", "gateside.js"), "utf8");
+  const { directory, run } = install(t, program);
+  for (const name of ["collect.js", "better_sqlite3.node"])
+    copyFileSync(join("dist", name), join(directory, name));
+  const { status, cache } = run("fleet", "--db", "postgres://nobody@127.0.0.1:1/nothing");
+  assert.equal(status, 1);
+  assert.match(cache, /ECONNREFUSED/);
+});
+
 test("launcher – a cache made under a strict umask is readable for the service", { skip }, (t) => {
   const { run, cacheFile } = install(t);
   const umask = process.umask(0o077);
