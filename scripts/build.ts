@@ -72,7 +72,7 @@ async function bundleProgram(source: string, name: string): Promise<Metafile> {
 
 /**
  * The agent needs only undici's client: fetch, caches, web sockets and the rest would be loaded with it and take 5 MB of memory. What only some
- * configurations need (a proxy, and fetch for `discover`) is loaded on first use.
+ * configurations need (a proxy, fetch for `discover`, requests of web-hook and heartbeat) is loaded on first use.
  */
 const onlyTheClient: Plugin = {
   name: "only the client of undici",
@@ -87,6 +87,17 @@ const onlyTheClient: Plugin = {
         },
         get fetch() {
           return require("undici/lib/web/fetch/index.js").fetch;
+        },
+        get Agent() {
+          return require("undici/lib/dispatcher/agent.js");
+        },
+        get request() {
+          const { getGlobalDispatcher } = require("undici/lib/global.js");
+          const request = require("undici/lib/api/api-request.js");
+          return (address, { dispatcher = getGlobalDispatcher(), ...options }) => {
+            const { origin, pathname, search } = new URL(address);
+            return request.call(dispatcher, { method: "GET", ...options, origin, path: pathname + search });
+          };
         },
       };`,
       resolveDir: process.cwd(),
