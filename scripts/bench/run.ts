@@ -120,6 +120,15 @@ function line(row: Row): string {
   return `| ${[target, what, `${sense} ${limit}${tail}`, `${measured.toFixed(digits)}${tail}`, verdict, note].join(" | ")} |`;
 }
 
+const USAGE = `Usage: npm run bench -- [--only ROWS] [--pairs N] [--quick] [--full] [--program DIR]
+
+  --only ROWS    some rows of docs/benchmarks.md, comma-separated
+  --pairs N      how often a row that compares two programs runs each of them
+  --quick        smaller loads, two pairs
+  --full         larger loads, and the rows that take long
+  --program DIR  the built program to measure (default dist)
+`;
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -128,8 +137,13 @@ async function main(): Promise<void> {
       quick: { type: "boolean", default: false },
       full: { type: "boolean", default: false },
       program: { type: "string", default: "dist" },
+      help: { type: "boolean", default: false },
     },
   });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return;
+  }
   if (!existsSync(join(values.program, "gateside.js"))) {
     throw new Error(`${values.program}/gateside.js is not built: npm run build`);
   }

@@ -12,12 +12,10 @@ import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/docume
 
 /** Words of a `gateside …` call, comments, pipes and redirections cut off. */
 function calls(text: string): string[][] {
-  return [...text.matchAll(/(?:^|[;&|] *|sudo |\s)gateside +([^;&|>#]+)/g)].map(([, words = ""]) =>
-    // A value in quotation marks is one word.
-    words
-      .replace(/"[^"]*"/g, "TEXT")
-      .trim()
-      .split(/\s+/),
+  // A value in quotation marks is one word, and so is what a shell reads from a file.
+  const plain = text.replace(/\$\([^)]*\)/g, "X").replace(/"[^"]*"/g, "TEXT");
+  return [...plain.matchAll(/(?:^|[;&|] *|sudo |\s)gateside +([^;&|>#]+)/g)].map(([, words = ""]) =>
+    words.trim().split(/\s+/),
   );
 }
 
@@ -107,7 +105,13 @@ test("documents, alert rules and dashboard name only metrics that exist", async 
       )
       .concat([...series.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name))
       // Roles and the table of steps in the collectors' database are named alike.
-      .concat("gateside_owner", "gateside_writer", "gateside_reader", "gateside_schema"),
+      .concat(
+        "gateside_owner",
+        "gateside_collect",
+        "gateside_writer",
+        "gateside_reader",
+        "gateside_schema",
+      ),
   );
   const files = [...DOCUMENTS, "config/prometheus-alerts.yml", "config/grafana-dashboard.json"];
   for (const file of files) {
