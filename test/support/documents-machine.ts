@@ -21,7 +21,7 @@ const TOKEN = "a-token-of-the-documents-test";
 const ACCEL_SENSOR = "100200300";
 const DAY_MS = 86_400_000;
 
-export interface Outcome {
+interface Outcome {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
