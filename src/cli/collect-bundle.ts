@@ -1,19 +1,17 @@
-import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as collectBundle from "../collect/main.ts";
-import { besideBundle } from "../lib/paths.ts";
+import { loadBesideBundle } from "../lib/paths.ts";
 
 type CollectBundle = typeof collectBundle;
 
 /**
  * The receiving end (PostgreSQL, AMQP) is in a bundle of its own, so that the agent is neither larger nor heavier for
- * it. Required, because the package's launcher compiles the program without an `import()`; the source's path is computed,
- * because the bundler would follow a plain import.
+ * it. The source's path is computed here, because the bundler would follow a plain import.
  */
 export async function loadCollectBundle(): Promise<CollectBundle> {
-  const bundle = besideBundle("collect.js");
-  if (bundle !== null) return createRequire(bundle)(bundle) as CollectBundle;
+  const bundle = loadBesideBundle("collect.js");
+  if (bundle !== null) return bundle as CollectBundle;
   const source = resolve("src", "collect", "main.ts");
   return (await import(pathToFileURL(source).href)) as CollectBundle;
 }

@@ -1,4 +1,5 @@
 /** Where the files beside the program are: next to the bundle once built, in the project's dist during development. */
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
 /** Set by scripts/build.ts. */
@@ -9,6 +10,12 @@ const isBundled: boolean = typeof __BUNDLED__ !== "undefined" && __BUNDLED__;
 /** A file shipped beside the bundle; null during development, when packages find their own. */
 export function besideBundle(name: string): string | null {
   return isBundled ? join(__dirname, name) : null;
+}
+
+/** A bundle shipped beside the program, loaded: by `require`, because the package's launcher compiles the program without an `import()`. Null during development. */
+export function loadBesideBundle(name: string): unknown {
+  const path = besideBundle(name);
+  return path === null ? null : createRequire(path)(path);
 }
 
 /** The program itself: the bundle, or during development the source that starts it. */
