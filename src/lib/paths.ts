@@ -8,7 +8,7 @@ declare const __BUNDLED__: boolean | undefined;
 const isBundled: boolean = typeof __BUNDLED__ !== "undefined" && __BUNDLED__;
 
 /** A file shipped beside the bundle; null during development, when packages find their own. */
-export function besideBundle(name: string): string | null {
+function besideBundle(name: string): string | null {
   return isBundled ? join(__dirname, name) : null;
 }
 
