@@ -28,6 +28,8 @@ const HOUR_S = 3600;
 const YEAR_S = 365 * 86_400;
 /** Per publish with QoS 1, besides topic and payload: its header, the PUBACK, and TCP, IP and TLS at some messages a packet. */
 const OVERHEAD_BYTES = 60;
+/** Of a cell. */
+const COLLECTORS = 2;
 /** A cell: so many boxes, and so many readings a second, at most. */
 const CELL_BOXES = 5000;
 const CELL_RATE = 2000;
@@ -144,9 +146,9 @@ function amount(value: number, unit: string): string {
 function table(m: Measured, everyS: number): void {
   const brokerUs = Number(given["broker-us"]);
   print(
-    "| boxes | readings/s | to the broker | CPU of broker, collectors, PostgreSQL (cores) | raw a year | hourly values a year | cells |",
+    "| boxes | connections | readings/s | to the broker | CPU of broker, collectors, PostgreSQL (cores) | raw a year | hourly values a year | cells |",
   );
-  print("| --- | --- | --- | --- | --- | --- | --- |");
+  print("| --- | --- | --- | --- | --- | --- | --- | --- |");
   for (const boxes of [10, 1000, 10_000, 100_000]) {
     const rate = (boxes * m.streams) / everyS;
     const cores = [brokerUs, m.collectorUs, m.databaseUs].map((us) => {
@@ -155,7 +157,7 @@ function table(m: Measured, everyS: number): void {
     });
     const cells = Math.max(1, Math.ceil(Math.max(boxes / CELL_BOXES, rate / CELL_RATE)));
     print(
-      `| ${boxes.toLocaleString("en-US")} | ${Number(rate.toPrecision(3)).toLocaleString("en-US")} | ${amount(rate * m.messageBytes, "B/s")} | ${cores.join(", ")} | ${amount(rate * YEAR_S * m.rawBytes, "B")} | ${amount((boxes * m.series * YEAR_S * m.hourBytes) / HOUR_S, "B")} | ${cells} |`,
+      `| ${boxes.toLocaleString("en-US")} | ${(boxes + COLLECTORS * cells).toLocaleString("en-US")} | ${Number(rate.toPrecision(3)).toLocaleString("en-US")} | ${amount(rate * m.messageBytes, "B/s")} | ${cores.join(", ")} | ${amount(rate * YEAR_S * m.rawBytes, "B")} | ${amount((boxes * m.series * YEAR_S * m.hourBytes) / HOUR_S, "B")} | ${cells} |`,
     );
   }
 }
