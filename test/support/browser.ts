@@ -78,11 +78,13 @@ export async function openBrowser(
   const unanswered: string[] = [];
   t?.after(async () => {
     // Node 20 has it, its types do not.
-    if ((t as { passed?: boolean }).passed === false)
-      t.diagnostic(await shown(page, [...complaints, ...unanswered]));
+    if ((t as { passed?: boolean }).passed === false) {
+      for (const one of context.pages()) t.diagnostic(await shown(one));
+      t.diagnostic(`The page complained:\n${[...complaints, ...unanswered].slice(-20).join("\n")}`);
+    }
     await close();
   });
-  page.on("requestfailed", (request) =>
+  context.on("requestfailed", (request) =>
     unanswered.push(`${request.url()}: ${request.failure()?.errorText}`),
   );
   page.on("console", (message) => {
@@ -94,12 +96,14 @@ export async function openBrowser(
 }
 
 /** What a person would see, for the report of a test that failed. */
-async function shown(page: Page, complaints: readonly string[]): Promise<string> {
+async function shown(page: Page): Promise<string> {
+  const loaded = `performance.getEntriesByType("resource").map(({ name, responseStatus }) => responseStatus + " " + name).slice(-12).join("\\n")`;
   const text = await page
     .locator("body")
     .innerText({ timeout: 5000 })
     .catch((error: Error) => error.message);
-  return `The page ${page.url()} showed:\n${text.slice(0, 2000)}\n${complaints.slice(-10).join("\n")}`;
+  const files = await page.evaluate<string>(loaded).catch((error: Error) => error.message);
+  return `The page ${page.url()} showed:\n${text.slice(0, 2000)}\nand had loaded:\n${files}`;
 }
 
 /** Waits for a state of a page that no event of the browser announces. */
