@@ -61,6 +61,8 @@ interface Run {
   agent: Agent | null;
   program: AgentProgram | null;
   identities: Identities | null;
+  /** A SIGHUP came while it was being opened. */
+  isReloadWanted: boolean;
   readonly ended: Promise<void>;
 }
 
@@ -131,6 +133,7 @@ export class AgentLife {
       agent: null,
       program: null,
       identities: null,
+      isReloadWanted: false,
       ended: Promise.resolve(),
     };
     this.#run = run;
@@ -166,6 +169,7 @@ export class AgentLife {
       files: loaded.createConfigurationFiles(context, report.loaded),
       settingsShown: Object.fromEntries(shown),
     });
+    if (run.isReloadWanted) this.reload();
     await run.agent.run(stopping.signal);
     if (!process.isAlive) return;
     this.#run = null;
@@ -218,12 +222,14 @@ export class AgentLife {
     await run?.ended;
   }
 
-  /** SIGHUP. False if none is running. */
-  reload(): boolean {
-    const agent = this.#run?.agent ?? null;
-    if (agent === null) return false;
-    void agent.reload("SIGHUP");
-    return true;
+  /** SIGHUP: as in cli/run.ts, one that comes while the agent is being opened takes effect once it is open. */
+  reload(): void {
+    const run = this.#run;
+    if (run === null) return;
+    run.isReloadWanted = run.agent === null;
+    run.agent?.reload("SIGHUP").catch((err: unknown) => {
+      this.#loggerOf(run.process).error({ err }, "reload failed");
+    });
   }
 }
 

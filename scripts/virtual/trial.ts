@@ -143,8 +143,9 @@ class Trial {
     this.#failures.push(...failures);
     if (this.#options.drawn.mustGiveUpNothing && verdict.givenUp > 0)
       this.#failures.push(`${verdict.givenUp} readings were given up, and the gateway had them`);
-    const unread = expectations.unread(places).length;
-    if (unread > 0) this.#failures.push(`${unread} records were never read`);
+    const unread = expectations.unread(places);
+    if (unread.length > 0)
+      this.#failures.push(`${unread.length} records were never read, e.g. ${unread.slice(0, 3)}`);
     return verdict;
   }
 

@@ -55,6 +55,18 @@ test("virtual trial – the box's clock is set back two hours: everything holds,
   assert.deepEqual(failures, []);
 });
 
+test("virtual trial – a reload that is requested while the agent is being opened is made once it is open", async (t) => {
+  const run = await trialsIn(t);
+  const changes = ["removed", "removed"] as const;
+  const killed = { name: "agent killed", at: "now", n: 1, forMs: 1_200_000 } as const;
+  const plan = [
+    { atMs: 60_000, what: { name: "site file changed", changes, draw: 1 } as const },
+    { atMs: 120_000, what: killed },
+  ];
+  const { failures } = await run({ ...drawSeed(4, 0.2, new Set()), plan });
+  assert.deepEqual(failures, []);
+});
+
 test("breaks – each still fits the sources: a seed or a campaign can be shown to notice it", () => {
   for (const one of BREAKS)
     assert.notEqual(broken(readFileSync(one.file, "utf8"), one), "", one.what);
