@@ -94,7 +94,8 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
     isUpgrade: random.next() < 0.2,
     env: settingsOf(random, isDark),
   };
-  return { ...drawn, plan: isDark ? darkPlan(random, hours) : planOf(random, drawn, allowed) };
+  if (isDark) return { ...drawn, plan: darkPlan(random, hours) };
+  return { ...drawn, plan: [...firstOf(seed, drawn, allowed), ...planOf(random, drawn, allowed)] };
 }
 
 /**
@@ -193,6 +194,31 @@ function darkPlan(random: SeededRandom, hours: number): Planned[] {
   )
     plan.push({ atMs, what: { name: "disk fault", what: "write error", forMs: 20_000 } });
   return plan;
+}
+
+/**
+ * In every other seed something is aimed at the flow of the first start: most is read, committed and sent within its first
+ * seconds. Drawn apart, so that the rest of the seed does not depend on it.
+ */
+function firstOf(
+  seed: number,
+  { uplinks }: Pick<Drawn, "uplinks">,
+  allowed: ReadonlySet<HappeningName>,
+): Planned[] {
+  const random = new SeededRandom(seed ^ 0x2f1d);
+  const n = random.between(1, 30);
+  const forMs = random.between(1000, 20_000);
+  const killed = {
+    name: "agent killed",
+    at: random.pick(["after progress", "before commit", "after commit", "after publish"] as const),
+    n,
+    forMs,
+  } as const;
+  const at = random.pick(["before", "before", "accepted"] as const);
+  const cut = { name: "link cut", uplink: random.pick(uplinks), at, n } as const;
+  const what = random.pick([killed, cut]);
+  const isDrawn = random.next() < 0.5;
+  return isDrawn && allowed.has(what.name) ? [{ atMs: random.between(100, 1000), what }] : [];
 }
 
 function planOf(

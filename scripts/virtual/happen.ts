@@ -145,14 +145,15 @@ async function killAgent(stage: Stage, what: Happening & { name: "agent killed" 
   agent.start();
 }
 
-/** True after a commit that wrote how far a day was read, and none of its readings. */
+/** True after a commit that wrote how far a day of a stream was read, and none of its readings. */
 function progressWatch(dataDir: string): () => boolean {
   const look = () => {
     const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
     try {
-      const sql =
-        "SELECT (SELECT max(seq) FROM readings) AS newest, (SELECT sum(records) FROM day_progress) AS records";
-      return db.prepare<[], { newest: number; records: number }>(sql).get();
+      const sql = `SELECT stream, sum(records), (SELECT max(seq) FROM readings r WHERE r.stream = p.stream)
+        FROM day_progress p GROUP BY stream`;
+      const rows = db.prepare<[], [number, number, number | null]>(sql).raw().all();
+      return new Map(rows.map(([stream, records, newest]) => [stream, { records, newest }]));
     } finally {
       db.close();
     }
@@ -160,7 +161,10 @@ function progressWatch(dataDir: string): () => boolean {
   let before = look();
   return () => {
     const now = look();
-    const isOnly = now?.newest === before?.newest && (now?.records ?? 0) > (before?.records ?? 0);
+    const isOnly = [...now].some(([stream, { records, newest }]) => {
+      const { records: known = 0, newest: last = null } = before.get(stream) ?? {};
+      return records > known && newest === last;
+    });
     before = now;
     return isOnly;
   };
