@@ -137,7 +137,7 @@ async function bundleDashboard(): Promise<Metafile[]> {
   const files = readdirSync(DASHBOARD_SOURCE, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name);
-  const entries = files.filter((name) => /^(main|index|app)\.(ts|js)$/.test(name));
+  const entries = files.filter((name) => /^(start|main)\.ts$/.test(name));
   const styles = files.filter((name) => name.endsWith(".css"));
   const results: Metafile[] = [];
   for (const name of [...entries, ...styles]) {
@@ -147,9 +147,10 @@ async function bundleDashboard(): Promise<Metafile[]> {
       bundle: true,
       platform: "browser",
       target: "es2022",
-      format: "esm",
+      // The start is no module: it runs at once, and whether or not the modules arrive.
+      format: name === "start.ts" ? "iife" : "esm",
       // What the first page does not need (the plots) becomes a separate file, named after its content.
-      splitting: !name.endsWith(".css"),
+      splitting: name === "main.ts",
       chunkNames: "[name]-[hash]",
       minify: true,
       legalComments: "none",

@@ -1,6 +1,7 @@
 import { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
 import { Live } from "./live.ts";
+import { allLoaded, loadAgain } from "./load-again.ts";
 import { Model } from "./model.ts";
 import { overview } from "./overview.ts";
 import { placeNow } from "./place.ts";
@@ -86,7 +87,11 @@ function main(): void {
   const show = async (isFirst: boolean): Promise<void> => {
     const turn = ++lastTurn;
     const place = placeNow();
-    const open = await opener(pageOf(place));
+    const open = await opener(pageOf(place)).catch((error: unknown) => {
+      loadAgain();
+      throw error;
+    });
+    allLoaded();
     if (turn !== lastTurn) return;
     stop?.();
     stop = open({ content, api, model, theme, filter, subject: place.subject });

@@ -86,7 +86,7 @@ for (const scheme of ["http", "https"] as const) {
   }, async (t) => {
     const box = openOtherComputer(t);
     const addresses = await startBox(t, box, scheme === "https");
-    const firefox = await openFirefox(t, box.knowing("/usr/bin/firefox-esr"));
+    const firefox = await openFirefox(t, box.knowing("/usr/bin/firefox-esr"), box.nearPrefix);
     for (const address of addresses) await firefoxSignsIn(firefox, address);
   });
 }

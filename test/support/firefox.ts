@@ -1,9 +1,9 @@
 /** Firefox by its own remote protocol, Marionette: playwright drives only builds of its own. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import { until } from "./wait-until.ts";
 
@@ -35,8 +35,15 @@ export interface Firefox {
   evaluate<T>(body: string): Promise<T>;
 }
 
-/** Gone when the test ends. `program` starts it, by default the installed one. */
-export async function openFirefox(t: TestContext, program = FIREFOX): Promise<Firefox> {
+/** Firefox listens where it runs, which may be another network namespace. */
+const RELAY = `const s = require("node:net").connect(+process.argv[1], "127.0.0.1"); process.stdin.pipe(s).pipe(process.stdout)`;
+
+/** Gone when the test ends. `program` starts it, by default the installed one; `prefix` runs a command where it does. */
+export async function openFirefox(
+  t: TestContext,
+  program = FIREFOX,
+  prefix: readonly string[] = [],
+): Promise<Firefox> {
   const profile = mkdtempSync(join(tmpdir(), "gateside-firefox-"));
   const lines = Object.entries(PREFERENCES).map(
     ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
@@ -60,9 +67,10 @@ export async function openFirefox(t: TestContext, program = FIREFOX): Promise<Fi
   const port = await until("Firefox's port", () =>
     existsSync(portFile) ? Number(readFileSync(portFile, "utf8")) || undefined : undefined,
   );
-  const socket = connect(port, "127.0.0.1");
-  t.after(() => socket.destroy());
-  const send = marionette(socket);
+  const [command, ...rest] = [...prefix, process.execPath, "-e", RELAY, String(port)];
+  const relay = spawn(command as string, rest, { stdio: ["pipe", "pipe", "inherit"] });
+  t.after(() => relay.kill());
+  const send = marionette(Duplex.from({ readable: relay.stdout, writable: relay.stdin }));
   await send("WebDriver:NewSession", { acceptInsecureCerts: true });
   const evaluate = async <T>(body: string): Promise<T> =>
     ((await send("WebDriver:ExecuteScript", { script: body, args: [] })) as { value: T }).value;
@@ -91,7 +99,7 @@ type Response = [
 ];
 
 /** Messages are `length:JSON`; the first one greets. */
-function marionette(socket: Socket): (command: string, parameters: object) => Promise<unknown> {
+function marionette(socket: Duplex): (command: string, parameters: object) => Promise<unknown> {
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   let received = Buffer.alloc(0);
   let sent = 0;

@@ -1,4 +1,7 @@
-/** A second computer in the network, for what only shows between two: a network namespace behind a pair of virtual interfaces. */
+/**
+ * Two computers in a network, for what only shows between two: network namespaces with a pair of virtual interfaces between them. The test itself
+ * stays outside both, since a browser in a namespace that gets an interface breaks off all that it loads, and other tests have browsers too.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +23,9 @@ export interface OtherComputer {
   readonly name: string;
   /** Before a command, this runs it on the other computer. */
   readonly prefix: readonly string[];
-  /** A program on this computer that is `program`, and knows the other one's names. */
+  /** Before a command, this runs it where `knowing` starts programs. */
+  readonly nearPrefix: readonly string[];
+  /** A program on the near computer that is `program`, and knows the other one's names. */
   knowing(program: string): string;
 }
 
@@ -32,7 +37,7 @@ export function openOtherComputer(
   names: readonly string[] = ["box7.plant.test"],
 ): OtherComputer {
   made += 1;
-  // Interfaces have names of at most 15 characters, and test files run at the same time.
+  // Test files run at the same time.
   const id = `gs${process.pid}-${made}`;
   const number = (process.pid * 8 + made) % 16_384;
   const [high, low] = [number >> 6, (number & 63) * 4];
@@ -41,23 +46,27 @@ export function openOtherComputer(
   const directory = mkdtempSync(join(tmpdir(), "gateside-computer-"));
   const ip = (...args: string[]) =>
     execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] });
-  const prefix = ["ip", "netns", "exec", id];
-  ip("netns", "add", id);
+  const near = `${id}n`;
+  const inside = (namespace: string) => ["ip", "netns", "exec", namespace];
   t.after(() => {
-    // The pair goes with the namespace.
-    ip("netns", "del", id);
+    // The pair goes with the namespaces.
+    for (const namespace of [near, id]) ip("netns", "del", namespace);
     rmSync(directory, { recursive: true, force: true });
   });
-  ip("link", "add", `${id}a`, "type", "veth", "peer", "name", `${id}b`, "netns", id);
-  const set = (interfaceName: string, host: number, ...where: string[]) => {
-    ip(...where, "addr", "add", `${ipv4(host)}/30`, "dev", interfaceName);
+  for (const namespace of [near, id]) ip("netns", "add", namespace);
+  ip("-n", near, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", id);
+  for (const [namespace, host] of [
+    [near, 1],
+    [id, 2],
+  ] as const) {
+    const set = (...args: string[]) => ip("-n", namespace, ...args);
+    set("addr", "add", `${ipv4(host)}/30`, "dev", "eth0");
     // Without "nodad" the address cannot be used for a second or two.
-    ip(...where, "-6", "addr", "add", `${ipv6(host)}/64`, "dev", interfaceName, "nodad");
-    ip(...where, "link", "set", interfaceName, "up");
-  };
-  set(`${id}a`, 1);
-  set(`${id}b`, 2, "-n", id);
-  ip("-n", id, "link", "set", "lo", "up");
+    set("-6", "addr", "add", `${ipv6(host)}/64`, "dev", "eth0", "nodad");
+    // The link's own address would come a second later, and a browser sees that as another network.
+    set("link", "set", "eth0", "addrgenmode", "none", "up");
+    set("link", "set", "lo", "up");
+  }
 
   const hostsFile = join(directory, "hosts");
   const others = names.map((name) => `${ipv4(2)} ${name}\n`).join("");
@@ -66,11 +75,15 @@ export function openOtherComputer(
     ipv4: ipv4(2),
     ipv6: ipv6(2),
     name: names[0] ?? "",
-    prefix,
+    prefix: inside(id),
+    nearPrefix: inside(near),
     knowing(program) {
       const path = join(directory, `knowing-${program.replaceAll("/", "-")}`);
       const mount = `mount --bind ${hostsFile} /etc/hosts && exec ${program} "$@"`;
-      writeFileSync(path, `#!/bin/sh\nexec unshare --mount sh -c '${mount}' sh "$@"\n`);
+      writeFileSync(
+        path,
+        `#!/bin/sh\nexec ${inside(near).join(" ")} unshare --mount sh -c '${mount}' sh "$@"\n`,
+      );
       chmodSync(path, 0o755);
       return path;
     },
