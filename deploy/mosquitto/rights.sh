@@ -6,6 +6,18 @@
 # The connection of mosquitto_ctrl (-h, --cafile, -u admin, -P …) is read from $XDG_CONFIG_HOME/mosquitto_ctrl, one option a line; keep that file at mode 600.
 set -euo pipefail
 usage="usage: rights.sh SITE [PREFIX] < password, rights.sh --reader USER [PREFIX [GROUP]] < password, or rights.sh --deny"
+case ${1:?$usage} in
+  --deny | --reader | [!-]*) ;;
+  *)
+    echo "$usage" >&2
+    exit 2
+    ;;
+esac
+connection=${XDG_CONFIG_HOME:-$HOME/.config}/mosquitto_ctrl
+[ -r "$connection" ] || {
+  echo "error: $connection cannot be read: write the connection to the broker there, one option a line (-h broker.example, -p 8883, --cafile FILE, -u admin, -P PASSWORD), and chmod 600 it" >&2
+  exit 2
+}
 control() {
   local out
   # mosquitto_ctrl exits with 0 whatever the broker answers.
@@ -40,7 +52,7 @@ put_role() {
   for acl in "$@"; do control addRoleACL "$role" "${acl%%:*}" "${acl#*:}" allow > /dev/null; done
 }
 
-case ${1:?$usage} in
+case $1 in
   --deny)
     for type in publishClientSend publishClientReceive subscribe unsubscribe; do control setDefaultACLAccess "$type" deny > /dev/null; done
     echo "whatever no role allows is refused"
@@ -57,10 +69,6 @@ case ${1:?$usage} in
       "subscribePattern:$prefix/#" "unsubscribePattern:$prefix/#"
     control addClientRole "$user" "reader-$user" > /dev/null
     echo "user $user reads $prefix/# in the group $group"
-    ;;
-  -*)
-    echo "$usage" >&2
-    exit 2
     ;;
   *)
     site=$1

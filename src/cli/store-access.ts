@@ -2,7 +2,8 @@
  * Files of the store that this user could not open: an agent once run by root leaves such files, and the service then
  * exits with 2.
  */
-import { accessSync, constants, readdirSync } from "node:fs";
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { errorCode } from "../config/environment.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
@@ -10,6 +11,15 @@ import { fileTrouble } from "../lib/file-trouble.ts";
 
 /** The database with its journals, and the lock. */
 const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
+
+/** Only what belongs to others in the agent's own directory is to be given to it: a person who looks needs the agent's rights. */
+function remedyFor(dataDir: string): string {
+  const { uid, username } = userInfo();
+  const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid ?? uid;
+  return owner === uid || username === "gateside"
+    ? `run chown -R ${username}: on the directory, so that the agent's user owns it`
+    : "run the command with sudo, or as the user that the agent runs as";
+}
 
 /** Writes nothing. A directory that does not exist yet is no fault. */
 export function storeAccessFaults(dataDir: string): ConfigurationFault[] {
@@ -23,7 +33,7 @@ export function storeAccessFaults(dataDir: string): ConfigurationFault[] {
       faults.push({
         place: "DATA_DIR",
         problem: `${path} ${fileTrouble(error, wish)}`,
-        remedy: "run chown -R gateside: on the directory, so that the service's user owns it",
+        remedy: remedyFor(dataDir),
       });
       return false;
     }

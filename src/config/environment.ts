@@ -95,7 +95,11 @@ export function gatherSettings(
   }
   const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
   for (const name of [...names].sort()) {
-    const warning = wrongCase(name, fromFile) ?? unknownName(name) ?? quoted(name, environment);
+    const warning =
+      wrongCase(name, fromFile) ??
+      unknownName(name) ??
+      quoted(name, environment) ??
+      commented(name, environment);
     if (warning) warnings.push(warning);
   }
   return { values, origins, secretFiles, faults, warnings };
@@ -144,6 +148,16 @@ function quoted(name: string, environment: Environment): ConfigurationFault | nu
     place: name,
     problem: "begins and ends with a quotation mark, which is part of the value",
     remedy: "remove both if they were meant for a shell (docker's --env-file keeps them)",
+  };
+}
+
+/** In a `.env` file a comment may follow a value; systemd and docker make it part of the value. */
+function commented(name: string, environment: Environment): ConfigurationFault | null {
+  if (!isSettingName(name) || !/\s#/.test(environment[name] ?? "")) return null;
+  return {
+    place: name,
+    problem: 'contains " #": what was meant as a comment behind the value is part of it',
+    remedy: "put the comment on a line of its own",
   };
 }
 

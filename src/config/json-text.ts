@@ -31,10 +31,7 @@ export function parseJsonText(text: string): ParsedJson {
     return /^\uFFFD|^.?\0/.test(text)
       ? { fault: { ...placeOf(text, 0, "is not UTF-8 text"), remedy: SAVE_AS_UTF8 } }
       : {
-          fault: {
-            ...placeOf(text, mistake.at, mistake.problem),
-            remedy: "write it as strict JSON",
-          },
+          fault: { ...placeOf(text, mistake.at, mistake.problem), remedy: mistake.remedy },
         };
   }
   const undecodedAt = text.indexOf("\uFFFD");
@@ -61,10 +58,12 @@ function placeOf(text: string, at: number, problem: string): JsonFault {
 class Mistake extends Error {
   readonly at: number;
   readonly problem: string;
-  constructor(at: number, problem: string) {
+  readonly remedy: string;
+  constructor(at: number, problem: string, remedy: string) {
     super(problem);
     this.at = at;
     this.problem = problem;
+    this.remedy = remedy;
   }
 }
 
@@ -92,8 +91,8 @@ class Scanner {
     }
   }
 
-  #fail(problem: string): never {
-    throw new Mistake(this.#at, problem);
+  #fail(problem: string, remedy = "write it as strict JSON"): never {
+    throw new Mistake(this.#at, problem, remedy);
   }
 
   #blanks(): void {
@@ -132,6 +131,8 @@ class Scanner {
       this.#blanks();
       const at = this.#at;
       if (keys.size > 0 && this.#text[at] === "}") this.#fail(ENDS_IN_COMMA);
+      if (/\d,$/.test(this.#text.slice(0, at)) && /\d/.test(this.#text[at] ?? ""))
+        this.#fail("a number with a comma", "write a decimal point: 10.5, not 10,5");
       if (this.#text[at] !== '"') this.#fail(`expected a key in quotes but found ${this.#seen()}`);
       const key = this.#string();
       if (keys.has(key)) this.doubles.push({ at, problem: `duplicate key ${JSON.stringify(key)}` });
@@ -165,11 +166,26 @@ class Scanner {
     return true;
   }
 
+  #failInString(): never {
+    const sound = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/uy;
+    sound.lastIndex = this.#at;
+    const start = this.#at;
+    this.#at += sound.exec(this.#text)?.[0].length ?? 0;
+    const next = this.#text[this.#at];
+    if (next === "\t") this.#fail("a tab inside a string", "write a space, or \\t");
+    if (next === "\\")
+      this.#fail("a backslash that begins no known escape", "write two for one backslash: \\\\");
+    if (next !== undefined && !/[\r\n]/.test(next))
+      this.#fail("a control character inside a string", "remove it");
+    this.#at = start;
+    this.#fail("a string that does not end on its line", 'close it with a "');
+  }
+
   #string(): string {
     const whole = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
     whole.lastIndex = this.#at;
     const match = whole.exec(this.#text);
-    if (!match) this.#fail("a string that does not end on its line or contains an invalid escape");
+    if (!match) this.#failInString();
     this.#at += match[0].length;
     return String(JSON.parse(match[0]));
   }

@@ -103,8 +103,11 @@ function chainAdvice(own: X509Certificate, { chain, ca }: RefusedChain): string 
     return `the broker's certificate is signed by the CA ${quoted(top.subject)}, which MQTT_CA_FILE contains, but does not pass: check that this one is a CA certificate, and with openssl verify`;
   if (hasName(top.subject))
     return `the broker's certificate is signed by a new ${quoted(top.subject)}; MQTT_CA_FILE contains an older one of that name: ${remedy} the new one`;
+  const others = authorities.map(({ subject }) => quoted(subject)).slice(0, NAMES_MAX);
+  if (what === "it" && others.length > 0)
+    return `the broker's certificate ${quoted(own.subject)} is self-signed, and MQTT_CA_FILE contains only ${others.join(", ")}: add the broker's certificate to that file, or give the broker one that ${others.join(" or ")} signed`;
   return what === "it"
-    ? `the broker's certificate is self-signed: ${remedy} it`
+    ? `the broker's certificate ${quoted(own.subject)} is self-signed: ${remedy} it`
     : `the broker's certificate is signed by the unknown CA ${quoted(top.subject)}: ${remedy} that CA`;
 }
 

@@ -10,7 +10,7 @@ const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 /** The faults as a user other than root sees them. */
-function faultsAsOther(dataDir: string): { place: string; problem: string }[] | null {
+function faultsAsOther(dataDir: string): { place: string; problem: string; remedy: string }[] | null {
   if (!isRoot) return storeAccessFaults(dataDir);
   const script = `import(${JSON.stringify(resolve("src/cli/store-access.ts"))}).then((m) => process.stdout.write(JSON.stringify(m.storeAccessFaults(${JSON.stringify(dataDir)}))))`;
   const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
@@ -37,5 +37,8 @@ test("check – a store that the service user cannot open is an error that names
   assert.match(faults[0]?.problem ?? "", /gateside\.db cannot be written by this user/);
   const closed = join(directory, "closed");
   mkdirSync(closed, { mode: isRoot ? 0o700 : 0o500 });
-  assert.match(faultsAsOther(closed)?.[0]?.problem ?? "", /closed cannot be written by this user/);
+  const [fault] = faultsAsOther(closed) ?? [];
+  assert.match(fault?.problem ?? "", /closed cannot be written by this user/);
+  // A directory of another user's agent is not to be given to whoever looks.
+  assert.match(fault?.remedy ?? "", isRoot ? /^run the command with sudo/ : /^run chown -R/);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { connect } from "amqplib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
@@ -52,6 +53,17 @@ const FOREIGN_TOPICS = [
   "gateside.plant-2.agent.state",
   "gateside/plant-2.agent/state",
 ];
+
+test("rights – without the file of its connection, the script says which one, and what goes into it", () => {
+  const env = { ...process.env, XDG_CONFIG_HOME: "/nonexistent" };
+  const { status, stderr } = spawnSync("bash", ["deploy/mosquitto/rights.sh", "plant-1"], {
+    input: "password\n",
+    encoding: "utf8",
+    env,
+  });
+  assert.equal(status, 2);
+  assert.match(stderr, /^error: \/nonexistent\/mosquitto_ctrl cannot be read: .*-h .*-u admin/);
+});
 
 test("rights – on mosquitto, a box is refused whatever is not its own", {
   skip: skipWithoutMosquitto,

@@ -446,6 +446,12 @@ test("settings – what Windows and docker make of a password is told: UTF-16, q
     /^MQTT_PASSWORD: begins and ends with a quotation mark.*--env-file/,
   );
   assert.doesNotMatch(warnings(quoted), /geheim/);
+  // In a .env file it is a comment; systemd and docker take it for part of the value.
+  assert.equal(
+    warnings(load({ MQTT_USERNAME: "geheim # of box 7" }, cwd)),
+    'MQTT_USERNAME: contains " #": what was meant as a comment behind the value is part of it; put the comment on a line of its own',
+  );
+  assert.equal(warnings(load({ MQTT_USERNAME: "box#7" }, cwd)), "");
   for (const password of ["p@geheim#1", "p@geheim/1"]) {
     const text = lines(load({ MQTT_URL: `mqtt://agent:${password}@broker` }, cwd));
     assert.match(text, /^MQTT_URL: has a .*%/);

@@ -225,6 +225,17 @@ test("site file – a JSON syntax error is reported with line and column", () =>
   assert.deepEqual(at('{"site" "x"}'), ["site.json:1:9"]);
   assert.deepEqual(at("{\n// hi\n}"), ["site.json:2:1"]);
   assert.deepEqual(at(""), ["site.json:1:1"]);
+  const said = (text: string) => loadSite(text, "s").faults.map(faultLine).join("\n");
+  assert.equal(
+    said('{"high": 10,5}'),
+    "s:1:13: a number with a comma; write a decimal point: 10.5, not 10,5",
+  );
+  assert.equal(
+    said('{"site": "plant\t7"}'),
+    "s:1:16: a tab inside a string; write a space, or \\t",
+  );
+  assert.match(said('{"site": "a\\path"}'), /^s:1:12: a backslash .*write two/);
+  assert.match(said('{"site": "plant\n7"}'), /^s:1:10: a string that does not end on its line;/);
   assert.match(
     loadSite('{"site":"x","site":"y","sensors":[]}', "site.json").faults.map(faultLine).join("\n"),
     /site\.json:1:13: duplicate key "site"/,

@@ -177,7 +177,10 @@ test(
       texts[2]?.text ?? "",
       /is for a\.example, b\.example, not for localhost: MQTT_URL/,
     );
-    assert.match(texts[3]?.text ?? "", /is self-signed: MQTT_CA_FILE must contain it$/);
+    assert.match(
+      texts[3]?.text ?? "",
+      /certificate "broker" is self-signed, and MQTT_CA_FILE contains only "Plant Root": add the/,
+    );
   },
 );
 
