@@ -10,12 +10,13 @@ RUN npm run build
 FROM node:22-bookworm-slim
 COPY --from=build /src/dist /usr/lib/gateside
 COPY packaging/container/health.mjs /usr/lib/gateside/health.mjs
-RUN install -d -o node -g node /data
+# The path that the package and scripts/container.sh have, so that one compose file fits both images.
+RUN ln -s /usr/local/bin/node /usr/lib/gateside/node && install -d -o node -g node /data
 USER node
 ENV DATA_DIR=/data SITE_FILE=/etc/gateside/site.json NODE_ENV=production MALLOC_ARENA_MAX=1
 VOLUME /data
 STOPSIGNAL SIGTERM
 # For the agent and for a collector, whatever port, address and certificate they have.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/usr/lib/gateside/health.mjs"]
-ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/gateside.js"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["/usr/lib/gateside/node", "/usr/lib/gateside/health.mjs"]
+ENTRYPOINT ["/usr/lib/gateside/node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/launch.js"]
 CMD ["run"]

@@ -7,9 +7,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Client } from "pg";
 import { parse } from "yaml";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { migrate } from "../../src/collect/database/migrate.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
+import { COLLECT_ENVIRONMENT } from "../../src/config/collect-names.ts";
 import { entry, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -19,7 +22,8 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly depends_on?: object;
   readonly volumes?: readonly string[];
-  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
 }
 
 const compose = parse(readFileSync("deploy/compose/compose.yaml", "utf8"), { merge: true }) as {
@@ -49,7 +53,28 @@ test("compose – each service has the secrets that its settings read, and the h
       if (path.startsWith(".") && !path.startsWith("./secrets"))
         assert.ok(existsSync(join("deploy/compose", path)), `${name}: ${path}`);
   }
-  assert.match(compose.services["collect"]?.healthcheck?.test.join(" ") ?? "", /9464\/healthz/);
+});
+
+test("compose – collectors are started as both images have the program, with flags and settings that it knows", () => {
+  const [node = ""] = compose.services["collect"]?.entrypoint ?? [];
+  for (const image of ["Dockerfile", "scripts/container.sh"]) {
+    const text = readFileSync(image, "utf8");
+    assert.match(text, new RegExp(`"${node}".*"/usr/lib/gateside/launch.js"\\]`));
+  }
+  const command = COMMANDS.find(({ name }) => name === "collect");
+  for (const name of ["migrate", "collect"]) {
+    const { entrypoint = [], command: words = [], environment = {} } = compose.services[name] ?? {};
+    assert.deepEqual(
+      [entrypoint[0], ...entrypoint.slice(2)],
+      [node, "/usr/lib/gateside/launch.js", "collect"],
+    );
+    parseFlags(
+      words.map((word) => word.replace(/^\$\{\w+:-(.*)\}$/, "$1")),
+      command?.flags ?? [],
+    );
+    for (const setting of Object.keys(environment))
+      assert.ok(COLLECT_ENVIRONMENT.includes(setting));
+  }
 });
 
 test("compose – the provisioned data sources are of the types that the dashboards ask for", () => {

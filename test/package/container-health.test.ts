@@ -18,7 +18,10 @@ function statusOf(words: readonly string[], env: Readonly<Record<string, string>
 
 test("container – both images use the health check, and it fits a collector, too", async (t) => {
   for (const file of ["Dockerfile", "scripts/container.sh"])
-    assert.match(readFileSync(file, "utf8"), /CMD \[.*"\/usr\/lib\/gateside\/health\.mjs"\]/);
+    assert.match(
+      readFileSync(file, "utf8"),
+      /CMD \["\/usr\/lib\/gateside\/node", "\/usr\/lib\/gateside\/health\.mjs"\]/,
+    );
   assert.equal(statusOf(["gateside", "collect"]), 0, "it runs, and has no port to ask");
   const port = await freePort();
   const forms = [
