@@ -5,10 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=dist/packages
 version=$(node -p 'require("./package.json").version')
-claim() { printf 'ok - %s\n' "$1"; }
-die() { printf 'not ok - %s\n' "$1" >&2; exit 1; }
-work=$(mktemp -d); pids=(); secret=; installed=
-cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null && wait "$p" 2>/dev/null || true; done; rm -rf "$work" ${secret:+"$secret"}; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
+source scripts/proving.sh
+work=$(mktemp -d); secret=; installed=
+cleanup() { end_processes; rm -rf "$work" ${secret:+"$secret"}; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
 trap cleanup EXIT
 [ -e "$packages/SHA256SUMS" ] || { echo "skipped - there are no packages: npm run package"; exit 0; }
 
@@ -51,7 +50,6 @@ wait_for_http() { # port, seconds
   for _ in $(seq $(($2 * 5))); do curl -fsS "http://127.0.0.1:$1/healthz" >/dev/null 2>&1 && return 0; sleep 0.2; done
   return 1
 }
-free_port() { node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})'; }
 
 can_run() { command -v mosquitto >/dev/null && command -v curl >/dev/null; }
 if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; then
@@ -99,12 +97,30 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   claim "gateside check accepts the simulator's site file"
   # With a notify socket, so that its module is loaded; nobody listens there, which must do no harm.
   start() { NOTIFY_SOCKET=$work/notify setpriv --reuid gateside --regid gateside --clear-groups gateside run >"$work/agent.log" 2>&1 & agent=$!; pids+=("$agent"); wait_for_http "$http" 20 || { tail -20 "$work/agent.log"; die "the agent did not come up"; }; }
+  if start_postgres; then
+    metrics=$(free_port)
+    COLLECT_TO=$postgres_url gateside collect --from "mqtt://127.0.0.1:$mqtt" --metrics "$metrics" >"$work/collect.log" 2>&1 & pids+=($!); collector=$!
+    wait_for_http "$metrics" 30 || { tail -20 "$work/collect.log"; die "the collector did not come up"; }
+  else
+    echo "skipped - the collector needs PostgreSQL"; collector=
+  fi
   start
   for _ in $(seq 100); do
     stored=$(curl -fsS "http://127.0.0.1:$http/metrics" | awk '/^gateside_readings_total/ {n += $2} END {print n+0}')
     [ "$stored" -gt 0 ] && break; sleep 0.2
   done
   [ "$stored" -gt 0 ] || die "nothing was stored"
+  if [ -n "$collector" ]; then
+    collected() { [ "$(psql -AtX "$postgres_url" -c 'SELECT count(DISTINCT sensor) FROM measurement')" -ge 5 ]; }
+    until_holds collected || { tail -20 "$work/collect.log"; die "the collector writes nothing"; }
+    # Its exit code says whether the box needs attention, as one does that has not sent statistics yet.
+    gateside fleet --db "$postgres_url" --all >"$work/fleet.log" 2>&1 || true
+    grep -q '^simulated-plant .*online' "$work/fleet.log" || { cat "$work/fleet.log"; die "gateside fleet does not list the box"; }
+    gateside export --db "$postgres_url" --format parquet --from "$(date +%F)" --to "$(date +%F)" >"$work/day.parquet" 2>"$work/export.log" || { cat "$work/export.log"; die "export --format parquet"; }
+    [ "$(head -c 4 "$work/day.parquet")" = PAR1 ] || die "the export is no Parquet file"
+    kill "$collector"; wait "$collector" || die "the collector did not end cleanly"
+    claim "the same package collects ($(psql -AtX "$postgres_url" -c 'SELECT count(*) FROM measurement') values in PostgreSQL), lists the fleet and exports Parquet"
+  fi
   kill "$agent"; wait "$agent" || die "the agent did not end cleanly"
   before=$(gateside export --from 2000-01-01 --to 2100-01-01 --format jsonl 2>/dev/null | wc -l)
   [ "$before" -gt 0 ] || die "the export is empty"

@@ -13,11 +13,10 @@ deb=dist/packages/gateside_$version-1_$arch.deb
 [ -e "$deb" ] || { echo "not built - there is no $deb: npm run package"; exit 0; }
 export STORAGE_DRIVER=${STORAGE_DRIVER:-vfs} BUILDAH_FORMAT=docker
 out=dist/container image=gateside:$version
-die() { printf 'not ok - %s\n' "$1" >&2; exit 1; }
-claim() { printf 'ok - %s\n' "$1"; }
-work=$(mktemp -d) container='' pids=()
+source scripts/proving.sh
+work=$(mktemp -d) container=''
 cleanup() {
-  for p in "${pids[@]:-}"; do [ -z "$p" ] || kill "$p" 2>/dev/null || true; done
+  end_processes
   [ -z "$container" ] || buildah rm "$container" >/dev/null 2>&1 || true
   rm -rf "$work"
 }
@@ -57,28 +56,38 @@ claim "$image: $(($(stat -c %s "$tar") / 1000000)) MB in $tar"
 [ "${1-}" = --prove ] || exit 0
 
 buildah inspect --type image "$image" | grep -q health.mjs || die "the image has no health check"
-inside() { buildah run --isolation chroot --user 1000:1000 "$@"; }
+# Not a function: in the background, that would be a separate shell, and killing it would leave the program running.
+inside=(buildah run --isolation chroot --user 1000:1000)
 lib=/usr/lib/gateside
-inside "$container" -- $lib/node $lib/launch.js --version | grep -q "$version" || die "the program does not run in the image"
+"${inside[@]}" "$container" -- $lib/node $lib/launch.js --version | grep -q "$version" || die "the program does not run in the image"
 claim "the program runs in the image, as user 1000"
 command -v mosquitto >/dev/null || { echo "skipped - the run needs mosquitto"; exit 0; }
-port() { node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})'; }
-mqtt=$(port) sim=$(port)
+mqtt=$(free_port) sim=$(free_port)
 mosquitto -p "$mqtt" >/dev/null 2>&1 & pids+=($!)
 node dist/gateside.js simulate --port "$sim" --sensors 7 --site-out "$work/site.json" >/dev/null 2>&1 & pids+=($!)
 for _ in $(seq 100); do [ -s "$work/site.json" ] && break; sleep 0.2; done
 chmod 0644 "$work/site.json"
 mkdir -m 0777 "$work/data"
 volumes=(-v "$work/site.json:/etc/gateside/site.json:ro" -v "$work/data:/data")
-inside "${volumes[@]}" --env GATEWAY_URL="http://127.0.0.1:$sim" --env MQTT_URL="mqtt://127.0.0.1:$mqtt" --env BACKFILL_DAYS=0 --env HTTP_PORT=0 "$container" -- \
+"${inside[@]}" "${volumes[@]}" --env GATEWAY_URL="http://127.0.0.1:$sim" --env MQTT_URL="mqtt://127.0.0.1:$mqtt" --env BACKFILL_DAYS=0 --env HTTP_PORT=0 "$container" -- \
   $lib/node $lib/launch.js run >"$work/agent.log" 2>&1 & pids+=($!)
 healthy=no
 for _ in $(seq 150); do
-  if inside "${volumes[@]}" "$container" -- $lib/node $lib/health.mjs gateside run 2>/dev/null; then healthy=yes; break; fi
+  if "${inside[@]}" "${volumes[@]}" "$container" -- $lib/node $lib/health.mjs gateside run 2>/dev/null; then healthy=yes; break; fi
   sleep 0.2
 done
 [ $healthy = yes ] || { tail -5 "$work/agent.log"; die "the agent does not become healthy"; }
 timeout 60 mosquitto_sub -p "$mqtt" -t 'gateside/+/+/rpm' -C 1 >/dev/null || die "no reading arrives"
 claim "the agent in the image is healthy and publishes"
-! inside "$container" -- $lib/node $lib/health.mjs gateside collect --metrics 9 2>/dev/null || die "a collector that is not there is healthy"
-claim "the health check tells a collector from an agent"
+! "${inside[@]}" "$container" -- $lib/node $lib/health.mjs gateside collect --metrics 9 2>/dev/null || die "a collector that is not there is healthy"
+start_postgres || { echo "skipped - the collector needs PostgreSQL"; exit 0; }
+# As deploy/compose starts it.
+mapfile -t collect < <(node -p '
+  const file = require("fs").readFileSync("deploy/compose/compose.yaml", "utf8");
+  require("yaml").parse(file, { merge: true }).services.collect.entrypoint.join("\n")')
+words=(--metrics "0.0.0.0:$(free_port)" --from "mqtt://127.0.0.1:$mqtt" --to "$postgres_url")
+"${inside[@]}" "$container" -- "${collect[@]}" "${words[@]}" >"$work/collect.log" 2>&1 & pids+=($!)
+until_holds "${inside[@]}" "$container" -- $lib/node $lib/health.mjs gateside collect "${words[@]}" || { tail -5 "$work/collect.log"; die "the collector does not become healthy"; }
+collected() { [ "$(psql -AtX "$postgres_url" -c 'SELECT count(*) FROM measurement')" -gt 0 ]; }
+until_holds collected || { tail -5 "$work/collect.log"; die "the collector writes nothing"; }
+claim "a collector in the image, started as in compose.yaml, is healthy and writes to PostgreSQL"

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -58,4 +59,17 @@ export function shellLines(block: CodeBlock): string[] {
 export function inlineCode(document: string): string[] {
   const text = readFileSync(document, "utf8").replace(/^ *```[\s\S]*?^ *```/gm, "");
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+}
+
+export const textOf = (block: CodeBlock) => block.lines.join("\n");
+export const titleOf = ({ document, line, language }: CodeBlock) =>
+  `${document}:${line} (${language})`;
+
+/** The one block of a language that contains `mark`. */
+export function only(document: string, language: string, mark: string): CodeBlock {
+  const [block, ...more] = codeBlocks(document).filter(
+    (one) => one.language === language && textOf(one).includes(mark),
+  );
+  assert.ok(block && more.length === 0, `one ${language} block with ${mark} in ${document}`);
+  return block;
 }
