@@ -10,6 +10,7 @@ case "${1-}" in
     [ -e "$config" ] || [ ! -x /etc/gateside ] || { echo "error: $config does not exist" >&2; exit 2; }
     ;;
 esac
+pem_files="MQTT_KEY_FILE=mqtt.key MQTT_CERT_FILE=mqtt.cert MQTT_CA_FILE=mqtt.ca GATEWAY_CA_FILE=gateway.ca ALARM_WEBHOOK_CA_FILE=alarm.webhook.ca HTTP_CERT_FILE=http.cert HTTP_KEY_FILE=http.key CONFIG_PUBLIC_KEY_FILE=config.public.key"
 as_service=yes
 for word; do
   case "$word" in
@@ -51,7 +52,7 @@ if [ -n "$config" ] && [ -r "$config" ]; then
     name=${pair%%=*} file=$secrets.${pair#*=}
     if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; fi
   done
-  for pair in MQTT_KEY_FILE=mqtt.key MQTT_CERT_FILE=mqtt.cert MQTT_CA_FILE=mqtt.ca GATEWAY_CA_FILE=gateway.ca ALARM_WEBHOOK_CA_FILE=alarm.webhook.ca HTTP_CERT_FILE=http.cert HTTP_KEY_FILE=http.key CONFIG_PUBLIC_KEY_FILE=config.public.key; do
+  for pair in $pem_files; do
     name=${pair%%=*} file=$secrets.${pair#*=}
     if [ -r "$file" ] && ! is_set "$name"; then export "$name=$file"; fi
   done
@@ -76,7 +77,8 @@ case "$(id -u) $command" in
       if [ -n "$config" ] && [ -d "${config%/*}" ]; then cd "${config%/*}"; fi
       # systemd passes copies to the service; its user could not read those in /etc/credstore.
       own=
-      for name in MQTT_KEY_FILE MQTT_CERT_FILE MQTT_CA_FILE GATEWAY_CA_FILE HTTP_CERT_FILE HTTP_KEY_FILE CONFIG_PUBLIC_KEY_FILE; do
+      for pair in $pem_files; do
+        name=${pair%%=*}
         eval "path=\${$name-}"
         case "$path" in "$secrets".*) ;; *) continue ;; esac
         [ -n "$own" ] || { own=$(mktemp -d /run/gateside-XXXXXX) && chown gateside: "$own"; }

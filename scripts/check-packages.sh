@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 packages=dist/packages
 version=$(node -p 'require("./package.json").version')
 source scripts/proving.sh
-work=$(mktemp -d); secret=; installed=
-cleanup() { end_processes; rm -rf "$work" ${secret:+"$secret"}; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
+work=$(mktemp -d); secrets=(); installed=
+cleanup() { end_processes; rm -rf "$work" "${secrets[@]}"; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
 trap cleanup EXIT
 [ -e "$packages/SHA256SUMS" ] || { echo "skipped - there are no packages: npm run package"; exit 0; }
 
@@ -130,11 +130,14 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   ! find /var/lib/gateside ! -user gateside | grep -q . || die "root's backfill left files that the service cannot write"
   claim "root's backfill leaves the store to the service's user"
   install -d -m 0700 /etc/credstore
-  [ -e /etc/credstore/gateside.http.token ] || { echo "a-secret-of-the-test-0123456789" >/etc/credstore/gateside.http.token; secret=/etc/credstore/gateside.http.token; }
+  [ -e /etc/credstore/gateside.http.token ] || { echo "a-secret-of-the-test-0123456789" >/etc/credstore/gateside.http.token; secrets+=(/etc/credstore/gateside.http.token); }
   gateside check --json | grep -q '"HTTP_TOKEN"' || die "check"
   ! gateside check --json | grep -q a-secret-of-the-test || die "check shows a secret"
   [ "$(gateside check | grep -c 'HTTP_TOKEN.*environment')" = 1 ] || { gateside check; die "the command line does not see the service's credential"; }
-  rm -f "$secret"
+  authority=/etc/credstore/gateside.alarm.webhook.ca
+  [ -e $authority ] || { gateside certificate --out "$work/ca" >/dev/null; install -m 0600 "$work/ca.cert.pem" $authority; secrets+=($authority); }
+  ALARM_WEBHOOK_URL=https://127.0.0.1/ gateside check >"$work/check.log" 2>&1 || { cat "$work/check.log"; die "check as the service's user cannot read a PEM file of the service"; }
+  rm -f "${secrets[@]}"
   claim "the command line reads the service's credentials, and shows none"
 
   install -m 0640 -g gateside /etc/gateside/site.json /etc/gateside/north.site.json
