@@ -26,6 +26,9 @@ for deb in "$packages"/gateside_"$version"-1_*.deb; do
     grep -q " $path\$" <<<"$listing" || die "$deb lacks $path"
   done
   ! grep -vE '^.{10} root/root' <<<"$listing" | grep -q . || die "$deb holds files that root does not own"
+  # No setuid bit, and nothing where a package could add cron jobs, timers or rules of sudo.
+  ! grep -E '^...[sS]|^......[sS]' <<<"$listing" || die "$deb holds setuid files"
+  ! grep -vE ' \./(usr/(bin|lib/gateside|lib/systemd/system|share)/?.*|usr/|usr/lib/|usr/lib/systemd/|etc/|etc/gateside/)?$' <<<"$listing" | grep . || die "$deb holds files elsewhere"
   size=$(stat -c %s "$deb")
   [ "$size" -lt 35000000 ] || die "$deb has grown to $size bytes"
   installed_mb=$(($(dpkg-deb -f "$deb" Installed-Size) * 1024 / 1000000))

@@ -1,7 +1,7 @@
 /**
  * Makes the Debian packages: own Node runtime, bundle, stripped native modules; nothing is compiled or downloaded on the box.
  * The same sources give the same bytes: times come from SOURCE_DATE_EPOCH, lists are sorted, owners are root.
- *   node --import tsx scripts/package.ts [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]   → dist/packages/*.deb and SHA256SUMS
+ *   node --import tsx scripts/package.ts [amd64] [arm64] [--maintainer TEXT] [--out DIR] [--natives DIR] [--plain]   → dist/packages/*.deb, SHA256SUMS
  * Compiled modules are kept in .cache/package; a different --natives compiles them again. --plain leaves out the compression, which takes
  * as long as the compiler. Both exist to prove that a second build gives the same result (scripts/check-packages.sh).
  */
@@ -36,11 +36,12 @@ import {
 import { nodeComponent, type Sbom, sbomOf } from "./sbom.ts";
 
 const root = resolve(process.argv[1] ?? ".", "../..");
-const USAGE = `Usage: npm run package -- [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]
+const USAGE = `Usage: npm run package -- [amd64] [arm64] [--maintainer TEXT] [--out DIR] [--natives DIR] [--plain]
 
 Makes the Debian packages of both architectures, or of those named, and their SHA256SUMS. One whose compiler is not installed is left
 out, with a line that says what to install; if it was named, the exit code is 1.
 
+  --maintainer "NAME <ADDRESS>"   whom a user of the packages writes to, also about vulnerabilities (default: an address that reaches nobody)
   --out DIR      where they go (default dist/packages)
   --natives DIR  where compiled modules are kept (default .cache/package); an empty one compiles them again
   --plain        without compression
@@ -64,6 +65,10 @@ function commandLine() {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
+        maintainer: {
+          type: "string",
+          default: "Gateside maintainers <maintainers@gateside.invalid>",
+        },
         out: { type: "string" },
         natives: { type: "string" },
         plain: { type: "boolean", default: false },
@@ -74,6 +79,8 @@ function commandLine() {
       process.stdout.write(USAGE);
       process.exit(0);
     }
+    if (!/^[^<>\n]+ <[^<>@\s]+@[^<>@\s]+>$/.test(values.maintainer))
+      throw new Error(`--maintainer ${JSON.stringify(values.maintainer)} is not NAME <ADDRESS>`);
     const known = Object.keys(NODES) as Arch[];
     const stranger = positionals.find((word) => !known.some((arch) => arch === word));
     if (stranger !== undefined)
@@ -193,7 +200,7 @@ function control(arch: Arch, installedKb: number): string {
     "Package: gateside",
     `Version: ${manifest.version}-1`,
     `Architecture: ${arch}`,
-    "Maintainer: Gateside maintainers <maintainers@gateside.invalid>",
+    `Maintainer: ${options.maintainer}`,
     `Installed-Size: ${installedKb}`,
     "Depends: libc6 (>= 2.34), libstdc++6 (>= 11), adduser",
     "Recommends: ca-certificates, tzdata",
@@ -209,7 +216,7 @@ function control(arch: Arch, installedKb: number): string {
 
 function debianChangelog(): string {
   const date = new Date(Number(epoch) * 1000).toUTCString().replace("GMT", "+0000");
-  return `gateside (${manifest.version}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- Gateside maintainers <maintainers@gateside.invalid>  ${date}\n`;
+  return `gateside (${manifest.version}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- ${options.maintainer}  ${date}\n`;
 }
 
 const COPYRIGHT = `Copyright 2026 the Gateside maintainers. Gateside is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.

@@ -72,6 +72,11 @@ async function year(url: string): Promise<void> {
   await connected(url, async (client) => {
     const [sensors, days] = [Number(given.sensors), Number(given.days)];
     await fillYear(client, sensors, days);
+    const { rows: sizes } = await client.query<{ row: string; index: string }>(
+      `SELECT round(sum(pg_table_size(inhrelid)) / sum(reltuples)) AS row, round(sum(pg_indexes_size(inhrelid)) / sum(reltuples)) AS index
+       FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'hour_value'::regclass AND reltuples > 0`,
+    );
+    say(`an hourly value takes ${sizes[0]?.row} bytes, and ${sizes[0]?.index} of index`);
     const since = `time >= now() - interval '${days} days'`;
     const of = `FROM measurement_hour WHERE kind = 'accel' AND value = 'channel1_vel_rms' AND ${since}`;
     const queries = [

@@ -11,7 +11,14 @@ import { faultLine } from "../../src/config/fault.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { loadSite } from "../../src/config/site.ts";
 import { loadUplinks } from "../../src/config/uplinks.ts";
-import { codeBlocks, DOCUMENTS, only, textOf, titleOf } from "../support/documents.ts";
+import {
+  type CodeBlock,
+  codeBlocks,
+  DOCUMENTS,
+  only,
+  textOf,
+  titleOf,
+} from "../support/documents.ts";
 import { freePort } from "../support/mosquitto.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempDirectory } from "../support/temp-database.ts";
@@ -69,7 +76,10 @@ for (const block of blocks.filter(({ language }) => language === "json")) {
   });
 }
 
+const isUnit = (block: CodeBlock) => block.lines[0]?.startsWith("[") === true;
+
 for (const block of blocks.filter(({ language }) => language === "ini")) {
+  if (isUnit(block)) continue;
   test(`${titleOf(block)} – every setting exists and is accepted`, () => {
     const { values, warnings } = parseEnvironmentLines(textOf(block), block.document);
     assert.deepEqual(warnings, []);
@@ -81,6 +91,23 @@ for (const block of blocks.filter(({ language }) => language === "ini")) {
     const loaded = loadSettings({ ...usual, ...values }, { cwd: "/nonexistent" });
     assert.deepEqual(faultLines([...loaded.faults]), []);
     assert.doesNotMatch(loaded.warnings.map(faultLine).join("\n"), /unknown setting|no effect/);
+  });
+}
+
+for (const block of blocks.filter((one) => one.language === "ini" && isUnit(one))) {
+  test(`${titleOf(block)} – systemd accepts it as a drop-in of the unit`, {
+    skip:
+      spawnSync("systemd-analyze", ["--version"]).status === 0 ? false : "needs systemd-analyze",
+  }, (t) => {
+    const file = join(tempDirectory(t), "gateside.service");
+    const unit = readFileSync("systemd/gateside.service", "utf8");
+    const known = unit.replace("ExecStart=/usr/lib/gateside/node", "ExecStart=/bin/sh");
+    writeFileSync(file, `${known}\n${textOf(block)}\n`);
+    const { stdout, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", file], {
+      encoding: "utf8",
+      env: { ...process.env, SYSTEMD_LOG_LEVEL: "warning" },
+    });
+    assert.equal(`${stdout}${stderr}`, "");
   });
 }
 

@@ -8,7 +8,7 @@ const run = (...words: string[]) =>
   });
 
 test("package – a wrong command line gives one line and creates nothing, and --help explains the right one", () => {
-  for (const words of [["x86"], ["--bad"], ["--out"]]) {
+  for (const words of [["x86"], ["--bad"], ["--out"], ["--maintainer", "nobody"]]) {
     const { status, stdout, stderr } = run(...words);
     assert.equal(status, 2, stderr);
     assert.equal(stdout, "");
