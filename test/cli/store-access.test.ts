@@ -10,7 +10,9 @@ const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 /** The faults as a user other than root sees them. */
-function faultsAsOther(dataDir: string): { place: string; problem: string; remedy: string }[] | null {
+function faultsAsOther(
+  dataDir: string,
+): { place: string; problem: string; remedy: string }[] | null {
   if (!isRoot) return storeAccessFaults(dataDir);
   const script = `import(${JSON.stringify(resolve("src/cli/store-access.ts"))}).then((m) => process.stdout.write(JSON.stringify(m.storeAccessFaults(${JSON.stringify(dataDir)}))))`;
   const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
