@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { compileFunction } from "node:vm";
 import { parse } from "yaml";
 import { deadlineMs } from "../support/deadline.ts";
 import { codeBlocks, DOCUMENTS, only, textOf, titleOf } from "../support/documents.ts";
@@ -167,7 +168,7 @@ test("mqtt2prometheus – its topics, device ids and members are those of readin
 
 test("Node-RED – the function makes a message of each value, and none of states", { skip }, () => {
   const block = only("docs/consumers.md", "js", "msg.payload");
-  const flow = new Function("msg", textOf(block)) as (msg: object) => Members[][] | null;
+  const flow = compileFunction(textOf(block), ["msg"]) as (msg: object) => Members[][] | null;
   const [reading] = published("values");
   const [state] = published("kinds");
   const [made = []] = flow(reading ?? {}) ?? [];
