@@ -94,6 +94,12 @@ class Logins {
   }
 }
 
+/** User and password of the collectors, as a part of their address. */
+function readerOf(rights: RunRights): string {
+  rights("--reader", "collector");
+  return `collector:${encodeURIComponent(passwordOf("collector"))}`;
+}
+
 /** mosquitto, one process. */
 export async function cabledMosquitto(hasRights: boolean): Promise<CabledBroker> {
   const options = {
@@ -105,10 +111,9 @@ export async function cabledMosquitto(hasRights: boolean): Promise<CabledBroker>
   const guarded = hasRights ? await mosquittoWithRights(options) : null;
   const broker = guarded?.broker ?? (await startMosquitto(options));
   const logins = new Logins(guarded?.rights ?? null, 5);
-  guarded?.rights("--reader", "collector");
+  const reader = guarded === null ? "" : `${readerOf(guarded.rights)}@`;
   const box = await openRelay(broker.port);
   const collector = await openRelay(broker.port);
-  const reader = `collector:${encodeURIComponent(passwordOf("collector"))}@`;
   return {
     boxUrl: box.url,
     boxEnv: (site, prefix) => ({
@@ -118,7 +123,7 @@ export async function cabledMosquitto(hasRights: boolean): Promise<CabledBroker>
     }),
     clientUrl: broker.url,
     login: (site, prefix) => logins.of(site, prefix),
-    from: guarded === null ? collector.url : collector.url.replace("//", `//${reader}`),
+    from: collector.url.replace("//", `//${reader}`),
     boxCables: [box],
     collectorCables: [collector],
     faults: [["restart of the broker", () => broker.restart()]],
@@ -138,7 +143,9 @@ export async function cabledRabbitmq(
   const nodes = await openRabbitmqCluster(size);
   const [first] = nodes;
   if (first === undefined) throw new Error("no nodes");
-  const logins = new Logins(hasRights ? rabbitmqRights(first) : null, 4);
+  const rights = hasRights ? rabbitmqRights(first) : null;
+  const logins = new Logins(rights, 4);
+  const reader = rights === null ? "guest:guest" : readerOf(rights);
   const boxCables = await Promise.all(nodes.map(({ mqttUrl }) => openRelay(portOf(mqttUrl))));
   const collectorCables = await Promise.all(nodes.map(({ amqpUrl }) => openRelay(portOf(amqpUrl))));
   const killAndStart = async (some: typeof nodes) => {
@@ -150,7 +157,7 @@ export async function cabledRabbitmq(
     boxEnv: (site, prefix) => ({ MQTT_VERSION: "4", ...logins.env(site, prefix) }),
     clientUrl: first.mqttUrl,
     login: (site, prefix) => logins.of(site, prefix),
-    from: collectorCables.map(({ url }) => url.replace("mqtt://", "amqp://guest:guest@")).join(","),
+    from: collectorCables.map(({ url }) => url.replace("mqtt://", `amqp://${reader}@`)).join(","),
     boxCables,
     collectorCables,
     faults: [

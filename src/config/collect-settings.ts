@@ -53,7 +53,7 @@ export interface CollectPlace {
 export function loadCollectSettings(place: CollectPlace): {
   readonly settings: CollectSettings | null;
   readonly faults: readonly ConfigurationFault[];
-  /** Misspelt names. */
+  /** Misspelt names, and a queue's name that another group might have. */
   readonly warnings: readonly ConfigurationFault[];
 } {
   const faults: ConfigurationFault[] = [];
@@ -84,6 +84,7 @@ export function loadCollectSettings(place: CollectPlace): {
       problem: "is not the beginning of a topic",
       remedy: "use the boxes' MQTT_TOPIC_PREFIX, such as gateside or plants/gateside",
     });
+  checkQueue(group, prefix, from, place, faults, warnings);
   const topic = text("topic") ?? "{prefix}/{site}/#";
   if (!isTopicPattern(topic))
     faults.push({
@@ -110,6 +111,31 @@ export function loadCollectSettings(place: CollectPlace): {
     logLevel: logLevel(place.env, faults),
   };
   return { settings: faults.length === 0 ? settings : null, faults, warnings };
+}
+
+/**
+ * Over AMQP, group and prefix are the queue's name, joined by a hyphen, without the prefix `gateside`: collectors of
+ * group `a-b` and prefix `c` and those of group `a` and prefix `b-c` would take each other's messages.
+ */
+function checkQueue(
+  group: string,
+  prefix: string,
+  from: readonly string[],
+  place: CollectPlace,
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
+): void {
+  const at = group.indexOf("-");
+  if (at < 0 || !from.some((url) => /^amqps?:/i.test(url))) return;
+  const hasOwnPrefix = prefix !== "gateside";
+  const otherPrefix = group.slice(at + 1) + (hasOwnPrefix ? `-${prefix}` : "");
+  const fault = {
+    place: placeOf(place, "group"),
+    problem: `over AMQP, group ${group} ${hasOwnPrefix ? `with prefix ${prefix} ` : ""}has the same queue as group ${group.slice(0, at)} with prefix ${otherPrefix}`,
+    remedy: "use a group without -",
+  };
+  // With the default prefix such queues exist since 0.2.
+  (hasOwnPrefix ? faults : warnings).push(fault);
 }
 
 function isTopicPattern(topic: string): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { connect } from "amqplib";
+import { type ConfirmChannel, connect } from "amqplib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import {
   publishAll,
@@ -210,22 +210,7 @@ async function checkBox(rabbit: Rabbitmq, clientId: string): Promise<void> {
   await dieWith(rabbit.mqttUrl, box, will);
 
   // Over AMQP, were its port open to boxes.
-  const url = boxOverAmqp(rabbit);
-  const overAmqp = async (use: (channel: Awaited<ReturnType<typeof open>>) => Promise<unknown>) => {
-    const connection = await connect(url.href);
-    connection.on("error", () => {});
-    try {
-      const channel = await connection.createConfirmChannel();
-      channel.on("error", () => {});
-      await use(channel);
-      return "allowed";
-    } catch {
-      return "refused";
-    } finally {
-      await connection.close().catch(() => {});
-    }
-  };
-  const open = async () => (await connect(url.href)).createConfirmChannel();
+  const overAmqp = triesOverAmqp(boxOverAmqp(rabbit).href);
   const queue = "gateside-collect-gateside";
   assert.equal(await overAmqp((channel) => channel.assertQueue("mine")), "refused");
   assert.equal(await overAmqp((channel) => channel.assertQueue("")), "refused");
@@ -241,13 +226,49 @@ async function checkBox(rabbit: Rabbitmq, clientId: string): Promise<void> {
     "refused",
   );
   assert.equal(await overAmqp((channel) => channel.assertExchange("mine", "topic")), "refused");
-  const sending = (exchange: string, key: string) =>
-    overAmqp(async (channel) => {
-      channel.publish(exchange, key, Buffer.from("1"));
-      await channel.waitForConfirms();
-    });
-  assert.equal(await sending("amq.topic", "gateside.plant-2.agent.state"), "refused");
-  assert.equal(await sending("", queue), "refused");
+  assert.equal(await overAmqp(sending("amq.topic", "gateside.plant-2.agent.state")), "refused");
+  assert.equal(await overAmqp(sending("", queue)), "refused");
+}
+
+const triesOverAmqp =
+  (url: string) =>
+  async (use: (channel: ConfirmChannel) => Promise<unknown>): Promise<"allowed" | "refused"> => {
+    const connection = await connect(url);
+    connection.on("error", () => {});
+    try {
+      const channel = await connection.createConfirmChannel();
+      channel.on("error", () => {});
+      await use(channel);
+      return "allowed";
+    } catch {
+      return "refused";
+    } finally {
+      await connection.close().catch(() => {});
+    }
+  };
+
+const sending = (exchange: string, key: string) => async (channel: ConfirmChannel) => {
+  channel.publish(exchange, key, Buffer.from("1"));
+  await channel.waitForConfirms();
+};
+
+/** A collector reads its own queue, and takes nothing of another prefix. */
+async function checkReader(url: string): Promise<void> {
+  const overAmqp = triesOverAmqp(url);
+  const [own, foreign] = ["gateside-collect-gateside", "gateside-collect-gateside-eu.west.cell"];
+  assert.equal(await overAmqp((channel) => channel.checkQueue(own)), "allowed");
+  for (const use of [
+    (channel: ConfirmChannel) => channel.consume(foreign, () => {}),
+    (channel: ConfirmChannel) => channel.purgeQueue(foreign),
+    (channel: ConfirmChannel) => channel.deleteQueue(foreign),
+    (channel: ConfirmChannel) => channel.assertQueue("mine"),
+    (channel: ConfirmChannel) => channel.bindQueue(own, "amq.topic", "eu.west.cell.#"),
+    (channel: ConfirmChannel) => channel.bindQueue(own, "amq.topic", "#"),
+    sending("amq.topic", "gateside.plant-1.agent.state"),
+    sending("amq.topic", ""),
+    sending("", foreign),
+  ])
+    assert.equal(await overAmqp(use), "refused", use.toString());
 }
 
 /** None of them is stored as a reading of plant-2, and each is told. */
@@ -272,21 +293,31 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
   });
   const urls = await Promise.all(["one", "two"].map((name) => postgres.createDatabase(name)));
   const [first = "", second = ""] = urls;
-  // Before any collector runs: what boxes publish from now on is kept.
-  for (const [url, prefix] of [
-    [first, "gateside"],
-    [second, "eu.west/cell"],
-  ] as const) {
-    const once = startCollect(rabbit.amqpUrl, url, ["--migrate-only", "--prefix", prefix]);
-    const { queue } = await once.logged("the queue is declared and bound", 60_000);
-    assert.equal(
-      queue,
-      prefix === "gateside"
-        ? "gateside-collect-gateside"
-        : "gateside-collect-gateside-eu.west.cell",
-    );
-  }
   const rights = rabbitmqRights(rabbit);
+  // Collectors have rights of their own, for one prefix each.
+  const cells = [
+    { url: first, prefix: "gateside", reader: "collector", queue: "gateside-collect-gateside" },
+    {
+      url: second,
+      prefix: "eu.west/cell",
+      reader: "collector-2",
+      queue: "gateside-collect-gateside-eu.west.cell",
+    },
+  ];
+  const fromOf = (reader: string) => {
+    const url = new URL(rabbit.amqpUrl);
+    url.username = reader;
+    url.password = passwordOf(reader);
+    return url.href;
+  };
+  // Before any collector runs: what boxes publish from now on is kept.
+  for (const { url, prefix, reader, queue } of cells) {
+    const outcome = rights("--reader", reader, prefix);
+    assert.equal(outcome.stdout, `user ${reader} reads ${queue}\n`, outcome.stderr);
+    const once = startCollect(fromOf(reader), url, ["--migrate-only", "--prefix", prefix]);
+    assert.equal((await once.logged("the queue is declared and bound", 60_000)).queue, queue);
+  }
+  assert.equal(rights("--reader", "third", "cell", "a-b").status, 2);
   const id = (outcome: ReturnType<typeof rights>) => {
     const found = clientIdOf(outcome);
     assert.match(found, /-[0-9a-f]{16}$/);
@@ -299,8 +330,12 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
   for (const site of ["dotted", "dotted.site.more", "gateside"])
     assert.equal(rights(site).status, site === "gateside" ? 0 : 2, site);
   assert.equal(rights("site", "gateside/dotted").status, 2);
+  // A user is a box's or a collector's.
+  for (const words of [["collector"], ["--reader", "plant-1"]])
+    assert.equal(rights(...words).status, 2);
   await checkBox(rabbit, own);
   await forge(rabbit, own);
+  await checkReader(fromOf("collector"));
 
   const readings = (from: number, site: string, prefix: string) =>
     Array.from({ length: 50 }, (_, n) => ({
@@ -311,11 +346,8 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
     ...readings(0, "plant.3", "gateside"),
     ...readings(100, "plant.3", "eu.west/cell"),
   ]);
-  for (const [url, prefix] of [
-    [first, "gateside"],
-    [second, "eu.west/cell"],
-  ] as const) {
-    const collect = startCollect(rabbit.amqpUrl, url, ["--prefix", prefix]);
+  for (const { url, prefix, reader } of cells) {
+    const collect = startCollect(fromOf(reader), url, ["--prefix", prefix]);
     t.after(() => void collect.child.kill("SIGKILL"));
     const rows = await readUntil(
       () =>

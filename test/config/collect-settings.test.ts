@@ -64,3 +64,18 @@ test("collect settings – every error is reported at once, without any password
   assert.equal(code, 2);
   assert.equal(stderr.trim().split("\n").length, 2);
 });
+
+test("collect settings – over AMQP, a group that makes the queue's name ambiguous is a fault, with the default prefix a warning", () => {
+  const AMQP = { ...BOTH, COLLECT_FROM: "amqps://b" };
+  const own = load(AMQP, { group: "a-b", prefix: "c" });
+  assert.match(own.faults[0]?.problem ?? "", /same queue as group a with prefix b-c$/);
+  const released = load(AMQP, { group: "a-b" });
+  assert.deepEqual(released.faults, []);
+  assert.match(released.warnings[0]?.problem ?? "", /same queue as group a with prefix b$/);
+  // A hyphen in the prefix alone is told apart; over MQTT there is no queue.
+  for (const { faults, warnings } of [
+    load(AMQP, { group: "a", prefix: "b-c" }),
+    load(BOTH, { group: "a-b", prefix: "c" }),
+  ])
+    assert.deepEqual([...faults, ...warnings], []);
+});

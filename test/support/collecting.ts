@@ -89,11 +89,12 @@ export function startCollect(
   from: string,
   to: string,
   extra: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): CollectProcess {
   const child = spawn(
     process.execPath,
     [PROGRAM, "collect", "--from", from, "--to", to, ...extra],
-    { stdio: ["ignore", "pipe", "inherit"] },
+    { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...env } },
   );
   const lines: Record<string, unknown>[] = [];
   const waiting = new Set<() => void>();

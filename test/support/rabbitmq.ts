@@ -39,9 +39,17 @@ const START_MS = 90_000;
 /** How long it may take to write what queues there are, ms. */
 const WRITE_MS = 30_000;
 
-/** One real node with the MQTT plug-in on loopback ports; guests may come from this machine. */
-export async function openRabbitmq(): Promise<Rabbitmq> {
-  const [node] = await openRabbitmqCluster(1);
+/** A node's own files instead of those that let guests in from this machine. */
+export interface NodeFiles {
+  /** `rabbitmq.conf`. */
+  config(ports: Ports, name: string): string;
+  /** `enabled_plugins`. */
+  readonly plugins: string;
+}
+
+/** One real node with the MQTT plug-in on loopback ports. */
+export async function openRabbitmq(files?: NodeFiles): Promise<Rabbitmq> {
+  const [node] = await openRabbitmqCluster(1, files);
   if (node === undefined) throw new Error("no node");
   return node;
 }
@@ -52,12 +60,26 @@ interface Ports {
   readonly dist: number;
 }
 
+/** Guests may come from this machine. */
+const GUESTS: NodeFiles = {
+  config: ({ amqp, mqtt }) =>
+    [
+      `listeners.tcp.1 = 127.0.0.1:${amqp}`,
+      `mqtt.listeners.tcp.1 = 127.0.0.1:${mqtt}`,
+      "mqtt.allow_anonymous = true",
+    ].join("\n"),
+  plugins: "[rabbitmq_mqtt].\n",
+};
+
 /**
  * Nodes of one cluster, all started. They find each other by a list of names. The first start is one node after the other: the MQTT plug-in of
  * RabbitMQ 3.10 keeps client ids in a Raft group of its own (`mqtt_node`), whose members are found as they come. Nodes that start together wait
  * for each other for 100 s, and one may stay outside the group: it then refuses every client ("client ID registration timed out", CONNACK 3).
  */
-export async function openRabbitmqCluster(size: number): Promise<readonly Rabbitmq[]> {
+export async function openRabbitmqCluster(
+  size: number,
+  files = GUESTS,
+): Promise<readonly Rabbitmq[]> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-rabbitmq-"));
   // Nodes of one cluster know each other by it.
   writeFileSync(join(directory, ".erlang.cookie"), randomBytes(16).toString("hex"), {
@@ -72,7 +94,7 @@ export async function openRabbitmqCluster(size: number): Promise<readonly Rabbit
     if (open === 0)
       rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
-  const nodes = ports.map((own) => createNode(directory, own, ports, closed));
+  const nodes = ports.map((own) => createNode(directory, own, ports, files, closed));
   try {
     for (const node of nodes) await node.start();
   } catch (error) {
@@ -88,6 +110,7 @@ function createNode(
   home: string,
   own: Ports,
   cluster: readonly Ports[],
+  files: NodeFiles,
   closed: () => void,
 ): Rabbitmq {
   const directory = join(home, String(own.amqp));
@@ -98,9 +121,7 @@ function createNode(
   writeFileSync(
     join(directory, "rabbitmq.conf"),
     [
-      `listeners.tcp.1 = 127.0.0.1:${own.amqp}`,
-      `mqtt.listeners.tcp.1 = 127.0.0.1:${own.mqtt}`,
-      "mqtt.allow_anonymous = true",
+      files.config(own, nameOf(own)),
       "log.console = false",
       "disk_free_limit.absolute = 50MB",
       ...(cluster.length === 1
@@ -109,7 +130,7 @@ function createNode(
       "",
     ].join("\n"),
   );
-  writeFileSync(join(directory, "plugins"), "[rabbitmq_mqtt].\n");
+  writeFileSync(join(directory, "plugins"), files.plugins);
   writeFileSync(join(directory, "advanced.config"), "[].\n");
   const tools = join(directory, "tools");
   mkdirSync(tools);

@@ -18,7 +18,8 @@ export type RunRights = (...words: string[]) => Outcome;
 
 export const passwordOf = (user: string) => `of ${user}`;
 
-function script(path: string, words: readonly string[], user: string, env: object): Outcome {
+function script(path: string, words: readonly string[], env: object): Outcome {
+  const user = words.at(words[0] === "--reader" ? 1 : 0) ?? "";
   return spawnSync("bash", [path, ...words], {
     input: `${passwordOf(user)}\n`,
     encoding: "utf8",
@@ -42,10 +43,8 @@ export async function mosquittoWithRights(
   });
   const connection = ["-h 127.0.0.1", `-p ${broker.port}`, "-u admin", "-P of-admin", ""];
   writeFileSync(join(directory, "mosquitto_ctrl"), connection.join("\n"), { mode: 0o600 });
-  const rights: RunRights = (...words) => {
-    const user = words.at(words[0] === "--reader" ? 1 : 0) ?? "";
-    return script("deploy/mosquitto/rights.sh", words, user, { XDG_CONFIG_HOME: directory });
-  };
+  const rights: RunRights = (...words) =>
+    script("deploy/mosquitto/rights.sh", words, { XDG_CONFIG_HOME: directory });
   rights("--deny");
   return {
     broker,
@@ -59,7 +58,7 @@ export async function mosquittoWithRights(
 
 export function rabbitmqRights(rabbit: Rabbitmq): RunRights {
   return (...words) =>
-    script("deploy/rabbitmq/rights.sh", words, words[0] ?? "", {
+    script("deploy/rabbitmq/rights.sh", words, {
       PATH: `${rabbit.tools}:${process.env["PATH"]}`,
     });
 }
