@@ -32,7 +32,7 @@ export const BREAKS: readonly Break[] = [
     const job: WriteJob<number> = {
 `,
     formats: "json",
-    virtual: null,
+    virtual: { seed: 3, hours: 0.1 },
   },
   {
     what: "no record is recognised as known",
@@ -48,7 +48,7 @@ export const BREAKS: readonly Break[] = [
     from: "onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),",
     to: 'onSent: (lane, entries) => { window.add(lane, [], clock.monotonic()); settlements.settle(lane, entries, "sent"); },',
     formats: "json,sparkplug",
-    virtual: null,
+    virtual: { seed: 1, hours: 0.1 },
   },
   {
     what: "an older reading goes to the live topic",
@@ -56,7 +56,7 @@ export const BREAKS: readonly Break[] = [
     from: "    return timeMs > this.mark &&",
     to: "    return timeMs !== this.mark &&",
     formats: "json",
-    virtual: null,
+    virtual: { seed: 10, hours: 0.2 },
   },
   {
     what: "the gateway's time has fractions of a millisecond",
@@ -80,7 +80,7 @@ export const BREAKS: readonly Break[] = [
     from: "for (const one of made) this.#parts",
     to: "for (const one of made) if (one.count < 16) this.#parts",
     formats: "json",
-    virtual: null,
+    virtual: { seed: 19, hours: 0.3 },
   },
   {
     what: "after a commit, an error that nobody sees leaves memory behind the disk",
@@ -88,7 +88,7 @@ export const BREAKS: readonly Break[] = [
     from: "for (const act of this.#acts) act();",
     to: "for (const act of this.#acts.slice(0, 12)) act();",
     formats: "json",
-    virtual: null,
+    virtual: { seed: 1, hours: 0.1 },
   },
   {
     what: "the size of identities keeps what a rolled-back transaction added",

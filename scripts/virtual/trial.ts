@@ -136,9 +136,9 @@ class Trial {
     this.#heal(stage);
     const places = expectations.readable();
     const due = await this.#settled(stage, expectations, checks, places);
-    await agent.stop();
-    checks.look();
+    // What is stored while it stops may stay pending, events too.
     watching.isOver = true;
+    await agent.stop();
     const { verdict, failures } = account(stage, { ...due, may: expectations.now().may }, checks);
     this.#failures.push(...failures);
     if (this.#options.drawn.mustGiveUpNothing && verdict.givenUp > 0)
