@@ -14,6 +14,8 @@ export interface LinkFailure {
 const hands = (text: string): LinkFailure => ({ text, needsHands: true });
 const transient = (text: string): LinkFailure => ({ text, needsHands: false });
 
+const MOVED = "the broker redirects to another server: set MQTT_URL to that server";
+
 /** A CONNACK other than success: MQTT 3.1.1 codes 1–5, MQTT 5 reason codes. */
 export function connackFailure(code: number, clientId: string): LinkFailure {
   switch (code) {
@@ -47,7 +49,7 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
       return transient("the broker does not support retained messages and refuses a retained will");
     case 0x9c:
     case 0x9d:
-      return hands("the broker redirects to another server: set MQTT_URL to that server");
+      return hands(MOVED);
     case 3:
     case 0x88:
     case 0x89:
@@ -70,6 +72,7 @@ const UPLINK_MEMBERS: Readonly<Record<string, string>> = {
   MQTT_CERT_FILE: "certFile",
   MQTT_KEY_FILE: "keyFile",
   MQTT_TOPIC_PREFIX: "topicPrefix",
+  MQTT_BACKLOG_RATE: "backlogRate",
   MQTT_USERNAME_FILE: "usernameFile",
   MQTT_PASSWORD_FILE: "passwordFile",
   MQTT_PROXY: "proxy",
@@ -112,12 +115,34 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
       return transient("the broker received nothing from the agent within the keep-alive time");
     case 0x8e:
       return takenOver(clientId);
+    case 0x90:
+      return hands(
+        "the broker ended the session: it does not accept a topic; check MQTT_TOPIC_PREFIX and the broker's rules for topics",
+      );
     case 0x93:
       return transient("the broker reported that its receive maximum was exceeded");
     case 0x95:
       return transient("the broker ended the session: a packet was too large");
+    case 0x96:
+    case 0x97:
+      return hands(
+        `the broker ended the session: ${code === 0x96 ? "too many messages in a short time" : "a quota of this client is exceeded"}; raise the broker's limit, or set MQTT_BACKLOG_RATE below it`,
+      );
     case 0x98:
       return transient("the broker's administrator ended the session");
+    case 0x9a:
+      return transient("the broker does not support retained messages");
+    case 0x9b:
+      return hands("the broker takes QoS 0 only, which confirms nothing: use one that takes QoS 1");
+    case 0x9c:
+    case 0x9d:
+      return hands(MOVED);
+    case 0x89:
+      return transient("the broker is busy");
+    case 0x9f:
+      return transient("the broker limits the rate of new connections");
+    case 0xa0:
+      return transient("the broker limits how long a session may last");
     default:
       return transient(`the broker ended the session (reason 0x${code.toString(16)})`);
   }

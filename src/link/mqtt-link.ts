@@ -14,7 +14,7 @@ import { publishPacketBytes } from "./packet-size.ts";
 import { isTls, lookAtChain } from "./peer-chain.ts";
 import type { Done } from "./publishes.ts";
 import { isReachable } from "./reach.ts";
-import { RefusedTopics } from "./refusals.ts";
+import { PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
@@ -38,7 +38,6 @@ const OWN_CHECK_MAX_MS = 600_000;
 /** Between two looks at the certificate of a broker that ends soon. */
 const CERTIFICATE_CHECK_MS = 600_000;
 
-const QOS_NOT_SUPPORTED = 0x9b;
 const NO_RETAIN =
   "this broker does not support retained messages; states and live readings are published without retain, so a new subscriber waits for the next ones";
 
@@ -171,6 +170,7 @@ export class MqttLink implements SessionLink {
     const session = this.#current;
     if (!session?.isOpen) return done({ result: "lost" });
     if (message.qos === 1 && !session.isQos1Available) {
+      this.#refusals.refused(message.topic, QOS_NOT_SUPPORTED);
       return done({ result: "refused", code: QOS_NOT_SUPPORTED });
     }
     const heldCode = this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic);
@@ -178,7 +178,10 @@ export class MqttLink implements SessionLink {
     const bytes = publishPacketBytes(message, this.#options.version);
     const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
     const limitBytes = Math.min(announced, this.#history.packetBytesMax);
-    if (bytes > limitBytes) return done({ result: "oversize", bytes, limitBytes });
+    if (bytes > limitBytes) {
+      this.#refusals.refused(message.topic, PACKET_TOO_LARGE);
+      return done({ result: "oversize", bytes, limitBytes });
+    }
     session.send(message, bytes, done);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { TokenBucket } from "../lib/token-bucket.ts";
-import type { RefusedTopics } from "./refusals.ts";
+import { PACKET_TOO_LARGE, type RefusedTopics } from "./refusals.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
@@ -49,7 +49,6 @@ export interface PublishesEnd {
 export const REFUSED_UNSPECIFIED = 0x80;
 const NO_SUBSCRIBER = 0x10;
 const MALFORMED_PACKET = 0x81;
-const PACKET_TOO_LARGE = 0x95;
 /** Messages of our own (states, statistics, responses) that wait for a free slot; lanes keep count and never wait here. */
 const WAITING_MAX = 1024;
 

@@ -13,7 +13,9 @@ const HOLD_MAX_MS = 3_600_000;
 
 export const NOT_AUTHORIZED = 0x87;
 const TOPIC_INVALID = 0x90;
+export const PACKET_TOO_LARGE = 0x95;
 const QUOTA_EXCEEDED = 0x97;
+export const QOS_NOT_SUPPORTED = 0x9b;
 
 interface RefusedTopic {
   readonly code: number;
@@ -69,7 +71,9 @@ export class RefusedTopics {
   state(broker: string): RefusedPublishes | null {
     const since = this.#clock.monotonic() - TOLD_MS;
     const told = [...this.#topics].filter(
-      ([, { at, heldUntil }]) => Math.max(at, heldUntil) >= since,
+      // What is too large is not tried again in its session: it stays refused, however long that lasts.
+      ([, { at, heldUntil, code }]) =>
+        code === PACKET_TOO_LARGE || Math.max(at, heldUntil) >= since,
     );
     const [first] = told;
     if (first === undefined) return null;
@@ -99,8 +103,12 @@ export function refusalRemedy(code: number, clientId: string): string {
       return `let the client id "${clientId}", or its user, write there in the broker's access list`;
     case TOPIC_INVALID:
       return "the broker does not accept such topics: check MQTT_TOPIC_PREFIX and the broker's rules for topics";
+    case PACKET_TOO_LARGE:
+      return "raise the broker's limit for the size of a packet";
     case QUOTA_EXCEEDED:
       return "raise the broker's quota for this client";
+    case QOS_NOT_SUPPORTED:
+      return "the broker takes QoS 0 only, which confirms nothing: use one that takes QoS 1";
     default:
       return `see the broker's log for the reason; where it gives none, a right of the client id "${clientId}", or of its user, to write there is usually missing`;
   }

@@ -47,7 +47,8 @@ export class RetainSupport {
       case "plain":
         return false;
       case "retained":
-        if (!wasOpen && code === RETAIN_NOT_SUPPORTED) return this.#give();
+        // Of a broker that did not announce it, also after its CONNACK.
+        if (code === RETAIN_NOT_SUPPORTED) return this.#give();
         this.#silentRefusals = isConnectUnanswered ? this.#silentRefusals + 1 : 0;
         if (this.#silentRefusals < SILENT_REFUSALS_MAX) return false;
         this.#next = "probe";

@@ -7,6 +7,7 @@ import { ISOLATION_ACKS } from "./mqtt-session.ts";
 import { PacketLimit } from "./packet-limit.ts";
 import { type PublishRefusal, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
+import { PACKET_TOO_LARGE } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
 
 /**
@@ -31,7 +32,6 @@ const BROKEN_SESSIONS_ISOLATE = 2;
 
 const SESSION_TAKEN_OVER = 0x8e;
 const THEFT_MEMORY_MS = 600_000;
-const PACKET_TOO_LARGE = 0x95;
 /** Busy, shutting down, idle, taken over, administrative, use another server, moved: none of these concerns a message of ours. */
 const CODES_NOT_ABOUT_A_MESSAGE = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
 

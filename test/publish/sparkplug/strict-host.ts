@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import mqtt, { type MqttClient } from "mqtt";
-import { decode, valueOf } from "./peer.ts";
+import { decode, type SeenPayload, valueFields, valueOf } from "./peer.ts";
+
+export interface HostMessage {
+  readonly verb: string;
+  readonly device: string | undefined;
+  readonly payload: SeenPayload;
+}
 
 /**
- * A primary host that records every value and holds the node to the order of births and data, seq and bdSeq. Its STATE
- * is announced after it has subscribed, and taken back by its will.
+ * A primary host that records every value and holds the node to the order of births and data, seq, bdSeq, and what each message
+ * must have. Its STATE is announced after it has subscribed, and taken back by its will.
  */
 export class StrictHost {
   readonly faults: string[] = [];
@@ -15,6 +21,7 @@ export class StrictHost {
   births = 0;
   /** How often it began to listen. */
   sessions = 0;
+  readonly #listener: (message: HostMessage) => void;
   readonly #url: string;
   readonly #stateTopic: string;
   #client: MqttClient;
@@ -29,7 +36,9 @@ export class StrictHost {
   readonly #born = new Map<string, Set<string>>();
   readonly #newest = new Map<string, number>();
 
-  constructor(url: string, hostId: string) {
+  /** `listener` gets every message that this host understands. */
+  constructor(url: string, hostId: string, listener: (message: HostMessage) => void = () => {}) {
+    this.#listener = listener;
     this.#url = url;
     this.#stateTopic = `spBv1.0/STATE/${hostId}`;
     this.#client = this.#connect();
@@ -45,6 +54,7 @@ export class StrictHost {
     const topic = this.#stateTopic;
     const timestamp = Date.now();
     const client = mqtt.connect(this.#url, {
+      protocolVersion: 5,
       reconnectPeriod: 50,
       resubscribe: false,
       will: { topic, payload: stateOf(false, timestamp), qos: 1, retain: true },
@@ -55,7 +65,7 @@ export class StrictHost {
       this.#isBack ||= this.#seq !== null;
       this.#seq = null;
       this.#born.clear();
-      client.subscribe("spBv1.0/plant/#", { qos: 0 }, (error) => {
+      client.subscribe("spBv1.0/plant/#", { qos: 1, rap: true }, (error) => {
         // Online without a subscription it would miss what is published.
         if (error) return void client.stream.destroy();
         this.sessions += 1;
@@ -63,11 +73,17 @@ export class StrictHost {
       });
     });
     client.on("error", () => {});
-    client.on("message", (seenTopic, payload) => {
+    client.on("message", (seenTopic, bytes, { qos, retain }) => {
       if (this.#isAway || client !== this.#client) return;
       const [, , verb = "", , device] = seenTopic.split("/");
+      // Commands are those of hosts.
+      if (verb.endsWith("CMD")) return;
       try {
-        this.#judge(verb, device, decode(payload));
+        const payload = decode(bytes);
+        assert.ok(!retain, `${seenTopic} is retained`);
+        if (verb !== "NDEATH") assert.equal(qos, 0, seenTopic);
+        inspect(seenTopic, verb, payload);
+        if (this.#judge(verb, device, payload)) this.#listener({ verb, device, payload });
       } catch (err) {
         this.faults.push(err instanceof Error ? err.message : String(err));
       }
@@ -102,21 +118,22 @@ export class StrictHost {
   }
 
   /** A silence is dated by the gateway's clock, which may be set back: its state in a birth replaces what was known. */
-  #bear(device: string, names: readonly string[], payload: ReturnType<typeof decode>): void {
+  #bear(device: string, names: readonly string[], payload: SeenPayload): void {
     this.#born.set(device, new Set(names));
     for (const { name = "", timestamp } of payload.metrics)
       if (name.startsWith("alarm/silent/")) this.#newest.set(`${device} ${name}`, timestamp ?? 0);
   }
 
-  #judge(verb: string, device: string | undefined, payload: ReturnType<typeof decode>): void {
+  /** False for what this host cannot understand, since it missed how the session began. */
+  #judge(verb: string, device: string | undefined, payload: SeenPayload): boolean {
     const what = `${verb} ${device ?? ""}`;
     if (verb === "NDEATH") {
       this.#isBack = false;
       assert.equal(payload.seq, undefined);
-      if (valueOf(payload.metrics[0]) !== this.#bdSeq) return;
+      if (valueOf(payload.metrics[0]) !== this.#bdSeq) return false;
       this.#seq = null;
       this.#born.clear();
-      return;
+      return true;
     }
     if (verb === "NBIRTH") {
       this.#isBack = false;
@@ -126,16 +143,15 @@ export class StrictHost {
       this.births += 1;
     } else if (this.#seq === null) {
       // Of a session this host did not see begin; only a primary host may rely on seeing births.
-      if (this.#isBack) return;
-      this.faults.push(`${what} without an NBIRTH`);
-      return;
+      if (!this.#isBack) this.faults.push(`${what} without an NBIRTH`);
+      return false;
     } else assert.equal(payload.seq, (this.#seq + 1) % 256, `seq of ${what}`);
     this.#seq = payload.seq ?? null;
-    if (device === undefined) return;
+    if (device === undefined) return true;
     const names = payload.metrics.map((m) => m.name ?? "");
     if (verb === "DBIRTH") this.#bear(device, names, payload);
     if (verb === "DDEATH") assert.ok(this.#born.delete(device), `${what} of an unborn device`);
-    if (verb !== "DDATA") return;
+    if (verb !== "DDATA") return true;
     for (const metric of payload.metrics) {
       const name = metric.name ?? "";
       assert.ok(this.#born.get(device)?.has(name), `${what} names unborn ${name}`);
@@ -148,7 +164,26 @@ export class StrictHost {
       assert.ok(time >= before, `${what} ${name} went back from ${before} to ${time}`);
       this.#newest.set(`${device} ${name}`, time);
     }
+    return true;
   }
+}
+
+/** What every message must have, whatever came before it. */
+function inspect(topic: string, verb: string, { timestamp, metrics }: SeenPayload): void {
+  if (verb === "NDEATH") return;
+  assert.ok(timestamp !== undefined, `${topic} has no timestamp`);
+  for (const metric of metrics) {
+    const what = `${topic} ${metric.name}`;
+    assert.ok(metric.timestamp !== undefined, `${what} has no timestamp`);
+    assert.equal(valueFields(metric).length, metric.isNull ? 0 : 1, what);
+    if (verb.endsWith("BIRTH")) assert.ok((metric.datatype ?? 0) > 0, `${what} has no datatype`);
+  }
+  const times = metrics.flatMap((metric) => (metric.isHistorical ? [] : [metric.timestamp ?? 0]));
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+    `the order of time in ${topic}`,
+  );
 }
 
 const stateOf = (online: boolean, timestamp: number) =>

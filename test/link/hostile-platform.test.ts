@@ -1,0 +1,90 @@
+/** Platforms that take less than a broker should, and say so in MQTT 5: what the link makes of it, and what it tells. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "../../src/lib/clock.ts";
+import { disconnectFailure } from "../../src/link/link-errors.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { RefusedTopics } from "../../src/link/refusals.ts";
+import { fakeBrokerFor } from "../support/brokers.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+async function linkTo(t: TestContext, url: string): Promise<MqttLink> {
+  const link = new MqttLink(
+    { clock: systemClock, logger: new RecordingLogger() },
+    {
+      name: "mqtt",
+      urls: [url],
+      version: 5,
+      clientId: "box-7",
+      inflight: 10,
+      backoffMinMs: 10,
+      backoffMaxMs: 50,
+      will: () => ({ topic: "state", payload: "gone", qos: 1, retain: true }),
+    },
+  );
+  const stop = new AbortController();
+  const running = link.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running;
+  });
+  assert.ok(await link.ready(stop.signal));
+  return link;
+}
+
+const MAXIMUM_QOS_0 = [0x24, 0];
+const PACKETS_OF_60_BYTES = [0x27, 0, 0, 0, 60];
+
+test("hostile platform – one that takes QoS 0 only is not healthy: what it refuses and what to change are told", async (t) => {
+  const { url } = await fakeBrokerFor(t, { version: 5, connackProperties: MAXIMUM_QOS_0 });
+  const link = await linkTo(t, url);
+  const outcome = await link.publish({ topic: "live", payload: "1", qos: 1, retain: false });
+  assert.deepEqual(outcome, { result: "refused", code: 0x9b });
+  assert.match(link.state.refused?.text ?? "", /live \(qos_not_supported\): .*QoS 0 only/);
+});
+
+test("hostile platform – messages that are too large for it are told as refused, as long as they are, and others arrive", async (t) => {
+  const { url } = await fakeBrokerFor(t, { version: 5, connackProperties: PACKETS_OF_60_BYTES });
+  const link = await linkTo(t, url);
+  const publish = (topic: string, payload: string) =>
+    link.publish({ topic, payload, qos: 1, retain: false }).then(({ result }) => result);
+  assert.equal(await publish("large", "x".repeat(80)), "oversize");
+  assert.equal(await publish("small", "x"), "delivered");
+  assert.match(link.state.refused?.text ?? "", /large \(packet_too_large\): raise .* size/);
+  assert.equal(await publish("large", "x"), "delivered");
+  assert.equal(link.state.refused, null);
+
+  const clock = new ManualClock();
+  const refused = new RefusedTopics(clock, "box-7");
+  refused.refused("large", 0x95);
+  refused.refused("denied", 0x87);
+  await clock.advance(24 * 3_600_000);
+  assert.deepEqual(
+    refused.state("b")?.examples.map(({ topic }) => topic),
+    ["large"],
+    "nothing of it is tried again before the next session",
+  );
+});
+
+test("hostile platform – one that ends the session for a retained publish gets the same without retain", async (t) => {
+  const broker = await fakeBrokerFor(t, {
+    version: 5,
+    onPublish: ({ packetId }, connection) =>
+      connection.number === 1 ? connection.disconnect(0x9a) : connection.ack(packetId),
+  });
+  const link = await linkTo(t, broker.url);
+  const message = { topic: "live", payload: "1", qos: 1, retain: true } as const;
+  assert.equal((await link.publish(message)).result, "lost");
+  assert.ok(await link.ready(t.signal));
+  assert.equal(link.state.retainAvailable, false);
+  assert.equal((await link.publish(message)).result, "delivered");
+});
+
+test("hostile platform – the reason for which it ends a session is told in words", () => {
+  for (const code of [0x87, 0x89, 0x8b, 0x8d, 0x8e, 0x90, 0x93, 0x95, 0x96, 0x97, 0x98])
+    assert.doesNotMatch(disconnectFailure(code, "box-7").text, /reason 0x/);
+  for (const code of [0x9a, 0x9b, 0x9c, 0x9d, 0x9f, 0xa0])
+    assert.doesNotMatch(disconnectFailure(code, "box-7").text, /reason 0x/);
+  assert.match(disconnectFailure(0x97, "box-7").text, /quota.*MQTT_BACKLOG_RATE/);
+});
