@@ -158,7 +158,7 @@ function ruleWatches(
       const isVibration = /^(accel|bands)$/.test(kind) && /^channel\d_/.test(name);
       return {
         ...named(rule.name, sensor, kind, name, unit),
-        test: testOf(rule, sensor, name, isVibration),
+        test: testOf(rule, sensor, kind, name, isVibration),
         delay: rule.delay ?? (rule.baseline === undefined ? ONE_READING : BASELINE_DELAY),
         onlyRunning: rule.onlyRunning ?? false,
         isVibration,
@@ -166,16 +166,24 @@ function ruleWatches(
     });
 }
 
-function testOf(rule: AlarmRule, sensor: Sensor, value: string, isVibration: boolean): WatchTest {
+function testOf(
+  rule: AlarmRule,
+  sensor: Sensor,
+  kind: Kind,
+  value: string,
+  isVibration: boolean,
+): WatchTest {
   const { baseline, highHigh, high, low, lowLow } = rule;
   if (baseline !== undefined) {
-    const limits = isVibration && value.endsWith("_vel_rms") ? zoneLimits(sensor) : null;
+    // A band of one's own may be called vel_rms, and has no class.
+    const limits = kind === "accel" && value.endsWith("_vel_rms") ? zoneLimits(sensor) : null;
+    const hasLeast = kind === "bands" || /_(vel|env)_rms$/.test(value);
     return {
       type: "baseline",
       ...baseline,
       hysteresis: rule.hysteresis ?? null,
       isTwoSided: !isVibration,
-      leastRatio: isVibration && /_(vel|env)_rms$/.test(value) ? VIBRATION_RISE : 0,
+      leastRatio: isVibration && hasLeast ? VIBRATION_RISE : 0,
       cap: limits?.[1] ?? null,
       zone: isVibration && hasZone(sensor) ? value.replace(/^(channel\d)_.*$/, "$1_zone") : null,
     };

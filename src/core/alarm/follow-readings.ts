@@ -145,8 +145,9 @@ function dependsOnState({ isVibration, onlyRunning, test }: Watch): boolean {
 }
 
 function partOf(reading: FollowedReading, names: readonly string[]): FollowedReading {
-  const { id, timeMs, isFuture, values, quality } = reading;
-  return { id, timeMs, isFuture, values: pick(values, names), quality: pick(quality, names) };
+  const { id, timeMs, isFuture, values, quality, record } = reading;
+  const part = { id, timeMs, isFuture, record };
+  return { ...part, values: pick(values, names), quality: pick(quality, names) };
 }
 
 function pick<T>(from: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {

@@ -1,4 +1,5 @@
 /** The readings of a signal that shows a machine's state or speed, and what they say of a time. */
+import { median } from "../outlook/robust.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 
 export interface SignalPoint {
@@ -30,9 +31,8 @@ export function intervalMs(points: SignalPoints): number {
   const steps = newest
     .slice(1)
     .map(({ timeMs }, i) => timeMs - (newest[i]?.timeMs ?? timeMs))
-    .filter((ms) => ms > 0)
-    .toSorted((a, b) => a - b);
-  return steps.length < 2 ? UNKNOWN_CADENCE_MS : (steps[Math.floor(steps.length / 2)] ?? 0);
+    .filter((ms) => ms > 0);
+  return steps.length < 2 ? UNKNOWN_CADENCE_MS : median(steps);
 }
 
 /**

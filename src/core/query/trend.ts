@@ -109,8 +109,10 @@ export class TrendBuckets {
     const series: Record<string, TrendSeries> = {};
     for (const [name, byUnit] of this.#values) {
       for (const drawn of byUnit.values()) this.#close(drawn);
+      // Of two units in the newest bucket, the one that came last.
       const [now, ...others] = [...byUnit.values()]
         .filter(({ line }) => line.timesMs.length > 0)
+        .reverse()
         .sort((a, b) => b.newest - a.newest);
       if (now === undefined) continue;
       series[name] = { ...now.line, formerly: others.reverse().map(({ line }) => line) };

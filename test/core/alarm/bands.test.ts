@@ -1,8 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sensorBands } from "../../../src/core/bands/definition.ts";
+import type { Machine } from "../../../src/core/machine.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
-import { ACCEL, engineOf, type Fed, feed, MINUTE, reading, siteWith, T0 } from "./support.ts";
+import {
+  ACCEL,
+  engineOf,
+  type Fed,
+  feed,
+  judgeDue,
+  MINUTE,
+  PUMP as WITH_SIGNAL,
+  reading,
+  siteWith,
+  speeds,
+  T0,
+} from "./support.ts";
 
 const MACHINE = {
   id: 40,
@@ -33,8 +46,8 @@ function bandsOf(
 }
 
 const steady = (count: number) => Array.from({ length: count }, (_, i) => 1 + 0.01 * (i % 3));
-const engine = () => {
-  const site = siteWith([RULE], [MACHINE]);
+const engine = (machine: Machine = MACHINE) => {
+  const site = siteWith([RULE], [machine]);
   return engineOf({
     ...site,
     sensors: site.sensors.map((one) => (one.code === PUMP.code ? PUMP : one)),
@@ -53,6 +66,22 @@ test("alarms on bands – a baseline learns from records in zone A, B or none, a
     events.map(({ alarm, kind, value, state }) => [alarm, kind, value, state]),
     [["change", "bands", "channel1_band_hf", "active"]],
   );
+});
+
+test("alarms on bands – a band that waited for the machine's state is learned by the zone of its record", () => {
+  const alarms = engine({ ...WITH_SIGNAL, ...MACHINE });
+  feed(alarms, [...bandsOf(steady(3), 0, "C", "6400/4096"), ...bandsOf([1], 3, "A", "6400/4096")]);
+  feed(alarms, speeds([1480, 1480, 1480, 1480, 1480]));
+  judgeDue(alarms);
+  const learned = alarms.baselines(PUMP.code).get(KEY.replace("any", "running"));
+  assert.deepEqual([learned?.count, learned?.shape], [1, "6400/4096"]);
+});
+
+test("alarms on bands – the limit of a baseline is at least 1.2 times what was learned", () => {
+  const alarms = engine();
+  feed(alarms, bandsOf(steady(10), 0, "A", "6400/4096"));
+  assert.deepEqual(feed(alarms, bandsOf([1.18, 1.18, 1.18], 20, "A", "6400/4096")), []);
+  assert.equal(feed(alarms, bandsOf([1.25, 1.25, 1.25], 30, "A", "6400/4096")).length, 1);
 });
 
 test("alarms on bands – records of another rate or length begin another baseline", () => {

@@ -148,6 +148,8 @@ test("trend – a value whose unit was changed is one series per unit, never one
   add(10, 5, "bar");
   add(20, 7, "bar");
   add(30, 600, "kPa");
+  const newest = trend.result().series["channel1"];
+  assert.deepEqual([newest?.unit, newest?.formerly.map(({ unit }) => unit)], ["kPa", ["bar"]]);
   add(900, 500, "kPa");
   const { channel1 } = trend.result().series;
   assert.deepEqual([channel1?.unit, channel1?.max], ["kPa", [600, 500]]);
