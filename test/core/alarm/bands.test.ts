@@ -10,11 +10,11 @@ import {
   feed,
   judgeDue,
   MINUTE,
-  PUMP as WITH_SIGNAL,
   reading,
   siteWith,
   speeds,
   T0,
+  PUMP as WITH_SIGNAL,
 } from "./support.ts";
 
 const MACHINE = {
