@@ -14,6 +14,8 @@ const USUAL_MS = 1100;
 const MEASURED_SIDE_BY_SIDE = 2;
 /** On a machine slower than this, deadlines are not extended any further. */
 const SLOWNESS_MAX = 20;
+/** A file that has left a program or a socket behind after a failure would never end. */
+const FILE_MS = 600_000;
 /** Most long tests wait for processes and brokers, so it takes more tests than cores to keep the cores busy. */
 const CONCURRENCY = 4;
 /** The slowest files start first, so that the run does not end with one of them alone. */
@@ -134,6 +136,7 @@ const child = spawn(
     "--enable-source-maps",
     "--test",
     `--test-concurrency=${CONCURRENCY}`,
+    `--test-timeout=${Math.round(FILE_MS * slowness)}`,
     `--test-reporter=${reporter}`,
     "--test-reporter-destination=stdout",
     "--test-reporter=./scripts/test/summary.mjs",

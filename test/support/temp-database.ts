@@ -20,7 +20,13 @@ export interface Cleanup {
 /** A directory that is gone after the test. */
 export function tempDirectory(t: Cleanup, under = tmpdir()): string {
   const directory = mkdtempSync(join(under, "gateside-store-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  t.after(() => {
+    try {
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    } catch {
+      // A program of a failed test may still write there. A hook that throws would leave out those after it, which end that program.
+    }
+  });
   return directory;
 }
 
