@@ -41,8 +41,9 @@ export class Disk {
     }) as unknown as typeof Sqlite;
   }
 
+  /** The lock of the directory is a transaction that lasts as long as the process. */
   get isWriting(): boolean {
-    return [...this.#connections].some((db) => db.inTransaction);
+    return [...this.#connections].some((db) => db.inTransaction && !db.name.endsWith(".lock"));
   }
 
   statfs() {

@@ -1,31 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { BREAKS, type Break, broken } from "../../scripts/chaos/breaks.ts";
-import { type Drawn, drawFlood, drawSeed } from "../../scripts/virtual/draw.ts";
+import { test } from "node:test";
+import { drawFlood, drawSeed } from "../../scripts/virtual/draw.ts";
 import { HAPPENINGS } from "../../scripts/virtual/happenings.ts";
-import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
-import { runTrial } from "../../scripts/virtual/trial.ts";
-
-async function trialsIn(t: TestContext, breaks: readonly Break[] = []) {
-  const directory = mkdtempSync(join(tmpdir(), "gateside-virtual-test-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const [agent, plant] = [join(directory, "agent.cjs"), join(directory, "plant.cjs")];
-  await bundleAgent(".", agent, breaks);
-  await bundlePlant(plant);
-  const programs = { agent: new Program(agent), plant: new Program(plant) };
-  let trials = 0;
-  return (drawn: Drawn) =>
-    runTrial({
-      drawn,
-      ...programs,
-      directory: join(directory, `trial-${++trials}`),
-      journalPath: null,
-      rowsPath: null,
-    });
-}
+import { trialsIn } from "../support/virtual-trials.ts";
 
 test("virtual trial – the same seed gives the same journal to the byte, with crashes, and nothing is lost or doubled", async (t) => {
   const run = await trialsIn(t);
@@ -66,18 +43,3 @@ test("virtual trial – a reload that is requested while the agent is being open
   const { failures } = await run({ ...drawSeed(4, 0.2, new Set()), plan });
   assert.deepEqual(failures, []);
 });
-
-test("breaks – each still fits the sources: a seed or a campaign can be shown to notice it", () => {
-  for (const one of BREAKS)
-    assert.notEqual(broken(readFileSync(one.file, "utf8"), one), "", one.what);
-});
-
-for (const one of BREAKS) {
-  const { what, virtual } = one;
-  if (virtual === null) continue;
-  test(`virtual trial – it is noticed that ${what}`, async (t) => {
-    const run = await trialsIn(t, [one]);
-    const { failures } = await run(drawSeed(virtual.seed, virtual.hours, new Set(HAPPENINGS)));
-    assert.notDeepEqual(failures, []);
-  });
-}
