@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
 import { createAudit } from "../agent/audit.ts";
 import { type ConfigurationFault, faultText } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { RestoreView } from "../core/setup.ts";
+import { asOwnerOf } from "../lib/as-owner.ts";
 import { systemClock } from "../lib/clock.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -13,7 +14,6 @@ import { nativeBinding } from "../lib/paths.ts";
 import { openBackup } from "../setup/backup.ts";
 import { FileVersions } from "../setup/file-versions.ts";
 import { examineRestore } from "../setup/restore.ts";
-import { TrialJournal } from "../setup/trial-journal.ts";
 import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
@@ -96,7 +96,7 @@ async function whileStopped(
   if (isDryRun || view.unchanged) return shown(context, view, null);
   let lock: DirectoryLock;
   try {
-    lock = DirectoryLock.take(dataDir, nativeBinding());
+    lock = await asOwnerOf(dataDir, () => DirectoryLock.take(dataDir, nativeBinding()));
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error;
     return refused(context, error.message);
@@ -104,19 +104,25 @@ async function whileStopped(
   try {
     const before = configuration.texts();
     for (const part of ["site", "uplinks"] as const) {
-      const replaced = before[part];
-      if (replaced === null || replaced === texts[part]) continue;
-      const versions = new FileVersions(durableFiles, dataDir, part);
-      versions.keep({ replacedAtMs: Date.now(), replacedBy: "gateside restore", text: replaced });
+      const [path, replaced, text] = [paths[part], before[part], texts[part]];
+      if (replaced !== null && replaced !== text)
+        await asOwnerOf(dataDir, () => keepVersion(dataDir, part, replaced));
+      if (path !== null && text !== null && replaced !== text)
+        await asOwnerOf(dirname(path), () => durableFiles.write(path, text));
     }
-    new TrialJournal(durableFiles, dataDir).write(paths, texts, before);
   } catch (error) {
     return refused(context, error instanceof Error ? error.message : String(error));
   } finally {
     lock.release();
   }
-  await audited(now, [...view.changes, `disabled: ${view.disabled.join(", ") || "none"}`]);
+  const changes = [...view.changes, `disabled: ${view.disabled.join(", ") || "none"}`];
+  await asOwnerOf(dataDir, () => audited(now, changes));
   return shown(context, view, "restored; in effect at the next start");
+}
+
+function keepVersion(dataDir: string, part: "site" | "uplinks", text: string): void {
+  const versions = new FileVersions(durableFiles, dataDir, part);
+  versions.keep({ replacedAtMs: Date.now(), replacedBy: "gateside restore", text });
 }
 
 /** In the store that the next agent opens; a box that never ran, or whose files had faults, has none. */

@@ -49,6 +49,9 @@ export const durableFiles: DurableFiles = {
         fchmodSync(file, known.mode & 0o7777);
         if (known.uid !== process.getuid?.() || known.gid !== process.getgid?.())
           tryToGive(file, known.uid, known.gid);
+      } else if (process.geteuid?.() === 0) {
+        // Whoever may read the directory of a configuration, such as the service, may read its files.
+        fchownSync(file, 0, statSync(dirname(path)).gid);
       }
       fsyncSync(file);
     } finally {

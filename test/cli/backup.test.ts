@@ -1,14 +1,28 @@
 /** Backup and restore of a stopped box: the two files, as they are on disk. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { digestOf } from "../../src/setup/backup.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
+import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
 import { storeOptions } from "../support/temp-database.ts";
 
+/** Nobody stands for the service's user. */
+const SERVICE = 65_534;
 const SECRET = "pass-of-the-cloud";
 const SITE = {
   site: "plant-7",
@@ -48,7 +62,7 @@ function openBox(t: TestContext, uplinks: readonly object[], site: object = SITE
   };
   const run = (...words: string[]) => runCommand(words, { env, cwd });
   const read = (name: string) => JSON.parse(readFileSync(path(name), "utf8"));
-  return { cwd, path, run, read };
+  return { cwd, env, path, run, read };
 }
 
 const CLOUD = uplink("cloud", { username: "plant-7-user", passwordFile: "cloud.password" });
@@ -110,6 +124,44 @@ test("restore – says the difference, keeps the replaced files as versions and 
   await store.close();
   assert.deepEqual([entry?.who, entry?.outcome, more], ["gateside restore", "saved", []]);
   assert.match(entry?.detail ?? "", /sensor 30007 changes: name/);
+});
+
+test("restore – by root, before the first start: what is in the service's directory is the service's, and it may read the files", {
+  skip: process.getuid?.() === 0 ? skipWithoutBuild : "needs root",
+}, async (t) => {
+  const box = openBox(t, [CLOUD]);
+  await box.run("backup", "--out", "backup.json");
+  for (const name of ["site.json", "uplinks.json"]) rmSync(box.path(name));
+  mkdirSync(box.path("etc"));
+  mkdirSync(box.path("data"));
+  chmodSync(box.cwd, 0o755);
+  chownSync(box.path("etc"), 0, SERVICE);
+  chownSync(box.path("data"), SERVICE, SERVICE);
+  writeFileSync(box.path("data/site.json"), JSON.stringify({ ...SITE, machines: [] }));
+  const restore = (siteFile: string) =>
+    spawnSync(process.execPath, [resolve(PROGRAM), "restore", "backup.json"], {
+      cwd: box.cwd,
+      encoding: "utf8",
+      env: {
+        ...box.env,
+        SITE_FILE: box.path(siteFile),
+        UPLINKS_FILE: box.path("etc/uplinks.json"),
+      },
+    });
+  for (const siteFile of ["etc/site.json", "data/site.json"]) {
+    const { status, stderr } = restore(siteFile);
+    assert.equal(status, 0, stderr);
+  }
+  const ownerOf = (name: string) => {
+    const { uid, gid } = statSync(box.path(name));
+    return [name, uid, gid];
+  };
+  const below = readdirSync(box.path("data"), { recursive: true, encoding: "utf8" });
+  assert.ok(below.length >= 4);
+  for (const name of below.map((one) => `data/${one}`))
+    assert.deepEqual(ownerOf(name), [name, SERVICE, SERVICE]);
+  for (const name of ["etc/site.json", "etc/uplinks.json"])
+    assert.deepEqual(ownerOf(name), [name, 0, SERVICE]);
 });
 
 test("restore – on another box an uplink that lacks its secrets is not used and named; a secret serves only its own name and address", async (t) => {
