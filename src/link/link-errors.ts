@@ -72,7 +72,6 @@ const UPLINK_MEMBERS: Readonly<Record<string, string>> = {
   MQTT_CERT_FILE: "certFile",
   MQTT_KEY_FILE: "keyFile",
   MQTT_TOPIC_PREFIX: "topicPrefix",
-  MQTT_BACKLOG_RATE: "backlogRate",
   MQTT_USERNAME_FILE: "usernameFile",
   MQTT_PASSWORD_FILE: "passwordFile",
   MQTT_PROXY: "proxy",
@@ -126,7 +125,7 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
     case 0x96:
     case 0x97:
       return hands(
-        `the broker ended the session: ${code === 0x96 ? "too many messages in a short time" : "a quota of this client is exceeded"}; raise the broker's limit, or set MQTT_BACKLOG_RATE below it`,
+        `the broker ended the session: ${code === 0x96 ? "too many messages in a short time" : "a quota of this client is exceeded"}; fewer a second are sent for an hour: raise the broker's limit if the backlog grows`,
       );
     case 0x98:
       return transient("the broker's administrator ended the session");

@@ -5,16 +5,16 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { describeCertificate } from "../lib/certificates.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
-import { TokenBucket } from "../lib/token-bucket.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
 import { isTls, lookAtChain } from "./peer-chain.ts";
+import { PublishPace } from "./publish-pace.ts";
 import type { Done } from "./publishes.ts";
 import { isReachable } from "./reach.ts";
-import { PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from "./refusals.ts";
+import { isAboutRate, PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
@@ -54,7 +54,7 @@ export class MqttLink implements SessionLink {
   readonly #refusals: RefusedTopics;
   readonly #retain: RetainSupport;
   /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
-  readonly #pace: TokenBucket;
+  readonly #pace: PublishPace;
   readonly #readyListeners = new Set<() => void>();
   #current: MqttSession | null = null;
   /** The CONNACK and `onConnected` are done. */
@@ -81,7 +81,7 @@ export class MqttLink implements SessionLink {
     this.#history = new SessionHistory(options, parts.clock);
     this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#retain = new RetainSupport(parts.clock);
-    this.#pace = new TokenBucket(parts.clock, options.publishesPerS ?? 0);
+    this.#pace = new PublishPace(parts.clock, options.publishesPerS ?? 0);
   }
 
   get isConnected(): boolean {
@@ -99,7 +99,7 @@ export class MqttLink implements SessionLink {
   }
   /** Until the limit per second lets the next publish through, ms; 0 if it does now. */
   get paceWaitMs(): number {
-    return this.#pace.waitMs;
+    return this.#pace.bucket.waitMs;
   }
   get state(): LinkState {
     return {
@@ -283,7 +283,7 @@ export class MqttLink implements SessionLink {
     const session = new MqttSession(this.#options, address.url, {
       isolate,
       retain,
-      pace: this.#pace,
+      pace: this.#pace.bucket,
       refusals: this.#refusals,
     });
     const abort = () => session.abort("stopped");
@@ -317,6 +317,7 @@ export class MqttLink implements SessionLink {
     if (openedAt !== null) this.#since = clock.now();
     const culprit = this.#history.culpritOf(end);
     if (culprit !== null) this.#refusals.endedSession(culprit.topic, culprit.code);
+    if (end.wasOpen && isAboutRate(end.code)) this.#pace.exceeded();
     if (!signal.aborted && !this.#isClosing) {
       const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
       const failure = this.#history.judge({ ...end, culprit }, livedMs, isolate);

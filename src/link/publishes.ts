@@ -4,7 +4,7 @@
  */
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { TokenBucket } from "../lib/token-bucket.ts";
-import { PACKET_TOO_LARGE, type RefusedTopics } from "./refusals.ts";
+import { mayMeanMessage, PACKET_TOO_LARGE, type RefusedTopics } from "./refusals.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
@@ -180,11 +180,16 @@ export class Publishes {
     this.#pending.clear();
     this.#leaving.clear();
     const brokeWithInflight = byPeer && unacknowledged.length > 0;
-    const isCulprit = brokeWithInflight && isIsolated && unacknowledged.length === 1;
+    const isOnly = brokeWithInflight && isIsolated && unacknowledged.length === 1;
+    const isCulprit = isOnly && mayMeanMessage(code);
+    const topic = (isCulprit && unacknowledged[0]?.topic) || null;
+    // Of a packet that is too large its size is learned, not its topic.
+    const isNamed = topic !== null && code !== null && code !== PACKET_TOO_LARGE;
+    const named = isNamed ? { topic, code } : null;
     return {
       brokeWithInflight,
-      culprit: byPeer && code === null ? this.#lastRefusal : null,
-      suspect: (isCulprit && code === null && unacknowledged[0]?.topic) || null,
+      culprit: byPeer && code === null ? this.#lastRefusal : named,
+      suspect: code === null ? topic : null,
       largestInflight: unacknowledged.reduce((max, { bytes }) => Math.max(max, bytes), 0),
       end: () => {
         for (const { done, bytes } of unacknowledged)

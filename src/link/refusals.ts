@@ -16,6 +16,20 @@ const TOPIC_INVALID = 0x90;
 export const PACKET_TOO_LARGE = 0x95;
 const QUOTA_EXCEEDED = 0x97;
 export const QOS_NOT_SUPPORTED = 0x9b;
+const MESSAGE_RATE_TOO_HIGH = 0x96;
+
+/** With these a broker ends a session that has sent too much. */
+export const isAboutRate = (code: number | null): boolean =>
+  code === MESSAGE_RATE_TOO_HIGH || code === QUOTA_EXCEEDED;
+
+/** Busy, shutting down, idle, taken over, too many in flight, administrative, use another server, moved, connection rate, connect time. */
+const ABOUT_THE_SESSION = new Set([
+  0x89, 0x8b, 0x8d, 0x8e, 0x93, 0x98, 0x9a, 0x9c, 0x9d, 0x9f, 0xa0,
+]);
+
+/** Whether a broker that ends a session with this code, or with none, may mean the message that it got last. */
+export const mayMeanMessage = (code: number | null): boolean =>
+  code === null || !(isAboutRate(code) || ABOUT_THE_SESSION.has(code));
 
 interface RefusedTopic {
   readonly code: number;

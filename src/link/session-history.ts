@@ -7,7 +7,7 @@ import { ISOLATION_ACKS } from "./mqtt-session.ts";
 import { PacketLimit } from "./packet-limit.ts";
 import { type PublishRefusal, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
-import { PACKET_TOO_LARGE } from "./refusals.ts";
+import { mayMeanMessage, PACKET_TOO_LARGE, refusalRemedy } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
 
 /**
@@ -32,8 +32,6 @@ const BROKEN_SESSIONS_ISOLATE = 2;
 
 const SESSION_TAKEN_OVER = 0x8e;
 const THEFT_MEMORY_MS = 600_000;
-/** Busy, shutting down, idle, taken over, administrative, use another server, moved: none of these concerns a message of ours. */
-const CODES_NOT_ABOUT_A_MESSAGE = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
 
 /** What earlier sessions and attempts teach for the next one. */
 export class SessionHistory {
@@ -99,9 +97,8 @@ export class SessionHistory {
     }
     if (wasIsolated && end.acks >= ISOLATION_ACKS) this.#brokenSessions = 1;
     // Others may be refused, too: they are found one message at a time.
-    if (culprit !== null && !end.suspect) this.#brokenSessions = 0;
-    else if (end.brokeWithInflight && !CODES_NOT_ABOUT_A_MESSAGE.has(end.code ?? 0))
-      this.#brokenSessions += 1;
+    if (culprit !== null && end.code === null && !end.suspect) this.#brokenSessions = 0;
+    else if (end.brokeWithInflight && mayMeanMessage(end.code)) this.#brokenSessions += 1;
     else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
     const learned = this.#learnLimit(end);
     if (end.code === SESSION_TAKEN_OVER && end.wasOpen) this.#noteTheft();
@@ -109,6 +106,9 @@ export class SessionHistory {
     let { text, needsHands } = end.failure;
     if (culprit !== null && end.suspect) {
       text = `the broker closes the connection at every publish to ${culprit.topic}, as RabbitMQ does where a right is missing: let this client write there`;
+      needsHands = true;
+    } else if (culprit !== null && end.code !== null) {
+      text = `the broker ends the session at a publish to ${culprit.topic} (${reasonName(culprit.code)}): ${refusalRemedy(culprit.code, this.#clientId)}`;
       needsHands = true;
     } else if (culprit !== null) {
       text = `the broker closed the connection after it refused a publish to ${culprit.topic} (${reasonName(culprit.code)}; mosquitto does so with max_queued_messages 0): let this client write there, or correct the broker's configuration`;
