@@ -1,7 +1,7 @@
 /** Files of the page that do not arrive, over the built program. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -24,13 +24,19 @@ test("dashboard – a file of the page that does not arrive, of the first view o
       },
       { times: 1 },
     );
+  let loads = 0;
+  page.on("load", () => {
+    loads += 1;
+  });
+  const twice = () => pageUntil("the page loads again", async () => loads === 2 * failed.length);
   for (const what of [/\/chunk-/, /\/main\.js/, /\/main\.css/]) {
     await failOnce(what);
     await page.goto(`${address}/`);
+    await twice();
     await page.locator(".live", { hasText: /^Live$/ }).waitFor();
   }
   await failOnce(/\/log-page-/);
   await page.getByRole("link", { name: "Log" }).click();
   await page.getByRole("heading", { name: "Log", exact: true }).waitFor();
-  assert.equal(failed.length, 4);
+  assert.deepEqual([failed.length, loads], [4, 7]);
 });
