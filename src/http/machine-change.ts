@@ -10,7 +10,7 @@ import {
 import type { OpenAlarm } from "../core/machine-condition/condition.ts";
 import type { Change } from "../core/machine-condition/words.ts";
 import { median } from "../core/outlook/robust.ts";
-import { type Kind, type Sensor, sameCode } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor, sameCode } from "../core/sensor.ts";
 import { worstZone, zoneLimits, zoneOf } from "../core/signal/severity.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
@@ -59,7 +59,7 @@ function worstValue(
 ): Worst | null {
   for (const alarm of alarms) {
     const sensor = sensors.find(({ code }) => sameCode(code, alarm.sensor));
-    for (const kind of sensor?.kinds ?? []) {
+    for (const kind of sensor === undefined ? [] : readingKinds(sensor)) {
       const values = valuesOf(history.latest(alarm.sensor, kind));
       if (sensor !== undefined && typeof values[alarm.value] === "number")
         return { sensor, kind, value: alarm.value };

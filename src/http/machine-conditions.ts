@@ -11,8 +11,9 @@ import {
   type OpenAlarm,
 } from "../core/machine-condition/condition.ts";
 import { worseFirst } from "../core/machine-condition/order.ts";
+import { firstReadingMs, type PlaceSpan, placeSpans } from "../core/query/place.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
-import { formerCodes } from "../core/replacement.ts";
+import { formerCodes, successors } from "../core/replacement.ts";
 import {
   isRead,
   type Kind,
@@ -146,7 +147,12 @@ export class MachineConditions {
     const state = id === null ? null : machineSignals.stateOf(id, known.nowMs);
     const standing =
       state === "standing" && machine?.running !== undefined
-        ? await this.#standing.of(machine.id, machine.running, known.nowMs)
+        ? await this.#standing.of(
+            machine.id,
+            machine.running,
+            this.#signalSpans(machine.running.sensor),
+            known.nowMs,
+          )
         : null;
     const recordsEndMs = standing === null ? known.nowMs : standing.timeMs;
     const found = machineCondition({
@@ -184,6 +190,13 @@ export class MachineConditions {
       ...(change ?? { changed: null, zoneSince: null }),
     };
     return { ranked: { ...found, label }, members };
+  }
+
+  /** A signal goes on with the sensor that replaces its own. */
+  #signalSpans(code: string): readonly PlaceSpan[] {
+    const { sensors } = this.#parts.site.current;
+    const present = successors(sensors).get(normalCode(code))?.code ?? code;
+    return placeSpans(sensors, present, (sensor) => firstReadingMs(this.#parts, sensor));
   }
 
   /** The one that begins first. */

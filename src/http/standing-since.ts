@@ -3,6 +3,7 @@ import type { RunningSignal } from "../core/machine.ts";
 import type { ConditionSince } from "../core/machine-condition/condition.ts";
 import { isRunning } from "../core/machine-state/machine-signals.ts";
 import { numberOf } from "../core/machine-state/signal.ts";
+import type { PlaceSpan } from "../core/query/place.ts";
 import type { HistoryPosition, HistoryReader } from "../core/query/ports.ts";
 import { breathe } from "./breath.ts";
 
@@ -25,21 +26,30 @@ export class StandingSince {
     this.#history = history;
   }
 
-  /** The first reading at which it stood without having run since; null without one. */
-  async of(machine: number, signal: RunningSignal, nowMs: number): Promise<ConditionSince | null> {
+  /**
+   * The first reading at which it stood without having run since; null without one. @param spans the signal's sensor and
+   * those that it replaced
+   */
+  async of(
+    machine: number,
+    signal: RunningSignal,
+    spans: readonly PlaceSpan[],
+    nowMs: number,
+  ): Promise<ConditionSince | null> {
     const before = this.#known.get(machine);
     const known = before?.signal === signal ? before : undefined;
     let first: number | null = null;
     let newest = known?.upToMs ?? 0;
     let after: HistoryPosition | null = null;
     let hasRun = false;
-    let isWhole = false;
-    for (let pages = 0; pages < PAGES_MAX && !hasRun && !isWhole; pages++) {
+    const left = [...spans];
+    for (let pages = 0; pages < PAGES_MAX && !hasRun && left.length > 0; pages++) {
+      const { sensor, fromMs, toMs } = left.at(-1) as PlaceSpan;
       const page = this.#history.page({
-        sensor: signal.sensor,
+        sensor,
         kind: signal.kind,
-        fromMs: known === undefined ? 0 : known.upToMs + 1,
-        toMs: nowMs + 1,
+        fromMs: Math.max(fromMs, known === undefined ? 0 : known.upToMs + 1),
+        toMs: Math.min(toMs, nowMs + 1),
         order: "descending",
         after,
         limit: PAGE,
@@ -53,12 +63,15 @@ export class StandingSince {
         if (hasRun) break;
         first = timeMs;
       }
-      isWhole = page.length < PAGE;
+      if (page.length < PAGE) {
+        left.pop();
+        after = null;
+      }
       await breathe();
     }
     // It stood all the time since the last walk, as it did then.
     const since =
-      !hasRun && isWhole && known !== undefined
+      !hasRun && left.length === 0 && known !== undefined
         ? { timeMs: known.timeMs, isAtLeast: known.isAtLeast }
         : first === null
           ? null

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
+import { sensorBands } from "../../src/core/bands/definition.ts";
 import { mountOf } from "../../src/core/outlook/day-medians.ts";
 import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
@@ -83,17 +84,18 @@ function box(
   t: TestContext,
   hasAlarms = true,
   dayMedians: HttpParts["dayMedians"] = { of: () => [] },
+  site = SITE,
 ) {
-  const desk = alarmDesk(t, SITE, NOW);
+  const desk = alarmDesk(t, site, NOW);
   const { alarms, store } = desk;
   const parts = testParts({
-    site: fixedSite(SITE),
+    site: fixedSite(site),
     machineSignals: alarms.engines.signals.wait,
     gatewayNow: () => NOW,
     dayMedians,
     ...(hasAlarms && { alarms: alarms.desk, findings: alarms.findingDesk }),
   });
-  const states = new Map(SITE.sensors.map(({ code, kinds }) => [code, stateOf(code, kinds[0])]));
+  const states = new Map(site.sensors.map(({ code, kinds }) => [code, stateOf(code, kinds[0])]));
   const setState = (code: string, change: Partial<SensorState>) => {
     const known = states.get(code);
     assert.ok(known);
@@ -203,6 +205,46 @@ test("machines – standing says since when; what storage no longer knows is at 
   assert.deepEqual([second?.since, second?.sinceAtLeast], [since(2), false]);
   const third = await pump();
   assert.deepEqual([third?.since, third?.sinceAtLeast], [since(2), false], "kept");
+});
+
+test("machines – since when a machine stands goes on over a replaced sensor of its running signal", async (t) => {
+  const sensors = SITE.sensors.filter(({ code }) => code !== "3");
+  const fitted: Sensor = { code: "33", type: 6, kinds: ["rpm"], channels: {}, replaces: ["3"] };
+  const { read, list } = box(t, true, undefined, { ...SITE, sensors: [...sensors, fitted] });
+  const standing = async () => {
+    const pump = (await list()).find(({ id }) => id === 40);
+    return [pump?.state, pump?.since, pump?.sinceAtLeast];
+  };
+  const since = (minutes: number) => new Date(NOW - minutes * MINUTE).toISOString();
+  await read("3", "rpm", 9, { rpm: 1480 });
+  await read("3", "rpm", 8, { rpm: 0 });
+  await read("33", "rpm", 5, { rpm: 0 });
+  assert.deepEqual(await standing(), ["standing", since(8), false]);
+  await read("33", "rpm", 3, { rpm: 1480 });
+  await read("33", "rpm", 1, { rpm: 0 });
+  assert.deepEqual(await standing(), ["standing", since(1), false]);
+});
+
+test("machines – what changed is told of the band whose alarm is the worst", async (t) => {
+  const location = at(41, "Fan 2");
+  const machine = {
+    id: 41,
+    bands: { custom: [{ name: "hf", from: 900, to: 1100, unit: "Hz", of: "accel" }] },
+  } as const;
+  const fan: Sensor = { code: "1", type: 3, kinds: ["accel"], channels: {}, ...location };
+  const bands = sensorBands(fan, [machine]);
+  assert.ok(bands !== null);
+  const site: Site = {
+    site: "plant-7",
+    sensors: [{ ...fan, bands }],
+    machines: [machine],
+    alarms: [{ name: "hf", select: { kinds: ["bands"], values: ["*_band_hf"] }, high: 0.5 }],
+  };
+  const { read, list } = box(t, true, undefined, site);
+  await read("1", "accel", 1, { channel1_vel_rms: 1 });
+  await read("1", "bands", 1, { channel1_band_hf: 0.7 });
+  const [first] = await list();
+  assert.deepEqual([first?.condition, first?.changed?.now], ["warning", 0.7]);
 });
 
 test("machines – a silent machine is unknown, whatever it was; values that nothing could judge are not ok", async (t) => {
