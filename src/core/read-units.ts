@@ -92,3 +92,16 @@ export function textAsRead(text: string, wanted: ReadUnits): string {
     },
   );
 }
+
+/** Vibration by its value's name: those of loops, whose units are the site's own, have no suffix but `_ma`. */
+export const isVibrationValue = (value: string) => /^channel\d_(?!ma$)/.test(value);
+
+/** The text of an alarm; one of a loop that is configured in mm/s stays. @param of null where no alarm is behind it */
+export function alarmTextAsRead(
+  text: string,
+  of: { readonly alarm: string; readonly value: string } | null | undefined,
+  wanted: ReadUnits,
+): string {
+  const isOwn = !of || of.alarm === "finding" || isVibrationValue(of.value);
+  return isOwn ? textAsRead(text, wanted) : text;
+}

@@ -15,6 +15,7 @@ import type {
 import type { GAPS, Gap } from "../core/delivery.ts";
 import type { MachineFindings, RankedMachine, REPORT } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
+import type { Change } from "../core/machine-condition/words.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { FAULTS, Fault } from "../core/query/fault.ts";
 import type {
@@ -28,7 +29,7 @@ import type {
   Trend,
   WAVEFORM,
 } from "../core/query/shown.ts";
-import { textAsRead } from "../core/read-units.ts";
+import { alarmTextAsRead, textAsRead } from "../core/read-units.ts";
 import type { Of } from "../core/schema.ts";
 import type { Kind } from "../core/sensor.ts";
 import {
@@ -222,9 +223,11 @@ export class Api {
     (
       await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" })
     ).machines.map((machine) => {
-      const asRead = (text: string) => textAsRead(text, unitsKept());
-      const changed = machine.changed && { ...machine.changed, text: asRead(machine.changed.text) };
-      return { ...machine, reason: asRead(machine.reason), changed };
+      const wanted = unitsKept();
+      const reason = alarmTextAsRead(machine.reason, machine.alarms[0], wanted);
+      const text = (of: Change) => alarmTextAsRead(of.text, { alarm: "", ...of }, wanted);
+      const changed = machine.changed && { ...machine.changed, text: text(machine.changed) };
+      return { ...machine, reason, changed };
     });
 
   async findings(machine: number): Promise<MachineFindings> {
@@ -232,8 +235,11 @@ export class Api {
     return { ...found, findings: found.findings.map((one) => findingAsRead(one, unitsKept())) };
   }
 
-  outlook = (machine: number): Promise<MachineOutlook> =>
-    this.#get(`machines/${machine}/outlook`, {});
+  outlook = async (machine: number): Promise<MachineOutlook> => {
+    const found = await this.#get<MachineOutlook>(`machines/${machine}/outlook`, {});
+    const text = (of: string) => textAsRead(of, unitsKept());
+    return { ...found, values: found.values.map((one) => ({ ...one, text: text(one.text) })) };
+  };
 
   /** For people, made by the agent. */
   report = (

@@ -6,6 +6,7 @@ import {
   type Conversion,
   conversionOf,
   converted,
+  isVibrationValue,
   type ReadUnits,
   scaleOf,
   textAsRead,
@@ -114,7 +115,7 @@ export function limitAsRead(limit: LimitView, wanted: ReadUnits): LimitView {
 /** A baseline does not say its kind; its value's name does, because those of loops have no suffix. */
 export function baselineAsRead(baseline: BaselineView, wanted: ReadUnits): BaselineView {
   const { value, unit, high, low, median } = baseline;
-  const kind = /^channel\d_(?!ma$)/.test(value) ? "accel" : "";
+  const kind = isVibrationValue(value) ? "accel" : "";
   const conversion = conversionOf({ kind, value }, unit, wanted);
   if (conversion === null) return baseline;
   return {

@@ -67,6 +67,7 @@ export async function gatherReport(
     units: query.units,
     condition,
     reason,
+    worst: entry.alarms[0] ?? null,
     sinceMs: since === null ? null : Date.parse(since),
     speedRpm: entry.speedRpm,
     sensors: sensors.map((sensor) => ({
@@ -155,25 +156,38 @@ async function trendsOf(
   }
   const limits = [...(parts.alarms?.limits(sensor.code) ?? [])];
   return [...groups.values()].map(({ unit, names }) => ({
-    title: `${nameOf(sensor)}: ${names[0]?.endsWith("_vel_rms") ? "velocity" : names[0]?.endsWith("_env_rms") ? "envelope" : names.map((name) => labelOf(sensor, name)).join(", ")}`,
+    title: `${nameOf(sensor)}: ${titleOf(sensor, kind, names)}`,
+    kind,
+    value: names[0] ?? "",
     unit,
-    isRms: names.some((name) => name.endsWith("_rms")),
+    isRms: names.some(
+      (name) => name.endsWith("_rms") || (kind === "bands" && name !== "speed_rpm"),
+    ),
     lines: names.map((name) => ({
-      label: labelOf(sensor, name),
+      label: labelOf(sensor, kind, name),
       points: (series[name]?.timesMs ?? []).map((x, at) => ({ x, y: series[name]?.mean[at] ?? 0 })),
     })),
     levels: levelsOf(parts, sensor, names, limits),
   }));
 }
 
-/** Axis or name of a channel, as the site file has it. */
-function labelOf({ channels }: Sensor, value: string): string {
+function titleOf(sensor: Sensor, kind: Kind, names: readonly string[]): string {
+  const [first = ""] = names;
+  if (kind === "bands") return first === "speed_rpm" ? "speed" : "bands";
+  if (kind === "accel") return first.endsWith("_vel_rms") ? "velocity" : "envelope";
+  return names.map((name) => labelOf(sensor, kind, name)).join(", ");
+}
+
+/** Axis or name of a channel, as the site file has it; of a band its own name, too. */
+function labelOf({ channels }: Sensor, kind: Kind, value: string): string {
   const [channel = ""] = value.split("_", 1);
   const config = (channels as Readonly<Record<string, { axis?: string; name?: string }>>)[channel];
   const axis = /^channel([1-3])_/.exec(value)?.[1];
-  return (
-    config?.name ?? config?.axis ?? (axis === undefined ? value : (AXES[Number(axis) - 1] ?? value))
-  );
+  const own =
+    config?.name ??
+    config?.axis ??
+    (axis === undefined ? value : (AXES[Number(axis) - 1] ?? value));
+  return kind === "bands" && axis !== undefined ? `${own} ${value.slice(channel.length + 1)}` : own;
 }
 
 function levelsOf(
@@ -230,6 +244,8 @@ function alarmsOf(
       found.push({
         timeMs,
         sensor,
+        alarm: event.alarm,
+        value: event.value,
         subject: `${event.alarm.replaceAll("_", " ")}, ${event.value.replaceAll("_", " ")}`,
         severity: event.severity,
         state: event.state,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  alarmTextAsRead,
   conversionOf,
   converted,
   METRIC,
@@ -41,4 +42,12 @@ test("units as read – numbers with such units in a sentence of the agent, and 
     "Alarm: Vibration velocity (RMS) of axis H is 0.3 in/s RMS, above the limit of 0.177 in/s RMS (zone D); 3 GE, 2 Gaskets, 60 degC.",
   );
   assert.equal(textAsRead(text, METRIC), text);
+});
+
+test("units as read – the text of an alarm of a loop stays in its unit, that of vibration and findings does not", () => {
+  const read = (alarm: string, value: string) =>
+    alarmTextAsRead("It is 25.4 mm/s.", { alarm, value }, US);
+  assert.equal(read("high", "channel1"), "It is 25.4 mm/s.");
+  assert.equal(read("zone", "channel1_vel_rms"), "It is 1 in/s RMS.");
+  assert.equal(read("finding", "unbalance"), "It is 1 in/s RMS.");
 });

@@ -1,7 +1,8 @@
 /** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
 import type { REPORT } from "../diagnosis/shown.ts";
-import { METRIC, textAsRead, US } from "../read-units.ts";
+import { alarmTextAsRead, METRIC, type ReadUnits, textAsRead, US } from "../read-units.ts";
 import type { Of } from "../schema.ts";
+import { CPM_PER_HZ } from "../unit.ts";
 import { escapeText as esc, spectrumFigure, trendFigure, type ZoneLevel } from "./figures.ts";
 import { digits, shownUnit, type UnitSystem } from "./units.ts";
 
@@ -34,6 +35,9 @@ export interface ReportFinding {
 
 export interface ReportTrend {
   readonly title: string;
+  readonly kind: string;
+  /** The first of its values. */
+  readonly value: string;
   readonly unit: string | null;
   /** Of a value that is an RMS: told beside the unit. */
   readonly isRms: boolean;
@@ -48,6 +52,8 @@ export interface ReportAlarm {
   readonly timeMs: number;
   readonly sensor: string;
   readonly subject: string;
+  readonly alarm: string;
+  readonly value: string;
   readonly severity: string;
   readonly state: string;
   readonly text: string;
@@ -68,6 +74,8 @@ export interface ReportInput {
   readonly units: UnitSystem;
   readonly condition: string;
   readonly reason: string;
+  /** The alarm that is the reason; null if none is. */
+  readonly worst: Pick<ReportAlarm, "alarm" | "value"> | null;
   readonly sinceMs: number | null;
   readonly speedRpm: number | null;
   readonly sensors: readonly {
@@ -127,7 +135,8 @@ export function reportDocument(input: ReportInput): Of<typeof REPORT> {
 
 function bodyOf(input: ReportInput): string {
   const at = timesOf(input.zone);
-  const said = sentences(input.units);
+  const wanted = wantedUnits(input.units);
+  const said = (text: string) => esc(textAsRead(text, wanted));
   const area = input.area === null ? "" : `, ${input.area}`;
   return [
     `<h1>${esc(input.machine)}</h1>`,
@@ -138,7 +147,7 @@ function bodyOf(input: ReportInput): string {
       ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
     ]),
     "<h2>State</h2>",
-    `<p><span class="state">${esc(input.condition)}</span> ${said(input.reason)}${input.sinceMs === null ? "" : `, since ${at(input.sinceMs)}`}</p>`,
+    `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : `, since ${at(input.sinceMs)}`}</p>`,
     input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
     table(
       ["Sensor", "Zone", "Last reading"],
@@ -172,7 +181,7 @@ function bodyOf(input: ReportInput): string {
             esc(alarm.sensor),
             esc(alarm.subject),
             esc(alarm.state === "active" ? alarm.severity : alarm.state),
-            said(alarm.text),
+            esc(alarmTextAsRead(alarm.text, alarm, wanted)),
             esc(alarm.by ?? ""),
           ]),
         ),
@@ -189,11 +198,13 @@ function bodyOf(input: ReportInput): string {
   ].join("\n");
 }
 
-/** The agent's sentences, with their numbers in the units asked for. */
-function sentences(units: UnitSystem): (text: string) => string {
-  const wanted = units === "us" ? US : METRIC;
-  return (text) => esc(textAsRead(text, wanted));
-}
+/** In which the numbers of the agent's sentences are told. */
+const wantedUnits = (units: UnitSystem): ReadUnits => (units === "us" ? US : METRIC);
+const FREQUENCIES = {
+  Hz: { unit: "Hz", perHz: 1, decimals: 2 },
+  cpm: { unit: "cpm", perHz: CPM_PER_HZ, decimals: 0 },
+} as const;
+const SPECTRUM = { kind: "accel", value: "" };
 
 function findingOf(
   finding: ReportFinding,
@@ -201,29 +212,31 @@ function findingOf(
   at: (ms: number) => string,
 ): string {
   const { evidence, spectrum } = finding;
-  const shown = spectrum === null ? null : shownUnit(spectrum.unit, units);
+  const frequency = FREQUENCIES[wantedUnits(units).frequency === "cpm" ? "cpm" : "Hz"];
+  const shown = spectrum === null ? null : shownUnit(SPECTRUM, spectrum.unit, units);
   const figure =
     spectrum === null || shown === null
       ? "<p>The measurement is not stored any more: no spectrum.</p>"
       : spectrumFigure({
           title: `Spectrum of ${at(spectrum.timeMs)}, ${digits(finding.speedRpm)} rpm`,
           unit: shown.label,
-          stepHz: spectrum.stepHz,
+          step: spectrum.stepHz * frequency.perHz,
+          xUnit: frequency.unit,
           values: Array.from(spectrum.values, shown.of),
-          marks: evidence.map(({ hz, name }) => ({ hz, label: name })),
+          marks: evidence.map(({ hz, name }) => ({ x: hz * frequency.perHz, label: name })),
         });
   return [
     `<h3>${esc(finding.name)}, stage ${finding.stage} of 3, ${esc(finding.place)}</h3>`,
-    `<p>${sentences(units)(finding.text)}</p>`,
+    `<p>${esc(textAsRead(finding.text, wantedUnits(units)))}</p>`,
     `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
     table(
       ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
       evidence.map((line) => {
-        const unit = shownUnit(line.unit, units);
+        const unit = shownUnit(SPECTRUM, line.unit, units);
         return [
           esc(line.name),
           esc(`${line.spectrum}, axis ${line.axis}`),
-          `${line.hz.toFixed(2)} Hz`,
+          `${(line.hz * frequency.perHz).toFixed(frequency.decimals)} ${frequency.unit}`,
           `${line.order.toFixed(2)}x`,
           `${digits(unit.of(line.amplitude))} ${esc(unit.label)} peak`,
         ];
@@ -234,7 +247,7 @@ function findingOf(
 }
 
 function trendOf(trend: ReportTrend, { fromMs, toMs, zone, units }: ReportInput): string {
-  const unit = shownUnit(trend.unit, units);
+  const unit = shownUnit(trend, trend.unit, units);
   return trendFigure({
     title: trend.title,
     unit: trend.isRms ? `${unit.label} RMS` : unit.label,

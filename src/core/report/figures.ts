@@ -256,25 +256,28 @@ export interface SpectrumFigure {
   readonly title: string;
   /** Peak amplitude, in this unit. */
   readonly unit: string;
-  readonly stepHz: number;
+  /** Between lines, in `xUnit`. */
+  readonly step: number;
+  readonly xUnit: string;
   readonly values: ArrayLike<number>;
-  readonly marks: readonly { readonly hz: number; readonly label: string }[];
+  readonly marks: readonly { readonly x: number; readonly label: string }[];
 }
 
-export function spectrumFigure({ title, unit, stepHz, values, marks }: SpectrumFigure): string {
-  const farthest = Math.max(...marks.map(({ hz }) => hz), 0);
-  const endHz = Math.min(stepHz * values.length, farthest > 0 ? farthest * 1.5 : Infinity);
-  const count = Math.min(values.length, Math.ceil(endHz / stepHz));
-  const points = Array.from({ length: count }, (_, k) => ({ x: k * stepHz, y: values[k] ?? 0 }));
+export function spectrumFigure(figure: SpectrumFigure): string {
+  const { title, unit, step, xUnit, values, marks } = figure;
+  const farthest = Math.max(...marks.map(({ x }) => x), 0);
+  const end = Math.min(step * values.length, farthest > 0 ? farthest * 1.5 : Infinity);
+  const count = Math.min(values.length, Math.ceil(end / step));
+  const points = Array.from({ length: count }, (_, k) => ({ x: k * step, y: values[k] ?? 0 }));
   const svg = figureSvg({
     title,
     height: 190,
     from: 0,
-    to: endHz,
-    ticks: roundTicks(0, endHz),
-    xLabel: "Hz",
+    to: end,
+    ticks: roundTicks(0, end),
+    xLabel: xUnit,
     yLabel: `${unit} peak`,
-    marks: marks.map(({ hz, label }) => ({ x: hz, label })),
+    marks,
     lines: [{ label: title, pieces: [points], ...LINES[0] }],
   });
   return withHeading(title, svg);

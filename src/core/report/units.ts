@@ -10,9 +10,14 @@ export interface ShownUnit {
 
 const SIGNS: Readonly<Record<string, string>> = { um: "µm", degC: "°C", degF: "°F", "1": "" };
 
-export function shownUnit(unit: string | null, system: UnitSystem): ShownUnit {
-  const conversion = system === "us" ? conversionOf({ kind: "accel", value: "" }, unit, US) : null;
-  const name = conversion?.unit ?? unit ?? "";
+/** Without the detection (RMS, peak), which is told beside it. @param of spectra are of the kind `accel` */
+export function shownUnit(
+  of: { readonly kind: string; readonly value: string },
+  unit: string | null,
+  system: UnitSystem,
+): ShownUnit {
+  const conversion = system === "us" ? conversionOf(of, unit, US) : null;
+  const name = conversion?.unit.replace(/ RMS$/, "") ?? unit ?? "";
   return { label: SIGNS[name] ?? name, of: (value) => converted(value, conversion) };
 }
 
