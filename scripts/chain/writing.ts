@@ -47,6 +47,19 @@ export function serverCpuMs(pid: number): number {
   return sum;
 }
 
+const print = (cells: readonly (string | number)[]) =>
+  process.stdout.write(`| ${cells.join(" | ")} |\n`);
+const HEADINGS = [
+  "stored before",
+  "collector, parsing, µs",
+  "collector, writing, µs",
+  "PostgreSQL, µs",
+  "WAL a reading, bytes",
+  "readings per second and core: collector",
+  "PostgreSQL",
+  "readings a second",
+];
+
 const walBytes = async (url: string) =>
   Number((await ask<{ n: string }>(url, "SELECT pg_current_wal_lsn() - '0/0' AS n"))[0]?.n);
 
@@ -65,6 +78,7 @@ async function main(): Promise<void> {
     const size = Number(given.batch);
     let n = 0;
     let bytes = 0;
+    let bytesEach = 0;
     const timeMs = Date.now() - 600_000;
     const preload = new Preload(url, {
       boxes,
@@ -123,24 +137,27 @@ async function main(): Promise<void> {
       const wal = Math.round(((await walBytes(url)) - walBefore) / count);
       const us = (ms: number) => ((ms * 1000) / count).toFixed(1);
       const perSecond = (ms: number) => Math.round((count * 1000) / ms);
-      process.stdout.write(
-        `${note}: ${count} readings of ${boxes.length} boxes, ${plant.streams.length} streams each, ${Math.round(bytes / count)} bytes a message, batches of ${size}\n` +
-          `CPU per reading: parse ${us(parseMs)} us, write ${us(writeMs)} us, PostgreSQL ${us(serverMs)} us; ${wal} bytes of WAL\n` +
-          `readings per CPU second: collector ${perSecond(parseMs + writeMs)}, PostgreSQL ${perSecond(serverMs)}, both ${perSecond(parseMs + writeMs + serverMs)}; wall ${perSecond(wallMs)} a second\n`,
-      );
+      bytesEach = bytes / count;
+      const costs = [us(parseMs), us(writeMs), us(serverMs), wal];
+      print([note, ...costs, perSecond(parseMs + writeMs), perSecond(serverMs), perSecond(wallMs)]);
     };
+    print(HEADINGS);
+    print(HEADINGS.map(() => "---"));
     for (const wanted of (given.stored ?? "").split(",").map(Number)) {
       const stored = wanted === 0 ? 0 : await preload.upTo(wanted);
       for (let i = 0; i < WARM_BATCHES; i++) await round();
-      await measure(`${stored} stored before`);
+      await measure(stored.toLocaleString("en-US"));
       for (const knob of given.knob) {
         if (knob !== "none") await ask(url, `ALTER SYSTEM SET ${knob}`);
         await ask(url, "SELECT pg_reload_conf()");
         await ask(url, "CHECKPOINT");
-        await measure(`${stored} stored before, just after a checkpoint, ${knob}`);
+        await measure(`${stored.toLocaleString("en-US")}, just after a checkpoint, ${knob}`);
         await ask(url, "ALTER SYSTEM RESET ALL");
       }
     }
+    process.stdout.write(
+      `\n${boxes.length} boxes, ${plant.streams.length} sensors and kinds each, ${Math.round(bytesEach)} bytes a message, batches of ${size}\n`,
+    );
     await writer.close();
   } finally {
     postgres.close();

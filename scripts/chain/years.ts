@@ -2,7 +2,7 @@
  * Years in the database: the highest value of each sensor over a year by hours, one sensor's year, and what the update from 0.2 to hourly values
  * takes on stored readings. Rows are generated inside PostgreSQL.
  *
- *   node --import tsx scripts/chain/years.ts [--sensors 400] [--days 365] [--stored 5000000]
+ *   node --import tsx scripts/chain/years.ts [--sensors 400,3000] [--days 365] [--stored 5000000]
  */
 import { parseArgs } from "node:util";
 import { Client } from "pg";
@@ -16,8 +16,8 @@ import { createThinBox, plantTemplates } from "./thin-boxes.ts";
 
 const { values: given } = parseArgs({
   options: {
-    /** Vibration sensors with two values each. */
-    sensors: { type: "string", default: "400" },
+    /** Vibration sensors: of 200 boxes of the simulated plant (15 of 50 sensors each), and of as many small ones. */
+    sensors: { type: "string", default: "400,3000" },
     days: { type: "string", default: "365" },
     /** Readings in the database that is updated. */
     stored: { type: "string", default: "5000000" },
@@ -42,14 +42,14 @@ async function connected<T>(url: string, work: (client: Client) => Promise<T>): 
   }
 }
 
-/** Hourly values of a year, in the order in which hours end. */
+/** Hourly values of one value of each sensor, in the order in which hours end. */
 async function fillYear(client: Client, sensors: number, days: number): Promise<void> {
   await migrate(client);
   await client.query(
     `INSERT INTO stream (site, sensor, kind) SELECT 'plant-' || n / 20, n::text, 'accel' FROM generate_series(1, ${sensors}) n`,
   );
   await client.query(
-    `INSERT INTO hour_series (stream, value, unit) SELECT stream, value, 'mm/s' FROM stream, (VALUES ('channel1_vel_rms'), ('channel2_vel_rms')) v(value)`,
+    `INSERT INTO hour_series (stream, value, unit) SELECT stream, value, 'mm/s' FROM stream, (VALUES ('channel1_vel_rms')) v(value)`,
   );
   await client.query(
     `DO $$ DECLARE month timestamptz := date_trunc('month', now() - interval '${days} days', 'UTC'); BEGIN
@@ -68,9 +68,9 @@ async function fillYear(client: Client, sensors: number, days: number): Promise<
     await client.query(`VACUUM ANALYZE ${table}`);
 }
 
-async function year(url: string): Promise<void> {
+async function year(url: string, sensors: number): Promise<void> {
   await connected(url, async (client) => {
-    const [sensors, days] = [Number(given.sensors), Number(given.days)];
+    const days = Number(given.days);
     await fillYear(client, sensors, days);
     const { rows: sizes } = await client.query<{ row: string; index: string }>(
       `SELECT round(sum(pg_table_size(inhrelid)) / sum(reltuples)) AS row, round(sum(pg_indexes_size(inhrelid)) / sum(reltuples)) AS index
@@ -90,7 +90,7 @@ async function year(url: string): Promise<void> {
       ],
     ] as const;
     say(
-      `| ${days} days by hours, ${2 * sensors * days * 24} hourly values | rows | first, s | again, s |`,
+      `| ${days} days by hours, ${(sensors * days * 24).toLocaleString("en-US")} hourly values | rows | first, s | again, s |`,
     );
     say("| --- | --- | --- | --- |");
     for (const [name, sql] of queries) {
@@ -119,10 +119,9 @@ async function update(url: string): Promise<void> {
     await client.query("TRUNCATE hour_mark");
     const marks = HOURS.slice(HOURS.lastIndexOf("INSERT INTO hour_mark"));
     const seconds = await secondsOf(() => client.query(marks));
-    const perMillion = (seconds * 1e6) / stored;
-    say(
-      `update to hourly values (migration 004) with ${stored} readings: ${seconds.toFixed(1)} s, ${perMillion.toFixed(2)} s a million; 20 million would take ${(20 * perMillion).toFixed(0)} s if it stays in proportion`,
-    );
+    say("\n| update to hourly values (migration 004), readings | s | s a million |");
+    say("| --- | --- | --- |");
+    say(`| ${stored} | ${seconds.toFixed(1)} | ${((seconds * 1e6) / stored).toFixed(2)} |`);
   });
 }
 
@@ -135,7 +134,10 @@ const postgres = await openPostgres({
   ],
 });
 try {
-  await year(await postgres.createDatabase("year"));
+  for (const sensors of given.sensors.split(",")) {
+    const url = await postgres.createDatabase(`year${sensors}`);
+    await year(url, Number(sensors));
+  }
   await update(await postgres.createDatabase("update"));
 } finally {
   postgres.close();
