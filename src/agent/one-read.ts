@@ -49,6 +49,23 @@ class NewestOnly implements ReadingLog, ResponseWriter {
   }
 }
 
+/**
+ * The day that `today` gives. The first response may show that the gateway is on another day than our clock: then that
+ * day is read instead.
+ */
+export async function readToday(
+  gateway: ReadingGateway,
+  request: { readonly sensor: Sensor; readonly kind: PolledKind },
+  today: () => string,
+  signal: AbortSignal,
+): Promise<NewestOfDay & { readonly day: string }> {
+  const expected = today();
+  const read = await readOnce(gateway, { ...request, day: expected }, signal);
+  const day = today();
+  if (day === expected || !read.result.ok) return { ...read, day: expected };
+  return { ...(await readOnce(gateway, { ...request, day }, signal)), day };
+}
+
 export async function readOnce(
   gateway: ReadingGateway,
   request: { readonly sensor: Sensor; readonly kind: PolledKind; readonly day: string },

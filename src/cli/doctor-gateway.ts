@@ -1,4 +1,4 @@
-import { readOnce } from "../agent/one-read.ts";
+import { readToday } from "../agent/one-read.ts";
 import type { FailureClass } from "../core/failure.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
@@ -45,11 +45,11 @@ export async function checkGateway(
   let untried = 0;
   const newestOfEach: DatedReading[] = [];
   const patienceEndsAt = systemClock.monotonic() + SILENCE_TIMEOUTS_MAX * settings.gatewayTimeoutMs;
+  const today = () => dayOf(gateway.clock.now(), settings.gatewayTimezone);
   const work = async (): Promise<void> => {
     for (let read = reads.shift(); read !== undefined; read = reads.shift()) {
-      const day = dayOf(gateway.clock.now(), settings.gatewayTimezone);
       const { sensor, kind } = read;
-      const { result, count, newest } = await readOnce(gateway, { sensor, kind, day }, signal);
+      const { day, result, count, newest } = await readToday(gateway, read, today, signal);
       if (signal.aborted) return;
       if (!result.ok && result.isGatewayFault) {
         // One line for the gateway, not one for each of its sensors.
@@ -113,11 +113,10 @@ export async function checkGateway(
       });
     if (responded > 0 && usable === 0 && !isLost && !signal.aborted) {
       const { gatewayTimezone } = settings;
-      const today = dayOf(gateway.clock.now(), gatewayTimezone);
       found({
         what: "sensors",
         state: "failed",
-        detail: `the gateway responds, but has no usable record of any sensor on ${today}; check that this is the current day in the gateway's time zone (GATEWAY_TIMEZONE, ${gatewayTimezone} is in effect) and that WIRE_WORD is the word in the vendor's names, then type, kinds and code in the site file; gateside probe shows one response in full`,
+        detail: `the gateway responds, but has no usable record of any sensor on ${today()}; check that this is the current day in the gateway's time zone (GATEWAY_TIMEZONE, ${gatewayTimezone} is in effect) and that WIRE_WORD is the word in the vendor's names, then type, kinds and code in the site file; gateside probe shows one response in full`,
       });
     }
     checkZone(settings.gatewayTimezone, newestOfEach, found);

@@ -1,4 +1,4 @@
-import { readOnce } from "../agent/one-read.ts";
+import { readOnce, readToday } from "../agent/one-read.ts";
 import { messagesOf } from "../agent/probe-messages.ts";
 import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
@@ -32,14 +32,16 @@ export async function run(context: CommandContext): Promise<number> {
   const gateway = await openGateway(configuration);
   try {
     const zone = configuration.settings.gatewayTimezone;
-    const today = dayOf(gateway.clock.now(), zone);
-    const day = date ?? today;
-    const { result, count, newest } = await readOnce(gateway, { sensor, kind, day }, signal);
+    const today = () => dayOf(gateway.clock.now(), zone);
+    const { day, result, count, newest } =
+      date === null
+        ? await readToday(gateway, { sensor, kind }, today, signal)
+        : { day: date, ...(await readOnce(gateway, { sensor, kind, day: date }, signal)) };
     if (!result.ok) {
       stderr.write(`error: ${sensor.code} ${kind} ${day}: ${result.message}\n`);
       return 1;
     }
-    const isLive = newest !== null && day === today && !isFlagged(newest, "time_in_future");
+    const isLive = newest !== null && day === today() && !isFlagged(newest, "time_in_future");
     const messages = newest ? messagesOf(newest, configuration, isLive) : [];
     const report = { sensor: sensor.code, kind, day, records: count, reading: newest, messages };
     stdout.write(

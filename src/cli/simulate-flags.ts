@@ -44,7 +44,12 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
     default: "time_data",
   },
   { name: "strict-types", doc: "reject a string where an integer is expected, and vice versa" },
-  { name: "fault-status", value: "400|500", doc: "HTTP status of the error page", default: "400" },
+  {
+    name: "fault-status",
+    value: "400|500",
+    doc: "HTTP status if the date is not a day",
+    default: "400",
+  },
   {
     name: "settings-order",
     value: "NUMBERS",

@@ -12,8 +12,9 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /** Deadlines of one call (services section 5, "Timeouts"); tests shorten them. */
 export interface CallDeadlines {
   readonly gapMs: number;
+  /** From the request on. */
   readonly totalMs: number;
-  /** From then on the response must have arrived with `bytesPerSecondMin` on average. */
+  /** After this time of the body, it must have arrived with `bytesPerSecondMin` on average. */
   readonly slowAfterMs: number;
   readonly bytesPerSecondMin: number;
 }
@@ -58,7 +59,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #resolveHead: (head: ExchangeHead) => void = () => {};
   #rejectHead: (failure: CallFailure) => void = () => {};
   readonly #body: ResponseBody;
-  readonly #startedAt: number;
+  /** Monotonic ms, of the response head: a gateway that woke up slowly has its own deadline for that. */
+  #bodyStartedAt = 0;
   #leave: (() => void) | null = null;
   readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was cancelled");
   #firstByte: NodeJS.Timeout | null;
@@ -73,7 +75,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(request: ExchangeRequest) {
     this.#request = request;
-    this.#startedAt = request.now();
     this.#head = new Promise((resolve, reject) => {
       this.#resolveHead = resolve;
       this.#rejectHead = reject;
@@ -92,7 +93,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     );
     this.#total = setTimeout(
       () => this.#cut("total_timeout", `not complete after ${deadlines.totalMs} ms`),
-      deadlines.totalMs + firstByteMs,
+      deadlines.totalMs,
     );
     if (signal.aborted) this.#onAbort();
     else this.#leave = aborts.add(signal, this.#onAbort);
@@ -130,6 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       () => this.#cut("gap_timeout", `no bytes for ${deadlines.gapMs} ms`),
       deadlines.gapMs,
     );
+    this.#bodyStartedAt = this.#request.now();
     this.#slow = setTimeout(() => this.#checkRate(), deadlines.slowAfterMs);
     this.#resolveHead({ status, headers, body: this.#body });
   }
@@ -160,7 +162,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { bytesPerSecondMin, slowAfterMs } = this.#request.deadlines;
     const pausedMs =
       this.#pausedMs + (this.#pausedAt === null ? 0 : this.#request.now() - this.#pausedAt);
-    const elapsedMs = this.#request.now() - this.#startedAt - pausedMs;
+    const elapsedMs = this.#request.now() - this.#bodyStartedAt - pausedMs;
     if (elapsedMs >= slowAfterMs && this.#bytes < (bytesPerSecondMin * elapsedMs) / 1_000) {
       return this.#cut("too_slow", `${this.#bytes} bytes in ${Math.round(elapsedMs)} ms`);
     }

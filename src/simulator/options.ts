@@ -39,7 +39,7 @@ export interface SimulatorOptions {
   readonly emptyDay?: EmptyDay;
   /** A string where an integer is expected, and the reverse, gives 400. */
   readonly strictTypes?: boolean;
-  /** Status of the error page for an exception in the handler. */
+  /** Status of the page for an exception in the handler, such as a date that is no day. */
   readonly faultStatus?: 400 | 500;
   /** Memory for prepared waveforms, MB. */
   readonly cacheMb?: number;

@@ -73,8 +73,7 @@ export class Service {
       await this.#answer(operation, request, response, signal);
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error;
-      const status = error.status === 400 ? this.#parts.config.faultStatus : error.status;
-      if (!response.headersSent) this.html(response, status, REQUEST_ERROR_PAGE);
+      if (!response.headersSent) this.html(response, error.status, REQUEST_ERROR_PAGE);
     } finally {
       this.#inWork -= 1;
     }
@@ -141,7 +140,9 @@ export class Service {
       return;
     }
     if (!kind) return;
-    if (!isDay(day)) throw new BadRequest(400, "date is not a day");
+    // What cannot be bound is refused before the handler, which fails at a date that is none.
+    if (!fields.has("date")) throw new BadRequest(400, "date is missing");
+    if (!isDay(day)) throw new BadRequest(config.faultStatus, "date is not a day");
     const dayPieces = this.#dayPieces(operation, kind, fields, day, faults);
     const delivery = await sendBody(dayPieces, faults, isGzip, body);
     const isRefused = faults.has("non-zero-status") || faults.has("non-zero-status-with-records");

@@ -40,14 +40,19 @@ for (const [form, expected] of [
   });
 }
 
-test("simulate – strict types, and the status of the page that rejects them", async (t) => {
+test("simulate – requests that cannot be bound get 400, one that fails in the handler the chosen status", async (t) => {
   const { sensors, post } = await simulator(t, ["--strict-types", "--fault-status", "500"]);
   const sensor = sensors.find((s) => s.kinds.includes("rpm"));
   const good = { sensorType: sensor?.type, sensorCode: sensor?.code, date: FAR_DAY };
   assert.equal((await post("getRPMData", good)).status, 200);
   const wrong = await post("getRPMData", { ...good, sensorCode: Number(sensor?.code) });
-  assert.equal(wrong.status, 500);
+  assert.equal(wrong.status, 400);
   assert.match(wrong.text, /Request Error/);
+  const { date: _, ...dateless } = good;
+  assert.equal((await post("getRPMData", dateless)).status, 400);
+  const noDay = await post("getRPMData", { ...good, date: "yesterday" });
+  assert.equal(noDay.status, 500);
+  assert.match(noDay.text, /Request Error/);
 });
 
 test("simulate – checks settings in the selected order and responds in the selected form", async (t) => {

@@ -4,10 +4,12 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import Sqlite from "better-sqlite3";
 import type { Environment } from "../../src/config/environment.ts";
+import { dayOf } from "../../src/core/time-zone.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
@@ -187,6 +189,41 @@ test("probe – a record dated in the future is shown as history, as the agent p
     messages.map(({ topic }) => topic),
     [`gateside/bench/${sensor}/loop/history`],
   );
+});
+
+test("probe and doctor – read the gateway's current day, although this machine's clock is on another", async (t) => {
+  const b = await bench(t);
+  const sensor = b.sensorOf("loop");
+  const gatewayNow = Date.now() + 3 * 86_400_000;
+  const gatewayDay = dayOf(gatewayNow, MORNING_ZONE);
+  const time_data = `/Date(${gatewayNow - 60_000}+0000)/`;
+  const record = { sensor_code: sensor, time_data, channel1_voltage: 1 };
+  const gateway = createHttpServer(async (request, response) => {
+    const { date } = JSON.parse(await text(request)) as { date: string };
+    const Value = date === gatewayDay ? [record] : [];
+    response.setHeader("content-type", "application/json");
+    response.setHeader("date", new Date(gatewayNow).toUTCString());
+    response.end(JSON.stringify([{ Configs: [], Key: { StatusNumber: 0 }, Value }]));
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  t.after(() => gateway.close());
+  const { port } = gateway.address() as AddressInfo;
+  const env = { ...b.env, GATEWAY_URL: `http://127.0.0.1:${port}`, PUBLISH_FORMATS: "json" };
+  const words = ["probe", "--sensor", sensor, "--kind", "loop", "--json"];
+  const probe = await runCommand(words, { ...b, env });
+  const report = JSON.parse(probe.stdout) as { day: string; messages: { topic: string }[] };
+  assert.equal(report.day, gatewayDay);
+  assert.deepEqual(
+    report.messages.map(({ topic }) => topic),
+    [`gateside/bench/${sensor}/loop`],
+  );
+  const site = JSON.parse(readFileSync(join(b.cwd, "site.json"), "utf8")) as {
+    sensors: { code: string }[];
+  };
+  const sensors = site.sensors.filter(({ code }) => code === sensor);
+  writeFileSync(join(b.cwd, "one.json"), JSON.stringify({ ...site, sensors, machines: [] }));
+  const doctor = await runCommand(["doctor"], { ...b, env: { ...env, SITE_FILE: "one.json" } });
+  assert.match(doctor.stdout, new RegExp(`${sensor} loop +1 records on ${gatewayDay}`));
 });
 
 test("backfill and export – a day is stored once, and exported as CSV and JSON lines", async (t) => {

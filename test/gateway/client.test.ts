@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createSocketServer, type Socket } fro
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { CallFailure } from "../../src/core/failure.ts";
+import type { Clock } from "../../src/core/ports.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import {
   createGatewayClient,
@@ -57,10 +58,15 @@ async function serveSocket(t: TestContext, onRequest: (socket: Socket) => void):
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function clientFor(t: TestContext, url: string, options: Partial<GatewayClientOptions> = {}) {
+function clientFor(
+  t: TestContext,
+  url: string,
+  options: Partial<GatewayClientOptions> = {},
+  clock: Clock = systemClock,
+) {
   const metrics = createMetrics();
   const client = createGatewayClient(
-    { clock: systemClock, metrics },
+    { clock, metrics },
     {
       url,
       names: createWireNames({ word: "acme", service: "SensorService.svc" }),
@@ -289,6 +295,25 @@ test("gateway client – a drip-fed body is ended by the rate limit and by the t
   assert.equal((await failureOf(readAll(slow))).code, "too_slow");
   const long = clientFor(t, url, { timeoutMs: 2_000, deadlines: { totalMs: 100 } });
   assert.equal((await failureOf(readAll(long))).code, "total_timeout");
+});
+
+test("gateway client – the total time limit counts from the request, also while nothing has arrived", async (t) => {
+  const url = await serve(t, () => {});
+  const failure = await failureOf(readAll(clientFor(t, url, { deadlines: { totalMs: 60 } })));
+  assert.deepEqual([failure.failureClass, failure.code], ["transient", "total_timeout"]);
+});
+
+test("gateway client – the rate of a body does not count the time until the response head", async (t) => {
+  const clock = new ManualClock();
+  const url = await serve(t, (_request, response) => {
+    void clock.advance(85_000).then(() => {
+      response.write(EMPTY_DAY.slice(0, 10));
+      // Several looks at the rate later.
+      setTimeout(() => response.end(EMPTY_DAY.slice(10)), 100);
+    });
+  });
+  const client = clientFor(t, url, { deadlines: { slowAfterMs: 20 } }, clock);
+  assert.equal((await readAll(client)).text, EMPTY_DAY);
 });
 
 test("gateway client – a body over the limit is abandoned", async (t) => {
