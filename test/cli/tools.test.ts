@@ -198,12 +198,14 @@ test("probe and doctor – read the gateway's current day, although this machine
   const gatewayDay = dayOf(gatewayNow, MORNING_ZONE);
   const time_data = `/Date(${gatewayNow - 60_000}+0000)/`;
   const record = { sensor_code: sensor, time_data, channel1_voltage: 1 };
-  const gateway = createHttpServer(async (request, response) => {
-    const { date } = JSON.parse(await text(request)) as { date: string };
-    const Value = date === gatewayDay ? [record] : [];
-    response.setHeader("content-type", "application/json");
-    response.setHeader("date", new Date(gatewayNow).toUTCString());
-    response.end(JSON.stringify([{ Configs: [], Key: { StatusNumber: 0 }, Value }]));
+  const gateway = createHttpServer((request, response) => {
+    void text(request).then((body) => {
+      const { date } = JSON.parse(body) as { date: string };
+      const Value = date === gatewayDay ? [record] : [];
+      response.setHeader("content-type", "application/json");
+      response.setHeader("date", new Date(gatewayNow).toUTCString());
+      response.end(JSON.stringify([{ Configs: [], Key: { StatusNumber: 0 }, Value }]));
+    });
   });
   await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
   t.after(() => gateway.close());
