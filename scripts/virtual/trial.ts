@@ -22,6 +22,8 @@ export interface TrialOptions {
   readonly journalPath: string | null;
   /** For the rows of the store at the end, without what depends on the order of storing. */
   readonly rowsPath: string | null;
+  /** Give up sooner than `STUCK_MS`, where a failure is what is expected. */
+  readonly stuckMs?: number;
 }
 
 export interface Outcome {
@@ -205,7 +207,8 @@ class Trial {
     const due = expectations.now();
     let least = Number.POSITIVE_INFINITY;
     let leastAtMs = this.#world.nowMs;
-    while (mayWait() && this.#world.nowMs - leastAtMs < STUCK_MS) {
+    const { stuckMs = STUCK_MS } = this.#options;
+    while (mayWait() && this.#world.nowMs - leastAtMs < stuckMs) {
       const { failures } = account(stage, { ...due, may: expectations.now().may }, checks);
       if (failures.length === 0) break;
       if (failures.length < least) [least, leastAtMs] = [failures.length, this.#world.nowMs];

@@ -23,5 +23,7 @@ export async function trialsIn(t: TestContext, breaks: readonly Break[] = []) {
       directory: join(directory, `trial-${++trials}`),
       journalPath: null,
       rowsPath: null,
+      // A break only has to be noticed.
+      ...(breaks.length > 0 && { stuckMs: 900_000 }),
     });
 }
