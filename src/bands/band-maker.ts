@@ -9,6 +9,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { SensorBands } from "../core/bands/band.ts";
 import { type BandRecord, bandReadingSteps } from "../core/bands/band-reading.ts";
+import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import { canonicalJson } from "../core/identity.ts";
 import type { SpeedAround, Wait } from "../core/machine-state/wait.ts";
 import type { Clock, Logger, ReadingLog, WaveformReader } from "../core/ports.ts";
@@ -68,8 +69,6 @@ interface Candidates {
   unknown: BandCandidate[];
 }
 
-/** Below this a shaft turns too slowly to be measured, r/min. */
-const SPEED_MIN_RPM = 30;
 const LOOK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */

@@ -1,10 +1,12 @@
 import { readToday } from "../agent/one-read.ts";
 import type { FailureClass } from "../core/failure.ts";
+import type { Reading } from "../core/reading.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
-import { checkZone, type DatedReading } from "./doctor-zone.ts";
+import { checkBands } from "./doctor-bands.ts";
+import { checkZone } from "./doctor-zone.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
 import { duration } from "./status.ts";
@@ -43,7 +45,7 @@ export async function checkGateway(
   let usable = 0;
   let responded = 0;
   let untried = 0;
-  const newestOfEach: DatedReading[] = [];
+  const newestOfEach: Reading[] = [];
   const patienceEndsAt = systemClock.monotonic() + SILENCE_TIMEOUTS_MAX * settings.gatewayTimeoutMs;
   const today = () => dayOf(gateway.clock.now(), settings.gatewayTimezone);
   const work = async (): Promise<void> => {
@@ -76,7 +78,8 @@ export async function checkGateway(
       if (result.ok) responded += 1;
       if (result.ok && newest !== null) {
         usable += 1;
-        newestOfEach.push(newest);
+        // Samples are only kept of those that bands are checked of.
+        newestOfEach.push(sensor.bands === undefined ? { ...newest, waveform: null } : newest);
       }
       if (!result.ok) found({ what, state: "failed", detail: result.message });
       else if (newest === null)
@@ -120,6 +123,7 @@ export async function checkGateway(
       });
     }
     checkZone(settings.gatewayTimezone, newestOfEach, found);
+    checkBands(site, newestOfEach, found);
     return { skewMs: gateway.clock.skewMs, isLost };
   } finally {
     await gateway.client.close();

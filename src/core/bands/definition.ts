@@ -4,6 +4,9 @@ import type { Bearing, Machine } from "../machine.ts";
 import type { Sensor, SensorLocation } from "../sensor.ts";
 import type { Band, SensorBands } from "./band.ts";
 
+/** Below this a shaft turns too slowly to be measured, r/min. */
+export const SPEED_MIN_RPM = 30;
+
 const BEARING_PARTS = ["bpfo", "bpfi", "bsf", "ftf"] as const;
 
 /** Whether the band lies elsewhere at another speed. */

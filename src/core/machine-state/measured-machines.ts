@@ -1,5 +1,6 @@
 /** State, speed and usual speed of machines, for the choice of the measurements that are kept (plant section 19). */
 
+import { SPEED_MIN_RPM } from "../bands/definition.ts";
 import type { MeasuredMachines } from "../kept/ports.ts";
 import { median } from "../outlook/robust.ts";
 import { normalCode } from "../sensor.ts";
@@ -31,8 +32,6 @@ interface MachinesParts {
 }
 
 const USUAL_MS = 30 * DAY_MS;
-/** A shaft below this turns too slowly to be measured, r/min. */
-const SPEED_MIN_RPM = 30;
 const ROWS_PER_TURN = 200;
 
 export class MachinesOverHistory implements MeasuredMachines {
