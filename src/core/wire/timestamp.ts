@@ -2,7 +2,7 @@ import type { Timestamp } from "../record.ts";
 
 const WIRE_TIME = /^\\?\/Date\((-?\d+)([+-]\d{4})?\)\\?\/$/;
 const ISO_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d\d):?(\d\d))$/;
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 
 /** Largest instant that a Date can hold, ms (ECMAScript time value). */
 const INSTANT_MAX_MS = 8.64e15;
