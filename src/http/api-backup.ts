@@ -34,7 +34,6 @@ const RESTORE = {
     dryRun: flag("Only say what would change."),
   }),
   body: { ...OBJECT, description: "A whole backup." },
-  isNested: true,
   also: {
     ...SETUP_OFF,
     409: "Another change is being saved or on trial, or the backup is of another site.",

@@ -21,8 +21,6 @@ export interface Operation {
   readonly body?: Schema;
   /** What a body is validated with, if it may be left out or is checked elsewhere; default `body`. */
   readonly accepts?: Schema;
-  /** The body holds a file or a part of one, which may be nested: its depth is checked first. */
-  readonly isNested?: boolean;
   /** The response, in a few words. */
   readonly response: string;
   /** Its schema; null if it is not JSON. */
@@ -57,7 +55,7 @@ export function serve<O extends Operation>(
     reply: FastifyReply<Types<O>>,
   ) => FastifyReply | Promise<FastifyReply | undefined>,
 ): void {
-  const { path, method, query, params, body, accepts = body, isNested } = operation;
+  const { path, method, query, params, body, accepts = body } = operation;
   app.route({
     method: method.toUpperCase() as HTTPMethods,
     url: path.replace(/\{(\w+)\}/g, ":$1"),
@@ -66,7 +64,7 @@ export function serve<O extends Operation>(
       ...(params && { params }),
       ...(accepts && { body: accepts }),
     },
-    ...(isNested && { preValidation: shallowBody }),
+    ...(accepts && { preValidation: shallowBody }),
     // Fastify has no type for a handler of requests that an operation types.
     handler: handler as unknown as RouteHandlerMethod,
   });

@@ -72,7 +72,6 @@ const PROBE = {
     },
     ["sensor", "kind"],
   ),
-  isNested: true,
   also: TRY_REFUSED,
   response:
     "The newest reading and the messages it would become, or the reason why nothing was read.",
@@ -85,7 +84,6 @@ const PROBE_STATES = {
   summary:
     "Performs each state read of a sensor once; the sensor need not be in the site file. Nothing is stored.",
   body: input({ sensor: SENSOR_ENTRY }, ["sensor"]),
-  isNested: true,
   also: TRY_REFUSED,
   response: "The values of each read as they would be stored, or the reason why there are none.",
   schema: PROBED_STATES,
@@ -97,7 +95,6 @@ const TRY_UPLINK = {
   summary:
     "Opens and closes one session at each address of an uplink that need not be in the uplinks file.",
   body: input({ uplink: UPLINK_ENTRY }, ["uplink"]),
-  isNested: true,
   also: TRY_REFUSED,
   response: "The result for each address.",
   schema: ADDRESS_REPORTS,
@@ -124,7 +121,6 @@ const DISCOVER = {
     },
     ["url", "email", "password"],
   ),
-  isNested: true,
   also: { ...SETUP_OFF, 409: "A search is already running." },
   response: "The search has started.",
   status: 202,
@@ -155,7 +151,6 @@ const DRAFT = {
     clamp: choice([50, 100, 250, 500]),
     loop: LOOP,
   }),
-  isNested: true,
   also: { ...SETUP_OFF, 404: "No result yet." },
   response: "The sensors, and what remains unknown.",
   schema: DISCOVERY_DRAFT,

@@ -25,10 +25,24 @@ export function validateLazily(app: FastifyInstance): void {
     let compiled: ValidateFunction | null = null;
     const validate: Validator = (data) => {
       compiled ??= (ajv ??= new Ajv(OPTIONS)).compile(schema);
-      const isValid = compiled(data);
-      validate.errors = (compiled.errors ?? null) as FastifySchemaValidationError[] | null;
-      return isValid;
+      compiled(data);
+      const errors = [...(compiled.errors ?? []), ...endless(data)];
+      validate.errors = errors.length === 0 ? null : (errors as FastifySchemaValidationError[]);
+      return errors.length === 0;
     };
     return validate;
   });
+}
+
+/** Ajv turns the text `1e999` into an infinite number, to which it then applies no limit of the schema. */
+function endless(data: unknown) {
+  return Object.entries(data ?? {})
+    .filter(([, value]) => typeof value === "number" && !Number.isFinite(value))
+    .map(([name]) => ({
+      keyword: "type",
+      instancePath: `/${name}`,
+      schemaPath: "",
+      params: {},
+      message: "must be a finite number",
+    }));
 }

@@ -169,7 +169,7 @@ export class Descriptions {
     const { profile, newestTimeMs } = this.#parts;
     const kept = new Set(Object.values(now).flatMap(allTopics));
     for (const [code, topics] of Object.entries(before)) {
-      const isGone = now[code] === undefined;
+      const isGone = !Object.hasOwn(now, code);
       if (isGone) {
         const times = topics.kinds.map(
           (kind) => newestTimeMs(code, kind) ?? Number.NEGATIVE_INFINITY,
@@ -234,7 +234,8 @@ function merged(before: Standing, now: Standing): Standing {
   const codes = union(Object.keys(before), Object.keys(now));
   return Object.fromEntries(
     codes.map((code) => {
-      const [old, next] = [before[code], now[code]];
+      // Own members only: a sensor may be called `constructor`.
+      const [old, next] = [before, now].map((one) => (Object.hasOwn(one, code) ? one[code] : null));
       return [
         code,
         {

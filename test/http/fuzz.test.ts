@@ -161,6 +161,10 @@ test("fuzz – API paths and queries: no 5xx except 501", async (t) => {
     "gaps",
     "faults",
     "backfill",
+    "audit",
+    "alarms",
+    "alarms/audit",
+    "sensors/10234/spectra",
   ];
   const names = [
     "sensor",
@@ -176,6 +180,8 @@ test("fuzz – API paths and queries: no 5xx except 501", async (t) => {
     "q",
     "area",
     "state",
+    "count",
+    "history",
   ];
   const text = fc.oneof(
     fc.constantFrom(
@@ -186,6 +192,8 @@ test("fuzz – API paths and queries: no 5xx except 501", async (t) => {
       "-5",
       "6",
       "99999999999999999999",
+      "1e999",
+      "-Infinity",
       "2026-11-20T00:00:00Z",
       "-999999999999999",
     ),
@@ -209,6 +217,31 @@ test("fuzz – API paths and queries: no 5xx except 501", async (t) => {
     ),
     { numRuns: RUNS },
   );
+});
+
+test("fuzz – a number beyond all bounds is refused like any other that is too large", async (t) => {
+  const app = createApp(filledParts(), OPTIONS);
+  t.after(() => app.close());
+  for (const path of ["audit?limit=", "alarms?history=", "sensors/10234/spectra?count="])
+    for (const number of ["1e999", "Infinity", "-Infinity"]) {
+      const url = `/api/v1/${path}${number}`;
+      const { statusCode, body } = await app.inject({ url, headers: { host: "localhost" } });
+      assert.equal(statusCode, 400, `${url} ${body}`);
+      assert.match(body, /must be a finite number/);
+    }
+});
+
+test("fuzz – no operation walks a body that would exhaust the stack", async (t) => {
+  const app = createApp(filledParts(), OPTIONS);
+  t.after(() => app.close());
+  const answer = await app.inject({
+    method: "POST",
+    url: "/api/v1/settings",
+    headers: { host: "localhost", "content-type": "application/json" },
+    payload: `${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`,
+  });
+  assert.equal(answer.statusCode, 400, answer.body);
+  assert.match(answer.body, /nested deeper than 64/);
 });
 
 test("fuzz – bytes that are not HTTP are refused, and the server keeps running", async (t) => {

@@ -103,6 +103,20 @@ test("descriptions – what the broker refuses is recorded, also where others of
   assert.deepEqual(sent(), [denied]);
 });
 
+test("descriptions – a sensor may have the name of a member that every object has", async () => {
+  const names = ["constructor", "__proto__", "toString"];
+  const sensors = names.map((code) => ({ ...rpm, code }));
+  const broker = new FakeBroker();
+  const memory = { text: null };
+  await start(broker, memory, { sensors }).descriptions.sync();
+  const topics = names.map((code) => `${ROOT}/${code}/about`);
+  assert.deepEqual([...broker.retained.keys()], topics);
+  const again = start(broker, memory, { sensors: [] });
+  await again.descriptions.sync();
+  const left = topics.filter((topic) => broker.retained.has(topic));
+  assert.deepEqual(left, [], "what is removed is cleared after a restart, too");
+});
+
 test("descriptions – about describes the sensor as the site file does, retained, with each session and each change", async () => {
   const broker = new FakeBroker();
   const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });
