@@ -1,7 +1,7 @@
 /**
  * What the first page costs: bytes over the wire and time until the sensors can be read and searched, compared with a bare page
  * of the same kind of server, in pairs with empty caches; then how long a plot takes from key press to paint.
- * Needs chromium and the built program. Usage: node --import tsx scripts/bench/dashboard.ts [sensors] [runs]
+ * Needs chromium and the built program. Usage: node --import tsx scripts/bench/dashboard.ts [sensors] [runs] [times by which the browser's CPU is slowed down]
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -14,10 +14,10 @@ import { startSimulator } from "../../src/simulator/server.ts";
 import { openBrowser, skipWithoutBrowser } from "../../test/support/browser.ts";
 import { spawnAgent } from "../../test/support/plant.ts";
 
-const BARE = `<!doctype html><html lang="en"><title>Bare</title><main><h1>Sensors</h1><table><tr class="sensor"><td>1</td></tr></table></main></html>`;
-/** Readable and usable: a row with its values is there, and the frame that shows it was painted. */
+const BARE = `<!doctype html><html lang="en"><title>Bare</title><main><h1>Sensors</h1><ol><li data-machine="1">1</li></ol></main></html>`;
+/** Readable and usable: an entry of the start page is there, and the frame that shows it was painted. */
 const WATCH = `(() => {
-  const seen = () => document.querySelector("tr.sensor") !== null;
+  const seen = () => document.querySelector("[data-machine]") !== null;
   const look = () => (seen() ? requestAnimationFrame(() => setTimeout(() => { window.usableMs = performance.now(); })) : setTimeout(look, 1));
   look();
 })()`;
@@ -32,6 +32,7 @@ async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
   const sensors = Number(process.argv[2] ?? 14);
   const runs = Number(process.argv[3] ?? 11);
+  const slowdown = Number(process.argv[4] ?? 1);
   const bare = createServer((_request, response) => {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(BARE);
   });
@@ -62,11 +63,11 @@ async function main(): Promise<void> {
     for (let i = 0; i < runs; i++) {
       const { port } = bare.address() as AddressInfo;
       pairs.push({
-        bare: await look(context, `http://127.0.0.1:${port}/`),
-        dashboard: await look(context, `${address}/`),
+        bare: await look(context, `http://127.0.0.1:${port}/`, slowdown),
+        dashboard: await look(context, `${address}/`, slowdown),
       });
     }
-    report(sensors, pairs);
+    report(sensors, pairs, slowdown);
     await plots(context, address);
   } finally {
     await close();
@@ -89,11 +90,12 @@ async function allRead(address: string, sensors: number): Promise<void> {
 }
 
 /** One visit with nothing cached. */
-async function look(context: BrowserContext, url: string): Promise<Look> {
+async function look(context: BrowserContext, url: string, slowdown: number): Promise<Look> {
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   await session.send("Network.enable");
   await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
   await page.addInitScript(WATCH);
   await page.goto(url);
   // Evaluated from outside: the page's policy does not allow text to become code.
@@ -109,11 +111,15 @@ async function look(context: BrowserContext, url: string): Promise<Look> {
   return looked;
 }
 
-function report(sensors: number, pairs: readonly { bare: Look; dashboard: Look }[]): void {
+function report(
+  sensors: number,
+  pairs: readonly { bare: Look; dashboard: Look }[],
+  slowdown: number,
+): void {
   const ratios = pairs.map(({ bare, dashboard }) => dashboard.usableMs / bare.usableMs);
   const of = (pick: (pair: (typeof pairs)[number]) => number) => median(pairs.map(pick));
   print(
-    `${sensors} sensors, ${pairs.length} pairs, medians:`,
+    `${sensors} sensors, ${pairs.length} pairs, a CPU ${slowdown} times slower, medians:`,
     `  first load      ${(of(({ dashboard }) => dashboard.bytes) / 1024).toFixed(1)} KiB in ${of(({ dashboard }) => dashboard.requests)} files (as encoded for this browser)`,
     `  usable after    ${of(({ dashboard }) => dashboard.usableMs).toFixed(0)} ms; bare page ${of(({ bare }) => bare.usableMs).toFixed(0)} ms; ratio ${median(ratios).toFixed(1)} (${Math.min(...ratios).toFixed(1)} to ${Math.max(...ratios).toFixed(1)})`,
   );

@@ -13,12 +13,21 @@ const GROWTH_MAX_MB = 200;
 /** A full-size waveform: 589,824 samples, 3 MB of JSON. */
 const SAMPLES = 589_824;
 const COUNT = 40;
+/** No box of ours sends so much. */
+const GIANT_BYTES = 48 << 20;
+const GIANTS = 3;
 
 /** Resident memory and its peak, MB. */
 function memory(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
   return { now: of("VmRSS"), peak: of("VmHWM") };
+}
+
+async function publishGiants(mqttUrl: string): Promise<void> {
+  const payload = Buffer.alloc(GIANT_BYTES, "[");
+  for (let n = 0; n < GIANTS; n++)
+    await publishAll(mqttUrl, [{ topic: "gateside/plant-7/100/rpm/history", payload }]);
 }
 
 async function publishWaveforms(mqttUrl: string): Promise<void> {
@@ -44,8 +53,11 @@ async function publishWaveforms(mqttUrl: string): Promise<void> {
     );
 }
 
-/** A collector and then another: what is published between them waits for the second, as after an outage. */
-async function check(t: TestContext, from: string, mqttUrl: string): Promise<void> {
+/**
+ * A collector and then another: what is published between them waits for the second, as after an outage. Returns what
+ * is told of the messages that no box of ours would send.
+ */
+async function check(t: TestContext, from: string, mqttUrl: string): Promise<unknown> {
   const postgres = await openPostgres();
   t.after(() => postgres.close());
   const url = await postgres.createDatabase("memory");
@@ -53,6 +65,7 @@ async function check(t: TestContext, from: string, mqttUrl: string): Promise<voi
   t.after(() => void earlier.child.kill("SIGKILL"));
   await earlier.logged("connected", 60_000);
   assert.equal(await earlier.end(), 0);
+  await publishGiants(mqttUrl);
   await publishWaveforms(mqttUrl);
   const collect = startCollect(from, url);
   t.after(() => void collect.child.kill("SIGKILL"));
@@ -69,22 +82,29 @@ async function check(t: TestContext, from: string, mqttUrl: string): Promise<voi
   t.diagnostic(`${before.toFixed(0)} MB before, at most ${peak.toFixed(0)} MB`);
   assert.ok(peak - before < GROWTH_MAX_MB, `${before} MB grew to ${peak} MB`);
   assert.equal(await collect.end(), 0);
+  return postgres.query(
+    url,
+    "SELECT reason, bytes::int, octet_length(payload) AS kept FROM rejected",
+  );
 }
 
-test("memory – over AMQP, waiting full-size waveforms cost a collector a bounded amount", {
+test("memory – over AMQP, waiting full-size waveforms and larger messages cost a collector a bounded amount", {
   skip: skip || skipWithoutRabbitmq,
   timeout: deadlineMs(180_000),
 }, async (t) => {
   const rabbit = await openRabbitmq();
   t.after(() => rabbit.close());
-  await check(t, rabbit.amqpUrl, rabbit.mqttUrl);
+  const told = await check(t, rabbit.amqpUrl, rabbit.mqttUrl);
+  const giant = { reason: "too_large", bytes: GIANT_BYTES, kept: 4096 };
+  assert.deepEqual(told, Array(GIANTS).fill(giant));
 });
 
-test("memory – over MQTT, waiting full-size waveforms cost a collector a bounded amount", {
+test("memory – over MQTT, waiting full-size waveforms and larger messages cost a collector a bounded amount", {
   skip: skip || skipWithoutMosquitto,
   timeout: deadlineMs(180_000),
 }, async (t) => {
   const broker = await startMosquitto({ config: ["max_inflight_messages 2000"] });
   t.after(() => broker.close());
-  await check(t, broker.url, broker.url);
+  // The broker does not send what exceeds the collector's maximum packet size.
+  assert.deepEqual(await check(t, broker.url, broker.url), []);
 });

@@ -4,14 +4,10 @@ import type { Clock, Logger } from "../../core/ports.ts";
 import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
 import { messageOf } from "../database/failure.ts";
-import {
-  boundedPayload,
-  type PendingDelivery,
-  type Source,
-  type SourceOptions,
-} from "../delivery.ts";
+import type { PendingDelivery, Source, SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { closeSoon, endOf, inTime, open } from "./connection.ts";
+import { ContentLimit } from "./content-limit.ts";
 import { Prefetch } from "./prefetch.ts";
 import { ReadGate } from "./read-gate.ts";
 
@@ -33,6 +29,7 @@ export class AmqpSource implements Source {
   readonly #sessions: ClusterSessions;
   readonly #queue: string;
   #channel: Channel | null = null;
+  #limit: ContentLimit | null = null;
   #consumer: string | null = null;
   #gate: ReadGate | null = null;
   #isPaused = false;
@@ -115,6 +112,7 @@ export class AmqpSource implements Source {
 
   async #setUp(channel: Channel): Promise<void> {
     this.#channel = channel;
+    this.#limit = new ContentLimit(channel);
     if (this.#prefetch.isHeadBroken) await this.#removeHead(channel);
     await this.#consume(channel);
   }
@@ -183,16 +181,17 @@ export class AmqpSource implements Source {
       this.#open -= 1;
       this.#follow(channel);
     };
-    this.#prefetch.received(message.content.length);
-    this.#parts.inbox.push(this.#deliveryOf(message, acknowledge));
+    const delivery = this.#deliveryOf(message, acknowledge);
+    this.#prefetch.received(delivery.bytes);
+    this.#parts.inbox.push(delivery);
   }
 
   #deliveryOf(message: Message, acknowledge: () => void): PendingDelivery {
     return {
       topic: topicOf(message),
       dots: "levels",
-      payload: boundedPayload(message.content),
-      bytes: message.content.length,
+      payload: message.content,
+      bytes: this.#limit?.bytes ?? message.content.length,
       receivedMs: this.#parts.clock.now(),
       acknowledge,
     };

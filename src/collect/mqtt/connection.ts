@@ -18,8 +18,8 @@ const KEEPALIVE_S = 30;
 const RECEIVE_MAXIMUM = 10_000;
 /** Sessions survive a week without any collector; after that it is up to the broker. */
 const SESSION_EXPIRY_S = 7 * 86_400;
-/** A larger message would be held in memory completely; the broker drops it (MQTT 5, 3.1.2.11.4). */
-const PACKET_BYTES_MAX = 64 << 20;
+/** Four times what is accepted. A larger message would be held in memory completely; the broker drops it (MQTT 5, 3.1.2.11.4). */
+const PACKET_BYTES_MAX = 16 << 20;
 
 export interface MqttSessionOptions {
   readonly address: BrokerAddress;
