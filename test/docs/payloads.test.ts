@@ -85,6 +85,10 @@ const under = (filter: string) =>
 const at = (payload: unknown, path: readonly string[]) =>
   path.reduce<unknown>((value, name) => (value as Members)[name], payload);
 
+const skipWithoutPython =
+  skip ||
+  (spawnSync("python3", ["-c", "import tomllib"]).status === 0 ? false : "needs Python 3.11");
+
 /** A program of Python's, its input as JSON on standard input. */
 function python(program: string, input: string): unknown {
   const { stdout, stderr, status } = spawnSync("python3", ["-c", program], {
@@ -96,7 +100,7 @@ function python(program: string, input: string): unknown {
 }
 
 test("Telegraf – its topics are published, with the members that its parser reads, and nothing else is under them", {
-  skip,
+  skip: skipWithoutPython,
 }, () => {
   const block = only("docs/consumers.md", "toml", "mqtt_consumer");
   const read = "import json, sys, tomllib; print(json.dumps(tomllib.loads(sys.stdin.read())))";
@@ -177,7 +181,9 @@ test("Node-RED – the function makes a message of each value, and none of state
   assert.equal(flow(state ?? {}), null);
 });
 
-test("waveforms – the lines of Python give the samples of a published one", { skip }, () => {
+test("waveforms – the lines of Python give the samples of a published one", {
+  skip: skipWithoutPython,
+}, () => {
   const block = only("docs/mqtt.md", "python", "struct.unpack");
   const [waveform] = published("base64");
   const program = `import sys\npayload = sys.stdin.read()\n${textOf(block)}\nprint(json.dumps([g[0], len(g), t[1] * w["sampleRate"]]))`;
