@@ -126,7 +126,8 @@ until_holds 20 active || die "installed again after a removal, the enabled servi
 claim "remove stops it; installed again it goes on, enabled as before"
 
 printf 'GATEWAY_URL=http://127.0.0.1:18081\nMQTT_URL=mqtt://plant:geheim@127.0.0.1:18883\nHTTP_PORT=18083\nBACKFILL_DAYS=0\nMQTT_CLIENT_ID=north\n' >"$root/etc/gateside/north.env"
-cp "$root/etc/gateside/site.json" "$root/etc/gateside/north.site.json"
+# A site of its own: two agents that publish as one site are told to both, and to `gateside status`.
+sed 's/"simulated-plant"/"north-hall"/' "$root/etc/gateside/site.json" >"$root/etc/gateside/north.site.json"
 inside chgrp gateside /etc/gateside/north.env /etc/gateside/north.site.json
 inside systemctl start gateside@north || die "the instance does not start"
 until_holds 20 inside gateside @north status || die "gateside @north status"
