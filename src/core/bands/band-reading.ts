@@ -1,8 +1,9 @@
 /** The reading of kind `bands` that is made of one acceleration record (plant section 18). */
 import { createHash } from "node:crypto";
+import { ValueSheet } from "../convert/value-sheet.ts";
 import type { SpeedAround } from "../machine-state/wait.ts";
 import type { Doubt, Graded } from "../quality.ts";
-import type { Reading, Value } from "../reading.ts";
+import type { Reading } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import type { DftPlans } from "../signal/fft.ts";
 import type { Band, SensorBands } from "./band.ts";
@@ -44,9 +45,7 @@ export function* bandReadingSteps(
   plans: DftPlans,
 ): Generator<void, Reading> {
   const { bands } = sensor.bands;
-  const values: Record<string, Value> = {};
-  const units: Record<string, string> = {};
-  const quality: Record<string, Doubt> = {};
+  const sheet = new ValueSheet();
   const options = {
     sampleRateHz: record.sampleRateHz,
     calibration: record.calibration,
@@ -63,17 +62,11 @@ export function* bandReadingSteps(
     for (const band of bands) {
       const graded = measured.get(band.name);
       if (graded === undefined) continue;
-      const name = `channel${channel}_${band.name}`;
-      values[name] = graded.value;
-      units[name] = bandUnit(band);
-      if (graded.doubt !== null) quality[name] = graded.doubt;
+      sheet.number(`channel${channel}_${band.name}`, bandUnit(band), graded);
     }
     yield;
   }
-  if (speed !== null) {
-    values["speed_rpm"] = speed.rpm;
-    units["speed_rpm"] = "rpm";
-  }
+  if (speed !== null) sheet.number("speed_rpm", "rpm", { value: speed.rpm, doubt: null });
   const samples = record.channels.find((one) => one.samples !== null)?.samples?.length ?? 0;
   return {
     id: bandReadingId(record.id, bands),
@@ -81,9 +74,9 @@ export function* bandReadingSteps(
     kind: "bands",
     timeMs: record.timeMs,
     offsetMinutes: record.offsetMinutes,
-    values,
-    units,
-    quality,
+    values: sheet.values,
+    units: sheet.units,
+    quality: sheet.quality,
     attributes: {
       record_id: record.id,
       sample_rate: record.sampleRateHz,

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Band } from "../../../src/core/bands/band.ts";
+import { bandReadingSteps } from "../../../src/core/bands/band-reading.ts";
 import { bandsOf, bandUnit } from "../../../src/core/bands/definition.ts";
 import { measureBands } from "../../../src/core/bands/measure.ts";
+import { DftPlans } from "../../../src/core/signal/fft.ts";
 
 const CALIBRATION = 0.0005;
 const STEADY = { calibration: CALIBRATION, isSteady: true } as const;
@@ -84,6 +86,37 @@ function near(actual: number | null | undefined, expected: number, relative = 1e
 }
 
 describe("bands – the number", () => {
+  test("one that arithmetic cannot hold is null with its reason", () => {
+    const samples = record(1000, 6400, [[50, 0.2]]);
+    const band: Band = { name: "1x", order: 1 };
+    const steps = bandReadingSteps(
+      {
+        code: "1",
+        type: 3,
+        kinds: ["accel"],
+        channels: {},
+        bands: { bands: [band], hasSpeed: true },
+      },
+      {
+        id: "a",
+        timeMs: 0,
+        offsetMinutes: 0,
+        sampleRateHz: 6400,
+        calibration: 1e300,
+        zone: null,
+        channels: [{ channel: 1, samples, doubt: { quality: "bad", reason: "missing" } }],
+      },
+      { rpm: 3000, timeMs: 0, nextRpm: null },
+      new DftPlans(),
+    );
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    assert.deepEqual(step.value.values, { channel1_1x: null, speed_rpm: 3000 });
+    assert.deepEqual(step.value.quality, {
+      channel1_1x: { quality: "bad", reason: "not_a_number" },
+    });
+  });
+
   test("an order sums the lines around it, each integrated to mm/s", () => {
     const [size, rateHz, shaftHz] = [1000, 6400, 50.3];
     const samples = record(size, rateHz, [
