@@ -132,6 +132,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
           await presence.online();
         },
         onDisconnected: () => tokens?.end(),
+        // States and descriptions may take a slow broker longer than an uplink counts as delivering.
+        onAccepted: () => parts.store.outboxOf(uplink.name).accepted(),
         onMessage: (message) => {
           presence.received(message.topic, message.payload, message.retain);
           inbound.handle(message);

@@ -48,6 +48,8 @@ export interface LinkHooks {
   /** `ready` lets publishers continue once this has resolved: births and states are sent first. */
   onConnected?(info: SessionInfo): void | Promise<void>;
   onMessage?(message: InboundMessage): void;
+  /** The broker has accepted one of `publish`: what lanes send is not told. */
+  onAccepted?(): void;
   /** Once per session that was open. */
   onDisconnected?(reason: string): void;
 }

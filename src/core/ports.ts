@@ -100,6 +100,8 @@ interface OutboxState {
   owesEvents(lane: Lane, sensor: string): boolean;
   /** Makes waiting settlements durable. Never rejects: each settlement gets its own result. */
   flush(): Promise<void>;
+  /** The broker has accepted something else of the uplink: a state, a description, a retained alarm. */
+  accepted(): void;
 }
 
 export interface Outbox extends OutboxLeases, OutboxState {}

@@ -162,7 +162,13 @@ export class MqttLink implements SessionLink {
   }
 
   publish(message: Message): Promise<PublishOutcome> {
-    return new Promise((resolve) => this.send(message, resolve));
+    const { hooks } = this.#parts;
+    return new Promise((resolve) =>
+      this.send(message, (outcome) => {
+        if (outcome.result === "delivered") hooks?.onAccepted?.();
+        resolve(outcome);
+      }),
+    );
   }
 
   /** `publish` with a callback, called exactly once, for callers that send thousands of messages. */

@@ -1,6 +1,7 @@
 /** Platforms that take less than a broker should, and say so in MQTT 5: what the link makes of it, and what it tells. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { LinkHooks } from "../../src/core/link.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { disconnectFailure } from "../../src/link/link-errors.ts";
 import { MqttLink } from "../../src/link/mqtt-link.ts";
@@ -11,9 +12,9 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-async function linkTo(t: TestContext, url: string): Promise<MqttLink> {
+async function linkTo(t: TestContext, url: string, hooks: LinkHooks = {}): Promise<MqttLink> {
   const link = new MqttLink(
-    { clock: systemClock, logger: new RecordingLogger() },
+    { clock: systemClock, logger: new RecordingLogger(), hooks },
     {
       name: "mqtt",
       urls: [url],
@@ -44,6 +45,16 @@ test("hostile platform – one that takes QoS 0 only is not healthy: what it ref
   const outcome = await link.publish({ topic: "live", payload: "1", qos: 1, retain: false });
   assert.deepEqual(outcome, { result: "refused", code: 0x9b });
   assert.match(link.state.refused?.text ?? "", /live \(qos_not_supported\): .*QoS 0 only/);
+});
+
+test("hostile platform – a slow one that takes states is told apart from one that takes nothing", async (t) => {
+  const { url } = await fakeBrokerFor(t, { version: 5, connackProperties: PACKETS_OF_60_BYTES });
+  let accepted = 0;
+  const link = await linkTo(t, url, { onAccepted: () => (accepted += 1) });
+  await link.publish({ topic: "state", payload: "x".repeat(80), qos: 1, retain: false });
+  assert.equal(accepted, 0);
+  await link.publish({ topic: "state", payload: "x", qos: 1, retain: false });
+  assert.equal(accepted, 1);
 });
 
 test("hostile platform – messages that are too large for it are told as refused, as long as they are, and others arrive", async (t) => {

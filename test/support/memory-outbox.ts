@@ -70,6 +70,7 @@ export class MemoryOutbox implements Outbox {
     return entries;
   }
 
+  accepted(): void {}
   flush(): Promise<void> {
     return Promise.resolve();
   }

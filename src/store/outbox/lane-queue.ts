@@ -125,8 +125,6 @@ export class LaneQueue {
   rowsVersion = 0;
   /** Rows whose settlement waits for its commit: they are no longer pending. */
   settled = 0;
-  /** When the broker last acknowledged something of it, ms of the monotonic clock. */
-  acknowledgedAtMs = Number.NEGATIVE_INFINITY;
   #order: StreamQueue[] = [];
   #waiting: (() => void)[] = [];
 

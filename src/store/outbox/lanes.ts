@@ -51,6 +51,8 @@ export class Lanes {
   #followed = new AbortController();
 
   readonly #startedAtMs: number;
+  /** When something of an uplink was acknowledged last, by its name. */
+  readonly #acceptedAtMs = new Map<string, number>();
 
   constructor(parts: LanesParts, uplinks: readonly OutboxUplink[]) {
     this.#parts = parts;
@@ -72,6 +74,11 @@ export class Lanes {
     return this.#followed.signal;
   }
 
+  /** Something of this uplink was acknowledged: a reading, or what else its session sends. */
+  accepted(uplink: string): void {
+    this.#acceptedAtMs.set(uplink, this.#parts.clock.monotonic());
+  }
+
   /**
    * Uplinks of which something was acknowledged within the last half minute (plant section 17). Right after the start
    * nothing can have been: nobody is given up before sessions can be open, and then none that has something in hand.
@@ -83,7 +90,9 @@ export class Lanes {
     const isStarting = ({ leasedCount }: LaneQueue) =>
       runsMs < (leasedCount > 0 ? graceMs : Math.min(graceMs, CONNECTING_MS));
     const lanes = this.#all.filter(
-      (lane) => lane.acknowledgedAtMs >= nowMs - DELIVERING_MS || isStarting(lane),
+      (lane) =>
+        (this.#acceptedAtMs.get(lane.uplink.name) ?? Number.NEGATIVE_INFINITY) >=
+          nowMs - DELIVERING_MS || isStarting(lane),
     );
     return new Set(lanes.map(({ uplink }) => uplink.name));
   }

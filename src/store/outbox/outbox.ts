@@ -74,6 +74,7 @@ export class SqliteOutbox {
       liveMark: (lane, sensor, kind) => this.#liveMark(name(lane), sensor, kind),
       owesEvents: (lane, sensor) =>
         (this.#streamOf(name(lane), sensor, EVENT_STREAM_KIND)?.pending ?? 0) > 0,
+      accepted: () => this.#lanes.accepted(uplink),
       flush: () => this.flush(),
     };
   }
@@ -126,7 +127,7 @@ export class SqliteOutbox {
       const isOver = outcome === "oversize" && queue.isLiveOnly;
       if (outcome === "sent" || outcome === "skipped" || isOver) {
         settlement ??= this.#openSettlement();
-        if (outcome === "sent") queue.acknowledgedAtMs = this.#parts.clock.monotonic();
+        if (outcome === "sent") this.#lanes.accepted(queue.uplink.name);
         this.#leave(queue, slot, outcome === "sent");
         settlement.add(queue, slot);
       } else if (queue.endLease(slot)) {

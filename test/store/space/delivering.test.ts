@@ -97,6 +97,19 @@ test("a full buffer – half a minute after the last acknowledgement an uplink n
   assert.equal(store.outbox.depth("json").readings + dropped, all.length);
 });
 
+test("a full buffer – an uplink whose slow broker takes states and descriptions delivers", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { bufferMaxMb: 8, clock });
+  await append(store, minutesOf("2", 0, 1));
+  await deliver(store, "main", 1);
+  await clock.advance(20_000);
+  store.outbox.accepted();
+  await clock.advance(20_000);
+  await assert.rejects(append(store, minutesOf("1", 1, 8000)));
+  assert.equal(store.readings.isWaitingForDelivery(), true);
+  assert.deepEqual(store.state().dropped, {});
+});
+
 test("a full buffer – right after a start, before sessions are open and acknowledge something, nothing is given up; one without a session does not stay spared", async (t) => {
   const clock = new ManualClock(START_MS);
   const uplinks = ["main", "slow", "dead"].map((name) => uplinkOf(name, ["json"]));
