@@ -11,7 +11,7 @@ import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
 import { createConfiguration } from "./configuration.ts";
 import { createHttpSide, httpParts } from "./http-side.ts";
-import { instanceOf } from "./instance.ts";
+import { INSTANCE, instanceOf } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
@@ -86,7 +86,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
       statesOf: (counted) => createServiceStates({ ...base, source: gateway, metrics: counted }),
       uplinks,
       reads: side.poller,
-      instance: () => store.meta.get("instance"),
+      instance: () => store.meta.get(INSTANCE),
     },
     options,
   );

@@ -21,6 +21,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
 import type { Certificates } from "./certificates.ts";
 import type { ReadingParts } from "./polling.ts";
+import { runningElsewhere } from "./running-elsewhere.ts";
 import { Setup } from "./setup.ts";
 import { SiteDocuments } from "./site-documents.ts";
 import type { Uplinks } from "./uplinks.ts";
@@ -92,7 +93,10 @@ export function createConfiguration(
   if (options.files === undefined)
     return { reloader, remote: null, restorer: null, documents: null, setup: null, control };
   const turn = { isTaken: false };
-  const restorer = createRestorer(changing, wiring, turn, () => remote?.isBusy ?? false);
+  const restorer = createRestorer(changing, wiring, options.credentialsDirectory ?? null, {
+    turn,
+    isTrialRunning: () => remote?.isBusy ?? false,
+  });
   const remote: RemoteConfiguration | null =
     options.documentKeys === undefined
       ? null
@@ -224,8 +228,8 @@ function createRemote(
 function createRestorer(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   { status, reads, uplinks, audit, instance }: ConfigurationWiring,
-  turn: { isTaken: boolean },
-  isTrialRunning: () => boolean,
+  credentialsDirectory: string | null,
+  changes: { readonly turn: { isTaken: boolean }; readonly isTrialRunning: () => boolean },
 ): Restorer {
   const { dataDir, siteFile, uplinksFile } = settings;
   return new Restorer(
@@ -241,10 +245,19 @@ function createRestorer(
       dataDir,
       site: () => site.current,
       uplinks: () => uplinks.current,
-      turn,
-      isTrialRunning,
+      ...changes,
       version: VERSION,
       instance,
+      lookElsewhere: async (backedUp, brokers) => {
+        const look = runningElsewhere(brokers, backedUp, instance(), credentialsDirectory);
+        const { running, unasked } = await look;
+        if (unasked.length > 0)
+          logger.warn(
+            { unasked },
+            "brokers that could not be asked whether the box of the backup is running",
+          );
+        return running;
+      },
       audit: (outcome, detail) => audit("restore", "configuration", outcome, detail),
       status,
       reads,

@@ -10,11 +10,16 @@ import type { Destination } from "./destination.ts";
 
 const NO_SUBSCRIBER = 0x10;
 
+/** Whether topics of ours are published there, `agent/state` among them. */
+export function hasAgentState(uplink: Uplink): boolean {
+  const { profile } = uplink;
+  return profile !== "thingsboard" && profile !== "azure-iot" && clientIdsOf(uplink).mqtt !== null;
+}
+
 /** Null if the uplink has no such topic. */
 export function doctorMessage(uplink: Uplink, { site }: Pick<Site, "site">): Message | null {
-  const { profile, topicPrefix } = uplink;
-  const isForeign = profile === "thingsboard" || profile === "azure-iot";
-  if (isForeign || clientIdsOf(uplink).mqtt === null) return null;
+  if (!hasAgentState(uplink)) return null;
+  const { topicPrefix } = uplink;
   const topic = `${createTopics(topicPrefix, site).agentState}/doctor`;
   return { topic, payload: "{}", qos: 1, retain: false, contentType: "application/json" };
 }

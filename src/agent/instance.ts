@@ -1,16 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { Meta } from "../store/database/meta.ts";
 
-const NAME = "instance";
+/** Its name among the small values of the store. */
+export const INSTANCE = "instance";
 const BYTES = 6;
 
 /** What tells this agent from another one with the same site name: 12 hex digits, drawn once for a data directory. */
 export function instanceOf(meta: Pick<Meta, "get" | "set">): string {
-  const known = meta.get(NAME);
+  const known = meta.get(INSTANCE);
   if (known !== null) return known;
   const drawn = randomBytes(BYTES).toString("hex");
   try {
-    meta.set(NAME, drawn);
+    meta.set(INSTANCE, drawn);
   } catch {
     // A full disk: the next start draws another one.
   }

@@ -1,8 +1,11 @@
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
+import { INSTANCE } from "../agent/instance.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { nativeBinding } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
 import { backupOf } from "../setup/restore.ts";
+import { storedMeta } from "../store/read-only-store.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { digestOf } from "./check.ts";
 import { type CommandContext, UsageError } from "./command.ts";
@@ -37,7 +40,7 @@ export async function run(context: CommandContext): Promise<number> {
   }
 }
 
-/** By the running agent, which knows its instance; of the files where none is running. */
+/** By the running agent; of the files where none is running. */
 async function made(context: CommandContext): Promise<object> {
   const report = examineConfiguration(context);
   const { settings, site } = requireConfiguration(report, context);
@@ -49,8 +52,9 @@ async function made(context: CommandContext): Promise<object> {
   }
   const configuration = createConfigurationFiles(context, report.loaded);
   const paths = { site: settings.siteFile, uplinks: settings.uplinksFile };
+  const instance = storedMeta(settings.dataDir, INSTANCE, nativeBinding());
   return backupOf(
     { configuration, paths, site },
-    { version: VERSION, instance: null, timeMs: Date.now(), configuration: digestOf(report) ?? "" },
+    { version: VERSION, instance, timeMs: Date.now(), configuration: digestOf(report) ?? "" },
   );
 }

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStoppedAgent } from "../agent/stopped-report.ts";
-import type { UnitSystem } from "../core/report/units.ts";
+import { PRESETS } from "../core/read-units.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
@@ -21,7 +21,7 @@ interface ReportedMachine {
 interface Range {
   readonly fromMs: number | null;
   readonly toMs: number | null;
-  readonly units: UnitSystem;
+  readonly units: keyof typeof PRESETS;
 }
 
 /** Where a report comes from: the running agent, or its store while it is stopped. */
@@ -120,7 +120,7 @@ async function whileStopped(
     report(id, { fromMs, toMs, units }) {
       const endMs = toMs ?? Date.now();
       const startMs = fromMs ?? endMs - REPORT_DAYS * DAY_MS;
-      return agent.report({ id, fromMs: startMs, toMs: endMs, units });
+      return agent.report({ id, fromMs: startMs, toMs: endMs, units: PRESETS[units] });
     },
     close: () => agent.close(),
   };

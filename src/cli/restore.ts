@@ -2,20 +2,24 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
 import { createAudit } from "../agent/audit.ts";
+import { INSTANCE } from "../agent/instance.ts";
+import { runningElsewhere } from "../agent/running-elsewhere.ts";
 import { type ConfigurationFault, faultText } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { RestoreView } from "../core/setup.ts";
+import type { Uplink } from "../core/uplink.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
 import { systemClock } from "../lib/clock.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { nativeBinding } from "../lib/paths.ts";
-import { openBackup } from "../setup/backup.ts";
+import { type Backup, openBackup } from "../setup/backup.ts";
 import { FileVersions } from "../setup/file-versions.ts";
-import { examineRestore } from "../setup/restore.ts";
+import { examineRestore, runningRefusal } from "../setup/restore.ts";
 import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
+import { storedMeta } from "../store/read-only-store.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import {
@@ -75,7 +79,7 @@ function textOf(path: string): string {
 /** Checked and written; the next start uses it. */
 async function whileStopped(
   context: CommandContext,
-  backup: Parameters<typeof examineRestore>[0],
+  backup: Backup,
   repeated: string | null,
   isDryRun: boolean,
 ): Promise<number> {
@@ -92,7 +96,9 @@ async function whileStopped(
       examined.faults.map((fault: ConfigurationFault) => faultText(fault)).join("\n"),
     );
   }
-  const { texts, view } = examined;
+  const { texts, view, uplinks } = examined;
+  const running = repeated === backup.site ? null : await runningBox(context, backup, uplinks);
+  if (running !== null) return refused(context, runningRefusal(running).detail);
   if (isDryRun || view.unchanged) return shown(context, view, null);
   let lock: DirectoryLock;
   try {
@@ -123,6 +129,29 @@ async function whileStopped(
 function keepVersion(dataDir: string, part: "site" | "uplinks", text: string): void {
   const versions = new FileVersions(durableFiles, dataDir, part);
   versions.keep({ replacedAtMs: Date.now(), replacedBy: "gateside restore", text });
+}
+
+/** Where the box of the backup is online; null if no broker shows it. */
+async function runningBox(
+  context: CommandContext,
+  backup: Pick<Backup, "site" | "instance">,
+  uplinks: readonly Uplink[],
+): Promise<string | null> {
+  const { dataDir } = loadProcessSettings(context);
+  const own = await asOwnerOf(dataDir, () => storedMeta(dataDir, INSTANCE, nativeBinding()));
+  if (own !== null && own === backup.instance) return null;
+  const { running, unasked } = await runningElsewhere(
+    uplinks,
+    backup.site,
+    own,
+    context.env["CREDENTIALS_DIRECTORY"] ?? null,
+    context.signal,
+  );
+  for (const one of unasked)
+    context.stderr.write(
+      `warning: whether the box of this backup is running could not be asked at ${one}\n`,
+    );
+  return running;
 }
 
 /** In the store that the next agent opens; a box that never ran, or whose files had faults, has none. */

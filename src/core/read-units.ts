@@ -2,7 +2,7 @@
  * Units as people read them (plant section 20): measured vibration, temperature and frequency in metric or US units. What a
  * site configures itself (loop units), and GE, rpm, A, V and Ah stay as they are.
  */
-import { MM_PER_INCH, MM_S2_PER_G, UM_PER_MIL } from "./unit.ts";
+import { CPM_PER_HZ, MM_PER_INCH, MM_S2_PER_G, UM_PER_MIL } from "./unit.ts";
 
 export interface ReadUnits {
   readonly velocity: "mm/s" | "in/s";
@@ -26,6 +26,8 @@ export const US: ReadUnits = {
   temperature: "degF",
   frequency: "cpm",
 };
+
+export const PRESETS = { metric: METRIC, us: US } as const;
 
 /** The choices of each quantity, the metric one first. */
 export const READ_UNITS: { readonly [Q in keyof ReadUnits]: readonly ReadUnits[Q][] } = {
@@ -53,6 +55,32 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
 const QUANTITIES: Readonly<
   Record<string, "velocity" | "displacement" | "acceleration" | "temperature">
 > = { "mm/s": "velocity", um: "displacement", G: "acceleration", degC: "temperature" };
+
+/** Frequencies as they are read. */
+export interface FrequencyScale {
+  readonly unit: ReadUnits["frequency"];
+  readonly axis: string;
+  readonly perHz: number;
+  /** More digits than the spacing of lines: peaks are interpolated between them. */
+  readonly digits: (hz: number) => string;
+  readonly words: (hz: number) => string;
+}
+
+/** @param speedHz without it, orders are Hz */
+export function frequencyScale(
+  wanted: ReadUnits["frequency"],
+  speedHz: number | null,
+): FrequencyScale {
+  const scale = (unit: ReadUnits["frequency"], axis: string, perHz: number, decimals: number) => {
+    const digits = (hz: number) => (hz * perHz).toFixed(decimals);
+    const words = (hz: number) => `${digits(hz)}${unit === "orders" ? "x" : ` ${unit}`}`;
+    return { unit, axis, perHz, digits, words };
+  };
+  if (wanted === "cpm") return scale(wanted, "Frequency (cpm)", CPM_PER_HZ, 0);
+  return wanted === "orders" && speedHz !== null
+    ? scale(wanted, "Orders (multiples of the speed)", 1 / speedHz, 3)
+    : scale("Hz", "Frequency (Hz)", 1, 2);
+}
 
 /** Null for a value that is read as it is stored. @param unit as stored */
 export function conversionOf(
@@ -84,8 +112,11 @@ export function converted(value: number, conversion: Conversion | null): number 
 /** Numbers with such units in a sentence of the agent. */
 export function textAsRead(text: string, wanted: ReadUnits): string {
   return text.replace(
-    /(-?\d+(?:\.\d+)?) (mm\/s|um|G)(?![\w/])/g,
+    /(-?\d+(?:\.\d+)?) (mm\/s|um|G|Hz)(?![\w/])/g,
     (whole: string, number: string, unit: string) => {
+      // Orders need a speed, which no sentence has.
+      if (unit === "Hz" && wanted.frequency === "cpm")
+        return `${(Number(number) * CPM_PER_HZ).toFixed(0)} cpm`;
       const conversion = scaleOf(unit, wanted);
       if (conversion === null) return whole;
       return `${Number((Number(number) * conversion.scale).toPrecision(3))} ${conversion.unit}`;

@@ -244,7 +244,7 @@ export class Api {
   /** For people, made by the agent. */
   report = (
     machine: string,
-    query: { readonly from?: string; readonly to?: string; readonly units: string },
+    query: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<Of<typeof REPORT>> =>
     this.#get(`machines/${encodeURIComponent(machine)}/report`, query, signal);

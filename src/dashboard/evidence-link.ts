@@ -32,7 +32,7 @@ export function evidenceLink(
 }
 
 /** Null for shaft orders, which are shown by default, also if the machine's data no longer has the part. */
-function markersOf(finding: FindingView, machine: Machine | null): string | null {
+export function markersOf(finding: FindingView, machine: Machine | null): string | null {
   const wanted = wantedMarkers(finding, machine);
   const keys = markerSets(machine, finding.point).map(({ key }) => key);
   return wanted.find((key) => keys.includes(key)) ?? null;

@@ -3,13 +3,17 @@
 import type { FindingView, MachineFindings } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
+import { frequencyScale } from "../core/read-units.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { evidenceLink } from "./evidence-link.ts";
+import { FindingSpectrum } from "./finding-spectrum.ts";
 import { number, quantity } from "./format.ts";
 import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
+import type { Theme } from "./theme.ts";
+import { unitsKept } from "./units-kept.ts";
 
 const REFRESH_MS = 30_000;
 const STAGES: Readonly<Record<number, readonly ["warn" | "bad", string]>> = {
@@ -18,12 +22,18 @@ const STAGES: Readonly<Record<number, readonly ["warn" | "bad", string]>> = {
   3: ["bad", "severe"],
 };
 
-/** Of one machine, or of one of its sensors. Hidden if findings are disabled or the agent has none. */
+/** Whose spectra are drawn at once; the others are one click away. */
+const SPECTRA_MAX = 3;
+
+/**
+ * Of one machine, with the spectra that show its findings, or of one of its sensors. Hidden if findings are disabled or
+ * the agent has none.
+ */
 export function findingsPanel(
   api: Api,
   model: Model,
   id: number,
-  sensor: string | null,
+  of: { readonly sensor: string } | { readonly theme: Theme },
 ): { readonly root: HTMLElement; readonly stop: Cleanup } {
   const list = h("ul", { class: "alarms" });
   const checked = h(
@@ -40,6 +50,18 @@ export function findingsPanel(
     list,
     checked,
   );
+  const sensor = "sensor" in of ? of.sensor : null;
+  const spectra = new Map<string, FindingSpectrum>();
+  /** Null where none is drawn. One that is drawn already stays as somebody has zoomed it. */
+  const spectrumOf = (finding: FindingView): HTMLElement | null => {
+    const [line] = finding.evidence;
+    if ("sensor" in of || line === undefined) return null;
+    const key = `${finding.id} ${finding.readingId}`;
+    const drawn =
+      spectra.get(key) ?? new FindingSpectrum(api, model, of.theme, finding, line, machine);
+    spectra.set(key, drawn);
+    return drawn.root;
+  };
   let shown = "";
   let machine: Machine | null = null;
   const load = async (): Promise<void> => {
@@ -54,9 +76,15 @@ export function findingsPanel(
     root.hidden = false;
     if (key === shown) return;
     shown = key;
+    const drawn = findings.slice(0, SPECTRA_MAX).map((finding) => spectrumOf(finding));
+    for (const [key, spectrum] of spectra) {
+      if (drawn.includes(spectrum.root)) continue;
+      spectrum.stop();
+      spectra.delete(key);
+    }
     replace(
       list,
-      ...findings.map((finding) => findingItem(model, finding, machine)),
+      ...findings.map((finding, i) => findingItem(model, finding, machine, drawn[i] ?? null)),
       findings.length === 0 && h("li", { class: "hint" }, "No findings."),
     );
     replace(looked, ...looks.map((look) => lookItem(model, look)));
@@ -65,10 +93,19 @@ export function findingsPanel(
   const timer = setInterval(() => {
     if (model.isLive && !document.hidden) void load();
   }, REFRESH_MS);
-  return { root, stop: () => clearInterval(timer) };
+  const stop = (): void => {
+    clearInterval(timer);
+    for (const spectrum of spectra.values()) spectrum.stop();
+  };
+  return { root, stop };
 }
 
-function findingItem(model: Model, finding: FindingView, machine: Machine | null): HTMLElement {
+function findingItem(
+  model: Model,
+  finding: FindingView,
+  machine: Machine | null,
+  spectrum: HTMLElement | null,
+): HTMLElement {
   const [tone, words] = STAGES[finding.stage] ?? ["warn", ""];
   const { bearing, speedRpm, level, limit, unit, inRow } = finding;
   return h(
@@ -97,12 +134,16 @@ function findingItem(model: Model, finding: FindingView, machine: Machine | null
       inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
       ` · ${number(level)} ${unit} RMS, threshold ${number(limit)} ${unit} RMS, at ${number(speedRpm, "rpm")} rpm`,
     ),
+    spectrum,
     evidenceTable(finding, machine),
   );
 }
 
 function evidenceTable(finding: FindingView, machine: Machine | null): HTMLElement {
   const heads = ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude", "Side bands"];
+  const { frequency } = unitsKept();
+  // The next column has the orders.
+  const { words } = frequencyScale(frequency === "orders" ? "Hz" : frequency, null);
   return h(
     "div",
     {
@@ -128,7 +169,7 @@ function evidenceTable(finding: FindingView, machine: Machine | null): HTMLEleme
               h("a", { href: evidenceLink(finding, line, machine) }, `Show ${line.name}`),
             ),
             h("td", null, `${line.spectrum}, axis ${line.axis}`),
-            h("td", null, `${line.hz.toFixed(2)} Hz`),
+            h("td", null, words(line.hz)),
             h("td", null, `${line.order.toFixed(2)}x`),
             // As the spectrum shows it.
             h("td", null, `${quantity(line.amplitude * Math.SQRT2, line.unit)} peak`),

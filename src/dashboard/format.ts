@@ -18,7 +18,7 @@ export function unitSign(unit: string | null | undefined): string {
   return unit === null || unit === undefined ? "" : (UNIT_SIGNS[unit] ?? unit);
 }
 
-/** Significant digits that a person can use: three or four, fewer if the unit suggests so. */
+/** Three significant digits, fewer or more if the unit suggests so; whole numbers keep all of theirs. */
 export function number(value: number, unit?: string | null): string {
   if (!Number.isFinite(value)) return DASH;
   return minus(value.toFixed(decimals(Math.abs(value), unit ?? "")));
@@ -28,11 +28,9 @@ function decimals(size: number, unit: string): number {
   if (unit === "rpm") return 0;
   if (unit === "V") return 2;
   if (unit === "degC" || unit === "degF" || unit === "%") return 1;
-  if (size === 0 || size >= 1000) return size === 0 ? 1 : 0;
-  if (size >= 100) return 1;
-  if (size >= 1) return 2;
-  if (size >= 0.1) return 3;
-  return Math.min(8, 2 - Math.floor(Math.log10(size)));
+  if (size === 0) return 1;
+  // As they are after rounding: 9.996 is 10.0.
+  return Math.max(0, Math.min(8, 2 - Math.floor(Math.log10(Number(size.toPrecision(3))))));
 }
 
 function minus(text: string): string {

@@ -45,7 +45,7 @@ export function machinePage(
   );
   /** Those that the site file lists; null until they are known. */
   let listed: readonly Machine[] | null = null;
-  const findings = findingsPanel(api, model, Number(id), null);
+  const findings = findingsPanel(api, model, Number(id), { theme });
   replace(
     parent,
     h(

@@ -1,7 +1,8 @@
+import { frequencyScale, type ReadUnits } from "../core/read-units.ts";
 import type { SpectrumSeries } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
-import { frequency, type PeakOrder, sortedPeaks } from "./signal-specs.ts";
+import { type PeakOrder, sortedPeaks } from "./signal-specs.ts";
 
 /** A peak this close to a whole multiple of the speed is labelled with it. */
 const ORDER_TOLERANCE = 0.03;
@@ -14,8 +15,12 @@ export class PeakTable {
   #isUp = false;
   #redraw: () => void = () => {};
 
-  show(spectrum: SpectrumSeries, isCpm: boolean, speedHz: number | null): void {
-    this.#redraw = () => this.#draw(spectrum, isCpm, speedHz);
+  show(
+    spectrum: SpectrumSeries,
+    frequencyIn: ReadUnits["frequency"],
+    speedHz: number | null,
+  ): void {
+    this.#redraw = () => this.#draw(spectrum, frequencyIn, speedHz);
     this.#redraw();
   }
 
@@ -26,11 +31,17 @@ export class PeakTable {
     this.root.querySelector<HTMLElement>(`[data-sort="${key}"]`)?.focus();
   }
 
-  #draw({ peaks, label }: SpectrumSeries, isCpm: boolean, speedHz: number | null): void {
+  #draw(
+    { peaks, label }: SpectrumSeries,
+    frequencyIn: ReadUnits["frequency"],
+    speedHz: number | null,
+  ): void {
     if (peaks.length === 0) {
       return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
     }
-    const unit = isCpm ? "CPM" : "Hz";
+    const { unit, digits } = frequencyScale(frequencyIn, speedHz);
+    // The column of the multiples says it.
+    const isInOrders = unit === "orders";
     const shown = sortedPeaks(peaks, this.#sortBy, this.#isUp);
     const plain = (text: string) => h("th", { scope: "col" }, text);
     const sortable = (key: PeakOrder, text: string) => {
@@ -62,8 +73,8 @@ export class PeakTable {
               "tr",
               null,
               plain("Peak"),
-              sortable("frequency", `Frequency (${unit})`),
-              plain("Multiple of speed"),
+              !isInOrders && sortable("frequency", `Frequency (${unit})`),
+              isInOrders ? sortable("frequency", "Multiple of speed") : plain("Multiple of speed"),
               sortable("amplitude", `Amplitude (${label} peak)`),
             ),
           ),
@@ -75,7 +86,7 @@ export class PeakTable {
                 "tr",
                 null,
                 h("th", { scope: "row" }, `${i + 1}`),
-                h("td", null, frequency(frequencyHz, isCpm)),
+                !isInOrders && h("td", null, digits(frequencyHz)),
                 h("td", null, orderWords(frequencyHz, speedHz)),
                 h("td", null, number(amplitude)),
               ),

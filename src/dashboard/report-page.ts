@@ -3,6 +3,7 @@ import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { placeNow } from "./place.ts";
 import { linkTo } from "./place-link.ts";
+import { unitsKept } from "./units-kept.ts";
 
 export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
   const { query } = placeNow();
@@ -11,10 +12,12 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
   const units = h(
     "select",
     { id: "report-units", change: () => void show() },
+    h("option", { value: "kept" }, "as on the pages"),
     h("option", { value: "metric" }, "metric"),
     h("option", { value: "us" }, "US"),
   );
-  if (query.get("units") === "us") units.value = "us";
+  const preset = query.get("units");
+  if (preset === "us" || preset === "metric") units.value = preset;
   // Named h1: the page is announced by it.
   const title = h("h1", { tabindex: -1, class: "screen-only" }, "Report");
   replace(
@@ -52,7 +55,8 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
     const [from, to] = [query.get("from"), query.get("to")];
     try {
       const range = { ...(from !== null && { from }), ...(to !== null && { to }) };
-      const report = await api.report(id, { ...range, units: units.value }, wanted.signal);
+      const inUnits = units.value === "kept" ? { ...unitsKept() } : { units: units.value };
+      const report = await api.report(id, { ...range, ...inUnits }, wanted.signal);
       // The page's policy forbids inline styles, also in a document that is only parsed.
       const style = /<style>(.*?)<\/style>/s.exec(report.html);
       const html = report.html.replace(style?.[0] ?? "", "");

@@ -50,7 +50,7 @@ export function sensorPage(
     signal = sensor.kinds.includes("accel") ? new SignalPanel(api, model, theme, sensor) : null;
     const machine = sensor.location?.machine;
     const isHeard = sensor.kinds.includes("accel") && machine !== undefined;
-    findings = isHeard ? findingsPanel(api, model, machine, sensor.code) : null;
+    findings = isHeard ? findingsPanel(api, model, machine, { sensor: sensor.code }) : null;
     replace(
       parent,
       head,

@@ -6,6 +6,7 @@ import type { Api } from "./api.ts";
 import { chapterAddress } from "./chapter.ts";
 import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
+import { keysButton } from "./keys.ts";
 import { toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
@@ -89,7 +90,16 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     banner,
     configuration,
     main,
-    h("footer", null, times, about, h("a", { href: "#/units" }, "Units"), log, manual),
+    h(
+      "footer",
+      null,
+      times,
+      about,
+      h("a", { href: "#/units" }, "Units"),
+      log,
+      manual,
+      keysButton(),
+    ),
   );
 
   const show = (): void => {

@@ -1,6 +1,7 @@
 /** Waveform and spectrum of a measurement, with selection of measurement, axis and unit. */
 
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
+import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api, SpectrumSeries, WaveformSeries } from "./api.ts";
 import { Chart } from "./chart.ts";
@@ -8,6 +9,7 @@ import { chartTools } from "./chart-tools.ts";
 import { Comparison } from "./comparison.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
+import { legend } from "./legend.ts";
 import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
 import { PeakTable } from "./peak-table.ts";
@@ -41,11 +43,15 @@ export class SignalPanel {
   readonly #plots: HTMLElement;
   readonly #axis: HTMLSelectElement;
   readonly #unit: HTMLSelectElement;
+  /** What no link needs to name. */
+  readonly #usualUnit: number;
   readonly #frequency: HTMLSelectElement;
   readonly #scale: HTMLSelectElement;
   readonly #orders: HTMLSelectElement;
   readonly #speed: HTMLInputElement;
   readonly #note = h("p", { class: "hint" });
+  /** Which line is which measurement, where two are compared. */
+  readonly #legend = h("ul", { class: "legend" });
   #hasFailed = false;
   readonly #peaks = new PeakTable();
   readonly #tools: SpectrumTools;
@@ -89,9 +95,13 @@ export class SignalPanel {
     const unitAt = SIGNAL_UNITS.findIndex((name) => name === unit);
     const { velocity, frequency } = unitsKept();
     const usual = velocity === "in/s" ? SIGNAL_UNITS.indexOf("in/s") : VELOCITY;
+    this.#usualUnit = usual;
     this.#unit.value = String(unitAt >= 0 ? unitAt : usual);
-    this.#frequency = choice("signal-frequency", ["Hz", "CPM", "orders"], redraw);
-    this.#frequency.value = frequency === "cpm" ? "CPM" : frequency;
+    this.#frequency = choice("signal-frequency", READ_UNITS.frequency, () => {
+      redraw();
+      if (!this.#waterfall.root.hidden) this.#showWaterfall();
+    });
+    this.#frequency.value = frequency;
     this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
     this.#orders = h(
       "select",
@@ -148,6 +158,7 @@ export class SignalPanel {
         h("h3", null, "Spectrum"),
         chartTools(this.#spectrum, "spectrum"),
       ),
+      this.#legend,
       this.#spectrum.root,
       this.#peaks.root,
     );
@@ -255,7 +266,7 @@ export class SignalPanel {
       at: isNewest || selected === null ? null : String(selected.timeMs),
       axis: this.#axis.selectedIndex <= 0 ? null : this.#axis.value,
       unit:
-        Number(this.#unit.value) === VELOCITY
+        Number(this.#unit.value) === this.#usualUnit
           ? null
           : (SIGNAL_UNITS[Number(this.#unit.value)] ?? null),
       hz: null,
@@ -279,8 +290,9 @@ export class SignalPanel {
     void this.#waterfall.show({
       unit: this.#tools.isEnvelope ? ENVELOPE_UNIT : Number(this.#unit.value),
       channel: Number(this.#axis.value),
-      endHz: orders > 0 && speedHz !== null ? orders * speedHz : null,
-      isCpm: this.#frequency.value === "CPM",
+      orders: orders > 0 ? orders : null,
+      frequencyIn: this.#frequencyNow,
+      speedHz,
       selected: this.#picker.selected,
     });
   }
@@ -332,6 +344,10 @@ export class SignalPanel {
     return channels.find(({ channel }) => String(channel) === this.#axis.value);
   }
 
+  get #frequencyNow(): ReadUnits["frequency"] {
+    return READ_UNITS.frequency.find((unit) => unit === this.#frequency.value) ?? "Hz";
+  }
+
   #nameOf(measurement: ShownMeasurement | null): string {
     return measurement === null ? "" : this.#picker.nameOf(measurement);
   }
@@ -345,28 +361,27 @@ export class SignalPanel {
   #draw(heldHz?: number): void {
     if (this.#shown === null) return;
     const { wave, spectrum, other } = this.#shown;
-    const isCpm = this.#frequency.value === "CPM";
+    const frequencyIn = this.#frequencyNow;
     const { speedHz } = this.#speedNow();
     this.#wave.show(waveformSpec(wave));
-    this.#spectrum.show(
-      spectrumSpec(spectrum, {
-        isCpm,
-        isInOrders: this.#frequency.value === "orders",
-        speedHz,
-        isLog: this.#scale.value === "logarithmic",
-        orders: this.#orders.value === "" ? null : Number(this.#orders.value),
-        markers: this.#tools.markers(speedHz),
-        cursor: this.#tools.cursor,
-        ...(heldHz !== undefined && { heldHz }),
-        name: this.#nameOf(this.#picker.selected),
-        other: other && {
-          label: this.#nameOf(other.of),
-          spectrum: other.spectrum,
-          speedHz: other.of.speedRpm === null ? null : other.of.speedRpm / 60,
-        },
-      }),
-    );
-    this.#peaks.show(spectrum, isCpm, speedHz);
+    const spec = spectrumSpec(spectrum, {
+      frequencyIn,
+      speedHz,
+      isLog: this.#scale.value === "logarithmic",
+      orders: this.#orders.value === "" ? null : Number(this.#orders.value),
+      markers: this.#tools.markers(speedHz),
+      cursor: this.#tools.cursor,
+      ...(heldHz !== undefined && { heldHz }),
+      name: this.#nameOf(this.#picker.selected),
+      other: other && {
+        label: this.#nameOf(other.of),
+        spectrum: other.spectrum,
+        speedHz: other.of.speedRpm === null ? null : other.of.speedRpm / 60,
+      },
+    });
+    this.#spectrum.show(spec);
+    replace(this.#legend, ...(other === null ? [] : legend(spec.series)));
+    this.#peaks.show(spectrum, frequencyIn, speedHz);
     const doubt = wave.doubt ?? spectrum.doubt;
     const reason = wave.recordingReason === null ? undefined : REASON_WORDS[wave.recordingReason];
     const facts = [

@@ -1,11 +1,11 @@
 /** Specifications of the plots of a measurement. */
+import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
 import type { SpectrumSeries, WaveformSeries } from "./api.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { number } from "./format.ts";
 import { type CursorKind, spectrumCursor } from "./spectrum-cursor.ts";
 import type { MarkerLine } from "./spectrum-markers.ts";
 
-const CPM_PER_HZ = 60;
 /** Speeds that differ by more are compared over orders. */
 const SPEED_TOLERANCE = 0.02;
 
@@ -37,9 +37,7 @@ function sizeWords({ values, overall, label }: WaveformSeries): string {
 }
 
 export interface SpectrumView {
-  readonly isCpm: boolean;
-  /** Orders, where the speed is known. */
-  readonly isInOrders: boolean;
+  readonly frequencyIn: ReadUnits["frequency"];
   readonly speedHz: number | null;
   readonly isLog: boolean;
   readonly markers: readonly MarkerLine[];
@@ -62,12 +60,14 @@ export interface SpectrumView {
 export function spectrumSpec(spectrum: SpectrumSeries, view: SpectrumView): ChartSpec {
   const { values, step, label, axis, peaks } = spectrum;
   const ratio = speedRatio(view);
-  const scale = ratio !== null ? 1 / (view.speedHz ?? 1) : view.isCpm ? CPM_PER_HZ : 1;
-  const unit = view.isCpm ? "CPM" : "Hz";
-  const words = (hz: number) =>
-    ratio === null ? `${frequency(hz, view.isCpm)} ${unit}` : `${(hz * scale).toFixed(3)}x`;
+  const {
+    axis: xLabel,
+    perHz,
+    words,
+    unit,
+  }: FrequencyScale = frequencyScale(ratio === null ? view.frequencyIn : "orders", view.speedHz);
   const other = view.other && onLinesOf(spectrum, view.other.spectrum, ratio ?? 1, view.isLog);
-  const x = Array.from(values, (_, i) => i * step * scale);
+  const x = Array.from(values, (_, i) => i * step * perHz);
   const endHz = step * values.length;
   // A logarithm has no zero; the suppressed lines below the band are left out.
   const y = Array.from(values, (value) => (view.isLog && value <= 0 ? null : value));
@@ -75,11 +75,11 @@ export function spectrumSpec(spectrum: SpectrumSeries, view: SpectrumView): Char
   const top =
     first === undefined
       ? ""
-      : `, highest ${number(first.amplitude)} ${label} at ${frequency(first.frequencyHz, view.isCpm)} ${unit}`;
+      : `, highest ${number(first.amplitude)} ${label} at ${words(first.frequencyHz)}`;
   return {
     x,
-    xLabel: ratio === null ? `Frequency (${unit})` : "Orders (multiples of the speed)",
-    xPerUnit: scale,
+    xLabel,
+    xPerUnit: perHz,
     yLabel: `${label} peak`,
     zone: null,
     series: [
@@ -88,34 +88,35 @@ export function spectrumSpec(spectrum: SpectrumSeries, view: SpectrumView): Char
         ? []
         : [{ label: view.other.label, colour: "series-2", dash: [4, 2], values: other }]),
     ],
-    marks: marksOf(view, endHz, scale),
-    cursor: spectrumCursor(view.cursor, (at) => words(at / scale)),
+    marks: marksOf(view, endHz, perHz),
+    cursor: spectrumCursor(view.cursor, (at) => words(at / perHz)),
     ...(view.heldHz !== undefined && {
-      held: view.heldHz === null ? null : lineAt(view.heldHz, step) * step * scale,
+      held: view.heldHz === null ? null : lineAt(view.heldHz, step) * step * perHz,
     }),
     file: `spectrum ${axis} ${new Date(spectrum.timeMs).toISOString().slice(0, 19)}`,
     ...(view.orders !== null &&
       view.speedHz !== null && {
-        view: [0, Math.min(endHz, view.orders * view.speedHz) * scale] as const,
+        view: [0, Math.min(endHz, view.orders * view.speedHz) * perHz] as const,
       }),
     fromZero: true,
     isLog: view.isLog,
     summary: `Spectrum of axis ${axis}${top}.`,
     readout: (index) => {
       const hz = index * step;
-      const order = view.speedHz === null ? "" : `   ${(hz / view.speedHz).toFixed(2)}x`;
+      const isOrder = unit === "orders" || view.speedHz === null;
+      const order = isOrder ? "" : `   ${(hz / (view.speedHz ?? 1)).toFixed(2)}x`;
       const beside =
         view.other === null
           ? ""
           : `   ${view.other.label}: ${number(valueAt(view.other.spectrum, hz * (ratio ?? 1)))}`;
-      return `${frequency(hz, view.isCpm)} ${unit}${order}   ${number(values[index] ?? 0)} ${label}${beside}`;
+      return `${words(hz)}${order}   ${number(values[index] ?? 0)} ${label}${beside}`;
     },
   };
 }
 
 /** The other's speed over this one's, where both are known and they differ; null: over frequency. */
-function speedRatio({ other, speedHz, isInOrders }: SpectrumView): number | null {
-  const same = isInOrders && speedHz !== null ? 1 : null;
+function speedRatio({ other, speedHz, frequencyIn }: SpectrumView): number | null {
+  const same = frequencyIn === "orders" && speedHz !== null ? 1 : null;
   if (other === null || other.speedHz === null || speedHz === null) return same;
   const ratio = other.speedHz / speedHz;
   return ratio > 0 && Math.abs(ratio - 1) > SPEED_TOLERANCE ? ratio : same;
@@ -151,11 +152,6 @@ function onLinesOf(
     for (let k = Math.max(0, from); k < to; k++) most = Math.max(most, other.values[k] ?? -1);
     return most < 0 || (isLog && most === 0) ? null : most;
   });
-}
-
-/** Interpolated between lines, so it has more digits than the line spacing. */
-export function frequency(hz: number, isCpm: boolean): string {
-  return isCpm ? (hz * CPM_PER_HZ).toFixed(1) : hz.toFixed(2);
 }
 
 type ShownPeak = SpectrumSeries["peaks"][number];

@@ -1,13 +1,22 @@
-/** Small plots of the last day in the table: requested only while a row is in view, a few at a time. */
+/**
+ * Small plots of the last day in the table: requested only while a row is in view, a few at a time. They start at zero and
+ * show the limits up to the next one above the values, so that their height says how near it is.
+ */
+import type { LimitView } from "../core/alarm/shown.ts";
 import type { ShownSensor, Trend } from "../core/query/shown.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import type { Api } from "./api.ts";
 import { h, hidden, replace, s } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
-import { headline } from "./headline.ts";
+import { headline, type ShownValue } from "./headline.ts";
+import type { ChartLevel } from "./chart-spec.ts";
 import type { Model } from "./model.ts";
 import type { SensorRow } from "./sensor-row.ts";
+import { sparkScale } from "./spark-scale.ts";
+import { levelsOf, NO_CONTEXT } from "./trend-context.ts";
+import { trendGroups } from "./trend-groups.ts";
 
-const SPAN_MS = 24 * 3_600_000;
+const SPAN_MS = DAY_MS;
 const BUCKETS = 72;
 const AGAIN_MS = 120_000;
 /** Delay after a failure; without it, failures would loop as fast as they come. */
@@ -76,26 +85,49 @@ export class Sparks {
     const toMs = this.#model.gatewayNowMs();
     const query = { sensor: row.code, kind: shown.kind, values: [shown.name], buckets: BUCKETS };
     try {
-      const trend = await this.#api.trend(
-        { ...query, fromMs: toMs - SPAN_MS, toMs },
-        this.#ending.signal,
-      );
-      replace(row.sparkCell, sparkPicture(trend, shown.name, row.sensor, shown.label));
+      const [trend, limits] = await Promise.all([
+        this.#api.trend({ ...query, fromMs: toMs - SPAN_MS, toMs }, this.#ending.signal),
+        // Alarms may be disabled: the zones are drawn without them.
+        this.#api.limits(row.code).catch(() => []),
+      ]);
+      const levels = levelsOfValue(row.sensor, shown, limits);
+      replace(row.sparkCell, sparkPicture(trend, shown, row.sensor, levels));
     } catch {
       this.#drawnAt.set(row.code, performance.now() - AGAIN_MS + RETRY_MS);
     }
   }
 }
 
-function sparkPicture(trend: Trend, name: string, sensor: ShownSensor, label: string): HTMLElement {
+/** Zones and fixed limits of one value. */
+function levelsOfValue(
+  sensor: ShownSensor,
+  { kind, name }: ShownValue,
+  limits: readonly LimitView[],
+): readonly ChartLevel[] {
+  const group = trendGroups(sensor).find(
+    (one) => one.kind === kind && one.values.some((value) => value.name === name),
+  );
+  if (group === undefined) return [];
+  const values = group.values.filter((value) => value.name === name);
+  return levelsOf({ ...group, values }, sensor, { ...NO_CONTEXT, limits });
+}
+
+function sparkPicture(
+  trend: Trend,
+  { name, label }: ShownValue,
+  sensor: ShownSensor,
+  levels: readonly ChartLevel[],
+): HTMLElement {
   const series = trend.series[name];
   if (series === undefined || series.timesMs.length < 2)
     return h("span", { class: "none" }, "–", hidden("too few readings"));
   const low = Math.min(...series.min);
   const high = Math.max(...series.max);
-  const span = high - low || Math.abs(high) || 1;
+  const limits = levels.map((level) => level.y);
+  const { foot, head, next } = sparkScale(low, high, limits);
+  const span = head - foot || 1;
   const x = (ms: number) => ((ms - trend.fromMs) / (trend.toMs - trend.fromMs)) * WIDTH;
-  const y = (value: number) => HEIGHT - 2 - ((value - low) / span) * (HEIGHT - 4);
+  const y = (value: number) => HEIGHT - 2 - ((value - foot) / span) * (HEIGHT - 4);
   const cadenceMs = (sensor.reads[0]?.cadenceS ?? 0) * 1000;
   const gapMs = Math.max(3 * trend.bucketMs, 3 * cadenceMs);
   let line = "";
@@ -106,13 +138,20 @@ function sparkPicture(trend: Trend, name: string, sensor: ShownSensor, label: st
     lastMs = ms;
   }
   const unit = unitSign(series.unit);
-  const words = `${label === "" ? "" : `${label}: `}${number(low, series.unit)} to ${number(high, series.unit)} ${unit} in 24 h`;
+  const limit = next === null ? "" : `, next limit ${number(next, series.unit)}`;
+  const words = `${label === "" ? "" : `${label}: `}${number(low, series.unit)} to ${number(high, series.unit)} ${unit} in 24 h${limit}`;
   return h(
     "span",
     { class: "spark", title: words },
     s(
       "svg",
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": words },
+      ...levels
+        .filter((level) => level.y > foot && level.y <= head)
+        .map((level) => {
+          const at = y(level.y).toFixed(1);
+          return s("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: level.colour });
+        }),
       s("path", { d: line }),
       s("circle", {
         cx: x(lastMs).toFixed(1),

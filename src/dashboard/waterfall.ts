@@ -1,15 +1,17 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
 
+import { csvField } from "../core/csv.ts";
 import type { ShownMeasurement } from "../core/query/shown.ts";
+import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
 import type { Api, FallSpectrum } from "./api.ts";
 import { save } from "./chart-export.ts";
 import { onPaper } from "./chart-paper.ts";
+import { csvTimeHeads, csvTimes } from "./csv.ts";
 import { h, setText } from "./dom.ts";
 import { niceStep, number } from "./format.ts";
 import type { Model } from "./model.ts";
-import { frequency } from "./signal-specs.ts";
 import { labelled } from "./spectrum-tools.ts";
 import { type Pen, SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
@@ -34,9 +36,11 @@ const LIFT = 0.3;
 export interface WaterfallView {
   readonly unit: number;
   readonly channel: number;
-  /** Highest displayed frequency, Hz; null shows all. */
-  readonly endHz: number | null;
-  readonly isCpm: boolean;
+  /** Highest displayed multiple of the speed; null shows all. */
+  readonly orders: number | null;
+  readonly frequencyIn: ReadUnits["frequency"];
+  /** Of spectra without a measured one; null while unknown. */
+  readonly speedHz: number | null;
   /** Shown beside it: its row is the selected one. */
   readonly selected: ShownMeasurement | null;
 }
@@ -71,8 +75,9 @@ export class Waterfall {
   #view: WaterfallView = {
     unit: 0,
     channel: 1,
-    endHz: null,
-    isCpm: false,
+    orders: null,
+    frequencyIn: "Hz",
+    speedHz: null,
     selected: null,
   };
   #chosen = 0;
@@ -243,12 +248,11 @@ export class Waterfall {
       `Waterfall of ${this.#rows.length} spectra, newest in front. ${help}`,
     );
     if (row === undefined) return void setText(this.#note, "No data.");
-    const { isCpm } = this.#view;
     const line = row.values.indexOf(Math.max(...row.values));
     const top =
       line < 0
         ? ""
-        : `: highest ${number(row.values[line] ?? 0)} ${this.#label} at ${frequency(line * row.step, isCpm)} ${isCpm ? "CPM" : "Hz"}`;
+        : `: highest ${number(row.values[line] ?? 0)} ${this.#label} at ${this.#scaleOf(row).words(line * row.step)}`;
     const speed = row.speedRpm === null ? "" : `, ${Math.round(row.speedRpm)} rpm`;
     const stood = row.running === false ? ", the machine stood" : "";
     const shown =
@@ -257,6 +261,17 @@ export class Waterfall {
         : ` All ${this.#rows.length} measurements of the range.`;
     const time = this.#model.times.full(row.timeMs);
     setText(this.#note, `${time}${speed}${stood}${top}.${shown} ${help}`);
+  }
+
+  /** Over orders, the speed of its own time puts a part at the same place in each spectrum. */
+  #scaleOf({ speedRpm }: FallSpectrum): FrequencyScale {
+    const { frequencyIn, speedHz } = this.#view;
+    // One spectrum without any speed keeps all in Hz.
+    const isUnknown = speedHz === null && this.#rows.some((row) => row.speedRpm === null);
+    return frequencyScale(
+      frequencyIn === "orders" && isUnknown ? "Hz" : frequencyIn,
+      speedRpm === null ? speedHz : speedRpm / 60,
+    );
   }
 
   #layout(width: number): Layout {
@@ -296,22 +311,25 @@ export class Waterfall {
   }
 
   #paint(ctx: Pen, { width, height, feet, lift }: Layout, tint: (name: string) => string): void {
-    const ends = this.#rows.map(({ step, values }) => step * values.length);
-    const endHz = Math.min(this.#view.endHz ?? Number.POSITIVE_INFINITY, Math.max(...ends));
+    const steps = this.#rows.map((row) => row.step * this.#scaleOf(row).perHz);
+    const ends = this.#rows.map(({ values }, i) => (steps[i] ?? 0) * values.length);
+    const end = Math.min(this.#wantedEnd(), Math.max(...ends));
     const inner = width - LEFT - RIGHT;
-    const top = Math.max(...this.#rows.map((row) => highest(row, endHz))) || 1;
+    const top =
+      Math.max(...this.#rows.map(({ values }, i) => highest(values, steps[i] ?? 1, end))) || 1;
     ctx.font = "12px system-ui, sans-serif";
     for (let i = this.#rows.length - 1; i >= 0; i--) {
       const row = this.#rows[i];
       const foot = feet[i] ?? 0;
       if (row === undefined) continue;
-      const { step, values } = row;
+      const { values } = row;
+      const step = steps[i] ?? 1;
       const isChosen = i === this.#chosen;
       ctx.beginPath();
       ctx.moveTo(LEFT, foot);
-      const count = Math.min(values.length, Math.floor(endHz / step) + 1);
+      const count = Math.min(values.length, Math.floor(end / step) + 1);
       for (let k = 0; k < count; k++) {
-        const x = LEFT + ((k * step) / endHz) * inner;
+        const x = LEFT + ((k * step) / end) * inner;
         ctx.lineTo(x, foot - ((values[k] ?? 0) / top) * lift);
       }
       ctx.lineTo(LEFT + inner, foot);
@@ -328,28 +346,45 @@ export class Waterfall {
       ctx.fillText(time, LEFT + inner + 6, foot + 3, RIGHT - 8);
     }
     ctx.fillStyle = tint("muted");
-    this.#axis(ctx, endHz, inner, height);
+    this.#axis(ctx, end, inner, height);
   }
 
-  #axis(ctx: Pen, endHz: number, inner: number, height: number): void {
-    const { isCpm } = this.#view;
-    const scale = isCpm ? 60 : 1;
-    const step = niceStep((endHz * scale) / Math.max(3, inner / 110));
+  get #unit(): FrequencyScale["unit"] {
+    const [first] = this.#rows;
+    return first === undefined ? "Hz" : this.#scaleOf(first).unit;
+  }
+
+  /** In the unit of the axis. */
+  #wantedEnd(): number {
+    const { orders, speedHz } = this.#view;
+    if (orders === null) return Number.POSITIVE_INFINITY;
+    if (this.#unit === "orders") return orders;
+    if (speedHz === null) return Number.POSITIVE_INFINITY;
+    return orders * speedHz * frequencyScale(this.#unit, null).perHz;
+  }
+
+  #axis(ctx: Pen, end: number, inner: number, height: number): void {
+    const step = niceStep(end / Math.max(3, inner / 110));
     ctx.textAlign = "center";
-    for (let at = 0; at <= endHz * scale; at += step) {
-      const x = LEFT + (at / (endHz * scale)) * inner;
+    for (let at = 0; at <= end; at += step) {
+      const x = LEFT + (at / end) * inner;
       ctx.fillRect(x, height - BOTTOM, 1, 5);
       ctx.fillText(String(Number(at.toPrecision(6))), Math.max(x, 12), height - BOTTOM + 17);
     }
     ctx.textAlign = "left";
-    ctx.fillText(isCpm ? "CPM" : "Hz", LEFT + inner + 6, height - BOTTOM + 17);
+    ctx.fillText(this.#unit, LEFT + inner + 6, height - BOTTOM + 17);
   }
 
   #saveCsv(): void {
-    const lines = [`Time (UTC),Frequency (Hz),"Amplitude (${this.#label} peak)"\r\n`];
-    for (const { timeMs, step, values } of this.#rows) {
-      const time = new Date(timeMs).toISOString();
-      for (const [k, value] of values.entries()) lines.push(`${time},${k * step},${value}\r\n`);
+    const { zone } = this.#model.times;
+    const unit = this.#unit === "orders" ? "Multiple of speed" : `Frequency (${this.#unit})`;
+    const heads = [...csvTimeHeads(zone), "Speed (rpm)", unit, `Amplitude (${this.#label} peak)`];
+    const lines = [`\ufeff${heads.map((head) => csvField(head)).join(",")}\r\n`];
+    for (const row of this.#rows) {
+      const times = csvTimes(row.timeMs, zone).join(",");
+      const step = row.step * this.#scaleOf(row).perHz;
+      for (const [k, value] of row.values.entries())
+        lines.push(`${times},${row.speedRpm ?? ""},${k * step},${value}\r\n`);
     }
     save(new Blob(lines, { type: "text/csv" }), "waterfall.csv");
   }
@@ -374,9 +409,8 @@ function step12(feet: readonly number[]): number {
   return (feet[0] ?? 0) - (feet[1] ?? 0) || 16;
 }
 
-function highest({ step, values }: FallSpectrum, endHz: number): number {
+function highest(values: Float32Array, step: number, end: number): number {
   let most = 0;
-  for (let k = 0; k < values.length && k * step <= endHz; k++)
-    most = Math.max(most, values[k] ?? 0);
+  for (let k = 0; k < values.length && k * step <= end; k++) most = Math.max(most, values[k] ?? 0);
   return most;
 }

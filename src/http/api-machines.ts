@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { MACHINE_FINDINGS, MACHINES, REPORT } from "../core/diagnosis/shown.ts";
 import { MACHINE_OUTLOOK } from "../core/outlook/words.ts";
+import { PRESETS, READ_UNITS } from "../core/read-units.ts";
 import { reportDocument } from "../core/report/document.ts";
 import { input } from "../core/schema.ts";
 import { DAY_MS } from "../core/time-units.ts";
@@ -38,12 +39,18 @@ const MACHINE_LIST = {
 const REPORT_PAGE = {
   path: "/api/v1/machines/{id}/report",
   method: "get",
-  summary: "The report on a machine as one HTML document. Without a time range, the last 30 days.",
+  summary:
+    "The report on a machine as one HTML document. Without a time range, the last 30 days. Units of single quantities replace those of `units`.",
   params: MACHINE_ID,
   query: input({
     from: INSTANT,
     to: INSTANT,
     units: choice(["metric", "us"], "metric"),
+    velocity: choice(READ_UNITS.velocity),
+    displacement: choice(READ_UNITS.displacement),
+    acceleration: choice(READ_UNITS.acceleration),
+    temperature: choice(READ_UNITS.temperature),
+    frequency: choice(READ_UNITS.frequency),
   }),
   also: { 404: "No machine of this id." },
   response: "Its title, and the document: inline SVG, no script, nothing loaded.",
@@ -98,11 +105,12 @@ export function registerMachinesApi(
   });
   serve(app, REPORT_PAGE, async (request, reply) => {
     const { id } = request.params;
-    const { from, to, units } = request.query;
+    const { from, to, units: preset, ...single } = request.query;
     const toMs = instantMs(to, parts.gatewayNow());
     const fromMs = toMs === null ? null : instantMs(from, toMs - REPORT_MS);
     if (toMs === null || fromMs === null || fromMs >= toMs)
       return refuse(reply, 400, "from and to: two times, the first one earlier");
+    const units = { ...PRESETS[preset], ...single };
     const found = await gatherReport(parts, options, { id, fromMs, toMs, units });
     if (found !== null) return reply.send(reportDocument(found));
     return refuse(reply, 404, `the site file has no machine ${id}`);

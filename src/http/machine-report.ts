@@ -7,7 +7,7 @@ import type {
   ReportInput,
   ReportTrend,
 } from "../core/report/document.ts";
-import type { UnitSystem } from "../core/report/units.ts";
+import type { ReadUnits } from "../core/read-units.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { zoneLimits } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -21,7 +21,7 @@ export interface ReportQuery {
   readonly id: number;
   readonly fromMs: number;
   readonly toMs: number;
-  readonly units: UnitSystem;
+  readonly units: ReadUnits;
 }
 
 /** Points of a curve: more than paper shows. */
@@ -97,8 +97,10 @@ function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): R
     const measurement = measurements.find(finding.sensor, finding.readingId);
     const file = measurement?.channels.find(({ channel }) => channel === first?.channel);
     const stored = file === undefined ? null : waveforms.read(file.fileId);
-    const unit = first?.unit === "GE" ? GE_UNIT : first?.unit === "mm/s" ? VELOCITY : 0;
-    const spectrum = stored && series.spectrum(stored, unit, sensor ?? null);
+    // Lines of the whitened envelope stand at the same frequencies in the envelope.
+    const isVelocity = first?.unit === "mm/s";
+    const spectrum =
+      stored && series.spectrum(stored, isVelocity ? VELOCITY : GE_UNIT, sensor ?? null);
     const words = finding.finding.replaceAll("_", " ");
     const point = sensor?.location?.names?.point;
     return {
@@ -127,7 +129,7 @@ function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): R
           ? null
           : {
               timeMs: stored.timeMs,
-              unit: first.unit,
+              unit: isVelocity ? first.unit : "GE",
               stepHz: spectrum.step,
               values: spectrum.values,
             },

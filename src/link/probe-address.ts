@@ -1,4 +1,4 @@
-import type { SessionInfo } from "../core/link.ts";
+import type { InboundMessage, SessionInfo } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { inOperatorWords, type LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
@@ -8,11 +8,19 @@ import { publishPacketBytes } from "./packet-size.ts";
 const DISCONNECT_MS = 1_000;
 
 const PUBLISH_MS = 8_000;
+/** Brokers send what is retained at once after a subscription. */
+const RETAINED_MS = 2_000;
 
 /** The result of one attempt at one address; `published` null: nothing was, or there was no acknowledgement in time. */
 export type ProbeResult =
   | { readonly info: SessionInfo; readonly published: PublishOutcome | null }
   | { readonly failure: LinkFailure };
+
+/** What a probe does in its session; `leave` ends it. */
+interface Visit {
+  open(session: MqttSession, leave: () => void): void;
+  received?(message: InboundMessage, leave: () => void): void;
+}
 
 /**
  * Opens one session at an address, without a will, publishes the message if there is one, and closes it at once. Never
@@ -24,23 +32,59 @@ export async function probeAddress(
   signal: AbortSignal,
   message: Message | null = null,
 ): Promise<ProbeResult> {
-  const session = new MqttSession(options, url, { isolate: false, retain: true });
-  const stop = () => session.abort("stopped");
-  let info: SessionInfo | null = null;
   let published: PublishOutcome | null = null;
-  const leave = () => void session.disconnect(DISCONNECT_MS, false, null);
-  let giveUp: NodeJS.Timeout | undefined;
-  const ending = session.run(null, {
-    onConnectSent: () => {},
-    onMessage: () => {},
-    onOpen() {
-      info = session.info(1);
+  const seen = await visit(options, url, signal, PUBLISH_MS, {
+    open(session, leave) {
       if (message === null) return leave();
-      giveUp = setTimeout(leave, PUBLISH_MS);
       session.send(message, publishPacketBytes(message, options.version), (outcome) => {
         published ??= outcome;
         leave();
       });
+    },
+  });
+  return "info" in seen ? { ...seen, published } : seen;
+}
+
+/** The same, for what is retained on a topic: null for nothing, or where nothing may be read. */
+export async function readRetained(
+  options: MqttLinkOptions,
+  url: string,
+  signal: AbortSignal,
+  topic: string,
+): Promise<{ readonly payload: Uint8Array | null } | { readonly failure: LinkFailure }> {
+  let payload: Uint8Array | null = null;
+  const seen = await visit(options, url, signal, RETAINED_MS, {
+    open: (session, leave) =>
+      void session.subscribe([{ topic, qos: 1 }]).then((refused) => {
+        if (refused.length > 0) leave();
+      }),
+    received(message, leave) {
+      if (message.topic === topic) payload = message.payload;
+      leave();
+    },
+  });
+  return "info" in seen ? { payload } : seen;
+}
+
+async function visit(
+  options: MqttLinkOptions,
+  url: string,
+  signal: AbortSignal,
+  staysMs: number,
+  { open, received }: Visit,
+): Promise<{ readonly info: SessionInfo } | { readonly failure: LinkFailure }> {
+  const session = new MqttSession(options, url, { isolate: false, retain: true });
+  const stop = () => session.abort("stopped");
+  let info: SessionInfo | null = null;
+  const leave = () => void session.disconnect(DISCONNECT_MS, false, null);
+  let giveUp: NodeJS.Timeout | undefined;
+  const ending = session.run(null, {
+    onConnectSent: () => {},
+    onMessage: (message) => received?.(message, leave),
+    onOpen() {
+      info = session.info(1);
+      giveUp = setTimeout(leave, staysMs);
+      open(session, leave);
     },
   });
   if (signal.aborted) stop();
@@ -48,7 +92,7 @@ export async function probeAddress(
   const { failure } = await ending;
   clearTimeout(giveUp);
   signal.removeEventListener("abort", stop);
-  if (info !== null) return { info, published };
+  if (info !== null) return { info };
   if (failure === null) return { failure: { text: "no session", needsHands: false } };
   return { failure: { ...failure, text: inOperatorWords(failure.text, options) } };
 }

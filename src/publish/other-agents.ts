@@ -96,6 +96,13 @@ export class OtherAgents implements RetainedReader {
   }
 }
 
+/** The instance whose state says online; null for anything else. */
+export function onlineInstance(payload: Uint8Array): string | null {
+  if (payload.length > PAYLOAD_MAX) return null;
+  const said = stateOf(Buffer.from(payload).toString());
+  return said?.state === "online" ? said.instance : null;
+}
+
 /** Null for what agents from 0.3 on do not publish. */
 function stateOf(text: string): { readonly state: string; readonly instance: string } | null {
   try {

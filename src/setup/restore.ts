@@ -56,7 +56,12 @@ export function backupOf(
 }
 
 type ExaminedRestore =
-  | { readonly texts: ConfigurationTexts; readonly view: RestoreView }
+  | {
+      readonly texts: ConfigurationTexts;
+      readonly view: RestoreView;
+      /** Those that will be used. */
+      readonly uplinks: readonly Uplink[];
+    }
   | { readonly outcome: "faults"; readonly faults: readonly ConfigurationFault[] }
   | { readonly outcome: "other_site"; readonly detail: string };
 
@@ -93,7 +98,15 @@ export function examineRestore(
     disabled: plan.disabled,
     nextStart: isOther,
   };
-  return { texts: plan.texts, view };
+  return { texts: plan.texts, view, uplinks: examined.uplinks };
+}
+
+/** The refusal of a backup whose box goes on elsewhere. */
+export function runningRefusal(running: string) {
+  return {
+    outcome: "other_site",
+    detail: `the box of this backup may be running: ${running}; to restore it here all the same, repeat its site's name with --site (site=)`,
+  } as const;
 }
 
 const NO_UPLINKS_FILE: ConfigurationFault = {

@@ -3,14 +3,15 @@
  * and tried like a signed document; where links or reads get worse, the files of before come back.
  */
 import { faultText } from "../core/configuration.ts";
+import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import type { BackupDesk, RestoreOutcome, RestoreRequest, RestoreView } from "../core/setup.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { openBackup } from "./backup.ts";
+import { type Backup, openBackup } from "./backup.ts";
 import type { FileVersions } from "./file-versions.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
-import { type BoxState, backupOf, examineRestore } from "./restore.ts";
+import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
 import { ChangeTrial, type TrialParts, wellnessOf } from "./trial.ts";
 import type { ConfigurationPaths, Trial, TrialJournal } from "./trial-journal.ts";
 
@@ -29,6 +30,8 @@ interface RestorerParts extends TrialParts {
   readonly isTrialRunning: () => boolean;
   readonly version: string;
   readonly instance: () => string | null;
+  /** Where a box of this site is online at these brokers; null if none shows it. For a box that has no sessions yet. */
+  readonly lookElsewhere: (site: string, uplinks: readonly Uplink[]) => Promise<string | null>;
   /** For what happens after the response. */
   readonly audit: (outcome: string, detail: string) => void;
   readonly logger: Logger;
@@ -64,10 +67,14 @@ export class Restorer implements BackupDesk {
     this.#signal = signal;
   }
 
-  /** Another box that is online at a broker as this site; null if none was seen. */
-  #otherAgent(): string | null {
-    const { links } = this.#parts.status();
-    return links.find(({ otherAgent }) => otherAgent)?.otherAgent ?? null;
+  /** Where the box of the backup seems to go on; null if none was seen, or somebody repeats its site's name. */
+  async #runningElsewhere(backup: Backup, repeated: string | null): Promise<string | null> {
+    const { instance, status, lookElsewhere, site } = this.#parts;
+    if (backup.instance === instance() || repeated === backup.site) return null;
+    if (!isUnnamed(site()))
+      return status().links.find(({ otherAgent }) => otherAgent)?.otherAgent ?? null;
+    const examined = examineRestore(backup, repeated, this.#state());
+    return "outcome" in examined ? null : lookElsewhere(backup.site, examined.uplinks);
   }
 
   #state(): BoxState {
@@ -89,16 +96,8 @@ export class Restorer implements BackupDesk {
     if ("problem" in opened)
       return { outcome: "unusable", detail: `${opened.problem}; ${opened.remedy}` };
     const { backup } = opened;
-    const other = this.#otherAgent();
-    if (
-      other !== null &&
-      backup.instance !== this.#parts.instance() &&
-      request.site !== backup.site
-    )
-      return {
-        outcome: "other_site",
-        detail: `the box of this backup may be running: ${other}; to restore it here all the same, repeat its site's name with --site (site=)`,
-      };
+    const running = await this.#runningElsewhere(backup, request.site);
+    if (running !== null) return runningRefusal(running);
     const examined = examineRestore(backup, request.site, this.#state());
     if ("outcome" in examined) return examined;
     const { texts, view } = examined;

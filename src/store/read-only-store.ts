@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Lane } from "../core/delivery.ts";
 import { type LaneChange, planLanes, type WantedLanes } from "../core/lane-plan.ts";
 import type { WaveformReader } from "../core/ports.ts";
@@ -30,6 +32,21 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
     keepSnapshot: () => db.keepSnapshot(),
     close: () => db.close(),
   };
+}
+
+const META_SQL = "SELECT value FROM meta WHERE name = ?";
+
+/** What an agent keeps under a name, also while one runs; null without a store. Throws StoreFailure. */
+export function storedMeta(dataDir: string, name: string, nativeBinding?: string): string | null {
+  if (!existsSync(join(dataDir, "gateside.db"))) return null;
+  const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
+  db.openReadOnly();
+  try {
+    const [value] = db.read(META_SQL).get(name) ?? [];
+    return typeof value === "string" ? value : null;
+  } finally {
+    db.close();
+  }
 }
 
 const LANES_TABLE_SQL = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'lanes'";

@@ -17,6 +17,8 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { digestOf } from "../../src/setup/backup.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
+import { publishAll } from "../support/collecting.ts";
+import { freePort, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
 import { storeOptions } from "../support/temp-database.ts";
@@ -103,7 +105,9 @@ test("restore – says the difference, keeps the replaced files as versions and 
   // It has run: its store has the audit log.
   const openOwn = () => openStore(storeOptions(box.path("data"), { uplinks: [] }));
   mkdirSync(box.path("data"));
-  await openOwn().close();
+  const ran = openOwn();
+  ran.meta.set("instance", "0123456789ab");
+  await ran.close();
   await box.run("backup", "--out", "backup.json");
   const files = readFileSync(box.path("uplinks.json"), "utf8");
   const changed = { ...SITE, sensors: [{ ...SITE.sensors[0], name: "Intake" }] };
@@ -186,6 +190,48 @@ test("restore – on another box an uplink that lacks its secrets is not used an
     JSON.parse(check.stdout).uplinks.map(({ name }: { name: string }) => name),
     ["local"],
   );
+});
+
+test("restore – a stopped box asks its brokers whether the box of the backup is running, and says where it could not ask", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const broker = await startMosquitto();
+  t.after(() => broker.close());
+  const uplinks = [
+    { name: "local", url: broker.url },
+    { name: "dead", url: `mqtt://127.0.0.1:${await freePort()}` },
+  ];
+  const box = openBox(t, uplinks);
+  await box.run("backup", "--out", "backup.json");
+  const says = (state: "online" | "offline", instance: string) =>
+    publishAll(broker.url, [
+      {
+        topic: "gateside/plant-7/agent/state",
+        payload: JSON.stringify({ state, instance }),
+        retain: true,
+      },
+    ]);
+  // As a new machine: the same settings, and no site file yet.
+  const fresh = openBox(t, uplinks);
+  rmSync(fresh.path("site.json"));
+  writeFileSync(fresh.path("backup.json"), readFileSync(box.path("backup.json")));
+  const restore = (...flags: string[]) => fresh.run("restore", "backup.json", ...flags);
+  await says("online", "aaaaaaaaaaaa");
+  const refused = await restore();
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /warning: .*could not be asked at mqtt:\/\/127\.0\.0\.1/);
+  assert.match(
+    refused.stderr,
+    /error: .*instance aaaaaaaaaaaa\) is online as site "plant-7" at mqtt:.*repeat its site's name/,
+  );
+  assert.throws(() => fresh.read("site.json"));
+  await says("offline", "aaaaaaaaaaaa");
+  const planned = await restore("--dry-run");
+  assert.equal(planned.code, 0, planned.stderr);
+  await says("online", "aaaaaaaaaaaa");
+  const repeated = await restore("--site", "plant-7");
+  assert.equal(repeated.code, 0, repeated.stderr);
+  assert.deepEqual(fresh.read("site.json"), SITE);
 });
 
 test("restore – another site's backup needs its name; what is truncated, altered or newer is refused with that word", async (t) => {

@@ -4,6 +4,7 @@ import {
   alarmTextAsRead,
   conversionOf,
   converted,
+  frequencyScale,
   METRIC,
   type ReadUnits,
   textAsRead,
@@ -42,6 +43,16 @@ test("units as read – numbers with such units in a sentence of the agent, and 
     "Alarm: Vibration velocity (RMS) of axis H is 0.3 in/s RMS, above the limit of 0.177 in/s RMS (zone D); 3 GE, 2 Gaskets, 60 degC.",
   );
   assert.equal(textAsRead(text, METRIC), text);
+  assert.equal(textAsRead("BPFO (87.3 Hz, H) in 3 lines", US), "BPFO (5238 cpm, H) in 3 lines");
+});
+
+test("units as read – frequencies in Hz, cpm or orders, which need a speed", () => {
+  const words = (wanted: ReadUnits["frequency"], speedHz: number | null) =>
+    frequencyScale(wanted, speedHz).words(88.3);
+  assert.deepEqual(
+    [words("Hz", 25), words("cpm", 25), words("orders", 25), words("orders", null)],
+    ["88.30 Hz", "5298 cpm", "3.532x", "88.30 Hz"],
+  );
 });
 
 test("units as read – the text of an alarm of a loop stays in its unit, that of vibration and findings does not", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { METRIC, US } from "../../src/core/read-units.ts";
 import { type ReportInput, reportDocument } from "../../src/core/report/document.ts";
 
 const T0 = Date.UTC(2026, 10, 20);
@@ -40,7 +41,7 @@ const INPUT: ReportInput = {
   madeMs: T0,
   zone: "UTC",
   version: "0",
-  units: "us",
+  units: US,
   condition: "warning",
   reason: "The loop is 8.2 mm/s.",
   worst: { alarm: "high", value: "channel1" },
@@ -88,7 +89,7 @@ test("report – US units: the detection is told once, spectra are peaks over cp
   for (const text of ["in/s RMS", "in/s peak", "0.1 in/s peak", "1500 cpm", ">cpm<"])
     assert.ok(html.includes(text), text);
   assert.doesNotMatch(html, /\bHz\b/);
-  assert.match(reportDocument({ ...INPUT, units: "metric" }).html, /25\.00 Hz/);
+  assert.match(reportDocument({ ...INPUT, units: METRIC }).html, /25\.00 Hz/);
 });
 
 test("report – what a site configured itself stays: a loop in mm/s", () => {

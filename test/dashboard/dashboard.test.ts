@@ -173,6 +173,8 @@ async function showsNewReadings({ browser: { page } }: House): Promise<void> {
   assert.equal(await page.evaluate("window.isSamePage"), true);
   // Ages count on between readings.
   await page.locator("tr.sensor .c-age", { hasText: /\d/ }).first().waitFor();
+  // Its limits: the zones of its class.
+  await page.locator(`tr.sensor[data-code="${ACCEL}"] .spark line`).first().waitFor();
 }
 
 async function narrows({ browser: { page } }: House): Promise<void> {
@@ -313,14 +315,14 @@ async function showsNodeState({ browser: { page } }: House): Promise<void> {
 
 async function readsByKeyboard({ browser: { page } }: House): Promise<void> {
   await page.getByLabel("Unit").selectOption("0");
-  await page.getByLabel("Frequency in").selectOption("CPM");
+  await page.getByLabel("Frequency in").selectOption("cpm");
   const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
-  await page.getByRole("img", { name: /^Spectrum of axis H, highest .* G at .* CPM/ }).waitFor();
+  await page.getByRole("img", { name: /^Spectrum of axis H, highest .* G at .* cpm/ }).waitFor();
   await spectrum.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
   const readout = page.locator(".chart", { has: spectrum }).locator(".readout");
   await pageUntil("values at the cursor", async () =>
-    /^[\d.]+ CPM .*x.* G$/.test((await readout.textContent()) ?? ""),
+    /^[\d.]+ cpm .*x.* G$/.test((await readout.textContent()) ?? ""),
   );
   assert.equal(await readout.getAttribute("aria-live"), "polite");
 }

@@ -92,6 +92,21 @@ test("dashboard – every view can be used by keyboard alone and has no accessib
   assert.equal(await press(page, "Tab"), machines[0]);
   await page.locator("#search").focus();
 
+  // Nobody who types gets the list of keys.
+  await page.keyboard.type("?");
+  assert.equal(await page.locator("#search").inputValue(), "?");
+  const keys = page.getByRole("dialog", { name: "Keys" });
+  assert.equal(await keys.isVisible(), false);
+  await page.keyboard.press("Backspace");
+  await page.locator(".brand").focus();
+  await page.keyboard.press("?");
+  await keys.getByText("pins and releases the cursor of a spectrum").waitFor();
+  await isFineInBothThemes(browser, "keys");
+  await page.keyboard.press("Escape");
+  await keys.waitFor({ state: "hidden" });
+  assert.equal((await focused(page)).name, "Gateside, overview");
+  await page.locator("#search").focus();
+
   await page.keyboard.type("no such sensor");
   await page.locator("td.empty").waitFor();
   await isFineInBothThemes(browser, "nothing found");

@@ -1,5 +1,6 @@
 /** Measurements of any date in the built dashboard, over a store with two years of them. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -149,6 +150,11 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
     return Math.abs(Number(orders) - Number(before) / (1600 / 60)) < 0.01;
   });
 
+  // Which line is which: both with time and speed.
+  const legend = panel(page).locator(".legend li");
+  assert.match((await legend.nth(0).textContent()) ?? "", /^\d+ \w+ 2026 [\d:]+ · 1600 rpm/);
+  assert.match((await legend.nth(1).textContent()) ?? "", /^12 Oct 2026 [\d:]+ · 1480 rpm/);
+
   await page.getByRole("button", { name: "Waterfall", exact: true }).click();
   const caption = page
     .locator(".chart", { has: page.locator("canvas.waterfall") })
@@ -159,6 +165,26 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   await page.getByLabel("Range", { exact: true }).selectOption("all");
   await page.getByLabel("Spectra", { exact: true }).selectOption("100");
   await says(/\d+ of 3\d\d measurements, evenly chosen/);
+
+  // Over orders each stands at its own speed: the same frequency is another order at another speed.
+  await page.getByRole("img", { name: /^Waterfall of / }).focus();
+  await says(/1600 rpm: highest [\d.]+ \S+ at [\d.]+ Hz/);
+  await panel(page).getByLabel("Frequency in", { exact: true }).selectOption("orders");
+  await says(/1600 rpm: highest [\d.]+ \S+ at [\d.]+x/);
+  const heads = page.locator(".peaks th[scope=col]");
+  assert.deepEqual(
+    (await heads.allTextContents()).map((text) => text.replace(/ [▲▼]$/, "")),
+    ["Peak", "Multiple of speed", "Amplitude (mm/s peak)"],
+  );
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save the numbers as CSV, waterfall" }).click();
+  const rows = readFileSync(await (await download).path(), "utf8").split("\r\n");
+  assert.match(rows[0] ?? "", /Time \(UTC\),Speed \(rpm\),Multiple of speed,Amplitude/);
+  const steps = (rpm: number) => {
+    const lines = rows.map((row) => row.split(",")).filter((row) => row.includes(String(rpm)));
+    return Number(lines[1]?.at(-2)) * rpm;
+  };
+  assert.ok(steps(1480) > 0 && Math.abs(steps(1480) - steps(1600)) < 1e-6);
   assert.deepEqual(await findings(), []);
   assert.deepEqual(complaints.filter(isOwn), []);
 });

@@ -125,7 +125,8 @@ test("report – by command: state, finding with its spectrum, trends with limit
   assert.doesNotMatch(addresses, /<script|<link|<img|src=|href=|https?:|url\(|127\.0\.0\.1/);
   const us = await report("--machine", "40", "--units", "us", "--from", "2026-11-10");
   assert.match(us.stdout, /in\/s RMS/);
-  assert.doesNotMatch(us.stdout, /mm\/s RMS/);
+  assert.doesNotMatch(us.stdout, /mm\/s RMS|RMS RMS|RMS peak/);
+  assert.match(us.stdout, /5298 cpm.*>cpm</s);
   const unknown = await report("--machine", "Pump 9");
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /no machine "Pump 9"; there are\n {2}40 {2}Pump 4\n {2}41\n/);
@@ -207,6 +208,13 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
     const figure = pages.find((part) => part.includes("velocity"));
     assert.match(figure ?? "", /mm\/s RMS/);
   }
+  // In the units of this browser, unless somebody chooses others.
+  const kept = JSON.stringify({ velocity: "in/s", frequency: "orders" });
+  await page.evaluate(`localStorage.setItem("gateside.units", '${kept}')`);
+  await page.reload();
+  await page.locator("article.report", { hasText: "in/s RMS" }).waitFor();
+  await page.getByLabel("Units", { exact: true }).selectOption("metric");
+  await page.locator("article.report", { hasText: "mm/s RMS" }).waitFor();
   assert.deepEqual(
     complaints.filter((one) => !one.includes("501 (Not Implemented)")),
     [],

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { METRIC } from "../../src/core/read-units.ts";
 import { test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
@@ -129,7 +130,7 @@ test("sensor replaced – the machine's report has one curve of the place, and t
       gatewayNow: () => clock.now(),
     } as unknown as HttpParts,
     { version: "0", timezone: "UTC" },
-    { id: 40, fromMs: START_MS, toMs: clock.now(), units: "metric" },
+    { id: 40, fromMs: START_MS, toMs: clock.now(), units: METRIC },
   );
   assert.deepEqual(
     report?.trends.map(({ lines }) => lines.map(({ points }) => points.length)),

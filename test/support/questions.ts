@@ -21,7 +21,7 @@ class Clicks {
     const panel = this.page.getByRole("region", { name: "Waveform and spectrum" });
     await panel.getByLabel(label, { exact: true }).selectOption({ index });
   }
-  /** The spectrum that shows the worst machine's finding. */
+  /** The measurement that shows the worst machine's finding, with all tools. */
   async spectrum(): Promise<void> {
     await this.on("link", "Pump 1");
     await this.on("link", /^Show BPFO/);
@@ -61,7 +61,13 @@ export const QUESTIONS: readonly Question[] = [
         .getByText(/since .+\(/)
         .waitFor(),
   },
-  { name: "spectrum", ask: (clicks) => clicks.spectrum() },
+  {
+    name: "spectrum",
+    ask: async (clicks) => {
+      await clicks.on("link", "Pump 1");
+      await clicks.page.getByRole("img", { name: /^Evidence of the finding: .*BPFO/ }).waitFor();
+    },
+  },
   {
     name: "compare",
     ask: async (clicks) => {

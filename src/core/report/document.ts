@@ -1,10 +1,9 @@
 /** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
 import type { REPORT } from "../diagnosis/shown.ts";
-import { alarmTextAsRead, METRIC, type ReadUnits, textAsRead, US } from "../read-units.ts";
+import { alarmTextAsRead, frequencyScale, type ReadUnits, textAsRead } from "../read-units.ts";
 import type { Of } from "../schema.ts";
-import { CPM_PER_HZ } from "../unit.ts";
 import { escapeText as esc, spectrumFigure, trendFigure, type ZoneLevel } from "./figures.ts";
-import { digits, shownUnit, type UnitSystem } from "./units.ts";
+import { digits, shownUnit } from "./units.ts";
 
 export interface ReportFinding {
   readonly name: string;
@@ -71,7 +70,7 @@ export interface ReportInput {
   /** IANA zone of all times. */
   readonly zone: string;
   readonly version: string;
-  readonly units: UnitSystem;
+  readonly units: ReadUnits;
   readonly condition: string;
   readonly reason: string;
   /** The alarm that is the reason; null if none is. */
@@ -135,7 +134,7 @@ export function reportDocument(input: ReportInput): Of<typeof REPORT> {
 
 function bodyOf(input: ReportInput): string {
   const at = timesOf(input.zone);
-  const wanted = wantedUnits(input.units);
+  const wanted = input.units;
   const said = (text: string) => esc(textAsRead(text, wanted));
   const area = input.area === null ? "" : `, ${input.area}`;
   return [
@@ -198,12 +197,6 @@ function bodyOf(input: ReportInput): string {
   ].join("\n");
 }
 
-/** In which the numbers of the agent's sentences are told. */
-const wantedUnits = (units: UnitSystem): ReadUnits => (units === "us" ? US : METRIC);
-const FREQUENCIES = {
-  Hz: { unit: "Hz", perHz: 1, decimals: 2 },
-  cpm: { unit: "cpm", perHz: CPM_PER_HZ, decimals: 0 },
-} as const;
 const SPECTRUM = { kind: "accel", value: "" };
 
 function findingOf(
@@ -212,22 +205,24 @@ function findingOf(
   at: (ms: number) => string,
 ): string {
   const { evidence, spectrum } = finding;
-  const frequency = FREQUENCIES[wantedUnits(units).frequency === "cpm" ? "cpm" : "Hz"];
   const shown = spectrum === null ? null : shownUnit(SPECTRUM, spectrum.unit, units);
+  const frequency = frequencyScale(units.frequency, finding.speedRpm / 60);
+  // The next column has the orders.
+  const { words } = frequency.unit === "orders" ? frequencyScale("Hz", null) : frequency;
   const figure =
     spectrum === null || shown === null
       ? "<p>The measurement is not stored any more: no spectrum.</p>"
       : spectrumFigure({
           title: `Spectrum of ${at(spectrum.timeMs)}, ${digits(finding.speedRpm)} rpm`,
-          unit: shown.label,
+          yLabel: `${shown.label} peak`,
+          xLabel: frequency.unit,
           step: spectrum.stepHz * frequency.perHz,
-          xUnit: frequency.unit,
           values: Array.from(spectrum.values, shown.of),
           marks: evidence.map(({ hz, name }) => ({ x: hz * frequency.perHz, label: name })),
         });
   return [
     `<h3>${esc(finding.name)}, stage ${finding.stage} of 3, ${esc(finding.place)}</h3>`,
-    `<p>${esc(textAsRead(finding.text, wantedUnits(units)))}</p>`,
+    `<p>${esc(textAsRead(finding.text, units))}</p>`,
     `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
     table(
       ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
@@ -236,7 +231,7 @@ function findingOf(
         return [
           esc(line.name),
           esc(`${line.spectrum}, axis ${line.axis}`),
-          `${(line.hz * frequency.perHz).toFixed(frequency.decimals)} ${frequency.unit}`,
+          words(line.hz),
           `${line.order.toFixed(2)}x`,
           `${digits(unit.of(line.amplitude))} ${esc(unit.label)} peak`,
         ];

@@ -236,7 +236,7 @@ export function trendFigure({
     from: fromMs,
     to: toMs,
     ticks: timeTicks(fromMs, toMs, zone),
-    xLabel: "",
+    xLabel: zone,
     yLabel: unit,
     levels,
     lines: lines.map(({ label, points }, at) => ({
@@ -254,17 +254,22 @@ export function trendFigure({
 
 export interface SpectrumFigure {
   readonly title: string;
-  /** Peak amplitude, in this unit. */
-  readonly unit: string;
-  /** Between lines, in `xUnit`. */
+  readonly xLabel: string;
+  readonly yLabel: string;
+  /** Between two values, as `x` of the marks. */
   readonly step: number;
-  readonly xUnit: string;
   readonly values: ArrayLike<number>;
   readonly marks: readonly { readonly x: number; readonly label: string }[];
 }
 
-export function spectrumFigure(figure: SpectrumFigure): string {
-  const { title, unit, step, xUnit, values, marks } = figure;
+export function spectrumFigure({
+  title,
+  xLabel,
+  yLabel,
+  step,
+  values,
+  marks,
+}: SpectrumFigure): string {
   const farthest = Math.max(...marks.map(({ x }) => x), 0);
   const end = Math.min(step * values.length, farthest > 0 ? farthest * 1.5 : Infinity);
   const count = Math.min(values.length, Math.ceil(end / step));
@@ -275,8 +280,8 @@ export function spectrumFigure(figure: SpectrumFigure): string {
     from: 0,
     to: end,
     ticks: roundTicks(0, end),
-    xLabel: xUnit,
-    yLabel: `${unit} peak`,
+    xLabel,
+    yLabel,
     marks,
     lines: [{ label: title, pieces: [points], ...LINES[0] }],
   });

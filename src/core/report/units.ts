@@ -1,7 +1,4 @@
-import { conversionOf, converted, US } from "../read-units.ts";
-
-/** Units as a person asked for them: metric as stored, or US. */
-export type UnitSystem = "metric" | "us";
+import { conversionOf, converted, type ReadUnits } from "../read-units.ts";
 
 export interface ShownUnit {
   readonly label: string;
@@ -14,9 +11,9 @@ const SIGNS: Readonly<Record<string, string>> = { um: "µm", degC: "°C", degF: 
 export function shownUnit(
   of: { readonly kind: string; readonly value: string },
   unit: string | null,
-  system: UnitSystem,
+  wanted: ReadUnits,
 ): ShownUnit {
-  const conversion = system === "us" ? conversionOf(of, unit, US) : null;
+  const conversion = conversionOf(of, unit, wanted);
   const name = conversion?.unit.replace(/ RMS$/, "") ?? unit ?? "";
   return { label: SIGNS[name] ?? name, of: (value) => converted(value, conversion) };
 }

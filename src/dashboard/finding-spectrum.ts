@@ -1,0 +1,90 @@
+/** The spectrum in which a finding stands, with the lines of the part concerned, at the finding's own speed. */
+import type { EvidenceLine } from "../core/diagnosis/finding.ts";
+import type { FindingView } from "../core/diagnosis/shown.ts";
+import type { Machine } from "../core/machine.ts";
+import { SIGNAL_UNITS } from "../core/unit.ts";
+import type { Api } from "./api.ts";
+import { Chart } from "./chart.ts";
+import { chartTools } from "./chart-tools.ts";
+import { type Cleanup, h, setText } from "./dom.ts";
+import { markersOf } from "./evidence-link.ts";
+import { number } from "./format.ts";
+import type { Model } from "./model.ts";
+import { spectrumSpec } from "./signal-specs.ts";
+import { markerSets } from "./spectrum-markers.ts";
+import { ENVELOPE_UNIT } from "./spectrum-tools.ts";
+import type { Theme } from "./theme.ts";
+import { unitsKept } from "./units-kept.ts";
+
+/** Beyond the farthest line of the evidence. */
+const MARGIN = 1.3;
+
+export class FindingSpectrum {
+  readonly root: HTMLElement;
+  readonly stop: Cleanup;
+
+  constructor(
+    api: Api,
+    model: Model,
+    theme: Theme,
+    finding: FindingView,
+    line: EvidenceLine,
+    machine: Machine | null,
+  ) {
+    const chart = new Chart(theme, () => (innerWidth < 700 ? 220 : 260), null);
+    const ending = new AbortController();
+    const caption = h("p", { class: "hint" }, "Reading the spectrum …");
+    this.root = h(
+      "div",
+      { class: "finding-spectrum" },
+      h("div", { class: "chart-head" }, caption, chartTools(chart, "spectrum of the finding")),
+      chart.root,
+    );
+    this.stop = () => {
+      ending.abort();
+      chart.destroy();
+    };
+    const load = async (): Promise<void> => {
+      const atMs = Date.parse(finding.lastSeen);
+      const around = await api.measurement(finding.sensor, finding.readingId, atMs);
+      const channels = around?.measurement?.channels ?? [];
+      const file = channels.find(({ channel }) => channel === line.channel);
+      if (file === undefined) {
+        chart.root.hidden = true;
+        return void setText(caption, "The measurement of this finding is not stored any more.");
+      }
+      const spectrum = await api.spectrum(file.fileId, unitOf(line), ending.signal);
+      if (ending.signal.aborted) return;
+      const speedHz = finding.speedRpm / 60;
+      const key = markersOf(finding, machine) ?? "orders";
+      const set = markerSets(machine, finding.point).find((one) => one.key === key);
+      const orders = Math.max(...finding.evidence.map(({ order }) => order));
+      const spec = spectrumSpec(spectrum, {
+        frequencyIn: unitsKept().frequency,
+        speedHz,
+        isLog: false,
+        orders: orders * MARGIN,
+        markers: set?.lines(speedHz) ?? [],
+        cursor: "single",
+        heldHz: line.hz,
+        other: null,
+      });
+      const lines = finding.evidence.map(({ name }) => name).join(", ");
+      chart.show({ ...spec, summary: `Evidence of the finding: ${lines}. ${spec.summary}` });
+      setText(
+        caption,
+        `${line.spectrum === "velocity" ? "Velocity" : "Envelope"} spectrum, axis ${line.axis}, ${model.times.full(spectrum.timeMs)}, ${number(finding.speedRpm, "rpm")} rpm`,
+      );
+    };
+    load().catch((error: unknown) => {
+      if (!ending.signal.aborted)
+        setText(caption, `The spectrum could not be read: ${(error as Error).message}`);
+    });
+  }
+}
+
+/** Lines of the whitened envelope stand at the same frequencies in the envelope. */
+function unitOf({ spectrum }: EvidenceLine): number {
+  if (spectrum !== "velocity") return ENVELOPE_UNIT;
+  return SIGNAL_UNITS.indexOf(unitsKept().velocity);
+}
