@@ -22,6 +22,7 @@ import { roundRows } from "./rows-rounds.ts";
 import { scaleRows } from "./rows-scale.ts";
 import { firstStartRows, largeSiteRows } from "./rows-sites.ts";
 import { storeWriteRows, writeRows } from "./rows-writes.ts";
+import { hourCostRows, yearsRows } from "./rows-years.ts";
 import { storeRows } from "./store.ts";
 import { vibrationRows } from "./vibration.ts";
 
@@ -53,6 +54,8 @@ const CHAPTERS: readonly Chapter[] = [
   },
   { targets: ["1o", "10o"], title: "the agent at its own pace", measure: ownPaceRows },
   { targets: ["5c"], title: "sensors at their own times, store alone", measure: storeWriteRows },
+  { targets: ["5h"], title: "the cost of hourly values", measure: hourCostRows },
+  { targets: ["15"], title: "ten years of hours, a year of spectra", measure: yearsRows },
   { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
   { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },
   { targets: ["13"], title: "scale", measure: scaleRows },

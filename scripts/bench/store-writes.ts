@@ -2,10 +2,11 @@
  * What the store writes for 55 sensors with a record a minute each, and into which tables: the load of rows 5 and 5c without the
  * rest of the agent, so that a day takes seconds.
  *
- *   node --import tsx scripts/bench/store-writes.ts [--minutes 60] [--every 6] [--rounds | --scattered] [--pages]
+ *   node --import tsx scripts/bench/store-writes.ts [--minutes 60] [--every 6] [--rounds | --scattered] [--pages] [--without-hours]
  *
  * `--every` is the time between commits, s. Sensors report in the order of the site file, as in row 5c: those of one commit
- * share pages. With `--scattered` they do not; with `--rounds` all report at once. `--pages` shows pages by table.
+ * share pages. With `--scattered` they do not; with `--rounds` all report at once. `--pages` shows pages by table. With
+ * `--without-hours` nothing is counted for hourly values, which tells what they cost (row 5h).
  * Only whole cycles from checkpoint to checkpoint are counted, at least `--minutes`.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync } from "node:fs";
@@ -15,6 +16,7 @@ import { parseArgs } from "node:util";
 import Sqlite from "better-sqlite3";
 import type { Lane } from "../../src/core/delivery.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
+import { HourlyValues } from "../../src/store/hours/hourly-values.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -201,11 +203,18 @@ async function main(): Promise<void> {
       rounds: { type: "boolean", default: false },
       scattered: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
+      "without-hours": { type: "boolean", default: false },
     },
   });
   // As in row 5c, or so that neighbours of the site file do not report one after the other.
   const spreadMs = flags.scattered ? 22_013 : 977;
   const [minutes, every] = [Number(flags.minutes), flags.rounds ? CADENCE_S : Number(flags.every)];
+  if (flags["without-hours"])
+    Object.assign(HourlyValues.prototype, {
+      came: () => {},
+      leave: () => ({ before: () => {}, write: () => {} }),
+      file: () => Promise.resolve(false),
+    });
   const directory = mkdtempSync(join(tmpdir(), "gateside-writes-"));
   let nowMs = START_MS;
   const store = openStore(
@@ -293,7 +302,7 @@ async function main(): Promise<void> {
     to.readings - from.readings,
   ];
   console.log(
-    `${count} readings, ${made} commits, ${cycles} checkpoints, ${(bytes / 1e6).toFixed(2)} MB written: ${(bytes / (to.payload - from.payload)).toFixed(2)} a payload byte, ${(bytes / count / 1000).toFixed(2)} kB a reading, ${((bytes / (to.s - from.s)) * 0.0864).toFixed(0)} MB a day; ${((to.frames - from.frames) / made).toFixed(1)} frames a commit; CPU ${((to.cpuUs - from.cpuUs) / 1000 / count).toFixed(2)} ms a reading`,
+    `${count} readings, ${made} commits, ${cycles} checkpoints, ${(bytes / 1e6).toFixed(2)} MB written: ${(bytes / (to.payload - from.payload)).toFixed(2)} a payload byte, ${(bytes / count / 1000).toFixed(3)} kB a reading, ${((bytes / (to.s - from.s)) * 0.0864).toFixed(0)} MB a day; ${((to.frames - from.frames) / made).toFixed(1)} frames a commit; CPU ${((to.cpuUs - from.cpuUs) / 1000 / count).toFixed(4)} ms a reading`,
   );
   await store.close();
   if (flags.pages) showPages(join(directory, "gateside.db"), watch, made);

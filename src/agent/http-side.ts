@@ -27,6 +27,7 @@ import type { GapWatch } from "./gap-watch.ts";
 import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
 import type { Signals } from "./machine-signals.ts";
+import { keepSensorNames } from "./sensor-names.ts";
 import type { Setup } from "./setup.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -96,6 +97,7 @@ export function httpParts(parts: HttpSideParts): HttpParts {
     backup: parts.restorer,
     log: parts.log,
     alarms: alarms?.desk ?? null,
+    formerName: keepSensorNames({ site, memory: store.meta, logger }),
     audit: store.audit,
     sessions: store.sessions,
     metrics,

@@ -99,10 +99,11 @@ type ShownState = Partial<Omit<SensorState, "state">> & {
 const REMOVED: ShownState = { state: "removed" };
 const EVER_MS = { fromMs: -8.64e15, toMs: 8.64e15 };
 
-type RemovedParts = Pick<HttpParts, "site" | "history" | "hours" | "measurements">;
+type RemovedParts = Pick<HttpParts, "site" | "history" | "hours" | "measurements" | "formerName">;
 
 /** Sensors that left the site file, as long as anything of them is stored: readings, hourly values or kept measurements. */
-function removedSensors({ site, history, hours, measurements }: RemovedParts): Sensor[] {
+function removedSensors(parts: RemovedParts): Sensor[] {
+  const { site, history, hours, measurements, formerName } = parts;
   const known = new Set(site.current.sensors.map(({ code }) => normalCode(code)));
   const kinds = new Map<string, Kind[]>();
   const isStored = (sensor: string, kind: Kind) =>
@@ -116,12 +117,16 @@ function removedSensors({ site, history, hours, measurements }: RemovedParts): S
   }
   return [...kinds].map(([code, own]) => ({
     code,
+    ...nameMember(formerName?.(code)),
     type: 0,
     enabled: false,
     kinds: own as PolledKind[],
     channels: {},
   }));
 }
+
+const nameMember = (name: string | null | undefined) =>
+  name === null || name === undefined ? {} : { name };
 
 function stateByCode(states: readonly SensorState[]): Map<string, ShownState> {
   return new Map(states.map((state) => [state.code, state]));

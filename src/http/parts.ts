@@ -41,6 +41,8 @@ export interface HttpParts {
   readonly hours: HourValues;
   readonly waveforms: WaveformFiles;
   readonly measurements: Measurements;
+  /** Of a sensor that left the site file; null or absent: it had none. */
+  readonly formerName?: (code: string) => string | null;
   /** Spectra and waveforms in any unit, from stored samples. */
   readonly series: SeriesMaker;
   readonly gaps: GapReader;

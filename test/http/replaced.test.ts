@@ -164,11 +164,13 @@ test("sensor removed – one that has only hourly values or kept measurements le
     extent: () => null,
     count: () => 0,
   };
-  const app = createApp({ ...plain, history, hours, measurements }, OPTIONS);
+  const formerName = (code: string) => (code === "hours" ? "Pump 4 DE bearing" : null);
+  const app = createApp({ ...plain, history, hours, measurements, formerName }, OPTIONS);
   t.after(() => app.close());
   const get = async (url: string) =>
     (await app.inject({ url: `/api/v1/${url}`, headers: { host: "localhost" } })).json();
   const { sensors } = await get("sensors?state=removed");
+  assert.equal(sensors[0].name, "Pump 4 DE bearing", "its last name");
   assert.deepEqual(
     sensors.map(({ code }: { code: string }) => code),
     ["hours", "kept"],

@@ -1,0 +1,65 @@
+/**
+ * The names of sensors, kept beyond their entries in the site file: what is stored of a removed one is still shown by its
+ * name.
+ */
+import type { Logger } from "../core/ports.ts";
+import { normalCode, type Sensor } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { Meta } from "../store/database/meta.ts";
+
+const NAME = "sensor-names";
+/** Of present and removed sensors; the longest removed are forgotten first. */
+const NAMES_MAX = 10_000;
+
+interface SensorNamesParts {
+  readonly site: SiteSource;
+  readonly memory: Pick<Meta, "get" | "set">;
+  readonly logger: Logger;
+}
+
+/** @returns the name of a sensor, also of one that was removed; null if it has none */
+export function keepSensorNames({ site, memory, logger }: SensorNamesParts) {
+  let kept = memory.get(NAME) ?? "[]";
+  let names = parsed(kept);
+  const remember = (): void => {
+    const present = site.current.sensors.map((one): [string, string | null] => [
+      normalCode(one.code),
+      nameOf(one),
+    ]);
+    const known = new Set(present.map(([code]) => code));
+    const removed = [...names].filter(([code]) => !known.has(code));
+    names = new Map(
+      [...removed, ...present]
+        .flatMap(([code, name]): [string, string][] => (name === null ? [] : [[code, name]]))
+        .slice(-NAMES_MAX),
+    );
+    const text = JSON.stringify([...names]);
+    if (text === kept) return;
+    try {
+      memory.set(NAME, text);
+      kept = text;
+    } catch (err) {
+      // A full disk: the next change, or the next start, keeps them.
+      logger.warn({ err }, "names of sensors could not be kept");
+    }
+  };
+  remember();
+  site.onChange(remember);
+  return (code: string): string | null => names.get(normalCode(code)) ?? null;
+}
+
+function nameOf({ name, location }: Sensor): string | null {
+  const own = name ?? location?.names?.point;
+  const machine = location?.names?.machine;
+  if (own === undefined) return machine ?? null;
+  return machine === undefined || own.includes(machine) ? own : `${machine} ${own}`;
+}
+
+function parsed(text: string): ReadonlyMap<string, string> {
+  try {
+    const entries: unknown = JSON.parse(text);
+    return new Map(Array.isArray(entries) ? (entries as [string, string][]) : []);
+  } catch {
+    return new Map();
+  }
+}
