@@ -367,6 +367,28 @@ function dataOf({ x, series }: ChartSpec): uPlot.AlignedData {
   return columns as uPlot.AlignedData;
 }
 
+/** Single points between gaps, where the others are too close to be drawn; null: all that are shown anyway. */
+function isolated(plot: uPlot, series: number, isShown: boolean): number[] | null {
+  if (isShown) return null;
+  const values = plot.data[series] ?? [];
+  const drawn: number[] = [];
+  let lineLength = 0;
+  let last = -1;
+  const end = (): void => {
+    if (lineLength === 1) drawn.push(last);
+    lineLength = 0;
+  };
+  for (const [at, value] of values.entries()) {
+    if (value === null) end();
+    else if (value !== undefined) {
+      lineLength += 1;
+      last = at;
+    }
+  }
+  end();
+  return drawn;
+}
+
 function seriesOptions({ label, colour: name, look, dash, low }: ChartSeries): uPlot.Series[] {
   const stroke = colour(name);
   const isPoints = look === "points";
@@ -382,7 +404,7 @@ function seriesOptions({ label, colour: name, look, dash, low }: ChartSeries): u
         ? { show: false }
         : isPoints
           ? { show: true, size: 8, width: 2, fill: colour("card") }
-          : { size: 5 },
+          : { size: 5, filter: isolated },
   };
   if (low === undefined) return [own];
   const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };

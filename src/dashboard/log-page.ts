@@ -123,7 +123,9 @@ class LogPanel {
     const isOn = this.#debugUntilMs !== null;
     setText(this.#debug, isOn ? "End debug" : `Debug for ${DEBUG_MINUTES} minutes`);
     this.#debug.hidden = !this.#api.mayChange;
-    const until = isOn ? ` until ${this.#model.times.time(this.#debugUntilMs ?? 0)}` : "";
+    const until = isOn
+      ? ` until ${this.#model.times.short(this.#debugUntilMs ?? 0, this.#model.gatewayNowMs())}`
+      : "";
     const lost = dropped === 0 ? "since the start" : `the newest; ${dropped} older ones are gone`;
     setText(this.#note, `The agent logs at level ${level}${until}. Lines ${lost}.`);
   }

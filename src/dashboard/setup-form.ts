@@ -2,7 +2,9 @@
  * A form generated from a JSON Schema: each member a control with its title, description and place for faults. A member
  * that nobody touches stays unchanged, and a member left empty is omitted.
  */
-import { h, replace } from "./dom.ts";
+import { converted, scaleOf } from "../core/read-units.ts";
+import { h, replace, setText } from "./dom.ts";
+import { number, unitSign } from "./format.ts";
 import {
   type Control,
   defaultWords,
@@ -15,6 +17,7 @@ import {
   resolved,
   wordOf,
 } from "./setup-schema.ts";
+import { unitsKept } from "./units-kept.ts";
 import { choiceWords } from "./words.ts";
 
 /** @param name of the member, its label where the schema has no title */
@@ -203,6 +206,23 @@ function choicesControl(
 }
 
 /** A short list of texts or numbers on one line. */
+/** The same in the units of this browser, beside what is written in the unit that the title names. */
+function besideAsRead({ title = "" }: JsonSchema, input: HTMLInputElement): HTMLElement[] {
+  const unit = /, (\S+)$/.exec(title)?.[1] ?? "";
+  const conversion = scaleOf(unit, unitsKept());
+  if (conversion === null) return [];
+  const beside = h("p", { class: "hint" });
+  const show = (): void => {
+    const numbers = input.value.split(",").map((word) => word.trim());
+    const isRead = numbers.every((word) => word !== "" && Number.isFinite(Number(word)));
+    const shown = numbers.map((word) => number(converted(Number(word), conversion)));
+    setText(beside, isRead ? `= ${shown.join(", ")} ${unitSign(conversion.unit)}` : "");
+  };
+  input.addEventListener("input", show);
+  show();
+  return [beside];
+}
+
 function wordsControl(
   schema: JsonSchema,
   items: JsonSchema,
@@ -220,6 +240,7 @@ function wordsControl(
     value: Array.isArray(value) ? value.join(", ") : "",
   });
   const root = labelled({ ...schema, description }, path, name, input, context, false);
+  if (isNumber) root.append(...besideAsRead(schema, input));
   return {
     root,
     read: () => {

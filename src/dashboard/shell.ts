@@ -1,6 +1,5 @@
 /** The frame of every view: the header with the live sign, the banner of a page that is not live, the footer. */
 
-import type { ShownStatus } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
 import type { Api } from "./api.ts";
 import { chapterAddress } from "./chapter.ts";
@@ -61,12 +60,6 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   );
   const alarms = h("a", { class: "alarm-badge", href: "#/alarms", hidden: true });
   const setup = h("a", { class: "setup-link", href: "#/setup", hidden: true }, "Set-up");
-  const configuration = h("div", {
-    class: "banner notice",
-    role: "region",
-    "aria-label": "Configuration",
-    hidden: true,
-  });
   const main = h("main", { id: "content", tabindex: -1 });
   document.querySelector(".skip")?.addEventListener("click", (event) => {
     // The hash names the view; the skip link must not change it.
@@ -88,7 +81,6 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       h("div", { class: "top-right" }, alarms, setup, live, themeSwitch(theme), signOut),
     ),
     banner,
-    configuration,
     main,
     h(
       "footer",
@@ -109,7 +101,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     const tone = state.state === "live" ? "ok" : isLate ? "bad" : "off";
     if (setAttributeChanged(live, "data-tone", tone)) replace(liveMark, toneIcon(tone));
     const since = state.lastHeardMs;
-    const heard = since === null ? "" : model.times.time(since);
+    const heard = since === null ? "" : model.times.short(since, model.gatewayNowMs());
     setText(
       liveText,
       state.state === "live" ? "Live" : isLate ? `Not live since ${heard}` : "Connecting …",
@@ -125,10 +117,6 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     if (status === null) return;
     showAlarms(alarms, status.alarms);
     setAttribute(setup, "hidden", status.setup !== true);
-    const news = configurationNews(status);
-    setAttribute(configuration, "hidden", news === "");
-    setAttribute(configuration, "data-tone", status.configurationFaults.length > 0 ? "bad" : null);
-    setText(configuration, news);
     times.hidden = false;
     setText(site, status.site);
     document.title = titleOf(isLate, main, status.site);
@@ -163,21 +151,6 @@ function showAlarms(link: HTMLElement, counts: AlarmCounts | null | undefined): 
   link.dataset["text"] = text;
   link.dataset["tone"] = tone;
   replace(link, toneIcon(tone), h("span", null, text));
-}
-
-/** Settings that are not in effect; the faults on the overview say what to do. */
-function configurationNews({
-  configurationFaults,
-  pendingRestart,
-  pendingReload,
-}: Pick<ShownStatus, "configurationFaults" | "pendingRestart" | "pendingReload">): string {
-  const parts = [
-    configurationFaults.length > 0 &&
-      `The last reload was refused: ${configurationFaults[0]}${configurationFaults.length > 1 ? `, and ${configurationFaults.length - 1} more` : ""}. The previous configuration is still in effect.`,
-    pendingRestart.length > 0 && `Waiting for a restart: ${pendingRestart.join(", ")}.`,
-    pendingReload.length > 0 && `Changed and waiting for a reload: ${pendingReload.join(", ")}.`,
-  ];
-  return parts.filter((part) => part !== false).join(" ");
 }
 
 /** The title of this view for tabs, bookmarks and screen readers. */

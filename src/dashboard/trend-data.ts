@@ -12,10 +12,20 @@ export interface TrendColumn {
 /** More than this many intervals without a reading is a gap. */
 const INTERVALS_MAX = 3;
 
+/** Steps on either side that say which interval was in force at that time. */
+const STEPS_AROUND = 9;
+
 /** The usual time between points: used until the agent has learned the interval. */
-function usualStepMs(timesMs: readonly number[]): number {
-  const steps = timesMs.slice(1).map((ms, i) => ms - (timesMs[i] ?? ms));
-  return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+function usualStepMs(steps: readonly number[]): number {
+  return [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+}
+
+/** The interval at step k, which may have been changed there: the longer of those before and after. 0: too few steps. */
+function intervalThen(steps: readonly number[], k: number): number {
+  const before = steps.slice(Math.max(0, k - STEPS_AROUND), k);
+  const after = steps.slice(k + 1, k + 1 + STEPS_AROUND);
+  const sides = [before, after].filter((side) => side.length > 1);
+  return Math.max(0, ...sides.map(usualStepMs));
 }
 
 /** Hours and days begin at their time; a line passes through their middle. */
@@ -38,13 +48,15 @@ export function alignTrend(
   const holes = names.map(() => new Set<number>());
   for (const [i, name] of names.entries()) {
     const at = trend.series[name]?.timesMs ?? [];
-    // After a restart of the agent the interval of a slow sensor is unknown for a while.
-    const stepMs = cadenceMs > 0 ? cadenceMs : usualStepMs(at);
-    const holeMs = Math.max(INTERVALS_MAX * stepMs, 2 * trend.bucketMs + stepMs);
+    const steps = at.slice(1).map((ms, k) => ms - (at[k] ?? ms));
     for (const [k, ms] of at.entries()) {
       times.add(ms);
       const next = at[k + 1];
-      if (next === undefined || next - ms <= holeMs) continue;
+      // Most steps are none, and need no second look.
+      if (next === undefined || next - ms <= trend.bucketMs) continue;
+      const stepMs = intervalThen(steps, k) || (cadenceMs > 0 ? cadenceMs : usualStepMs(steps));
+      const holeMs = Math.max(INTERVALS_MAX * stepMs, 2 * trend.bucketMs + stepMs);
+      if (next - ms <= holeMs) continue;
       const middle = Math.round((ms + next) / 2);
       times.add(middle);
       holes[i]?.add(middle);

@@ -4,6 +4,7 @@ import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import { AlarmWordsForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { configurationNews } from "./configuration-news.ts";
 import { age, number } from "./format.ts";
 import { type BadgeTone, badge, timeNode, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -76,8 +77,9 @@ export class WorstList {
 
   #showBox(): void {
     const { status } = this.#model;
-    const faults = status === null ? [] : boxFaults(status);
-    setText(this.#box, faults.map(({ text }) => text).join(" "));
+    if (status === null) return;
+    const lines = [...boxFaults(status).map(({ text }) => text), configurationNews(status)];
+    setText(this.#box, lines.filter((line) => line !== "").join(" "));
   }
 
   async #load(): Promise<void> {

@@ -63,6 +63,15 @@ test("trend – while the interval is not known, the line follows the sensor's o
   assert.deepEqual(columns[0]?.mean, [0, 10, 20, 30, null, 80, 90, 100]);
 });
 
+test("trend – gaps are measured by the interval that was in force then, not by today's", () => {
+  const slow = [0, 10, 20, 30];
+  const then = [90, 100, 110, 111, 112, 113, 114, 115, 116, 117, 118];
+  const now = [130, 131, 132];
+  const trend = trendOf({ a: { minutes: [...slow, ...then, ...now] } });
+  const { columns } = alignTrend(trend, ["a"], MINUTE_MS);
+  assert.deepEqual(columns[0]?.mean, [...slow, null, ...then, null, ...now]);
+});
+
 test("trend – marks values that are not good, and handles a value without any reading", () => {
   const trend = trendOf({ a: { minutes: [0, 1, 2], doubtful: [0, 3, 0] } });
   const { columns } = alignTrend(trend, ["a", "absent"], MINUTE_MS);
