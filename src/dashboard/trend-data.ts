@@ -24,7 +24,7 @@ function usualStepMs(steps: readonly number[]): number {
 function intervalThen(steps: readonly number[], k: number): number {
   const before = steps.slice(Math.max(0, k - STEPS_AROUND), k);
   const after = steps.slice(k + 1, k + 1 + STEPS_AROUND);
-  const sides = [before, after].filter((side) => side.length > 1);
+  const sides = [before, after].filter((side) => side.length > 0);
   return Math.max(0, ...sides.map(usualStepMs));
 }
 
