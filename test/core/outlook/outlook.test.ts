@@ -63,6 +63,33 @@ describe("outlook", () => {
       assert.equal(outlookOf(stepped, LIMIT, day).outlook, null, `${TODAY - day} days before`);
   });
 
+  /** 26 weeks of one value each, the newest last. */
+  const weekly = (values: readonly number[]) =>
+    rows(7 * values.length, (ago) => values[values.length - Math.ceil(ago / 7)] ?? 0);
+
+  test("a few steps, as of a process that is set anew, are no growth", () => {
+    const steady = Array.from({ length: 10 }, () => 1);
+    const stepped = [1.01, 1.01, 1.03, 1.03, 1.04, 1.05, 1.05, 1.43, 1.46, 1.47, 1.49, 1.51, 1.53];
+    const told = outlookOf(weekly([...steady, ...stepped, 2.08, 2.08, 2.11]), 3.376, TODAY);
+    assert.deepEqual([told.outlook, told.reason], [null, "step"]);
+  });
+
+  test("a rise of 60 % beside a large scatter from week to week is noise", () => {
+    const steady = [1.05, 1, 1.05, 0.99, 1, 0.95, 1.04, 1.05, 1.06, 1];
+    const rising = [1.01, 1.1, 1.03, 1.04, 1.2, 1.27, 1.18, 1.27, 1.34, 1.27, 1.43, 1.39, 1.57];
+    const values = [...steady, ...rising, 1.65, 1.59, 1.6];
+    assert.equal(outlookOf(weekly(values), 2.56, TODAY).reason, "within_noise");
+  });
+
+  test("is told once it was seen for seven days in a row", () => {
+    const grown = rows(120, (ago) => (3.4 - 0.015 * ago) * noisy(0.02)(ago));
+    assert.notEqual(outlookOf(grown, LIMIT, TODAY).outlook, null);
+    // Without these days, the look of three days ago had no newest week.
+    const gap = grown.filter(({ day }) => day < TODAY - 10 || day > TODAY - 6);
+    const told = outlookOf(gap, LIMIT, TODAY);
+    assert.deepEqual([told.outlook, told.reason], [null, "within_noise"]);
+  });
+
   test("today and later rows do not count, and the order of rows does not matter", () => {
     const grown = rows(120, (ago) => (3.4 - 0.015 * ago) * noisy(0.02)(ago));
     const told = outlookOf(grown, LIMIT, TODAY);
