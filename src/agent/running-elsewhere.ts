@@ -9,7 +9,7 @@ import { trialOptions } from "./try-broker.ts";
 
 const CONNECT_MS = 5_000;
 
-export interface Elsewhere {
+interface Elsewhere {
   /** Where it is running; null if no broker shows that. */
   readonly running: string | null;
   /** Brokers that could not be asked, and why. */

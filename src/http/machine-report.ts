@@ -1,5 +1,6 @@
 /** Gathers what the report on a machine says (plant section 20). */
 import type { LimitView } from "../core/alarm/shown.ts";
+import type { ReadUnits } from "../core/read-units.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
 import type {
   ReportAlarm,
@@ -7,7 +8,6 @@ import type {
   ReportInput,
   ReportTrend,
 } from "../core/report/document.ts";
-import type { ReadUnits } from "../core/read-units.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { zoneLimits } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";

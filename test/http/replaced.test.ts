@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { METRIC } from "../../src/core/read-units.ts";
 import { test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
+import { METRIC } from "../../src/core/read-units.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { gatherReport } from "../../src/http/machine-report.ts";
