@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { INSTANCE } from "../agent/instance.ts";
+import { asOwnerOf } from "../lib/as-owner.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
@@ -52,7 +53,8 @@ async function made(context: CommandContext): Promise<object> {
   }
   const configuration = createConfigurationFiles(context, report.loaded);
   const paths = { site: settings.siteFile, uplinks: settings.uplinksFile };
-  const instance = storedMeta(settings.dataDir, INSTANCE, nativeBinding());
+  const { dataDir } = settings;
+  const instance = await asOwnerOf(dataDir, () => storedMeta(dataDir, INSTANCE, nativeBinding()));
   return backupOf(
     { configuration, paths, site },
     { version: VERSION, instance, timeMs: Date.now(), configuration: digestOf(report) ?? "" },
