@@ -174,7 +174,10 @@ async function showsNewReadings({ browser: { page } }: House): Promise<void> {
   // Ages count on between readings.
   await page.locator("tr.sensor .c-age", { hasText: /\d/ }).first().waitFor();
   // Its limits: the zones of its class.
-  await page.locator(`tr.sensor[data-code="${ACCEL}"] .spark line`).first().waitFor();
+  await page
+    .locator(`tr.sensor[data-code="${ACCEL}"] .spark line`)
+    .first()
+    .waitFor({ state: "attached" });
 }
 
 async function narrows({ browser: { page } }: House): Promise<void> {
