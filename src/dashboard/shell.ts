@@ -101,7 +101,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     const tone = state.state === "live" ? "ok" : isLate ? "bad" : "off";
     if (setAttributeChanged(live, "data-tone", tone)) replace(liveMark, toneIcon(tone));
     const since = state.lastHeardMs;
-    const heard = since === null ? "" : model.times.short(since, model.gatewayNowMs());
+    const heard = since === null ? "" : model.times.short(since, model.agentNowMs());
     setText(
       liveText,
       state.state === "live" ? "Live" : isLate ? `Not live since ${heard}` : "Connecting …",
