@@ -50,7 +50,7 @@ class Veil {
     }
     if (!isDict(value))
       return this.#special === null || hasForm(value, own) ? value : this.#hide(value);
-    if (own.type !== "object") return this.#hide(value);
+    if (![own.type].flat().includes("object")) return this.#hide(value);
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => {
         const part = partOf(own, key);
