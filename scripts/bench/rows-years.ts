@@ -13,7 +13,7 @@ async function printed(script: string, ...words: readonly string[]): Promise<str
     path,
     ...words,
   ]);
-  return stdout.trim();
+  return stdout.trim().replaceAll("\n", "; ");
 }
 
 function numbersOf(text: string, what: RegExp): number[] {
