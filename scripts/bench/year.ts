@@ -7,7 +7,8 @@
 
 import type { FastifyInstance } from "fastify";
 import { historyPages } from "../../src/agent/history-pages.ts";
-import type { Sensor, Site } from "../../src/core/sensor.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Message } from "../../src/core/message.ts";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { createJsonEncoder } from "../../src/publish/formats/json.ts";

@@ -1,6 +1,7 @@
 /** The site file of a campaign and what people change in it while the agent runs. None of the changes alters the id of a record. */
 import { renameSync, writeFileSync } from "node:fs";
-import type { ChannelConfig, Sensor, Site } from "../../src/core/sensor.ts";
+import type { ChannelConfig, Sensor } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import type { SeededRandom } from "./random.ts";
 
 export type SiteChange = "added" | "removed" | "renamed" | "re-typed" | "clamp" | "class";

@@ -5,9 +5,10 @@ import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
 import { bearingOrders } from "../../src/core/diagnosis/frequencies.ts";
 import { rss, toneNear } from "../../src/core/diagnosis/look.ts";
-import type { Sensor, Site } from "../../src/core/sensor.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
+import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
 import type { RealRecord } from "./real-records.ts";
 

@@ -3,10 +3,11 @@ import { AlarmEngine } from "../../src/core/alarm/engine.ts";
 import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { Thresholds } from "../../src/core/diagnosis/thresholds.ts";
-import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
+import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../src/core/signal/severity.ts";
+import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
 import {
   type FaultKind,

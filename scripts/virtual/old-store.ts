@@ -1,7 +1,7 @@
 /** A store as 0.2 made it, with readings that are pending for `main`: what an upgrade finds. */
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { APPLICATION_ID, migrate, STEPS } from "../../src/store/database/migrate.ts";
 import type { Wanted } from "../chaos/expectation.ts";
 import type { SeededRandom } from "../chaos/random.ts";

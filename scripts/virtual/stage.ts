@@ -1,7 +1,7 @@
 /** The world of one seed: gateway, brokers, subscribers, files, and the agent among them. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { diagnosedSite } from "../../src/simulator/diagnosed-site.ts";
 import type { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 import type { ConfigurationFiles } from "../setup/reload.ts";

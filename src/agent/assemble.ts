@@ -4,7 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
 import type { Clock, Logger } from "../core/ports.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";

@@ -6,7 +6,8 @@ import type {
   BackfillRequest,
   BackfillStart,
 } from "../core/query/ports.ts";
-import { isRead, type Site } from "../core/sensor.ts";
+import { isRead } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { addDays, dayOf, isDay } from "../core/time-zone.ts";
 import type { BackfillJob } from "../poll/backfill-job.ts";

@@ -2,7 +2,7 @@
 import type { PublishTrial } from "../core/agent-status.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { reasonName } from "../core/reason-names.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { createTopics } from "../core/topics/topics.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
 import { refusalRemedy } from "../link/refusals.ts";

@@ -3,7 +3,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Message } from "../core/message.ts";
 import type { WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
 import { VERSION } from "../lib/version.ts";

@@ -6,7 +6,7 @@ import type { Settings } from "../config/settings.ts";
 import { EMPTY_SITE, isUnnamed } from "../core/empty-site.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { isFlagged } from "../core/reading.ts";
-import type { PolledKind, Site } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
 import type {
   AddressReport,
   DiscoveryDraft,
@@ -19,6 +19,7 @@ import type {
   Refused,
   SetupDesk,
 } from "../core/setup.ts";
+import type { Site } from "../core/site.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";

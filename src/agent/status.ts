@@ -11,8 +11,8 @@ import type {
 import type { CertificateState } from "../core/certificate.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
 import type { Clock } from "../core/ports.ts";
-import { readsGateway, type Site } from "../core/sensor.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
+import { readsGateway, type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { VERSION } from "../lib/version.ts";

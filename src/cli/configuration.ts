@@ -14,7 +14,7 @@ import { emptySite, loadSite, type SiteOptions } from "../config/site.ts";
 import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";

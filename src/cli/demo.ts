@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openAgent } from "../agent/agent.ts";
 import { bindSite, loadSettings, type Settings } from "../config/settings.ts";
 import type { Clock } from "../core/ports.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openLog, silentLogger } from "../lib/logger.ts";
 import { MqttLink } from "../link/mqtt-link.ts";

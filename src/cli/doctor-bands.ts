@@ -3,7 +3,8 @@ import { measureBands } from "../core/bands/measure.ts";
 import { MachineSignals } from "../core/machine-state/machine-signals.ts";
 import { numberOf } from "../core/machine-state/signal.ts";
 import type { Reading } from "../core/reading.ts";
-import { type Kind, normalCode, type Site, sameCode } from "../core/sensor.ts";
+import { type Kind, normalCode, sameCode } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import type { Finding } from "./finding.ts";
 
 const SECONDS_PER_MINUTE = 60;

@@ -1,6 +1,7 @@
 import { csvField } from "../core/csv.ts";
 import { kindValues } from "../core/kind-values.ts";
-import { readingKinds, type Site } from "../core/sensor.ts";
+import { readingKinds } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
 import { addressOf, RegisterMap } from "../modbus/register-map.ts";
 import type { CommandContext } from "./command.ts";

@@ -12,7 +12,7 @@ import {
 } from "../core/configuration.ts";
 import type { LaneDepth } from "../core/delivery.ts";
 import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { renamed } from "../setup/reload.ts";

@@ -1,7 +1,8 @@
 /** Vibration sensors that nothing will ever judge: said before somebody waits for it. */
 import type { ConfigurationFault } from "../core/configuration.ts";
-import { isRead, type Sensor, type Site } from "../core/sensor.ts";
+import { isRead, type Sensor } from "../core/sensor.ts";
 import { zoneLimits } from "../core/signal/severity.ts";
+import { type Site } from "../core/site.ts";
 
 /** Codes that a warning names. */
 const NAMED_MAX = 5;

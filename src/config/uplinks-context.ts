@@ -1,4 +1,4 @@
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { PendingFiles } from "./uplinks-secrets.ts";
 

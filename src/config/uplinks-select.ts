@@ -1,14 +1,8 @@
 import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
 import type { JsonObject } from "../core/record.ts";
-import {
-  KINDS,
-  type Kind,
-  normalCode,
-  readingKinds,
-  type Sensor,
-  type Site,
-} from "../core/sensor.ts";
+import { KINDS, type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";

@@ -6,7 +6,7 @@
 import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
 import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
-import type { Site } from "./sensor.ts";
+import type { Site } from "./site.ts";
 import type { SiteDifference } from "./site-difference.ts";
 import { canonicalJson, changedFields } from "./site-difference.ts";
 import type { Uplink } from "./uplink.ts";

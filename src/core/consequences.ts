@@ -1,7 +1,8 @@
 /** What a new site file means for memory, alarms and trends, beyond what it says: told before it is applied (plant section 23). */
 import { compileAlarms } from "./alarm/compile.ts";
 import { changedScales, scaleKey, scalesOf } from "./scaling.ts";
-import type { Sensor, Site } from "./sensor.ts";
+import type { Sensor } from "./sensor.ts";
+import type { Site } from "./site.ts";
 
 /** A line each, for people. */
 export function consequencesOf(

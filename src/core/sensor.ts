@@ -1,6 +1,4 @@
-import type { AlarmRule } from "./alarm/rule.ts";
 import type { SensorBands } from "./bands/band.ts";
-import type { Machine } from "./machine.ts";
 
 /** The kinds returned by the gateway's read operations, in the order of the contract's table (contract section 5). */
 export const POLLED_KINDS = [
@@ -158,27 +156,9 @@ export interface Sensor {
   readonly bands?: SensorBands;
 }
 
-export interface Site {
-  readonly site: string;
-  readonly sensors: readonly Sensor[];
-  readonly machines?: readonly Machine[];
-  readonly alarms?: readonly AlarmRule[];
-  /** Consecutive readings in zone C that or D that raise the built-in warning; default 2. */
-  readonly zoneReadings?: number;
-}
-
 /** True unless the site file says otherwise. */
 export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
   return sensor.enabled !== false;
-}
-
-/** Whether anything of the site is read through the gateway; registers are read from devices of their own. */
-export function readsGateway({ sensors }: Pick<Site, "sensors">): boolean {
-  const isThroughIt = (read: StateRead) => read.via !== "modbus";
-  const reads = sensors.filter(isRead);
-  // A site without sensors yet will have some.
-  if (reads.length === 0) return true;
-  return reads.some(({ kinds, stateReads }) => kinds.length > 0 || stateReads?.some(isThroughIt));
 }
 
 /** The kinds of readings of a sensor: the polled ones, `node` if it has state reads, `bands` if its machine asks for them. */

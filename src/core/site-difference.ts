@@ -1,5 +1,6 @@
 /** What a new site file changes, sensor by sensor: applied by a reload, and shown by `check --diff` and the versions. */
-import type { Sensor, Site } from "./sensor.ts";
+import type { Sensor } from "./sensor.ts";
+import type { Site } from "./site.ts";
 
 interface SensorChange {
   readonly before: Sensor;

@@ -1,4 +1,4 @@
-import type { Site } from "./sensor.ts";
+import type { Site } from "./site.ts";
 
 /** The site file in effect. Rooms read it when they need it and keep no copy: a reload replaces it while they run. */
 export interface SiteSource {

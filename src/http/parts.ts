@@ -26,7 +26,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { HistoryLimits } from "./query-rows.ts";
+import type { HistoryLimits } from "./history-limits.ts";
 import type { PairFiles } from "./tls.ts";
 
 /** State and speed of machines at a time, ms, by their signals; known without alarms too. */

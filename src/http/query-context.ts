@@ -4,8 +4,8 @@ import type { SiteTree } from "../core/query/site-tree.ts";
 import type { UnitTable } from "../core/query/units.ts";
 import { API_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
+import type { HistoryLimits } from "./history-limits.ts";
 import type { HttpParts } from "./parts.ts";
-import type { HistoryLimits } from "./query-rows.ts";
 import type { Places } from "./turns.ts";
 
 /** Shared by the operations of the query service. */

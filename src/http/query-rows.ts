@@ -7,24 +7,9 @@
 import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
 import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import { type HistoryLimits } from "./history-limits.ts";
 import type { QueryContext, QueryResponse } from "./query-context.ts";
 
-export interface HistoryLimits {
-  /** Rows of a response that is built in memory. */
-  readonly heldRowsMax: number;
-  /** Longest response, bytes. */
-  readonly bytesMax: number;
-  /** Longest work on one response, ms. */
-  readonly workMsMax: number;
-}
-export const HISTORY_LIMITS: HistoryLimits = {
-  // A few MB: a day of minute readings, also with several values each.
-  heldRowsMax: 10_000,
-  // A year of minute readings of a sensor is about 40 MB; tools parse a response as one text.
-  bytesMax: 256 << 20,
-  // Beyond it most clients and proxies have timed out.
-  workMsMax: 120_000,
-};
 /**
  * Work on a response in memory; one that takes longer is computed while it is sent, so that the client receives data.
  */

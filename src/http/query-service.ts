@@ -18,6 +18,7 @@ import { fromSite } from "../core/site-source.ts";
 import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
 import { breathe } from "./breath.ts";
+import { HISTORY_LIMITS } from "./history-limits.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
 import { QueryBodies } from "./query-body.ts";
@@ -30,7 +31,6 @@ import {
 import * as history from "./query-history.ts";
 import * as lists from "./query-lists.ts";
 import { outlineOf } from "./query-outline.ts";
-import { HISTORY_LIMITS } from "./query-rows.ts";
 import * as signal from "./query-signal.ts";
 import { SharedResponses } from "./shared-responses.ts";
 import { Places, RequestTurns } from "./turns.ts";

@@ -5,7 +5,8 @@
  */
 import { kindValues } from "../core/kind-values.ts";
 import { successors } from "../core/replacement.ts";
-import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 
 /** Registers before the first block: map format, heartbeat, gateway, sensors, reserved (docs/modbus.md). */
 export const HEADER_REGISTERS = 8;

@@ -1,6 +1,7 @@
 /** Runs the state reads of all sensors: one at a time per source, after the day's records, and in a small share of the time. */
 import { CallFailure } from "../core/failure.ts";
-import { isRead, type Site } from "../core/sensor.ts";
+import { isRead } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
 import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";

@@ -6,7 +6,8 @@
 
 import type { Message } from "../core/message.ts";
 import type { Clock, Logger, MessageLink } from "../core/ports.ts";
-import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { PayloadProfile, RetainedTopics } from "./formats/profile.ts";
 import type { Turns } from "./turns.ts";

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { type PublicUplink, withoutSecrets } from "../core/configuration.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 import type { Uplink } from "../core/uplink.ts";
 

@@ -9,8 +9,8 @@ import {
   uplinksDifference,
 } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
-import type { Site } from "../core/sensor.ts";
 import type { EditedFile, FileCheck } from "../core/setup.ts";
+import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { SecretGate } from "../lib/secrets.ts";

@@ -18,7 +18,8 @@ import {
 } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
-import type { Sensor, Site } from "../core/sensor.ts";
+import type { Sensor } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import type { ReplaceableSite } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";

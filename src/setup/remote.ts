@@ -5,7 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { faultText, type ReloadReport } from "../core/configuration.ts";
 import type { Logger } from "../core/ports.ts";
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import {

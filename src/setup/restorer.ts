@@ -5,8 +5,8 @@
 import { faultText } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
-import type { Site } from "../core/sensor.ts";
 import type { BackupDesk, RestoreOutcome, RestoreRequest, RestoreView } from "../core/setup.ts";
+import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { FileVersions } from "./file-versions.ts";

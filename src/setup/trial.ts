@@ -5,7 +5,8 @@
 import type { AgentStatus, LinkStatus } from "../core/agent-status.ts";
 import type { UplinksDifference } from "../core/configuration.ts";
 import type { Clock, StreamFound } from "../core/ports.ts";
-import { isRead, type Kind, type Sensor, type Site } from "../core/sensor.ts";
+import { isRead, type Kind, type Sensor } from "../core/sensor.ts";
+import { type Site } from "../core/site.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 
 /** A trial is won when nothing was missing for this long without a break, ms. */

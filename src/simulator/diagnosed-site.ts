@@ -1,4 +1,4 @@
-import type { Site } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 
 /** The bearing whose outer race every machine of the plant has. */
 const BEARING = { name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 } as const;

@@ -1,4 +1,5 @@
-import type { ChannelConfig, MachineClass, PolledKind, Site } from "../core/sensor.ts";
+import type { ChannelConfig, MachineClass, PolledKind } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { HOUR_MS } from "../core/time-units.ts";
 import { chance, mix } from "./random.ts";
 

@@ -3,7 +3,8 @@
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { PolledKind, Site } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { handleControl } from "./control.ts";
 import { DayResponses, type TruthRecord } from "./day-response.ts";

@@ -1,4 +1,5 @@
-import type { PolledKind, Site } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import type { TruthRecord } from "./day-response.ts";
 import type { FaultBook } from "./faults.ts";
 import type { PlainRecord } from "./plain-record.ts";

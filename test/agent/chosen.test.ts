@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chosenSensors, chosenSite } from "../../src/agent/chosen.ts";
 import { loadUplinks } from "../../src/config/uplinks.ts";
-import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
+import type { Kind, Sensor } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { createSelector } from "../../src/core/uplink.ts";
 

@@ -1,7 +1,7 @@
 /** `gateside alarms` against the agent's own HTTP side, with real alarms over a real store behind it. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { alarmDesk } from "../support/alarm-desk.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { checkBands, type MeasuredReading } from "../../src/cli/doctor-bands.ts";
 import type { Finding } from "../../src/cli/finding.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
-import type { Sensor, Site } from "../../src/core/sensor.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 
 const location = { company: 1, area: 1, machine: 40, point: 1 };
 const MACHINE = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite, fromSite, ReplaceableSite } from "../../src/core/site-source.ts";
 
 const siteOf = (...codes: string[]): Site => ({

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { test } from "node:test";
+import { HISTORY_LIMITS } from "../../src/http/history-limits.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
-import { HISTORY_LIMITS } from "../../src/http/query-rows.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { NOW, OPTIONS, type TestParts, testParts } from "../support/http-parts.ts";
 

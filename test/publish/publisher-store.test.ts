@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../src/core/alarm/engine.ts";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";

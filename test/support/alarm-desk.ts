@@ -1,7 +1,7 @@
 import { createAlarms } from "../../src/agent/alarms/alarms.ts";
 import { AlarmEngines } from "../../src/agent/alarms/engines.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";

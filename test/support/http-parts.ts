@@ -12,7 +12,8 @@ import type {
   SeriesMaker,
   SettingsCommands,
 } from "../../src/core/query/ports.ts";
-import type { Kind, Site } from "../../src/core/sensor.ts";
+import type { Kind } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";

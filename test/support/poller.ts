@@ -1,4 +1,4 @@
-import type { Site } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";

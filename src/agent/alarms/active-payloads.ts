@@ -3,7 +3,7 @@ import { AlarmEngine } from "../../core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../core/alarm/event.ts";
 import { currentEvent } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
-import type { Site } from "../../core/sensor.ts";
+import type { Site } from "../../core/site.ts";
 
 /** Members of an event's payload. */
 interface EventMembers {

@@ -7,7 +7,8 @@ import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
 import { isFlagged, type Value } from "../../core/reading.ts";
-import { type Kind, readingKinds, type Site } from "../../core/sensor.ts";
+import { type Kind, readingKinds } from "../../core/sensor.ts";
+import { type Site } from "../../core/site.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 
 export interface StoredHistory {

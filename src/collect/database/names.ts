@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
 import { topicLevel } from "../../core/topic-level.ts";
-import type { Received } from "./write-states.ts";
+import type { Received } from "../parse/item.ts";
 
 interface Named {
   readonly site: string;

@@ -1,13 +1,8 @@
 import type { ClientBase } from "pg";
 import type { AboutItem, BoxStateItem, BoxStatsItem, SensorStateItem } from "../parse/item.ts";
+import { type Received } from "../parse/item.ts";
 import { parseInstant } from "../parse/members.ts";
 import { writing } from "./failure.ts";
-
-/** An item with its time of arrival, for items without a time of their own. */
-export interface Received<T> {
-  readonly item: T;
-  readonly receivedMs: number;
-}
 
 /** A will was written at its CONNECT, so its time is slightly before that session's `online`. */
 const WILL_BEFORE = "interval '60 seconds'";

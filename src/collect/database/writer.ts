@@ -1,6 +1,7 @@
 import type { Logger } from "../../core/ports.ts";
 import type { PendingDelivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
+import { type Received } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
 import { withUnits } from "./described-units.ts";
@@ -18,13 +19,7 @@ import {
   writeWaveforms,
 } from "./write-others.ts";
 import { type NumberedRow, writeReadings } from "./write-readings.ts";
-import {
-  type Received,
-  writeAbouts,
-  writeBoxStates,
-  writeBoxStats,
-  writeSensorStates,
-} from "./write-states.ts";
+import { writeAbouts, writeBoxStates, writeBoxStats, writeSensorStates } from "./write-states.ts";
 
 /** A message and its interpretation. */
 export interface Entry {

@@ -118,3 +118,9 @@ export interface RejectedItem {
   /** Who sent it, as far as its topic tells. */
   readonly site?: string | null;
 }
+
+/** An item with its time of arrival, for items without a time of their own. */
+export interface Received<T> {
+  readonly item: T;
+  readonly receivedMs: number;
+}

@@ -2,8 +2,9 @@
 import { hasZone } from "../convert/accel.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
-import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
 import { zoneLimits } from "../signal/severity.ts";
+import { type Site } from "../site.ts";
 import {
   type AlarmDelay,
   type AlarmRule,

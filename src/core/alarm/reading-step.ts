@@ -1,6 +1,7 @@
 /** The effect of one reading on the alarms of its sensor. */
 import { numberOf } from "../machine-state/signal.ts";
-import type { Kind, Sensor, Site } from "../sensor.ts";
+import type { Kind, Sensor } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import {
   type BaselineState,
   baselineBounds,

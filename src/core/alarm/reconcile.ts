@@ -3,7 +3,8 @@
  * channels that it scales differently, end. Baselines that it no longer defines are forgotten.
  */
 import { possibleFindings } from "../diagnosis/possible.ts";
-import { isRead, readingKinds, type Site } from "../sensor.ts";
+import { isRead, readingKinds } from "../sensor.ts";
+import { type Site } from "../site.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";

@@ -1,5 +1,6 @@
 /** The sentence of an event, for an operator. */
-import type { Sensor, Site } from "../sensor.ts";
+import type { Sensor } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import type { Active } from "./watch-state.ts";
 

@@ -1,5 +1,6 @@
 /** From a change to its event, and to the state that remembers it. */
-import type { Sensor, Site } from "../sensor.ts";
+import type { Sensor } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import type { WatchTest } from "./compile.ts";
 import { type AlarmEvent, eventId, type Severity } from "./event.ts";
 import { type AlarmState, eventMembers, type Raised } from "./sensor-alarms.ts";

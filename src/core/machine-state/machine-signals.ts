@@ -1,7 +1,8 @@
 /** Which signals show the state and speed of the machines, by the site file. */
 import type { Machine, RunningSignal } from "../machine.ts";
 import { successors } from "../replacement.ts";
-import { isRead, type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
+import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
+import { type Site } from "../site.ts";
 
 /** One value of a sensor and kind. */
 export interface Signal {

@@ -16,7 +16,8 @@
  * first of each queue.
  */
 import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
-import { type Kind, normalCode, type Site } from "../sensor.ts";
+import { type Kind, normalCode } from "../sensor.ts";
+import { type Site } from "../site.ts";
 import { dayOf } from "../time-zone.ts";
 import type { Tx } from "../tx.ts";
 import {

@@ -3,8 +3,8 @@ import { type AgentStatus, isUntried, type LinkStatus, type SensorState } from "
 import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../box-fault.ts";
 import { certificateTitle, endingText } from "../certificate.ts";
 import type { FailureClass } from "../failure.ts";
-import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
+import type { Site } from "../site.ts";
 import { MAIN_UPLINK } from "../uplink.ts";
 import { configurationFaults } from "./configuration-faults.ts";
 import type { Fault } from "./fault.ts";

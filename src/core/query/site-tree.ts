@@ -1,6 +1,7 @@
 /** The site file as the query service shows it: company > area > machine > point > axis. */
 import { accelChannels } from "../convert/channels.ts";
-import { normalCode, type Sensor, type SensorLocation, type Site } from "../sensor.ts";
+import { normalCode, type Sensor, type SensorLocation } from "../sensor.ts";
+import { type Site } from "../site.ts";
 import { AXIS_CODES } from "../unit.ts";
 
 const AXIS_NAMES = { 1: ["H", "Horizontal"], 2: ["V", "Vertical"], 3: ["A", "Axial"] } as const;

@@ -1,4 +1,4 @@
-import type { Site } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import { MM_PER_INCH, MM_S2_PER_G, type SignalUnit, UM_PER_MIL } from "../unit.ts";
 
 /** Labels of the unit codes 0…6 (services 4.2). */

@@ -1,5 +1,5 @@
 /** Faults in the topics of an uplink, once they are made from a site's sensors. Pure. */
-import type { Site } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { type PublishedTopic, publishedTopics, type TopicPlan } from "./published.ts";
 import { createTopics } from "./topics.ts";

@@ -2,7 +2,8 @@
 import { channelLabels, channelOfValue } from "../channel-labels.ts";
 import { publishedChannels } from "../convert/accel.ts";
 import { type KindValue, kindValues } from "../kind-values.ts";
-import { type Kind, readingKinds, type Sensor, type Site } from "../sensor.ts";
+import { type Kind, readingKinds, type Sensor } from "../sensor.ts";
+import { type Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector, type Uplink } from "../uplink.ts";
 import {

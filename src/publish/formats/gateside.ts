@@ -8,13 +8,14 @@ import type { Encode } from "./encoder.ts";
 import { createJsonEncoder } from "./json.ts";
 import { createSiteTopics } from "./naming.ts";
 import { createPlainEncoder } from "./plain.ts";
+import type { PublishedAgentState } from "./presence-payloads.ts";
 import {
   agentStatePayload,
   gapPayload,
   sensorStatePayload,
   statsPayload,
 } from "./presence-payloads.ts";
-import type { AgentWord, PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 import { createWaveformEncoder } from "./waveform.ts";
 
 /** Nothing to send in this lane. */
@@ -44,7 +45,7 @@ export function createGatesideProfile(
   });
   const kindsOf = (sensor: Sensor) =>
     readingKinds(sensor).filter((kind) => options.isChosen?.(sensor.code, kind) ?? true);
-  const agentState = (word: AgentWord) =>
+  const agentState = (word: PublishedAgentState) =>
     json(topics.agentState, agentStatePayload(site, word, version, instance), true);
   return {
     topics,

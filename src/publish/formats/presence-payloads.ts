@@ -2,7 +2,6 @@ import type { AgentStatus, SensorState } from "../../core/agent-status.ts";
 import { backlogOf } from "../../core/backlog.ts";
 import type { Gap } from "../../core/delivery.ts";
 import { linkTitle } from "../../core/link-title.ts";
-import type { AgentWord } from "./profile.ts";
 
 /** Payloads of the agent's and sensors' own topics (contract section 6). */
 
@@ -13,7 +12,7 @@ const secondsOf = (ms: number): number => Math.round(ms / 100) / 10;
 /** Payloads name their site and sensor: a topic of a template, or with dots behind RabbitMQ, does not tell them. */
 export function agentStatePayload(
   site: string,
-  word: AgentWord,
+  word: PublishedAgentState,
   version: string,
   instance: string | undefined,
 ): string {
@@ -140,4 +139,13 @@ export function statsPayload(site: string, status: AgentStatus): string {
       isConfirmed: clock.isConfirmed,
     },
   });
+}
+
+export interface PublishedAgentState {
+  readonly state: "online" | "offline";
+  readonly timeMs: number;
+  readonly reason: string;
+  /** The configuration in effect; not in a will, which may be published much later. */
+  readonly configuration?: string;
+  readonly pendingRestart?: readonly string[];
 }

@@ -11,6 +11,7 @@ import type { Topics } from "../../core/topics/topics.ts";
 import type { Encode } from "./encoder.ts";
 import type { Naming } from "./naming.ts";
 import type { PublishedState } from "./presence-payloads.ts";
+import { type PublishedAgentState } from "./presence-payloads.ts";
 import type { ValueFilter } from "./value-filter.ts";
 
 export interface ProfileOptions extends Naming {
@@ -36,15 +37,6 @@ export interface ProfileParts {
   readonly waveforms: WaveformReader;
 }
 
-export interface AgentWord {
-  readonly state: "online" | "offline";
-  readonly timeMs: number;
-  readonly reason: string;
-  /** The configuration in effect; not in a will, which may be published much later. */
-  readonly configuration?: string;
-  readonly pendingRestart?: readonly string[];
-}
-
 export interface PayloadProfile {
   /** Where commands are received and answered. */
   readonly topics: Topics;
@@ -53,8 +45,8 @@ export interface PayloadProfile {
   /** By format; including events of the json lane. */
   readonly encode: Readonly<Record<"json" | "plain" | "waveform", Encode>>;
   /** The will; null if the platform accepts none. */
-  will(word: AgentWord): Message | null;
-  agentState(word: AgentWord): readonly Message[];
+  will(word: PublishedAgentState): Message | null;
+  agentState(word: PublishedAgentState): readonly Message[];
   stats(status: AgentStatus): readonly Message[];
   gap(gap: Gap): readonly Message[];
   sensorState(state: PublishedState): readonly Message[];

@@ -1,5 +1,5 @@
 /** Alarms as metrics of their devices: `alarm/{name}/{value}` with the severity as text (plant section 11). */
-import type { MetricShape } from "./device.ts";
+import type { MetricShape } from "./metric-shape.ts";
 
 /** `normal`: watched and not active. */
 type AlarmSeverity = "normal" | "warning" | "alarm";

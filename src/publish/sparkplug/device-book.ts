@@ -2,19 +2,16 @@ import type { SensorState } from "../../core/agent-status.ts";
 import { type ChannelLabel, channelLabels, channelOfValue } from "../../core/channel-labels.ts";
 import { publishedChannels } from "../../core/convert/accel.ts";
 import { kindValues } from "../../core/kind-values.ts";
-import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../../core/sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { type Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import { createSelector, SELECT_ALL, type Select, type Selector } from "../../core/uplink.ts";
 import { type AlarmSource, alarmShape } from "./alarm-metrics.ts";
-import {
-  Device,
-  type MetricShape,
-  metricName,
-  type ParsedReading,
-  parseReading,
-} from "./device.ts";
+import { Device, metricName } from "./device.ts";
 import { settingShapes } from "./device-command.ts";
+import { type MetricShape } from "./metric-shape.ts";
+import { type ParsedReading, parseReading } from "./parsed-reading.ts";
 import type { Metric, Property } from "./payload.ts";
 import { waveformShape } from "./waveform.ts";
 

@@ -1,4 +1,4 @@
-import type { MetricShape } from "./device.ts";
+import type { MetricShape } from "./metric-shape.ts";
 import type { CommandMetric } from "./payload.ts";
 
 /** Sensor settings that a DCMD may contain (contract section 8), as metrics that are written and never read back. */

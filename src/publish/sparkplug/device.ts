@@ -5,61 +5,13 @@
  */
 
 import { isUnlistedValue } from "../../core/channel-labels.ts";
-import type { Doubt } from "../../core/quality.ts";
 import { SCADA_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
-import type { StoredReading } from "../../core/stored-reading.ts";
 import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
+import { type MetricShape } from "./metric-shape.ts";
+import { type ParsedReading } from "./parsed-reading.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
 import { deviceId } from "./topic.ts";
-
-/** One metric a device can carry. */
-export interface MetricShape {
-  readonly name: string;
-  readonly type: Datatype;
-  readonly unit: string | null;
-  /** Source of its value; null for metrics that no reading fills (settings, waveforms, alarms). */
-  readonly source: { readonly kind: Kind; readonly value: string } | null;
-  /** Further properties its birth declares, e.g. the axis of a waveform. */
-  readonly properties?: readonly Property[];
-  /** The site file no longer names it; it is announced only because readings of it are still pending. */
-  readonly isFormer?: boolean;
-}
-
-/** A stored reading with its JSON members read. */
-export interface ParsedReading {
-  readonly kind: Kind;
-  readonly timeMs: number;
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly units: Readonly<Record<string, unknown>>;
-  readonly quality: Readonly<Record<string, Doubt>>;
-  /** False if a stored text was damaged: its content is not sent. */
-  readonly isWhole: boolean;
-}
-
-export function parseReading(reading: StoredReading): ParsedReading {
-  const values = membersOf(reading.values);
-  const units = membersOf(reading.units);
-  const quality = membersOf<Doubt>(reading.quality);
-  return {
-    kind: reading.kind,
-    timeMs: reading.timeMs,
-    values: values ?? {},
-    units: units ?? {},
-    quality: quality ?? {},
-    isWhole: values !== null && units !== null && quality !== null,
-  };
-}
-
-/** Null for a text damaged by a failing disk: its reading must not block the others forever. */
-export function membersOf<T = unknown>(text: string): Readonly<Record<string, T>> | null {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return null;
-  }
-}
 
 export const metricName = (kind: Kind, value: string): string => `${kind}/${value}`;
 

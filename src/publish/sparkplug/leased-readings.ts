@@ -1,8 +1,9 @@
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Clock, Outbox } from "../../core/ports.ts";
 import { isWanted } from "../formats/waveform.ts";
-import { type Device, membersOf } from "./device.ts";
+import { type Device } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
+import { membersOf } from "./parsed-reading.ts";
 import type { ProofWindow, SparkplugLane } from "./proof-window.ts";
 import { type GroupResult, groupByDevice, type Sender, type SentGroup } from "./sender.ts";
 import type { Settlements } from "./settlements.ts";

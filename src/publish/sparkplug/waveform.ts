@@ -1,5 +1,5 @@
 import type { StoredWaveform } from "../../core/stored-reading.ts";
-import type { MetricShape } from "./device.ts";
+import type { MetricShape } from "./metric-shape.ts";
 import type { Property } from "./payload.ts";
 
 export const waveformMetricName = (channel: number): string => `accel/waveform/channel${channel}`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { alarmDesk } from "../../support/alarm-desk.ts";
 import { append, dayOf, keyOf, readingOf, START_MS } from "../../support/temp-database.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { changeLines, changesOf } from "../../../src/core/configuration.ts";
-import type { Site } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { siteDifference } from "../../../src/core/site-difference.ts";
 import { Transactions } from "../../support/tx.ts";
 import {

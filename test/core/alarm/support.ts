@@ -6,7 +6,8 @@ import type { Machine } from "../../../src/core/machine.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
-import type { Kind, Sensor, Site } from "../../../src/core/sensor.ts";
+import type { Kind, Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { Transactions } from "../../support/tx.ts";
 
 const tx = new Transactions();

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
-import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   Disk,

@@ -4,7 +4,7 @@ import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
-import type { Site } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { Transactions } from "../../support/tx.ts";
 import { EMPTY } from "../alarm/support.ts";
 import { engineOf, MACHINE, readingOf, recordOf, siteOf } from "./support.ts";

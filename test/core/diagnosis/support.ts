@@ -2,9 +2,10 @@ import type { FollowedReading } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
-import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
 import { analyseAxis } from "../../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../../src/core/signal/fft.ts";
+import type { Site } from "../../../src/core/site.ts";
 import {
   type FaultyMachine,
   faultyRecord,

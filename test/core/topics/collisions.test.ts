@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { beyondAmqp, topicFaults } from "../../../src/core/topics/collisions.ts";
 import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";

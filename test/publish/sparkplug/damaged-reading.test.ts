@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseReading } from "../../../src/publish/sparkplug/device.ts";
+import { parseReading } from "../../../src/publish/sparkplug/parsed-reading.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
 import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
 import { MOTOR, PUMP, TestSite } from "./site.ts";

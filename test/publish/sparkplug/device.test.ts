@@ -3,8 +3,8 @@ import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
-import { parseReading } from "../../../src/publish/sparkplug/device.ts";
 import { DeviceBook } from "../../../src/publish/sparkplug/device-book.ts";
+import { parseReading } from "../../../src/publish/sparkplug/parsed-reading.ts";
 import type { Metric } from "../../../src/publish/sparkplug/payload.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
-import type { Site } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

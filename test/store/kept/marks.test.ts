@@ -6,7 +6,7 @@ import Sqlite from "better-sqlite3";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { PINS_MAX } from "../../../src/core/kept/ports.ts";
 import type { Reading, Waveform } from "../../../src/core/reading.ts";
-import type { Site } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 import { rollBack } from "../../../src/store/database/rollback.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../../src/store/store.ts";
