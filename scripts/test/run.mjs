@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundleTests } from "./bundle.mjs";
+import { runAgain } from "./run-again.mjs";
 
 const root = resolve(import.meta.dirname, "../..");
 /** What `measureMs` returns on the two-core machine for which the tests' deadlines were chosen. */
@@ -130,6 +131,7 @@ const runs = packed(files, bundle)
   .sort((a, b) => rankOf(a.path) - rankOf(b.path))
   .map(({ run }) => run);
 const reporter = process.stdout.isTTY ? "spec" : "tap";
+const reportFile = join(bundle.directory, "failures.json");
 const child = spawn(
   process.execPath,
   [
@@ -147,8 +149,33 @@ const child = spawn(
   {
     cwd: root,
     stdio: "inherit",
-    env: { ...process.env, GATESIDE_TEST_SLOWNESS: slowness.toFixed(2) },
+    env: {
+      ...process.env,
+      GATESIDE_TEST_SLOWNESS: slowness.toFixed(2),
+      GATESIDE_TEST_FAILURES: reportFile,
+    },
   },
 );
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
-child.on("close", (code) => process.exit(code ?? 1));
+let isInterrupted = false;
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.on(signal, () => {
+    isInterrupted = true;
+    child.kill(signal);
+  });
+
+/** The exit code, once what failed has been run again; the last lines say why it is not 0. */
+async function codeAfter(code) {
+  if (code === 0 || isInterrupted || process.env.GATESIDE_TEST_ALONE !== undefined)
+    return code ?? 1;
+  const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, "utf8")) : null;
+  if (report === null || (report.failures.length === 0 && !report.isSkipFailure)) {
+    console.error(`# The run ended with code ${code} without a test that failed`);
+    return 1;
+  }
+  const { hasPassed, lines } = await runAgain(root, report.failures);
+  if (report.isSkipFailure)
+    lines.push("# Skipped, and with CI=true a failure: the reasons stand above");
+  for (const line of lines) console.error(line);
+  return hasPassed && !report.isSkipFailure ? 0 : 1;
+}
+child.on("close", async (code) => process.exit(await codeAfter(code)));

@@ -24,6 +24,8 @@ export const skipWithoutBrowser: string | false =
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
+  // Containers give /dev/shm 64 MB, which a few pages at a time fill.
+  "--disable-dev-shm-usage",
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",

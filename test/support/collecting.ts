@@ -6,7 +6,7 @@ import mqtt from "mqtt";
 import type { Entry } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
-import { deadlineMs } from "./deadline.ts";
+import { DeadlineError, deadlineMs } from "./deadline.ts";
 import { until } from "./wait-until.ts";
 
 const BASE_MS = Date.now() - 3_600_000;
@@ -113,7 +113,11 @@ export function startCollect(
       new Promise((done, fail) => {
         const timer = setTimeout(() => {
           waiting.delete(look);
-          fail(new Error(`not logged: ${msg}\n${lines.map((l) => JSON.stringify(l)).join("\n")}`));
+          fail(
+            new DeadlineError(
+              `not logged: ${msg}\n${lines.map((l) => JSON.stringify(l)).join("\n")}`,
+            ),
+          );
         }, deadlineMs(timeoutMs));
         const look = () => {
           const line = lines.find((l) => l["msg"] === msg);

@@ -7,3 +7,8 @@ const PATIENCE = 4;
 export function deadlineMs(ms: number): number {
   return Math.round(ms * SLOWNESS * PATIENCE);
 }
+
+/** Something that had to happen did not before its deadline: by the name, a run of all tests tells it from a wrong result. */
+export class DeadlineError extends Error {
+  override readonly name = "TimeoutError";
+}

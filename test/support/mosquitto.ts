@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectTcp, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { type Certificates, createCertificates } from "./certificates.ts";
-import { deadlineMs } from "./deadline.ts";
+import { DeadlineError, deadlineMs } from "./deadline.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const MOSQUITTO = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto"].find((path) => existsSync(path));
@@ -64,17 +65,27 @@ export interface Mosquitto {
   close(): Promise<void>;
 }
 
+/** Below those that Linux gives to connections and to port 0: whoever keeps one of these over a restart meets none of the other tests' sockets. */
+const FREE_PORTS = { least: 18_000, most: 32_000 };
+
+const givenPorts = new Set<number>();
+
 /** A port nobody listens on now. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
+  for (;;) {
+    const port = randomInt(FREE_PORTS.least, FREE_PORTS.most);
+    if (givenPorts.has(port) || !(await isFree(port))) continue;
+    givenPorts.add(port);
+    return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
@@ -309,7 +320,7 @@ export async function recordMessages(
         waiting.delete(attempt);
         const seen = messages.slice(-8).map((m) => `${m.topic} ${m.text.slice(0, 60)}`);
         reject(
-          new Error(
+          new DeadlineError(
             `not seen within ${timeoutMs} ms; ${messages.length} messages, the last:\n${seen.join("\n")}`,
           ),
         );

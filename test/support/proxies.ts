@@ -14,11 +14,12 @@ const PGBOUNCER = "/usr/sbin/pgbouncer";
 interface Ends {
   after(end: () => unknown): void;
 }
-const isCi = process.env["CI"] === "true";
-export const skipWithoutHaproxy: string | false =
-  existsSync(HAPROXY) || isCi ? false : "haproxy is not installed";
-export const skipWithoutPgbouncer: string | false =
-  existsSync(PGBOUNCER) || isCi ? false : "PgBouncer is not installed";
+export const skipWithoutHaproxy: string | false = existsSync(HAPROXY)
+  ? false
+  : "haproxy is not installed";
+export const skipWithoutPgbouncer: string | false = existsSync(PGBOUNCER)
+  ? false
+  : "PgBouncer is not installed";
 
 /** A balancer that knows nothing of roles: each connection goes to the next server. Its port. */
 export async function haproxyFor(t: Ends, ports: readonly number[]): Promise<number> {

@@ -2,7 +2,7 @@
  * For what no event announces: looks again and again. Deadlines scale with the machine, and only a test that fails
  * waits for one.
  */
-import { deadlineMs } from "./deadline.ts";
+import { DeadlineError, deadlineMs } from "./deadline.ts";
 
 type Text = string | (() => string);
 
@@ -33,7 +33,9 @@ export async function waitUntil(
   pauseMs = OWN_PAUSE_MS,
 ): Promise<void> {
   if (await holdsWithin(timeoutMs, holds, pauseMs)) return;
-  throw new Error(`not within ${timeoutMs} ms: ${typeof what === "string" ? what : what()}`);
+  throw new DeadlineError(
+    `not within ${timeoutMs} ms: ${typeof what === "string" ? what : what()}`,
+  );
 }
 
 /** Looks at another process until it finds something, which is returned; rejects with `what` after the deadline. */

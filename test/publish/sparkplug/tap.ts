@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { type Packet, parser } from "mqtt-packet";
+import { freePort } from "../../support/mosquitto.ts";
 
 /** One client connection through the tap. */
 interface TappedConnection {
@@ -62,9 +63,8 @@ export async function startTap(brokerPort: number, version: 4 | 5 = 5): Promise<
     server.listen(port, "127.0.0.1");
     await once(server, "listening");
   };
-  await listen(0);
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await freePort();
+  await listen(port);
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
