@@ -17,7 +17,7 @@ import {
 /** One record a minute of each of 55 sensors: about one a second. */
 const CADENCE_S = 60;
 const RECORD_LAG_MS = 400;
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 /** A run ends at the end of a checkpoint cycle, or after this at the latest. A cycle takes about 20 minutes. */
 const RUN_MAX_S = 3000;
 const RUN_MIN_S = 60;
@@ -76,7 +76,7 @@ export async function writeRows(options: BenchOptions): Promise<Outcome> {
     let log = "";
     while (marks.length < 2 || secondsGone() < RUN_MIN_S) {
       if (secondsGone() > RUN_MAX_S) throw new Error("no checkpoint within the time");
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
       const next = logNumber(program.dataDir);
       if (log !== "" && next !== log && !/^0*$/.test(log)) marks.push(before);
       log = next;

@@ -15,7 +15,7 @@ const REPORT_MS = 2000;
 const RESTART_MS = 500;
 /** Until it responds, even on a busy machine. */
 const START_MS = 60_000;
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 const ANSWER_MS = 5000;
 
 export class AgentKeeper {
@@ -88,7 +88,7 @@ export class AgentKeeper {
     const deadline = Date.now() + START_MS;
     while (this.#agent === agent && Date.now() < deadline) {
       if ((await ask(this.#env["DATA_DIR"] ?? "", "/healthz", ANSWER_MS)) !== null) return true;
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
     }
     return false;
   }

@@ -11,7 +11,7 @@ export interface UplinkVerdict {
   readonly due: number;
   readonly received: number;
   readonly repeats: number;
-  readonly givenUp: number;
+  readonly dropped: number;
   readonly lost: readonly string[];
   readonly invented: readonly string[];
   readonly doubled: readonly string[];
@@ -124,7 +124,7 @@ export function judgeUplink(
     due,
     received,
     repeats,
-    givenUp: absent.size - unreported.size,
+    dropped: absent.size - unreported.size,
     lost,
     invented,
     doubled,

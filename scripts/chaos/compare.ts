@@ -17,7 +17,7 @@ export interface Verdict {
   /** A subscriber did not get it, and no gap record accounts for it. */
   readonly lost: readonly string[];
   /** Missing, removed from the store, and counted in a gap record. */
-  readonly givenUp: number;
+  readonly dropped: number;
   readonly invented: readonly string[];
   readonly doubled: readonly string[];
   /** The same id more than once: allowed, delivery is at least once. */
@@ -56,7 +56,7 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
     shown: must.size,
     received: recorder.ids.size,
     lost,
-    givenUp: absent.size - unreported.size,
+    dropped: absent.size - unreported.size,
     invented,
     doubled: [...recorder.doubled],
     repeats: repeatsOf(recorder.ids),

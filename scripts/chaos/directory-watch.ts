@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 const MB = 1_048_576;
 
 /** Watches DATA_DIR: what the agent keeps there stays below its limit, and no store is ever found damaged. */
@@ -17,7 +17,7 @@ export class DirectoryWatch {
     this.#limitMb = limitMb;
   }
   start(): void {
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => this.#look(), CHECK_MS);
   }
   stop(): void {
     clearInterval(this.#timer);

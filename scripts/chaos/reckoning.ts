@@ -7,8 +7,8 @@ import { ask } from "./ask.ts";
 import { cloudWants } from "./cloud-select.ts";
 import { judge, missingWaveforms, storedIds } from "./compare.ts";
 import { judgeUplinks, type UplinkVerdict } from "./compare-uplinks.ts";
+import { droppedCount } from "./dropped.ts";
 import type { Expectation, Expectations } from "./expectation.ts";
-import { givenUpCount } from "./given-up.ts";
 import type { GapRecord } from "./received.ts";
 import type { Site } from "./site.ts";
 
@@ -101,7 +101,7 @@ export class Reckoning {
     for (;;) {
       let verdict = judge(expectation, { recorder, host, stored: null });
       let far = this.judgeFar(expectation, null).flatMap(({ lost }) => lost);
-      const isUnclear = verdict.givenUp + verdict.takenBack + far.length > 0;
+      const isUnclear = verdict.dropped + verdict.takenBack + far.length > 0;
       // Readings that a gap record seems to cover may still be on their way: whatever the store still holds must arrive.
       if (verdict.lost.length === 0 && isUnclear && Date.now() > this.#exportedAt + EXPORT_MS) {
         const { ids } = await this.export();
@@ -132,7 +132,7 @@ export class Reckoning {
     const { recorder, host, dataDir } = this.#site;
     const missing = missingWaveforms(expectation, { recorder, host });
     if (missing.length === 0) return false;
-    return missing.length > givenUpCount(dataDir) * CHANNELS_MAX;
+    return missing.length > droppedCount(dataDir) * CHANNELS_MAX;
   }
 
   async #ownView(): Promise<string> {

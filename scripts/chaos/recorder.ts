@@ -7,7 +7,7 @@ export interface RecorderOptions extends ReceivedOptions {
   readonly prefix: string;
 }
 
-const LOOK_MS = 10;
+const CHECK_MS = 10;
 
 /** A subscriber that checks as it listens. */
 export class Recorder extends Received {
@@ -40,11 +40,11 @@ export class Recorder extends Received {
 
   /** Resolves once the broker has granted its subscription. */
   async ready(): Promise<void> {
-    while (!this.#isListening) await sleep(LOOK_MS);
+    while (!this.#isListening) await sleep(CHECK_MS);
   }
   /** Resolves once it has noticed that the broker is gone: the next `ready` means the next broker. */
   async lost(): Promise<void> {
-    while (this.#isListening || this.#client.connected) await sleep(LOOK_MS);
+    while (this.#isListening || this.#client.connected) await sleep(CHECK_MS);
   }
   close(): Promise<void> {
     return this.#client.endAsync(true);

@@ -22,7 +22,7 @@ const COUNTS: readonly (readonly [string, (result: CampaignResult) => number])[]
   ["served", ({ shown }) => shown],
   ["received", ({ received }) => received],
   ["repeats", ({ repeats }) => repeats],
-  ["dropped", ({ givenUp }) => givenUp],
+  ["dropped", ({ dropped }) => dropped],
   ["withdrawn", ({ takenBack }) => takenBack],
   ["lost", ({ lost }) => lost.length],
   ["invented", ({ invented }) => invented.length],
@@ -46,11 +46,11 @@ export function resultLines(result: CampaignResult): string[] {
   const counts = COUNTS.map(([, count]) => count(result));
   const formats = result.formats.join("+");
   const lines = [`| ${[result.seed, formats, ...happened, ...counts].join(" | ")} |`];
-  for (const { uplink, due, received, repeats, givenUp, ...wrong } of result.uplinks) {
+  for (const { uplink, due, received, repeats, dropped, ...wrong } of result.uplinks) {
     const dark = uplink === result.dark ? ", dark to the end" : "";
     const bad = `${wrong.lost.length} lost, ${wrong.invented.length} invented, ${wrong.doubled.length} duplicated`;
     lines.push(
-      `  ${uplink}${dark}: ${received} of ${due}, ${repeats} repeats, ${givenUp} dropped, ${bad}`,
+      `  ${uplink}${dark}: ${received} of ${due}, ${repeats} repeats, ${dropped} dropped, ${bad}`,
     );
   }
   for (const [what, list] of Object.entries({ lost, invented, doubled, faults })) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 
 /** A wait with a deadline: nothing in a campaign may hang silently. */
 export async function within<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
@@ -18,5 +18,5 @@ export async function within<T>(promise: Promise<T>, limitMs: number, what: stri
 /** Resolves once the condition holds or the time is up. */
 export async function until(holds: () => boolean, limitMs: number): Promise<void> {
   const deadline = Date.now() + limitMs;
-  while (!holds() && Date.now() < deadline) await sleep(LOOK_MS);
+  while (!holds() && Date.now() < deadline) await sleep(CHECK_MS);
 }

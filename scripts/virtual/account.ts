@@ -5,8 +5,8 @@ import Sqlite from "better-sqlite3";
 import { cloudValues, cloudWants } from "../chaos/cloud-select.ts";
 import { judge, missingWaveforms, ReportedGaps, type Verdict } from "../chaos/compare.ts";
 import { came, type Judged, judgeUplink } from "../chaos/compare-uplinks.ts";
+import { droppedCount } from "../chaos/dropped.ts";
 import type { Expectation, Wanted } from "../chaos/expectation.ts";
-import { givenUpCount } from "../chaos/given-up.ts";
 import type { Broker } from "./broker.ts";
 import type { Checks } from "./checks.ts";
 import { staleTopics } from "./queries.ts";
@@ -75,8 +75,8 @@ function lostEvents({ main }: Stage, { events }: Checks): string[] {
 function lostWaveforms({ main, agent, allWaveforms }: Stage, { must }: Expectation): string[] {
   if (!allWaveforms) return [];
   const missing = missingWaveforms({ must }, { recorder: main, host: null });
-  const isGivenUp = missing.length <= givenUpCount(agent.dataDir) * CHANNELS_MAX;
-  return isGivenUp ? [] : missing.map((text) => `lost: ${text}`);
+  const isDropped = missing.length <= droppedCount(agent.dataDir) * CHANNELS_MAX;
+  return isDropped ? [] : missing.map((text) => `lost: ${text}`);
 }
 
 function storedIds(dataDir: string): Set<string> {

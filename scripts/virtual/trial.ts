@@ -31,7 +31,7 @@ export interface Outcome {
   readonly failures: readonly string[];
   readonly received: number;
   /** Missing, and told in a gap. */
-  readonly givenUp: number;
+  readonly dropped: number;
   readonly events: number;
   /** The same reading more than once: allowed. */
   readonly repeats: number;
@@ -46,7 +46,7 @@ export interface Outcome {
 const SETTLE_MS = 8 * HOUR_MS;
 /** What does not become less within this time, longer than any pause of the agent but that of a day set aside, never will. */
 const STUCK_MS = 1.5 * HOUR_MS;
-const LOOK_MS = 5 * MINUTE_MS;
+const CHECK_MS = 5 * MINUTE_MS;
 /** A trial that goes wrong again and again is given up. */
 const FAILURES_MAX = 100;
 const BACKFILL_DAYS = 3;
@@ -124,7 +124,7 @@ class Trial {
       seed: drawn.seed,
       failures: this.#failures,
       received: main.ids.size,
-      givenUp: verdict?.givenUp ?? 0,
+      dropped: verdict?.dropped ?? 0,
       events: checks.events.size,
       repeats: verdict?.repeats ?? 0,
       starts: agent.starts,
@@ -149,8 +149,8 @@ class Trial {
     await agent.stop();
     const { verdict, failures } = account(stage, { ...due, may: expectations.now().may }, checks);
     this.#failures.push(...failures);
-    if (this.#options.drawn.mustGiveUpNothing && verdict.givenUp > 0)
-      this.#failures.push(`${verdict.givenUp} readings were given up, and the gateway had them`);
+    if (this.#options.drawn.mustGiveUpNothing && verdict.dropped > 0)
+      this.#failures.push(`${verdict.dropped} readings were given up, and the gateway had them`);
     const unread = expectations.unread(places);
     if (unread.length > 0)
       this.#failures.push(`${unread.length} records were never read, e.g. ${unread.slice(0, 3)}`);
@@ -202,7 +202,7 @@ class Trial {
     // What has failed already needs no further wait.
     const mayWait = () =>
       this.#world.nowMs < endMs && this.#failures.length + checks.failures.size === 0;
-    do await this.#world.sleep(LOOK_MS);
+    do await this.#world.sleep(CHECK_MS);
     while (mayWait() && expectations.unread(places).length > 0);
     const due = expectations.now();
     let least = Number.POSITIVE_INFINITY;
@@ -213,7 +213,7 @@ class Trial {
       if (failures.length === 0) break;
       if (failures.length < least) [least, leastAtMs] = [failures.length, this.#world.nowMs];
       stage.journal.tell("seed", `waits for ${failures.length}, e.g. ${failures[0]}`);
-      await this.#world.sleep(LOOK_MS);
+      await this.#world.sleep(CHECK_MS);
     }
     return due;
   }

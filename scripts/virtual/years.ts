@@ -24,7 +24,7 @@ const HOURS_PER_YEAR = 8766;
 const MONTHS = 12;
 const MB = 1_048_576;
 /** Invariants are looked up this often: by the minute they would cost more than the agent. */
-const LOOK_MS = HOUR_MS;
+const CHECK_MS = HOUR_MS;
 /** From this share of the time on nothing may grow any more, except by a tenth. */
 const SETTLED_SHARE = 0.5;
 const GROWTH_MAX = 1.1;
@@ -110,7 +110,7 @@ async function live(
   const rows: Row[] = [];
   const look = () => {
     checks.look();
-    world.after(LOOK_MS, look);
+    world.after(CHECK_MS, look);
   };
   stage.agent.start();
   world.after(MINUTE_MS, look);

@@ -13,9 +13,9 @@ import type { Modbus } from "./modbus.ts";
 import { openResources } from "./resources.ts";
 
 /** Contract: a deleted DATA_DIR is detected within a minute. */
-const PLACE_LOOK_MS = 15_000;
+const PLACE_CHECK_MS = 15_000;
 /** Interval at which files and environment are compared with the running configuration. */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 const SHUTDOWN_MS = 9_000;
 /** Reads in progress get this long to store what they have. */
 const POLL_END_MS = 2_000;
@@ -160,7 +160,7 @@ class RunningAgent implements Agent {
     }, SHUTDOWN_MS);
     tooLate.unref();
     this.#parts.setup?.close();
-    store.hurry();
+    store.commitAtOnce();
     polling.abort();
     const waiting = new AbortController();
     await Promise.race([polls.catch(() => {}), clock.sleep(POLL_END_MS, waiting.signal)]);
@@ -192,7 +192,7 @@ class RunningAgent implements Agent {
   /** Data written to deleted files is lost: the next start creates a new store and reads what the gateway still has. */
   async #watchPlace(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#parts.clock.sleep(PLACE_LOOK_MS, signal);
+      await this.#parts.clock.sleep(PLACE_CHECK_MS, signal);
       if (signal.aborted || this.#parts.store.isInPlace()) continue;
       const { dataDir } = this.#parts.settings;
       const message = `DATA_DIR: ${dataDir} or its gateside.db was deleted or replaced while the agent was running; the agent exits, and the next start uses what is there now`;
@@ -204,7 +204,7 @@ class RunningAgent implements Agent {
     while (!signal.aborted) {
       this.#parts.reloader.look();
       this.#parts.http.renewCertificate();
-      await this.#parts.clock.sleep(LOOK_MS, signal);
+      await this.#parts.clock.sleep(CHECK_MS, signal);
     }
   }
 

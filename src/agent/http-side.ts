@@ -8,7 +8,7 @@ import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
-import type { BackupDesk } from "../core/setup.ts";
+import type { BackupActions } from "../core/setup.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
@@ -49,7 +49,7 @@ interface HttpSideParts {
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
   readonly setup: Setup | null;
-  readonly restorer: BackupDesk | null;
+  readonly restorer: BackupActions | null;
   readonly log: LogView | null;
   readonly alarms: Alarms | null;
   readonly signals: Signals;
@@ -90,13 +90,13 @@ export function httpParts(parts: HttpSideParts): HttpParts {
     settings: dispatcher,
     configuration: parts.configuration,
     tryPublish: parts.tryPublish,
-    findings: alarms?.findingDesk ?? null,
+    findings: alarms?.findingViews ?? null,
     machineSignals: parts.signals.wait,
     dayMedians: store.dayMedians,
     setup,
     backup: parts.restorer,
     log: parts.log,
-    alarms: alarms?.desk ?? null,
+    alarms: alarms?.actions ?? null,
     formerName: keepSensorNames({ site, memory: store.meta, logger }),
     audit: store.audit,
     sessions: store.sessions,

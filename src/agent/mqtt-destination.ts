@@ -276,7 +276,7 @@ function inboundRequests(
       if (documents?.handle(message, session)) return;
       if (dispatcher === null || !takesCommands) return;
       if (alarms !== null && message.topic === topics.acknowledge) {
-        void acknowledge({ ...inboundParts, alarms: alarms.desk }, message, publish);
+        void acknowledge({ ...inboundParts, alarms: alarms.actions }, message, publish);
         return;
       }
       if (message.topic !== topics.saveSettings) return;

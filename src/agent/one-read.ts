@@ -73,7 +73,7 @@ export async function readOnce(
 ): Promise<NewestOfDay> {
   const log = new NewestOnly();
   const result = await gateway.readDay(log)(
-    { ...request, takeCut: false, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },
+    { ...request, acceptPartial: false, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },
     signal,
   );
   return { result, count: log.count, newest: log.newest };

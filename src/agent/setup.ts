@@ -17,7 +17,7 @@ import type {
   ProbedState,
   ProbeReport,
   Refused,
-  SetupDesk,
+  SetupActions,
 } from "../core/setup.ts";
 import type { Site } from "../core/site.ts";
 import { dayOf } from "../core/time-zone.ts";
@@ -65,7 +65,7 @@ interface SetupParts {
   readonly logger: Logger;
 }
 
-export class Setup implements SetupDesk {
+export class Setup implements SetupActions {
   readonly site: FileEditing;
   readonly uplinks: FileEditing | null;
   readonly schemas = { site: siteSchema, uplinks: formSchema() };

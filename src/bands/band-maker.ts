@@ -70,7 +70,7 @@ interface Candidates {
   unknown: BandCandidate[];
 }
 
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */
 const CANDIDATES_MAX = 2_000;
@@ -119,7 +119,7 @@ export class BandMaker {
         this.#hasFailed = true;
         seen = null;
       }
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(CHECK_MS, signal);
     }
   }
 

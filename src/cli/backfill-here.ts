@@ -31,10 +31,10 @@ export async function backfillHere(
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
   const { settings, site, uplinks } = configuration;
-  const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
-  const store = openAgentStore(settings, owed, { clock: systemClock, logger: silentLogger });
+  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const store = openAgentStore(settings, laneUplinks, { clock: systemClock, logger: silentLogger });
   // Each worker waits for the commit of a day before it reads the next one.
-  store.hurry();
+  store.commitAtOnce();
   const gateway = await openGateway(configuration);
   const readDay = gateway.readDay(store.readings);
   const reads: Read[] = [];
@@ -44,7 +44,7 @@ export async function backfillHere(
     const backoff = new Backoff(PAUSE_MIN_MS, PAUSE_MAX_MS);
     for (let tries = 1; ; tries++) {
       const result = await readDay(
-        { ...read, takeCut: tries >= 3, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },
+        { ...read, acceptPartial: tries >= 3, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },
         signal,
       );
       const isFinal = result.ok || result.failureClass === "configuration" || signal.aborted;

@@ -48,7 +48,7 @@ export async function run(context: CommandContext): Promise<number> {
   } else {
     print(report, context);
     printRunning(report, running, context);
-    if (context.flags.has("diff")) printOwed(report, context);
+    if (context.flags.has("diff")) printPending(report, context);
   }
   return report.faults.length === 0 ? 0 : 2;
 }
@@ -88,9 +88,9 @@ function printRunning(
         : `A ${refusal.length > 0 ? "restart" : "reload"} would make these changes\n`,
     );
     for (const line of lines) stdout.write(`  ${line}\n`);
-    if (running.owed.length > 0)
+    if (running.pending.length > 0)
       stdout.write("Undelivered readings, after a reload and a restart\n");
-    for (const line of running.owed) stdout.write(`  ${line}\n`);
+    for (const line of running.pending) stdout.write(`  ${line}\n`);
   } else if (lines.length > 0)
     stdout.write(
       `pending ${refusal.length > 0 ? "restart" : "reload"}: ${lines.length} changes; \`gateside check --diff\` lists them\n`,
@@ -98,7 +98,7 @@ function printRunning(
 }
 
 /** The effect of a start with these settings on pending readings: removing a format or uplink may drop them. */
-function printOwed({ configuration }: ConfigurationReport, { stdout }: CommandContext): void {
+function printPending({ configuration }: ConfigurationReport, { stdout }: CommandContext): void {
   if (configuration === null) return;
   const { settings, uplinks } = configuration;
   if (!existsSync(join(settings.dataDir, "gateside.db"))) return;

@@ -161,9 +161,9 @@ async function audited(
 ): Promise<void> {
   if (now === null || !existsSync(join(now.settings.dataDir, "gateside.db"))) return;
   const { settings, site, uplinks } = now;
-  const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site));
   const parts = { clock: systemClock, logger: silentLogger };
-  const store = openAgentStore(settings, owed, parts);
+  const store = openAgentStore(settings, laneUplinks, parts);
   const audit = createAudit({ store, ...parts });
   audit("gateside restore", "configuration", "saved", changes.join("; "));
   await store.close();

@@ -41,7 +41,7 @@ export interface RunningComparison {
   /** Why a reload would refuse files without faults: the site has another name. */
   readonly refusal: readonly string[];
   /** What happens to formats and uplinks with pending readings once everything is in effect, one line each. */
-  readonly owed: readonly string[];
+  readonly pending: readonly string[];
 }
 
 /** Null if no agent is running on DATA_DIR, or this user may not query it. */
@@ -77,8 +77,8 @@ export async function compareWithRunning(
     const refusal = renamed(running.site, configuration?.site ?? null).map(faultLine);
     const { configuration: digest, faults } = running;
     const { buffer } = (await client.get("/api/v1/status", signal)) as Pick<AgentStatus, "buffer">;
-    const owed = configuration === null ? [] : owedOf(buffer.lanes, configuration.uplinks);
-    return { configuration: digest, pendingRestart, faults, changes, refusal, owed };
+    const pending = configuration === null ? [] : pendingOf(buffer.lanes, configuration.uplinks);
+    return { configuration: digest, pendingRestart, faults, changes, refusal, pending };
   } catch (error) {
     if (error instanceof AgentFailure) return null;
     throw error;
@@ -86,7 +86,7 @@ export async function compareWithRunning(
 }
 
 /** Lanes, as the agent stores pending readings by them. */
-function owedOf(
+function pendingOf(
   lanes: Readonly<Record<string, LaneDepth>>,
   uplinks: readonly Uplink[],
 ): readonly string[] {

@@ -56,8 +56,8 @@ async function queueHere(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   const { settings, site, uplinks } = configuration;
-  const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
-  const store = openAgentStore(settings, owed, { clock: systemClock, logger: silentLogger });
+  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const store = openAgentStore(settings, laneUplinks, { clock: systemClock, logger: silentLogger });
   const gateway = await openGateway(configuration);
   const dispatcher = new Dispatcher(
     {

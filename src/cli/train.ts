@@ -14,7 +14,7 @@ import { runAgent } from "./run.ts";
  */
 const TRAINING_MS = 6_000;
 const RUNS = 2;
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 /** A run ends after this many consecutive checks without a message in between. */
 const QUIET_LOOKS = 5;
 /** One sensor of each kind with little data: which code runs matters, not how often. */
@@ -91,7 +91,7 @@ async function watch(dataDir: string, endAt: number, signal: AbortSignal): Promi
   let quiet = 0;
   let last = 0;
   while (performance.now() < endAt && quiet < QUIET_LOOKS && !signal.aborted) {
-    await systemClock.sleep(LOOK_MS, signal);
+    await systemClock.sleep(CHECK_MS, signal);
     const count = sum((await ask("/metrics"))?.text ?? "", "gateside_delivered_total");
     quiet = count > 0 && count === last ? quiet + 1 : 0;
     last = count;

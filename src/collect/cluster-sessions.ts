@@ -12,7 +12,7 @@ const OWN_MS = 30_000;
 const OWN_MAX_MS = 3_600_000;
 /** Collectors return one after another, ms. */
 const OWN_SPREAD_MS = 5000;
-const LOOK_MS = 5000;
+const CHECK_MS = 5000;
 
 /**
  * One session after another with a broker cluster. A failure is logged, and the next attempt uses the next address. The
@@ -107,7 +107,7 @@ export class ClusterSessions {
 /** True if something accepts TCP connections there. */
 function accepts({ host, port }: BrokerAddress): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: LOOK_MS });
+    const socket = connect({ host, port, timeout: CHECK_MS });
     const end = (isThere: boolean) => {
       socket.destroy();
       resolve(isThere);

@@ -2,8 +2,8 @@
  * `agent/cmd/acknowledge`: turns a message into an action on an alarm, or a reason why not. Repeating it changes
  * nothing.
  */
-import { ALARM_WORDS } from "../core/alarm/shown.ts";
-import type { AlarmDesk, AlarmRequest } from "../core/alarm/view.ts";
+import { ALARM_ACTION_NAMES } from "../core/alarm/shown.ts";
+import type { AlarmActions, AlarmRequest } from "../core/alarm/view.ts";
 import type { Message } from "../core/message.ts";
 import type { Logger } from "../core/ports.ts";
 import type { CommandGate } from "./command-gate.ts";
@@ -14,7 +14,7 @@ const BY_MAX = 64;
 const NOTE_MAX = 500;
 
 export interface AcknowledgeParts {
-  readonly alarms: AlarmDesk;
+  readonly alarms: AlarmActions;
   /** The gateway's clock, ms: that of the alarms. */
   readonly gatewayNow: () => number;
   readonly logger: Logger;
@@ -102,10 +102,10 @@ function requestOf(
     minutes,
     until,
   } = body as Record<string, unknown>;
-  const word = ALARM_WORDS.find((one) => one === action);
+  const word = ALARM_ACTION_NAMES.find((one) => one === action);
   if (typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id))
     return "id must be the id of an alarm's event";
-  if (word === undefined) return `action must be one of ${ALARM_WORDS.join(", ")}`;
+  if (word === undefined) return `action must be one of ${ALARM_ACTION_NAMES.join(", ")}`;
   if (typeof by !== "string" || by === "" || by.length > BY_MAX) {
     return `by must be text of 1 to ${BY_MAX} characters`;
   }

@@ -51,8 +51,8 @@ export function gatherSettings(
   const lookUp = (name: string): { value: string; origin: Origin } | null => {
     const own = environment[name]?.trim();
     if (own) return { value: own, origin: "environment" };
-    const filed = fromFile[name]?.trim();
-    return filed ? { value: filed, origin: envFile ?? ".env" } : null;
+    const fromEnvFile = fromFile[name]?.trim();
+    return fromEnvFile ? { value: fromEnvFile, origin: envFile ?? ".env" } : null;
   };
 
   for (const name of SETTING_NAMES) {

@@ -12,7 +12,7 @@ import type { Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
-import { checkMeaning } from "./site-meaning.ts";
+import { checkSemantics } from "./site-semantics.ts";
 
 /** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
 export const SITE_SCHEMA_OPTIONS = { allErrors: true, verbose: true, strict: true } as const;
@@ -72,7 +72,7 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
       else faults.push(schemaFault(error, { schemaFile: "config/site.schema.json" }));
     }
   }
-  const meaning = checkMeaning(parsed.value, options);
+  const meaning = checkSemantics(parsed.value, options);
   faults.push(...meaning.faults);
   const placed = (fault: ConfigurationFault): ConfigurationFault =>
     fault.place.startsWith(path) ? fault : { ...fault, place: at(fault.place) };

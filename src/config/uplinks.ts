@@ -13,8 +13,8 @@ import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import type { Settings } from "./settings.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
-import { checkUplinks } from "./uplinks-meaning.ts";
 import { readCredentials, secretNow, tlsWithDigest } from "./uplinks-secrets.ts";
+import { checkUplinks } from "./uplinks-semantics.ts";
 import { shareBroker } from "./uplinks-sessions.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 

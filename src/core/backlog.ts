@@ -10,16 +10,16 @@ export interface Backlog {
 
 /**
  * The figure that sites alarm on. Waveforms do not count: one that is too large for the broker waits for a broker
- * that accepts more, and would look like readings that are not delivered. `isMeant` selects lanes; by default all of
+ * that accepts more, and would look like readings that are not delivered. `isSelected` selects lanes; by default all of
  * them.
  */
 export function backlogOf(
   lanes: Readonly<Record<string, LaneDepth>>,
-  isMeant: (uplink: string, lane: Lane) => boolean = () => true,
+  isSelected: (uplink: string, lane: Lane) => boolean = () => true,
 ): Backlog {
   const depths = Object.entries(lanes).flatMap(([name, depth]) => {
     const parts = parseLaneName(name);
-    const isOne = parts !== null && !isWaveform(parts.lane) && isMeant(parts.uplink, parts.lane);
+    const isOne = parts !== null && !isWaveform(parts.lane) && isSelected(parts.uplink, parts.lane);
     return isOne ? [depth] : [];
   });
   const times = depths.flatMap(({ oldestTimeMs }) => oldestTimeMs ?? []);

@@ -55,7 +55,7 @@ export interface LinkHooks {
 }
 
 /** What a format with sessions of its own needs from its link. */
-export interface LinkWishes {
+export interface LinkNeeds {
   readonly hooks: LinkHooks;
   /**
    * Called once before each CONNECT. `isUnused` is true if the last will was never sent because that attempt ended

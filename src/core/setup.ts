@@ -196,7 +196,7 @@ export const UPLINKS_VERSION = object({ version: INTEGER, content: CONTENT, chan
 export const SAVED_FILE = object({ hash: TEXT, report: RELOAD_REPORT });
 
 /** The HTTP operations available while SETUP_ENABLED is true. */
-export interface SetupDesk {
+export interface SetupActions {
   readonly site: FileEditing;
   /** Null if UPLINKS_FILE is not set. */
   readonly uplinks: FileEditing | null;
@@ -255,7 +255,7 @@ export type RestoreOutcome =
     };
 
 /** Backup and restore; commands on this machine use it without SETUP_ENABLED. */
-export interface BackupDesk {
+export interface BackupActions {
   backup(): object;
   restore(request: RestoreRequest, by: string): Promise<RestoreOutcome>;
 }

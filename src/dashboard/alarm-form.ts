@@ -1,11 +1,11 @@
 /** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
 
-import type { AlarmWord, ShownAlarm } from "../core/alarm/shown.ts";
-import { ALARM_WORDS } from "../core/alarm/shown.ts";
+import type { AlarmActionName, ShownAlarm } from "../core/alarm/shown.ts";
+import { ALARM_ACTION_NAMES } from "../core/alarm/shown.ts";
 import type { Api } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 
-const BUTTONS: Readonly<Record<AlarmWord, string>> = {
+const BUTTONS: Readonly<Record<AlarmActionName, string>> = {
   acknowledge: "Acknowledge",
   shelve: "Shelve",
   unshelve: "Unshelve",
@@ -25,19 +25,19 @@ const NOTE_MAX = 500;
 
 type FormAlarm = Pick<ShownAlarm, "id" | "state" | "acknowledged" | "shelved">;
 
-export class AlarmWordsForm {
+export class AlarmActionForm {
   readonly root: HTMLElement;
   readonly #api: Api;
   readonly #alarm: FormAlarm;
   readonly #onDone: () => void;
-  readonly #offered: readonly AlarmWord[];
+  readonly #offered: readonly AlarmActionName[];
 
   /** @param offered of the actions that are possible, those to offer */
   constructor(
     api: Api,
     alarm: FormAlarm,
     onDone: () => void,
-    offered: readonly AlarmWord[] = ALARM_WORDS,
+    offered: readonly AlarmActionName[] = ALARM_ACTION_NAMES,
   ) {
     this.#api = api;
     this.#alarm = alarm;
@@ -47,10 +47,10 @@ export class AlarmWordsForm {
     this.#showButtons();
   }
 
-  #words(): AlarmWord[] {
+  #words(): AlarmActionName[] {
     const { state, acknowledged, shelved } = this.#alarm;
     const isShelved = shelved !== null && shelved !== undefined;
-    const possible: AlarmWord[] = [
+    const possible: AlarmActionName[] = [
       ...(state === "active" && acknowledged === null ? ["acknowledge" as const] : []),
       isShelved ? "unshelve" : "shelve",
       "note",
@@ -58,7 +58,7 @@ export class AlarmWordsForm {
     return possible.filter((word) => this.#offered.includes(word));
   }
 
-  #showButtons(focus?: AlarmWord): void {
+  #showButtons(focus?: AlarmActionName): void {
     const buttons = this.#words().map((word) =>
       h(
         "button",
@@ -70,7 +70,7 @@ export class AlarmWordsForm {
     buttons.find(({ dataset }) => dataset["word"] === focus)?.focus();
   }
 
-  #openForm(word: AlarmWord): void {
+  #openForm(word: AlarmActionName): void {
     const id = (name: string) => `${name}-${this.#alarm.id}`;
     const name = h("input", {
       id: id("by"),
@@ -92,7 +92,7 @@ export class AlarmWordsForm {
       keepName(name.value.trim());
       const remark = note.value.trim();
       try {
-        await this.#api.sayOfAlarm(this.#alarm.id, word, {
+        await this.#api.postAlarmAction(this.#alarm.id, word, {
           by: name.value.trim(),
           ...(remark !== "" && { note: remark }),
           ...(word === "shelve" && { minutes: Number(time.value) }),

@@ -1,7 +1,7 @@
 /** Alarms by limits and baselines: active, acknowledged, shelved and past, with their notes. */
 
 import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
-import { AlarmWordsForm } from "./alarm-form.ts";
+import { AlarmActionForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
@@ -211,7 +211,7 @@ class AlarmsPage {
       alarm.text !== undefined && h("p", null, alarm.text),
       h("p", { class: "sub" }, ...factsOf(model, alarm)),
       hasActions &&
-        new AlarmWordsForm(this.#api, alarm, () => {
+        new AlarmActionForm(this.#api, alarm, () => {
           this.#shown = "";
           void this.#load();
         }).root,

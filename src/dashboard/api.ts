@@ -4,8 +4,8 @@ import type { ShownStatus } from "../core/agent-status.ts";
 import type {
   ALARM_ACTIONS,
   AlarmAction,
+  AlarmActionName,
   AlarmLists,
-  AlarmWord,
   BASELINES,
   BaselineView,
   LIMITS,
@@ -250,7 +250,7 @@ export class Api {
     this.#get(`machines/${encodeURIComponent(machine)}/report`, query, signal);
 
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
-  async sayOfAlarm(id: string, word: AlarmWord, body: object): Promise<void> {
+  async postAlarmAction(id: string, word: AlarmActionName, body: object): Promise<void> {
     const result = await this.send("POST", `alarms/${id}/${word}`, body);
     if (result.status >= 300) throw new ApiError(result.status, messageOf(result.body));
   }
@@ -273,7 +273,7 @@ export class Api {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
     });
-    this.#heed(response);
+    this.#readVersionHeaders(response);
     const result = (await response.json().catch(() => null)) as T;
     return { status: response.status, body: result };
   }
@@ -283,7 +283,7 @@ export class Api {
   }
 
   /** Every response says whether the page is signed in, and with which token. */
-  #heed({ status, headers }: Response): void {
+  #readVersionHeaders({ status, headers }: Response): void {
     if (status === 401) return this.#onSignedOut();
     this.#onSignedIn();
     if (headers.has("x-gateside-session")) this.hasSession = true;
@@ -307,7 +307,7 @@ export class Api {
       headers: { accept: "application/json" },
       signal: signal === undefined ? limit : either(signal, limit),
     });
-    this.#heed(response);
+    this.#readVersionHeaders(response);
     if (!response.ok) throw new ApiError(response.status, await problemText(response));
     return (await response.json().catch(rethrow)) as T;
   }

@@ -106,7 +106,7 @@ export class MeasurementPicker {
       if (found !== null) return this.#showAt(found);
       await this.#load();
       this.#show(null);
-      this.#sayGone(around, atMs);
+      this.#showGone(around, atMs);
     });
   }
 
@@ -122,7 +122,7 @@ export class MeasurementPicker {
       const { api, code, model } = this.#parts;
       const around = await api.measurement(code, NONE, dayEndMs(day, model.times.zone));
       this.#show(null, true);
-      this.#sayGone(around, null);
+      this.#showGone(around, null);
     });
   }
 
@@ -211,7 +211,7 @@ export class MeasurementPicker {
       .join(" · ");
   }
 
-  #sayGone(around: Awaited<ReturnType<Api["measurement"]>>, atMs: number | null): void {
+  #showGone(around: Awaited<ReturnType<Api["measurement"]>>, atMs: number | null): void {
     const { times } = this.#parts.model;
     const since = around?.since ?? this.#items.at(-1)?.time ?? null;
     const offer = (one: ShownMeasurement | null, words: string) =>

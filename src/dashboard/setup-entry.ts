@@ -6,7 +6,7 @@ import { channelsControl } from "./setup-channels.ts";
 import { differenceLines, entriesOf } from "./setup-difference.ts";
 import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
 import { objectControl } from "./setup-form.ts";
-import { LISTS_BY_VIEW, type ListView, sayNoUplinks } from "./setup-list.ts";
+import { LISTS_BY_VIEW, type ListView, showNoUplinks } from "./setup-list.ts";
 import { type Control, FaultPlaces, type FormContext, resolved, wordOf } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
 import type { SetupView } from "./setup-view.ts";
@@ -20,7 +20,7 @@ export async function entryView(
   key: string | null,
 ): Promise<void> {
   const list = LISTS_BY_VIEW[listName] as ListView;
-  if (list.part === "uplinks" && view.about.uplinks === null) return sayNoUplinks(view.place);
+  if (list.part === "uplinks" && view.about.uplinks === null) return showNoUplinks(view.place);
   const file = await SetupFile.load(view.api, list.part);
   if (view.signal.aborted) return;
   new EntryForm(view, listName, list, file, key);

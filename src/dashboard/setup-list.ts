@@ -100,7 +100,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
 export async function listView(view: SetupView, name: string): Promise<void> {
   const { api, place, about, signal } = view;
   const list = LISTS_BY_VIEW[name] as ListView;
-  if (list.part === "uplinks" && about.uplinks === null) return sayNoUplinks(place);
+  if (list.part === "uplinks" && about.uplinks === null) return showNoUplinks(place);
   const file = await SetupFile.load(api, list.part);
   if (signal.aborted) return;
   const entries = entriesOf(file.content, name);
@@ -148,7 +148,7 @@ export async function listView(view: SetupView, name: string): Promise<void> {
   );
 }
 
-export function sayNoUplinks(place: HTMLElement): void {
+export function showNoUplinks(place: HTMLElement): void {
   replace(
     place,
     h(

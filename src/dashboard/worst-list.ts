@@ -1,7 +1,7 @@
 /** Machines, worst first, as the agent orders them. A live change never moves a row under hand or focus. */
 import { boxFaults } from "../core/box-fault.ts";
 import type { RankedMachine } from "../core/diagnosis/shown.ts";
-import { AlarmWordsForm } from "./alarm-form.ts";
+import { AlarmActionForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { configurationNews } from "./configuration-news.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
@@ -181,7 +181,7 @@ export class WorstList {
         ),
       open !== undefined &&
         this.#api.mayChange &&
-        new AlarmWordsForm(
+        new AlarmActionForm(
           this.#api,
           { ...open, state: "active", acknowledged: null },
           () => {

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   ALARM,
+  ALARM_ACTION_NAMES,
   ALARM_ACTIONS,
   ALARM_LISTS,
-  ALARM_WORDS,
-  type AlarmWord,
+  type AlarmActionName,
   BASELINES,
   LIMITS,
 } from "../core/alarm/shown.ts";
@@ -33,19 +33,19 @@ const SHELF = {
 const ACTION = input(SHELF);
 const REMARK = input({ by: BY, note: NOTE });
 /** What each action accepts; `shelve` most. */
-const BODIES: Readonly<Record<AlarmWord, Schema<Of<typeof ACTION>>>> = {
+const BODIES: Readonly<Record<AlarmActionName, Schema<Of<typeof ACTION>>>> = {
   acknowledge: REMARK,
   shelve: ACTION,
   unshelve: REMARK,
   note: input({ by: BY, note: NOTE }, ["note"]),
 };
-const SUMMARIES: Readonly<Record<AlarmWord, string>> = {
+const SUMMARIES: Readonly<Record<AlarmActionName, string>> = {
   acknowledge: "Acknowledges an alarm. Audited.",
   shelve: "Shelves an alarm until a given time, at most 31 days ahead. Audited.",
   unshelve: "Unshelves an alarm. Audited.",
   note: "Adds a note to an alarm. Audited.",
 };
-const ACTIONS = ALARM_WORDS.map((word) => ({
+const ACTIONS = ALARM_ACTION_NAMES.map((word) => ({
   word,
   operation: {
     path: `/api/v1/alarms/{id}/${word}`,

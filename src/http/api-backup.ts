@@ -49,25 +49,25 @@ export const BACKUP_OPERATIONS: readonly Operation[] = [BACKUP, RESTORE];
 /** The configuration as one document. Commands on this machine need no SETUP_ENABLED. */
 export function registerBackupApi(
   app: FastifyInstance,
-  { backup: desk = null, setup, site }: Pick<HttpParts, "backup" | "setup" | "site">,
+  { backup: backups = null, setup, site }: Pick<HttpParts, "backup" | "setup" | "site">,
 ): void {
   const isOff = (request: FastifyRequest) => setup === null && !isLocalSocket(request);
   serve(app, BACKUP, (request, reply) => {
     if (isOff(request)) return setupOff(reply);
-    if (desk === null) return refuse(reply, 501, MISSING);
+    if (backups === null) return refuse(reply, 501, MISSING);
     const name = `gateside-${site.current.site.replace(/[^\w.-]+/g, "_")}-backup.json`;
     return reply
       .header("content-disposition", `attachment; filename="${name}"`)
       .type(JSON_UTF8)
-      .send(`${JSON.stringify(desk.backup(), null, 2)}\n`);
+      .send(`${JSON.stringify(backups.backup(), null, 2)}\n`);
   });
   serve(app, RESTORE, async (request, reply) => {
     if (isOff(request)) return setupOff(reply);
-    if (desk === null) return refuse(reply, 501, MISSING);
+    if (backups === null) return refuse(reply, 501, MISSING);
     const { site: repeated = null, dryRun: isDryRun } = request.query;
     request.auditDetail = isDryRun ? "dry run" : "";
     const asked = { text: JSON.stringify(request.body), site: repeated, isDryRun };
-    const outcome = await desk.restore(asked, whoOf(request));
+    const outcome = await backups.restore(asked, whoOf(request));
     if ("detail" in outcome) return refuse(reply, STATUS[outcome.outcome], outcome.detail);
     if (outcome.outcome === "faults") {
       // Commands show the message alone.

@@ -27,11 +27,11 @@ import {
   text,
 } from "./api-schemas.ts";
 import { SIGNAL_UNIT } from "./api-waveforms.ts";
-import { breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 type MeasurementParts = Pick<
   HttpParts,
@@ -244,7 +244,7 @@ function registerSpectra(app: FastifyInstance, parts: MeasurementParts): void {
         if (part === null) continue;
         yield isFirst ? part : `,${part}`;
         isFirst = false;
-        await breathe();
+        await yieldToLoop();
       }
       yield "]}";
     }
@@ -312,7 +312,7 @@ async function outcomeOf(
 ): Promise<PinOutcome> {
   if (outcome !== "unknown") return outcome;
   const all = { sensor, kind: "accel", fromMs: -8.64e15, toMs: 8.64e15 } as const;
-  for await (const { id } of walk(history, { ...all, order: "descending" }, breathe))
+  for await (const { id } of walk(history, { ...all, order: "descending" }, yieldToLoop))
     if (id === reading) return "gone";
   return "unknown";
 }

@@ -15,11 +15,11 @@ import {
 import { fromSite } from "../core/site-source.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, integer, SENSOR_CODE, text } from "./api-schemas.ts";
-import { BREATH_EVERY, breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 import { JSON_UTF8, type SharedResponses } from "./shared-responses.ts";
+import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";
 
 const SENSOR_LIST = {
   path: "/api/v1/sensors",
@@ -67,7 +67,7 @@ export function registerSensorsApi(
     const texts: string[] = [];
     for (const sensor of found.slice(cursor, cursor + limit)) {
       texts.push(sensorJson(sensor, states.get(sensor.code), replacedBy(), parts));
-      if (texts.length % BREATH_EVERY === 0) await breathe();
+      if (texts.length % YIELD_EVERY === 0) await yieldToLoop();
     }
     const next = cursor + limit < found.length ? cursor + limit : null;
     return `{"total":${found.length},"next":${next},"sensors":[${texts.join(",")}]}`;

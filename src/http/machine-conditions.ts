@@ -25,11 +25,11 @@ import {
 import type { Zone } from "../core/signal/severity.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import { breathe } from "./breath.ts";
 import { isOfRunning, type MachineChange, machineChange } from "./machine-change.ts";
 import { outlookFor } from "./machine-outlook.ts";
 import type { HttpParts } from "./parts.ts";
 import { StandingSince } from "./standing-since.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 type ConditionParts = Pick<
   HttpParts,
@@ -89,7 +89,7 @@ export class MachineConditions {
     const entries = [];
     for (const subject of subjectsOf(this.#parts.site.current.sensors, this.#machines(), known)) {
       entries.push(await this.#entry(subject, known));
-      await breathe();
+      await yieldToLoop();
     }
     return entries
       .toSorted((a, b) => worseFirst(a.ranked, b.ranked))

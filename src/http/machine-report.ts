@@ -271,9 +271,9 @@ function notesOf({ alarms, site }: HttpParts, sensors: readonly Sensor[]): Repor
     const sensor = names.get(normalCode(alarm.sensor));
     if (sensor === undefined) return [];
     return (["acknowledged", "note", "shelved"] as const).flatMap((member) => {
-      const said = alarm[member];
-      if (!said?.note) return [];
-      const { by, time, note } = said;
+      const action = alarm[member];
+      if (!action?.note) return [];
+      const { by, time, note } = action;
       return [{ subject: `${sensor}, ${alarm.alarm}`, by, timeMs: Date.parse(time), note }];
     });
   });

@@ -1,8 +1,8 @@
 import type { PublishTrial } from "../core/agent-status.ts";
-import type { AlarmDesk } from "../core/alarm/view.ts";
+import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
-import type { FindingDesk } from "../core/diagnosis/view.ts";
+import type { FindingViews } from "../core/diagnosis/view.ts";
 import type { Measurements } from "../core/kept/ports.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
@@ -21,7 +21,7 @@ import type {
   WaveformFiles,
 } from "../core/query/ports.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import type { BackupDesk, SetupDesk } from "../core/setup.ts";
+import type { BackupActions, SetupActions } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
@@ -55,19 +55,19 @@ export interface HttpParts {
   /** The publishes of `doctor` through the running sessions; absent or null if the agent offers none. */
   readonly tryPublish?: (() => Promise<readonly PublishTrial[]>) | null;
   /** Null while SETUP_ENABLED is false. */
-  readonly setup: SetupDesk | null;
+  readonly setup: SetupActions | null;
   /** Null while ALARMS_ENABLED is false. */
-  readonly alarms: AlarmDesk | null;
+  readonly alarms: AlarmActions | null;
   /** Where sessions outlive the process; null or absent: they end with it. */
   readonly sessions?: SessionStore | null;
   /** Absent or null if there are no files. */
-  readonly backup?: BackupDesk | null;
+  readonly backup?: BackupActions | null;
   /** The newest lines of the agent's own log; absent or null if the agent keeps none. */
   readonly log?: LogView | null;
   /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
   /** Null while ALARMS_ENABLED is false. */
-  readonly findings: FindingDesk | null;
+  readonly findings: FindingViews | null;
   readonly machineSignals: MachineSignalsNow;
   /** Day rows of outlooks. */
   readonly dayMedians: Pick<DayMedianStore, "of">;

@@ -3,8 +3,8 @@ import type { HourQuery } from "../core/query/ports.ts";
 import type { Resolution } from "../core/query/shown.ts";
 import { resolutionFor, SPAN_MS, TrendBuckets, type TrendRange } from "../core/query/trend.ts";
 import { walk } from "../core/query/walk.ts";
-import { breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 /** Hours or days read before other work gets its turn. */
 const POINTS_PER_TURN = 200;
@@ -75,7 +75,7 @@ async function addReadings(
   isOver: () => boolean,
 ): Promise<void> {
   const range = { sensor, kind, fromMs, toMs, order: "ascending" } as const;
-  for await (const reading of walk(history, range, breathe)) {
+  for await (const reading of walk(history, range, yieldToLoop)) {
     if (isOver()) return;
     trend.addReading(reading);
   }
@@ -91,7 +91,7 @@ async function addPoints(
   for (const point of hours.points({ ...query, takesDays: trend.takesDays })) {
     trend.addPoint(point);
     count += 1;
-    if (count % POINTS_PER_TURN === 0) await breathe();
+    if (count % POINTS_PER_TURN === 0) await yieldToLoop();
     if (isOver()) return;
   }
 }

@@ -26,9 +26,9 @@ import {
   API_REQUEST,
   API_TABLE,
 } from "../core/wire/names.ts";
-import { BREATH_EVERY, breathe } from "./breath.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rowPieces } from "./query-context.ts";
 import { factReadings, measuredChannels } from "./query-measured.ts";
+import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";
 
 const F = API_REQUEST;
 
@@ -122,7 +122,7 @@ async function newestByPlace(
       const reading = parts.history.latest(code, "accel");
       open = reading === null ? null : openReading(reading);
       opened.set(code, open);
-      if (opened.size % BREATH_EVERY === 0) await breathe();
+      if (opened.size % YIELD_EVERY === 0) await yieldToLoop();
     }
     if (open === null || !hasChannel(open, place.channel)) continue;
     const key = `${place.machine}/${place.point}/${place.axis}`;
@@ -173,8 +173,8 @@ async function devicesOf(
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
     deviceRows.push(deviceResponse(sensor, axisCount, facts, lastUpdate));
-    // Each may have searched a page of every kind, which is as much as BREATH_EVERY rows of other queries.
-    await breathe();
+    // Each may have searched a page of every kind, which is as much as YIELD_EVERY rows of other queries.
+    await yieldToLoop();
   }
   return deviceRows;
 }

@@ -17,7 +17,6 @@ import { UnitTable } from "../core/query/units.ts";
 import { fromSite } from "../core/site-source.ts";
 import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
-import { breathe } from "./breath.ts";
 import { HISTORY_LIMITS } from "./history-limits.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
@@ -34,6 +33,7 @@ import { outlineOf } from "./query-outline.ts";
 import * as signal from "./query-signal.ts";
 import { SharedResponses } from "./shared-responses.ts";
 import { Places, RequestTurns } from "./turns.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 /**
  * Queries processed at once and waiting: the box has other work, and responses are computed one after another anyway.
@@ -101,7 +101,7 @@ export function registerQueryService(
   /** The same for everybody, and long on a large site: those who wait for it share it. */
   const allDevices = async (isGone: () => boolean): Promise<QueryResponse | QueryFault> => {
     const make = async () => {
-      const { pieces } = await lists.allDevices({ ...shared, pause: breathe });
+      const { pieces } = await lists.allDevices({ ...shared, pause: yieldToLoop });
       return [...pieces].join("");
     };
     const body = await whole.compute("allDevices", isGone, make);
@@ -141,7 +141,7 @@ export function registerQueryService(
     const end = await turns.take();
     if (end === null) return BUSY;
     const pause = async (): Promise<void> => {
-      await breathe();
+      await yieldToLoop();
       if (isGone()) throw new ClientGone("the client has disconnected");
     };
     try {

@@ -7,8 +7,8 @@ import type { Sensor } from "../core/sensor.ts";
 import type { StoredWaveform } from "../core/stored-reading.ts";
 import { CPM_PER_HZ, type SignalUnit } from "../core/unit.ts";
 import { API_COORDINATES, API_PACKED, API_REQUEST } from "../core/wire/names.ts";
-import { breathe } from "./breath.ts";
 import type { QueryContext, QueryResponse } from "./query-context.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 const F = API_REQUEST;
 const SPECTRUM = 1;
@@ -24,7 +24,7 @@ export async function fftBase64(
   const { stored, sensor } = found;
   const type = fields.integer(F.outputType) ?? SPECTRUM;
   const unit = fields.integer(F.signalTypeOut) as SignalUnit;
-  await breathe();
+  await yieldToLoop();
   const isSpectrum = type === SPECTRUM;
   const series = isSpectrum
     ? lines(context.parts.series.spectrum(stored, unit, sensor), stored)
@@ -55,7 +55,7 @@ export async function fft(
   if ("statusNumber" in found) return found;
   const { stored, sensor } = found;
   const waveform = context.parts.series.waveform(stored, 0, sensor);
-  await breathe();
+  await yieldToLoop();
   const spectrum = lines(context.parts.series.spectrum(stored, 0, sensor), stored);
   function* pieces(): Generator<string> {
     yield "[";

@@ -1,5 +1,5 @@
 import type { SensorState } from "../core/agent-status.ts";
-import { BREATH_EVERY, breathe } from "./breath.ts";
+import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";
 
 const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
 
@@ -61,7 +61,7 @@ export async function sensorSeries(
       for (const [more, value] of values(sensor, gatewayNowMs)) {
         lines.push(`${name}{${labels[index]}${more}${siteLabel}} ${value}`);
       }
-      if (index % BREATH_EVERY === BREATH_EVERY - 1) await breathe();
+      if (index % YIELD_EVERY === YIELD_EVERY - 1) await yieldToLoop();
     }
     lines.push("");
   }

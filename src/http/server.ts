@@ -15,11 +15,11 @@ import {
 import { API_SERVICE } from "../core/wire/names.ts";
 import { registerApi } from "./api.ts";
 import { registerAudit } from "./audit.ts";
-import { keepDoorOpen } from "./crowd.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { registerGuard } from "./guard.ts";
 import { registerHealth } from "./health.ts";
 import { validateLazily } from "./lazy-validators.ts";
+import { limitConnections } from "./limit-connections.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
@@ -195,7 +195,7 @@ export function createApp(
     genReqId: () => "",
   });
   validateLazily(app);
-  app.decorate("cutConnections", keepDoorOpen(app.server));
+  app.decorate("cutConnections", limitConnections(app.server));
 
   app.addHook("onResponse", (request, reply, done) => {
     parts.metrics.httpRequests.inc({

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { breathe } from "./breath.ts";
 import { refuse } from "./problem.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 /** Different responses that wait to be computed. */
 const WAITING_MAX = 64;
@@ -49,7 +49,7 @@ export class SharedResponses {
     }
     if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(null);
     const clients = [isGone];
-    const response = this.#last.then(breathe).then(async () => {
+    const response = this.#last.then(yieldToLoop).then(async () => {
       this.#waiting.delete(key);
       return clients.every((isAway) => isAway()) ? null : Buffer.from(await make());
     });

@@ -5,7 +5,7 @@ import { isRunning } from "../core/machine-state/machine-signals.ts";
 import { numberOf } from "../core/machine-state/signal.ts";
 import type { PlaceSpan } from "../core/query/place.ts";
 import type { HistoryPosition, HistoryReader } from "../core/query/ports.ts";
-import { breathe } from "./breath.ts";
+import { yieldToLoop } from "./yield-to-loop.ts";
 
 const PAGE = 200;
 /** Pages walked back for a machine that nothing is known of: 27 hours of a reading every ten seconds. */
@@ -67,7 +67,7 @@ export class StandingSince {
         left.pop();
         after = null;
       }
-      await breathe();
+      await yieldToLoop();
     }
     // It stood all the time since the last walk, as it did then.
     const since =

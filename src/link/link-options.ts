@@ -29,7 +29,7 @@ export interface MqttLinkOptions {
   /** Protocols offered in the TLS handshake of mqtts:. A web socket has its own. */
   readonly alpn?: readonly string[];
   readonly tls?: TlsTexts | (() => TlsTexts);
-  /** Called once before each CONNECT (see `LinkWishes`). */
+  /** Called once before each CONNECT (see `LinkNeeds`). */
   readonly will?: (isUnused: boolean) => Will | null;
   readonly subscriptions?: readonly Subscription[];
   /** Called with the chain of the broker, its own certificate first, whenever it is seen. */

@@ -10,7 +10,7 @@ import { BROKER_PORTS, openTunnel } from "./tunnel.ts";
 
 /** More than any real chain has. */
 const CHAIN_MAX = 10;
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 
 export function isTls(url: string): boolean {
   return url.startsWith("mqtts:") || url.startsWith("wss:");
@@ -49,7 +49,7 @@ export async function lookAtChain(
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   try {
-    const tunnel = proxy === undefined ? null : await openTunnel(now(proxy), url, LOOK_MS);
+    const tunnel = proxy === undefined ? null : await openTunnel(now(proxy), url, CHECK_MS);
     const ca = tls === undefined ? undefined : now(tls).ca;
     return await shownOver(tunnel, {
       host,
@@ -72,7 +72,7 @@ function shownOver(
       ...options,
       ...(tunnel === null ? {} : { socket: tunnel }),
       rejectUnauthorized: false,
-      timeout: LOOK_MS,
+      timeout: CHECK_MS,
     });
     const end = (chain: readonly X509Certificate[]) => {
       socket.destroy();

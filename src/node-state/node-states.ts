@@ -8,7 +8,7 @@ import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
 
 /** Records come first; but if the gateway does not return all of them, states are requested after this long, ms. */
 const FIRST_WAIT_MAX_MS = 60_000;
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Nothing due: new reads and the end wake the loop, the rest can wait this long, ms. */
 const IDLE_MS = 30_000;
 /** Sources read in parallel. */
@@ -138,7 +138,7 @@ export class NodeStates {
     const startedAtMs = clock.monotonic();
     while (!signal.aborted && !isPolled()) {
       if (clock.monotonic() - startedAtMs >= FIRST_WAIT_MAX_MS) return;
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(CHECK_MS, signal);
     }
   }
 

@@ -3,7 +3,7 @@ import { type BoxFault, boxFaultKey } from "../core/box-fault.ts";
 import type { Clock } from "../core/ports.ts";
 import { boxNotice, type Notice } from "./notice.ts";
 
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 const STANDS_MS = 60_000;
 
 export interface BoxWatchParts {
@@ -31,7 +31,7 @@ export class BoxWatch {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.look();
-      await this.#parts.clock.sleep(LOOK_MS, signal);
+      await this.#parts.clock.sleep(CHECK_MS, signal);
     }
   }
 

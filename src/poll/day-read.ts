@@ -6,7 +6,7 @@ export interface ReadRequest {
   readonly kind: PolledKind;
   readonly day: string;
   /** True from the third truncated response on: complete records count, flagged `partial_answer`. */
-  readonly takeCut: boolean;
+  readonly acceptPartial: boolean;
   /** Takes the response's HTTP `Date`; returns the gateway's now, ms. */
   readonly gatewayNow: (dateMs: number | null) => number;
   /** True, after `gatewayNow`, if the day should not be read now: the response is then abandoned as `aborted`. */

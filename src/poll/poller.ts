@@ -28,7 +28,7 @@ const COMMITTING_MAX = 2_048;
 /** How often a pause for lack of space is checked, ms. */
 const HELD_BACK_MS = 1_000;
 /** The loop checks calendar and queue at least this often, ms. */
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 
 export interface PollOptions extends DayRules {
   readonly intervalMs: number;
@@ -124,7 +124,7 @@ export class Poller {
   #checkSilence(): void {
     const now = this.#parts.clock.monotonic();
     if (now < this.#silenceDueAt) return;
-    this.#silenceDueAt = now + LOOK_MS;
+    this.#silenceDueAt = now + CHECK_MS;
     this.#silence.check(this.sensorStates());
   }
 
@@ -275,7 +275,7 @@ export class Poller {
       if (waitsForNewer(task)) {
         // The end of that read continues it; the look-up is for days that are not open any more.
         task.stream.waiting.add(task);
-        this.#queue.put(task, now + LOOK_MS);
+        this.#queue.put(task, now + CHECK_MS);
         continue;
       }
       // A day requested explicitly is read at once.
@@ -298,7 +298,7 @@ export class Poller {
     const isFull = this.#receiving >= (this.#hasAnswered ? this.#options.concurrency : 1);
     const due = isFull ? null : this.#queue.nextDueAt();
     const earliest = this.#isHeldBack ? now + HELD_BACK_MS : this.#pause.untilMs;
-    const until = Math.min(Math.max(due ?? Infinity, earliest), now + LOOK_MS);
+    const until = Math.min(Math.max(due ?? Infinity, earliest), now + CHECK_MS);
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
       this.#wakeAt(until, signal);
@@ -337,7 +337,7 @@ export class Poller {
         sensor: stream.sensor,
         kind: stream.kind,
         day: task.day,
-        takeCut: task.cuts >= 2,
+        acceptPartial: task.cuts >= 2,
         gatewayNow: (dateMs) => {
           // The first response shows which day the gateway is on; with our clock wrong, another was requested. A day
           // that somebody requested explicitly is read all the same.

@@ -154,7 +154,10 @@ class OneRead {
     const gatewayNowMs = this.#request.gatewayNow(response.gatewayTimeMs);
     const isVoid = this.#request.isVoid?.() ?? false;
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
-    const batch = new ResponseBatch(log.begin(this.#key, gatewayNowMs), this.#request.takeCut);
+    const batch = new ResponseBatch(
+      log.begin(this.#key, gatewayNowMs),
+      this.#request.acceptPartial,
+    );
     this.#sliceStartedAt = clock.monotonic();
     this.#answeredAtMs = gatewayNowMs;
     let isRead = false;
@@ -168,7 +171,7 @@ class OneRead {
           if (bytes - reader.prefixBytes > MARKED_BYTES) this.#mark();
           for (const item of reader.push(chunk)) {
             // A large record has blocked the loop for long enough with its decoding alone.
-            if (this.#isSliceOver) await this.#breathe();
+            if (this.#isSliceOver) await this.#yieldToLoop();
             // Waiting for every small record costs more than the record.
             const taken = this.#take(item, batch, gatewayNowMs);
             if (taken !== undefined) await taken;
@@ -176,7 +179,7 @@ class OneRead {
           if (reader.isOver || batch.isFull) break;
           if (reader.heldBytes > LARGE_RECORD_BYTES) await this.#large.take(this);
           else this.#large.leave(this);
-          if (this.#isSliceOver) await this.#breathe();
+          if (this.#isSliceOver) await this.#yieldToLoop();
         }
       } catch (error) {
         if (!(error instanceof CallFailure) || !isCut(error.failureClass)) throw error;
@@ -248,7 +251,7 @@ class OneRead {
     if (failure === null && (failureClass === "not_json" || failureClass === "service_status")) {
       this.#parts.onUnusable?.(cut.failureClass, cut.message);
     }
-    const mayTake = this.#request.takeCut && !result.sawNonZeroKey && isCut(cut.failureClass);
+    const mayTake = this.#request.acceptPartial && !result.sawNonZeroKey && isCut(cut.failureClass);
     if (!mayTake || batch.isEmpty) throw cut;
     this.#parts.logger.warn(
       { ...this.#key, detail: cut.message },
@@ -325,8 +328,8 @@ class OneRead {
 
   #reject(reason: RejectReason, detail: string): void {
     const { count, isAfterUsable } = this.#rejected ?? { count: 0, isAfterUsable: false };
-    const said = this.#rejects.add(this.#key, reason, detail);
-    this.#rejected = { count: count + 1, isAfterUsable, reason: said };
+    const shown = this.#rejects.add(this.#key, reason, detail);
+    this.#rejected = { count: count + 1, isAfterUsable, reason: shown };
   }
 
   async #takeSamples(
@@ -335,15 +338,15 @@ class OneRead {
     context: ReadingContext,
   ): Promise<void> {
     if (samplesOf(record) > LARGE_RECORD_SAMPLES) await this.#large.take(this);
-    if (this.#isSliceOver) await this.#breathe();
+    if (this.#isSliceOver) await this.#yieldToLoop();
     const steps = readingSteps(record, this.#request.sensor, context);
     let step = steps.next();
     while (step.done !== true) {
-      if (this.#isSliceOver) await this.#breathe();
+      if (this.#isSliceOver) await this.#yieldToLoop();
       step = steps.next();
     }
     await batch.add(this.#clean(step.value));
-    if (this.#isSliceOver) await this.#breathe();
+    if (this.#isSliceOver) await this.#yieldToLoop();
   }
 
   /** Texts of a record are published with its reading: they must not repeat what we sent. */
@@ -362,7 +365,7 @@ class OneRead {
   }
 
   /** Yields to the event loop: this read has used its time slice. */
-  async #breathe(): Promise<void> {
+  async #yieldToLoop(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#sliceStartedAt = this.#parts.clock.monotonic();
   }

@@ -60,19 +60,19 @@ export class OtherAgents implements RetainedReader {
     if (topic !== marker || payload.length === 0 || payload.length > PAYLOAD_MAX) return;
     const text = Buffer.from(payload).toString();
     if (this.#own.includes(text)) return;
-    const said = stateOf(text);
-    if (said === null) return;
-    const isOurs = said.instance === instance;
-    if (said.state === "offline") {
+    const announced = stateOf(text);
+    if (announced === null) return;
+    const isOurs = announced.instance === instance;
+    if (announced.state === "offline") {
       // The other one has left, or an old session of ours has ended: the topic must not stay like that.
       if (!isRetained) this.#isOverwritten = true;
       // One that stands there since before our first session is a former installation. Later it has published between two
       // of ours, as one does that uses our client id.
-      if (isRetained && !isOurs && this.#sessions > 1) this.#see(said.instance);
-      else if (this.#seen?.instance === said.instance) this.#seen = null;
+      if (isRetained && !isOurs && this.#sessions > 1) this.#see(announced.instance);
+      else if (this.#seen?.instance === announced.instance) this.#seen = null;
       return;
     }
-    if (!isOurs || !isRetained) this.#see(said.instance);
+    if (!isOurs || !isRetained) this.#see(announced.instance);
   }
 
   #see(instance: string): void {
@@ -99,16 +99,16 @@ export class OtherAgents implements RetainedReader {
 /** The instance whose state says online; null for anything else. */
 export function onlineInstance(payload: Uint8Array): string | null {
   if (payload.length > PAYLOAD_MAX) return null;
-  const said = stateOf(Buffer.from(payload).toString());
-  return said?.state === "online" ? said.instance : null;
+  const announced = stateOf(Buffer.from(payload).toString());
+  return announced?.state === "online" ? announced.instance : null;
 }
 
 /** Null for what agents from 0.3 on do not publish. */
 function stateOf(text: string): { readonly state: string; readonly instance: string } | null {
   try {
-    const said: unknown = JSON.parse(text);
-    if (typeof said !== "object" || said === null) return null;
-    const { state, instance } = said as Readonly<Record<string, unknown>>;
+    const announced: unknown = JSON.parse(text);
+    if (typeof announced !== "object" || announced === null) return null;
+    const { state, instance } = announced as Readonly<Record<string, unknown>>;
     if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
     return state === "online" || state === "offline" ? { state, instance } : null;
   } catch {

@@ -29,7 +29,7 @@ interface FileSchema {
 /** Shown instead of a member's value; null if the schema alone decides. */
 type Special = (key: string, value: unknown) => string | null;
 
-class Veil {
+class SecretMask {
   /** Hidden values, for the secret gate that texts about the file pass. */
   readonly hidden: string[] = [];
   readonly #whole: FileSchema;
@@ -147,14 +147,14 @@ const uplinksSpecial =
   };
 
 export function hideSecrets(content: unknown, isPath: IsPath): unknown {
-  return new Veil(uplinksSchema, uplinksSpecial(isPath)).shown(content);
+  return new SecretMask(uplinksSchema, uplinksSpecial(isPath)).shown(content);
 }
 
 /** Every secret of such a file, for the secret gate that texts about it pass. */
 export function secretsIn(content: unknown, isPath: IsPath): string[] {
-  const veil = new Veil(uplinksSchema, uplinksSpecial(isPath));
-  veil.shown(content);
-  return veil.hidden;
+  const mask = new SecretMask(uplinksSchema, uplinksSpecial(isPath));
+  mask.shown(content);
+  return mask.hidden;
 }
 
 /**
@@ -165,8 +165,8 @@ export function shownSite(content: unknown): {
   readonly content: unknown;
   readonly isWhole: boolean;
 } {
-  const veil = new Veil(siteSchema, null);
-  return { content: veil.shown(content), isWhole: veil.hidden.length === 0 };
+  const mask = new SecretMask(siteSchema, null);
+  return { content: mask.shown(content), isWhole: mask.hidden.length === 0 };
 }
 
 /** A browser's content with its hidden values restored, from the uplink of the same name and address. */

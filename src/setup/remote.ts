@@ -15,7 +15,7 @@ import {
   type RefusalReason,
   type SignedDocument,
 } from "./signed-document.ts";
-import { ChangeTrial, type TrialParts, wellnessOf } from "./trial.ts";
+import { ChangeTrial, type TrialParts, trialHealthOf } from "./trial.ts";
 import {
   type ConfigurationPaths,
   type Ending,
@@ -149,7 +149,7 @@ export class RemoteConfiguration {
       isOurs = true;
       const prepared = this.#prepare(document);
       if ("reason" in prepared) return refuse(prepared, version);
-      const before = wellnessOf(this.#parts, site());
+      const before = trialHealthOf(this.#parts, site());
       const trial: Trial = {
         version,
         digest: document.digest,

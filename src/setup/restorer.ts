@@ -5,14 +5,14 @@
 import { faultText } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
-import type { BackupDesk, RestoreOutcome, RestoreRequest, RestoreView } from "../core/setup.ts";
+import type { BackupActions, RestoreOutcome, RestoreRequest, RestoreView } from "../core/setup.ts";
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { FileVersions } from "./file-versions.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
-import { ChangeTrial, type TrialParts, wellnessOf } from "./trial.ts";
+import { ChangeTrial, type TrialParts, trialHealthOf } from "./trial.ts";
 import type { ConfigurationPaths, Trial, TrialJournal } from "./trial-journal.ts";
 
 interface RestorerParts extends TrialParts {
@@ -45,7 +45,7 @@ const NO_DOCUMENT = {
   isRestore: true,
 } as const;
 
-export class Restorer implements BackupDesk {
+export class Restorer implements BackupActions {
   readonly #parts: RestorerParts;
   readonly #trialMs: number;
   #isBusy = false;
@@ -127,7 +127,7 @@ export class Restorer implements BackupDesk {
   ): Promise<{ readonly outcome: RestoreOutcome; readonly trial: RunningTrial | null }> {
     const { clock, configuration, journal, paths, reloader, site, versions, logger } = this.#parts;
     const before = configuration.texts();
-    const wellness = wellnessOf(this.#parts, site());
+    const health = trialHealthOf(this.#parts, site());
     const trial: Trial = { ...NO_DOCUMENT, before, after, startedAtMs: clock.now() };
     try {
       if (!view.nextStart) journal.begin(trial);
@@ -157,7 +157,7 @@ export class Restorer implements BackupDesk {
     }
     logger.info({ by, disabled: view.disabled }, "backup restored; on trial");
     const change = { site: site(), uplinks: report.changes.uplinks };
-    const watched = new ChangeTrial(this.#parts, wellness, change);
+    const watched = new ChangeTrial(this.#parts, health, change);
     return { outcome: { outcome: "saved", view, report }, trial: { trial, watched } };
   }
 

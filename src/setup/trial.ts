@@ -11,7 +11,7 @@ import { canonicalJson } from "../core/site-difference.ts";
 
 /** A trial is won when nothing was missing for this long without a break, ms. */
 const STEADY_MS = 60_000;
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 /** Sensors whose records are missing are read again after this long, ms: their intervals may exceed the trial. */
 const READ_AGAIN_MS = 15_000;
 
@@ -27,13 +27,13 @@ export interface TrialParts {
 }
 
 /** What worked before a change: links by name, and sensors with their kinds that had records. */
-export interface Wellness {
+export interface TrialHealth {
   readonly links: ReadonlySet<string>;
   readonly records: ReadonlyMap<string, readonly Kind[]>;
   readonly site: Site;
 }
 
-export function wellnessOf({ status, reads }: TrialParts, site: Site): Wellness {
+export function trialHealthOf({ status, reads }: TrialParts, site: Site): TrialHealth {
   const records = new Map<string, Kind[]>();
   for (const { sensor, kind, hadRecords } of reads.found)
     if (hadRecords) records.set(sensor, [...(records.get(sensor) ?? []), kind]);
@@ -43,7 +43,7 @@ export function wellnessOf({ status, reads }: TrialParts, site: Site): Wellness 
 
 export class ChangeTrial {
   readonly #parts: TrialParts;
-  readonly #before: Wellness;
+  readonly #before: TrialHealth;
   readonly #changedUplinks: ReadonlySet<string>;
   /** Codes of the sensors that must have records, with the kinds that had some. */
   readonly #sensors: ReadonlyMap<string, readonly Kind[]>;
@@ -52,7 +52,7 @@ export class ChangeTrial {
 
   constructor(
     parts: TrialParts,
-    before: Wellness,
+    before: TrialHealth,
     after: { readonly site: Site; readonly uplinks: UplinksDifference },
   ) {
     const { added, changed } = after.uplinks;
@@ -82,7 +82,7 @@ export class ChangeTrial {
         readAt = now;
         reads.readSoon(unread);
       }
-      await clock.sleep(Math.min(LOOK_MS, Math.max(1, endsAt - now)), signal);
+      await clock.sleep(Math.min(CHECK_MS, Math.max(1, endsAt - now)), signal);
       if (signal.aborted) return null;
     }
   }
@@ -126,7 +126,7 @@ export class ChangeTrial {
 }
 
 /** A sensor whose code alone is another one stands for the one that had records. */
-function awaitedSensors({ records, site }: Wellness, after: Site): Map<string, readonly Kind[]> {
+function awaitedSensors({ records, site }: TrialHealth, after: Site): Map<string, readonly Kind[]> {
   const codes = new Set(site.sensors.map(({ code }) => code));
   const added = after.sensors.filter((one) => !codes.has(one.code));
   const awaited = new Map<string, readonly Kind[]>();

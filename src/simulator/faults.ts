@@ -227,7 +227,7 @@ export class FaultBook {
   }
 
   /** The faults that hit this call. Counts the call. */
-  strike(place: CallPlace): FaultSet {
+  matchFaults(place: CallPlace): FaultSet {
     const struck: ActiveFault[] = [];
     for (const entry of this.#entries.values()) {
       const { spec, seed, id } = entry.fault;

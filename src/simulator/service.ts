@@ -108,7 +108,7 @@ export class Service {
     const isRead = kind !== undefined || state !== undefined;
     const sensor = isRead ? (fields.text("sensorCode") ?? "") : fields.sensor("sensorCode");
     const day = kind ? (fields.text("date") ?? "") : "";
-    const faults = this.#parts.faults.strike({ operation, kind: kind ?? null, sensor, day });
+    const faults = this.#parts.faults.matchFaults({ operation, kind: kind ?? null, sensor, day });
     this.#note(operation, sensor, day, faults);
     if (faults.has("no-date")) response.removeHeader("Date");
     const pieces = faults.get("head-in-pieces");

@@ -50,7 +50,7 @@ export function storedMeta(dataDir: string, name: string, nativeBinding?: string
 }
 
 const LANES_TABLE_SQL = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'lanes'";
-const OWED_SQL = `SELECT uplink, format AS lane, (SELECT count(*) FROM outbox o WHERE o.lane = l.lane) AS readings
+const PENDING_SQL = `SELECT uplink, format AS lane, (SELECT count(*) FROM outbox o WHERE o.lane = l.lane) AS readings
   FROM lanes l WHERE leaving IS NULL ORDER BY l.lane`;
 
 /** What happens to pending readings when an agent starts with these lanes, also while one runs. Throws StoreFailure. */
@@ -65,7 +65,7 @@ export function laneChangesAhead(
     // A store of 0.1 is migrated by the next start.
     if (db.read(LANES_TABLE_SQL).get()?.[0] !== 1) return [];
     const known = db
-      .read(OWED_SQL)
+      .read(PENDING_SQL)
       .all()
       .map(([uplink, lane, readings]) => ({
         uplink: String(uplink),

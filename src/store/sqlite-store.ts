@@ -295,7 +295,7 @@ class SqliteStore implements Store {
       },
     );
     queue.connect({
-      makeRoom: (oldestMs, isHurried) => this.#full.makeRoom(oldestMs, isHurried),
+      makeRoom: (oldestMs, isAwaited) => this.#full.makeRoom(oldestMs, isAwaited),
       reopen: (seen) => this.#reopen(seen),
     });
   }
@@ -449,8 +449,8 @@ class SqliteStore implements Store {
     return this.#retention.pass();
   }
 
-  hurry(): void {
-    this.#queue.hurry();
+  commitAtOnce(): void {
+    this.#queue.commitAtOnce();
   }
 
   async close(): Promise<void> {

@@ -107,7 +107,7 @@ export interface Store {
   /** One pass of it, for tests and tools. */
   retain(): Promise<void>;
   /** The agent stops: waiting jobs are written now, and from now on nothing waits to share a commit. */
-  hurry(): void;
+  commitAtOnce(): void;
   /** Calls the listener whenever damage found while running was repaired: lost days must be read again. */
   onRecovered(listener: () => void): void;
   /** Writes waiting jobs, checkpoints and releases the directory. */

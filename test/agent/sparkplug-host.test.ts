@@ -65,9 +65,9 @@ test("sparkplug – a host application that holds the built agent to its rules: 
       const at = seen.findIndex(({ verb }, index) => index >= mark && verb === "NBIRTH");
       return at >= 0 && expected.every((code) => since(at, "DBIRTH", code).length > 0);
     });
-  const allRead = async (what: string, isMeant: (code: string) => boolean = () => true) => {
+  const allRead = async (what: string, isSelected: (code: string) => boolean = () => true) => {
     const wanted = [...truthOf(simulator, startMs - 120_000).values()].flatMap(
-      ({ sensor, kind, timeMs }) => (isMeant(sensor) ? [`${sensor} ${kind} ${timeMs}`] : []),
+      ({ sensor, kind, timeMs }) => (isSelected(sensor) ? [`${sensor} ${kind} ${timeMs}`] : []),
     );
     assert.ok(wanted.length > 0);
     await until(what, () => wanted.every((one) => readings.has(one)));

@@ -50,8 +50,8 @@ function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: P
   };
   const may = new Map([...wanted(must), ...wanted(gone)]);
   const verdict = judge({ must: wanted(must), may, gone: wanted(gone) }, evidence);
-  const { lost, givenUp, invented, takenBack } = verdict;
-  return [lost.length, givenUp, invented.length, takenBack];
+  const { lost, dropped, invented, takenBack } = verdict;
+  return [lost.length, dropped, invented.length, takenBack];
 }
 
 test("verdict – what arrived is fine, what did not is lost, stored or not", () => {
@@ -145,7 +145,7 @@ test("verdict – each uplink is judged by its selection and its own gaps; value
       stored,
     );
     const [one] = all;
-    return [one?.due, one?.received, one?.lost.length, one?.givenUp, one?.invented.length];
+    return [one?.due, one?.received, one?.lost.length, one?.dropped, one?.invented.length];
   };
   const everything = new Set(must.keys());
   assert.deepEqual(

@@ -38,9 +38,9 @@ test("campaign – if something is not possible, only that is left out", () => {
 test("campaign – the seeds of CI include every event: with json alone, with Sparkplug, and with several uplinks", () => {
   const rounds = readCommandLine(["--ci"])?.rounds ?? [];
   assert.ok(rounds.length >= 4);
-  const namesOf = (isMeant: (round: Round) => boolean) =>
+  const namesOf = (isSelected: (round: Round) => boolean) =>
     new Set(
-      rounds.filter(isMeant).flatMap(({ seed, lengthMs, uplinks }) => {
+      rounds.filter(isSelected).flatMap(({ seed, lengthMs, uplinks }) => {
         const plan = uplinks ? planUplinkEvents(seed, lengthMs) : planOf(seed, lengthMs);
         return plan.map(({ event }) => event.name);
       }),

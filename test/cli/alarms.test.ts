@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Site } from "../../src/core/site.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { alarmDesk } from "../support/alarm-desk.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
+import { openAlarms } from "../support/open-alarms.ts";
 import { runCommand } from "../support/run-command.ts";
 import { append, readingOf, START_MS } from "../support/temp-database.ts";
 
@@ -20,10 +20,10 @@ const SITE: Site = {
   ],
 };
 
-async function startDesk(t: TestContext, skewMs = 0) {
-  const desk = alarmDesk(t, SITE, START_MS + 3_600_000 - skewMs, skewMs);
-  const { alarms, clock, gatewayNow } = desk;
-  const shown = { alarms: alarms.desk, findings: alarms.findingDesk, gatewayNow };
+async function startAlarms(t: TestContext, skewMs = 0) {
+  const opened = openAlarms(t, SITE, START_MS + 3_600_000 - skewMs, skewMs);
+  const { alarms, clock, gatewayNow } = opened;
+  const shown = { alarms: alarms.actions, findings: alarms.findingViews, gatewayNow };
   const server = createHttpServer({ ...testParts(shown), clock }, OPTIONS);
   const url = await server.listen();
   t.after(() => server.close());
@@ -34,16 +34,16 @@ async function startDesk(t: TestContext, skewMs = 0) {
     const readings = values.map((value, i) =>
       readingOf(sensor, START_MS + (from + i) * 60_000, { values: { rpm: value } }),
     );
-    await append(desk.store, readings);
+    await append(opened.store, readings);
   };
   const gateside = (...words: string[]) => runCommand(["alarms", "--url", url, ...words]);
-  return { ...desk, rpm, gateside };
+  return { ...opened, rpm, gateside };
 }
 
 const idIn = (text: string) => /[0-9a-f]{32}/.exec(text)?.[0] ?? "";
 
 test("gateside alarms – lists active alarms, and its exit code says whether there are any", async (t) => {
-  const { gateside, rpm } = await startDesk(t);
+  const { gateside, rpm } = await startAlarms(t);
   const wrong = await gateside("--ack", "zone");
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /"zone" is not an alarm id: .*first column of `gateside alarms`/);
@@ -64,7 +64,7 @@ test("gateside alarms – lists active alarms, and its exit code says whether th
 });
 
 test("gateside alarms – acknowledges, notes, shelves and unshelves, and the audit log records who did it", async (t) => {
-  const { alarms, clock, gateside, rpm, metrics } = await startDesk(t);
+  const { alarms, clock, gateside, rpm, metrics } = await startAlarms(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
   const did = async (...words: string[]) => {
@@ -91,7 +91,9 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   await alarms.upkeep.tick();
   assert.equal(await active(), "1", "a shelf ends by itself");
   assert.deepEqual(
-    alarms.desk.actions(10).map(({ who, what, subject, outcome }) => [who, what, subject, outcome]),
+    alarms.actions
+      .actions(10)
+      .map(({ who, what, subject, outcome }) => [who, what, subject, outcome]),
     ["shelve", "unshelve", "shelve", "note", "acknowledge"].map((what) => [
       "anna",
       what,
@@ -99,12 +101,12 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
       "done",
     ]),
   );
-  const [newest] = alarms.desk.lists({ limit: 1, before: null }).history;
+  const [newest] = alarms.actions.lists({ limit: 1, before: null }).history;
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
 });
 
 test("gateside alarms – a warning that becomes an alarm is no longer acknowledged; one that becomes less severe still is", async (t) => {
-  const { alarms, gateside, rpm } = await startDesk(t);
+  const { alarms, gateside, rpm } = await startAlarms(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
   await gateside("--by", "anna", "--ack", id);
@@ -112,7 +114,7 @@ test("gateside alarms – a warning that becomes an alarm is no longer acknowled
   assert.match((await gateside()).stdout, / acknowledged by anna +warning /);
   await rpm("1", 3600);
   assert.match((await gateside()).stdout, / active +alarm /);
-  const [event] = alarms.desk.lists({ limit: 1, before: null }).history as object[];
+  const [event] = alarms.actions.lists({ limit: 1, before: null }).history as object[];
   assert.match(JSON.stringify(event), /"severity":"alarm".*"acknowledged":null/);
   assert.equal((await gateside("--by", "ben", "--ack", id)).stderr, "");
   await rpm("1", 3100);
@@ -124,17 +126,17 @@ for (const [hours, where] of [
   [-3, "behind ours"],
 ] as const) {
   test(`gateside alarms – a shelf lasts as long as requested with the gateway's clock ${where}`, async (t) => {
-    const { alarms, clock, gateside, gatewayNow, rpm } = await startDesk(t, hours * 3_600_000);
+    const { alarms, clock, gateside, gatewayNow, rpm } = await startAlarms(t, hours * 3_600_000);
     await rpm("1", 3100);
     const id = idIn((await gateside()).stdout);
     await gateside("--by", "anna", "--ack", id);
     assert.equal((await gateside("--shelve", id, "--minutes", "60")).stderr, "");
-    const [shown] = alarms.desk.lists({ limit: 0, before: null }).shelved;
+    const [shown] = alarms.actions.lists({ limit: 0, before: null }).shelved;
     const time = new Date(gatewayNow()).toISOString();
     assert.deepEqual(shown?.acknowledged, { by: "anna", time, note: null });
     const shelved = async () => {
       await alarms.upkeep.tick();
-      return alarms.desk.counts().shelved;
+      return alarms.actions.counts().shelved;
     };
     await clock.advance(3_540_000);
     assert.equal(await shelved(), 1);
@@ -144,7 +146,7 @@ for (const [hours, where] of [
 }
 
 test("gateside alarms – the first acknowledgement stays: a second one is refused, and a repetition changes nothing", async (t) => {
-  const { alarms, gateside, rpm } = await startDesk(t);
+  const { alarms, gateside, rpm } = await startAlarms(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
   assert.equal((await gateside("--by", "anna", "--ack", id)).code, 0);
@@ -154,18 +156,18 @@ test("gateside alarms – the first acknowledgement stays: a second one is refus
   const withNote = await gateside("--by", "anna", "--ack", id, "--note", "belt slips");
   assert.match(withNote.stderr, /409/, "its note would be lost");
   assert.equal((await gateside("--by", "anna", "--ack", id)).code, 0);
-  const { acknowledged, history } = alarms.desk.lists({ limit: 10, before: null });
+  const { acknowledged, history } = alarms.actions.lists({ limit: 10, before: null });
   assert.deepEqual(
     acknowledged.map((alarm) => (alarm["acknowledged"] as { by: string }).by),
     ["anna"],
   );
   assert.equal(history.length, 2, "raised and acknowledged once");
-  const outcomes = alarms.desk.actions(10).map(({ who, outcome }) => `${who}: ${outcome}`);
+  const outcomes = alarms.actions.actions(10).map(({ who, outcome }) => `${who}: ${outcome}`);
   assert.match(outcomes.join("\n"), /^anna: done\nanna: .*\nben: anna already .*\nanna: done$/);
 });
 
 test("gateside alarms – errors are one line with exit code 1", async (t) => {
-  const { gateside, rpm } = await startDesk(t);
+  const { gateside, rpm } = await startAlarms(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
   const unknown = await gateside("--ack", "0".repeat(32));
@@ -178,7 +180,7 @@ test("gateside alarms – errors are one line with exit code 1", async (t) => {
 });
 
 test("gateside alarms – baselines are shown while they learn, and relearned on request", async (t) => {
-  const { alarms, gateside, rpm } = await startDesk(t);
+  const { alarms, gateside, rpm } = await startAlarms(t);
   assert.equal((await gateside("--baselines")).stdout, "no baseline is learned or being learned\n");
   await rpm("2", 1480, 1490, 1485, 1482);
   assert.match((await gateside("--baselines")).stdout, /^2\/change\/rpm +any +learning 4 of 10 +/);
@@ -193,11 +195,11 @@ test("gateside alarms – baselines are shown while they learn, and relearned on
   assert.equal((await gateside("--relearn", "2/none/rpm")).code, 1);
   assert.equal((await gateside("--relearn", "change")).code, 2);
   assert.deepEqual(
-    alarms.desk.actions(2).map(({ what, outcome }) => [what, outcome]),
+    alarms.actions.actions(2).map(({ what, outcome }) => [what, outcome]),
     [
       ["relearn", "2/none/rpm has no baseline"],
       ["relearn", "done"],
     ],
   );
-  assert.equal(alarms.desk.actions(2)[1]?.who, "ben");
+  assert.equal(alarms.actions.actions(2)[1]?.who, "ben");
 });

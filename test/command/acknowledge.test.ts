@@ -10,7 +10,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 
 const TOPIC = "plant/plant-7/agent/cmd/acknowledge";
 
-function desk(responsePrefix: string | null = null) {
+function receiver(responsePrefix: string | null = null) {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
   const asked: AlarmRequest[] = [];
@@ -46,7 +46,7 @@ function desk(responsePrefix: string | null = null) {
 }
 
 test("acknowledge – successes and refusals are audited", async () => {
-  const { send, audited } = desk();
+  const { send, audited } = receiver();
   await send({});
   await send({ id: "x" });
   assert.deepEqual(audited, [
@@ -67,7 +67,7 @@ test("acknowledge – a response is published only below the response prefix, ne
     ["desk/answers", "office", `${TOPIC}/result`],
     ["office/1", "office", "office/1"],
   ] as const) {
-    const { send, answers } = desk(prefix);
+    const { send, answers } = receiver(prefix);
     await send({}, responseTopic);
     assert.deepEqual(
       answers.map((answer) => answer.topic),
@@ -78,7 +78,7 @@ test("acknowledge – a response is published only below the response prefix, ne
 });
 
 test("acknowledge – of a flood, a limited number per second is processed and the rest are counted", async () => {
-  const { send, asked, answers, clock, logger } = desk();
+  const { send, asked, answers, clock, logger } = receiver();
   for (let n = 0; n < 500; n++) await send({});
   assert.deepEqual([asked.length, answers.length, logger.lines.length], [20, 20, 1]);
   await clock.advance(1_000);
@@ -87,7 +87,7 @@ test("acknowledge – of a flood, a limited number per second is processed and t
 });
 
 test("acknowledge – who and why are recorded without a secret that a broker inserted", async () => {
-  const { send, asked } = desk();
+  const { send, asked } = receiver();
   await send({
     by: "anna br0ker-pa55word",
     note: `x ${Buffer.from("br0ker-pa55word").toString("hex")}`,

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { MachineFindings } from "../../src/core/diagnosis/shown.ts";
-import type { FindingDesk } from "../../src/core/diagnosis/view.ts";
+import type { FindingViews } from "../../src/core/diagnosis/view.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createHttpServer } from "../../src/http/server.ts";
@@ -77,7 +77,7 @@ async function started(t: TestContext) {
   const measured = readingOf(SENSOR, NOW - 1000, { kind: "accel", waveform: waveformOf(4096, 3) });
   await append(store, [measured]);
   const found = findingOf(measured.id);
-  const findings: FindingDesk = {
+  const findings: FindingViews = {
     machines: () => [found.machine],
     findingsOf: (id) => (id === 40 ? found : null),
   };

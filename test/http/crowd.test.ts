@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
-import { keepDoorOpen } from "../../src/http/crowd.ts";
+import { limitConnections } from "../../src/http/limit-connections.ts";
 
 test("crowd – a client that waits for its answer is not cut for silence; one that says nothing, or reads nothing more, is", async (t) => {
   const waiting: ServerResponse[] = [];
   const server = createServer((_request, response) => void waiting.push(response));
   server.setTimeout(50);
-  const cut = keepDoorOpen(server);
+  const cut = limitConnections(server);
   t.after(() => {
     cut();
     server.close();

@@ -10,8 +10,8 @@ import { fixedSite } from "../../src/core/site-source.ts";
 import { DAY_MS } from "../../src/core/time-units.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
-import { alarmDesk } from "../support/alarm-desk.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
+import { openAlarms } from "../support/open-alarms.ts";
 import { append, readingOf } from "../support/temp-database.ts";
 
 const at = (machine: number, name?: string): Pick<Sensor, "location"> => ({
@@ -87,14 +87,14 @@ function box(
   dayMedians: HttpParts["dayMedians"] = { of: () => [] },
   site = SITE,
 ) {
-  const desk = alarmDesk(t, site, NOW);
-  const { alarms, store } = desk;
+  const opened = openAlarms(t, site, NOW);
+  const { alarms, store } = opened;
   const parts = testParts({
     site: fixedSite(site),
     machineSignals: alarms.engines.signals.wait,
     gatewayNow: () => NOW,
     dayMedians,
-    ...(hasAlarms && { alarms: alarms.desk, findings: alarms.findingDesk }),
+    ...(hasAlarms && { alarms: alarms.actions, findings: alarms.findingViews }),
   });
   const states = new Map(site.sensors.map(({ code, kinds }) => [code, stateOf(code, kinds[0])]));
   const setState = (code: string, change: Partial<SensorState>) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { test } from "node:test";
-import type { AlarmDesk } from "../../src/core/alarm/view.ts";
+import type { AlarmActions } from "../../src/core/alarm/view.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createApp, createHttpServer } from "../../src/http/server.ts";
@@ -189,7 +189,7 @@ test("proxies – an acknowledgement without a name is the person's whom the pro
       names.push(action.by);
       return Promise.resolve({ ok: false, reason: "unknown", detail: "none" });
     },
-  } as unknown as AlarmDesk;
+  } as unknown as AlarmActions;
   const options = { trustedProxies: ["127.0.0.1"], userHeader: "X-User" };
   const app = appWith(t, options, { alarms });
   const url = "/api/v1/alarms/00000000000000000000000000000000/acknowledge";

@@ -6,8 +6,8 @@ import { fixedSite } from "../../src/core/site-source.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { alarmDesk } from "../support/alarm-desk.ts";
 import { NOW, OPTIONS, SITE, type TestParts, testParts } from "../support/http-parts.ts";
+import { openAlarms } from "../support/open-alarms.ts";
 import { append, readingOf } from "../support/temp-database.ts";
 
 const RATE = 6400;
@@ -892,8 +892,8 @@ test("query service – AccelSev and EnvSev return the worst active alarm of the
     { name: "soft", select: { values: ["channel1_accel_peak"] }, high: 9 },
     { name: "envelope", select: { values: ["*_env_rms"] }, high: 5 },
   ];
-  const { alarms, store } = alarmDesk(t, { ...SITE, alarms: rules }, NOW);
-  const { ok, parts } = await service(t, {}, testParts({ alarms: alarms.desk }));
+  const { alarms, store } = openAlarms(t, { ...SITE, alarms: rules }, NOW);
+  const { ok, parts } = await service(t, {}, testParts({ alarms: alarms.actions }));
   accelReading(parts, NOW, null);
   let minute = 0;
   const severities = async (values: Record<string, number>) => {

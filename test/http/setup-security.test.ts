@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/setup-desk.ts";
+import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
 import { until } from "../support/wait-until.ts";
 
 type Method = "GET" | "PUT" | "POST";

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
-import { openSetup, TOKENS } from "../support/setup-desk.ts";
+import { openSetup, TOKENS } from "../support/open-setup.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 
 const SECRETS = ["t0ken-of-the-cloud", "hunter2-in-the-url", "wr0ngly-written-here"];

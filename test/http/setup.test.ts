@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createApp } from "../../src/http/server.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
+import { FIRST, openSetup as open, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
 import { startRegisters } from "../support/registers.ts";
-import { FIRST, openSetup as open, sensor, TOKENS, withSensors } from "../support/setup-desk.ts";
 
 const onDisk = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 

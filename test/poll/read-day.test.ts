@@ -58,7 +58,7 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
         sensor: { code: "1", type: 40, kinds: ["rpm"], channels: {} },
         kind: "rpm",
         day: "2026-11-20",
-        takeCut: false,
+        acceptPartial: false,
         gatewayNow: (dateMs) => dateMs ?? 0,
       },
       new AbortController().signal,

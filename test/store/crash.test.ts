@@ -50,7 +50,7 @@ async function compare(directory: string, progress: Progress): Promise<void> {
     for (const time of progress.settled)
       assert.ok(!owed.has(time), `${time} was settled and is owed again`);
     for (const time of present) {
-      assert.ok(owed.has(time) || progress.sent.has(time), `${time} is stored and nobody owes it`);
+      assert.ok(owed.has(time) || progress.sent.has(time), `${time} is stored and nobody wants it`);
     }
   } finally {
     await store.close();

@@ -4,7 +4,7 @@ import { DAY_MS } from "../../core/time-units.ts";
 /** Less would drop a backlog that boxes may still hold, days. */
 export const KEEP_DAYS_MIN = 35;
 const WRITER_KEY = "hashtext('gateside'), hashtext('write')";
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 
 /** What no horizon of these days can accept; nearer ones are judged by the horizon itself, which lies on a Monday, days. */
 export function acceptedDays(keepDays: number | null): number | null {
@@ -32,7 +32,7 @@ export async function raiseHorizon(
 export async function waitForWriters(client: ClientBase): Promise<void> {
   const first = await writers(client);
   for (let left = first; left.length > 0; ) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, CHECK_MS));
     const now = await writers(client);
     left = left.filter((one) => now.includes(one));
   }

@@ -64,8 +64,8 @@ const LIMIT = named(
 export type LimitView = Of<typeof LIMIT>;
 export const LIMITS = object({ limits: list(LIMIT) });
 
-export const ALARM_WORDS = ["acknowledge", "shelve", "unshelve", "note"] as const;
-export type AlarmWord = (typeof ALARM_WORDS)[number];
+export const ALARM_ACTION_NAMES = ["acknowledge", "shelve", "unshelve", "note"] as const;
+export type AlarmActionName = (typeof ALARM_ACTION_NAMES)[number];
 
 export interface AlarmNote {
   readonly by: string;

@@ -5,9 +5,9 @@ import { eventText, shelvedMember } from "./event.ts";
 import { currentEvent, type FoundAlarm, shelfId } from "./found-alarm.ts";
 import type {
   AlarmAction,
+  AlarmActionName,
   AlarmCounts,
   AlarmLists,
-  AlarmWord,
   BaselineView,
   LimitView,
   ShownAlarm,
@@ -16,7 +16,7 @@ import type {
 
 export interface AlarmRequest {
   readonly id: string;
-  readonly word: AlarmWord;
+  readonly word: AlarmActionName;
   readonly by: string;
   readonly note: string | null;
   /** shelve: when it ends, ms. */
@@ -33,7 +33,7 @@ export type AlarmOutcome =
     };
 
 /** What HTTP, the command line and MQTT need of the alarms. */
-export interface AlarmDesk {
+export interface AlarmActions {
   lists(history: { readonly limit: number; readonly before: number | null }): AlarmLists;
   counts(): AlarmCounts;
   limits(sensor: string): readonly LimitView[];
@@ -48,7 +48,7 @@ export interface AlarmDesk {
   /** The audit, newest first. */
   actions(max: number): readonly AlarmAction[];
   /** Severities as the query service counts them: 4 alarm, 3 warning, 1 watched and neither, null not watched. */
-  severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null;
+  severity(sensor: string, isSelected: (value: string) => boolean): 1 | 3 | 4 | null;
 }
 
 export function alarmView(found: FoundAlarm): ShownAlarm {

@@ -24,7 +24,7 @@ export interface Measured {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-export interface Circumstances {
+export interface JudgeInput {
   readonly machine: Machine;
   readonly sensor: Pick<Sensor, "location" | "machineClass" | "limits" | "channels">;
   /** r/min at the time of the reading; null: unknown. */
@@ -42,7 +42,7 @@ export interface Circumstances {
 const NOTHING: Omit<Judgement, "cannot"> = { verdicts: [], judged: [] };
 
 /** Bearings at the sensor's point, by their names. */
-function bearingsOf({ machine, sensor }: Circumstances): (readonly [string, Bearing])[] {
+function bearingsOf({ machine, sensor }: JudgeInput): (readonly [string, Bearing])[] {
   const all = (machine.bearings ?? []).map(
     (bearing, i) => [bearingName(bearing, i), bearing] as const,
   );
@@ -57,7 +57,7 @@ function linesOf(bearings: readonly (readonly [string, Bearing])[]): number[] {
   });
 }
 
-export function judge(measured: Measured, around: Circumstances): Judgement {
+export function judge(measured: Measured, around: JudgeInput): Judgement {
   const refusal = refuse(measured, around);
   if (refusal !== null) {
     const [reason, text] = refusal;
@@ -113,7 +113,7 @@ function withSpeed(look: Look, verdict: Verdict): Verdict {
 
 function refuse(
   { tones }: Measured,
-  { machine, speedRpm, state, thresholds = THRESHOLDS }: Circumstances,
+  { machine, speedRpm, state, thresholds = THRESHOLDS }: JudgeInput,
 ): readonly [CannotReason, string] | null {
   if (state === "standing") return ["machine_standing", "The machine is not running."];
   if (machine.speed === undefined) {

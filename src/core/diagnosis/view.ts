@@ -8,7 +8,7 @@ import { findingSentence } from "./sentence.ts";
 import type { CheckedSensor, FindingView, MachineFindings, MachineView } from "./shown.ts";
 
 /** The findings as HTTP needs them. */
-export interface FindingDesk {
+export interface FindingViews {
   machines(): readonly MachineView[];
   /** Null: no machine of this id. */
   findingsOf(machine: number): MachineFindings | null;

@@ -8,7 +8,7 @@ import { createHomeAssistantProfile } from "./homeassistant.ts";
 import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 import { createThingsBoardProfile } from "./thingsboard.ts";
 
-export interface UplinkVoice {
+export interface UplinkText {
   readonly site: SiteSource;
   readonly version: string;
   readonly instance?: string;
@@ -20,22 +20,22 @@ export interface UplinkVoice {
 export function createProfile(
   uplink: Uplink,
   parts: ProfileParts,
-  voice: UplinkVoice,
+  text: UplinkText,
 ): PayloadProfile {
-  const selector = fromSite(voice.site, ({ sensors }) => createSelector(uplink.select, sensors));
+  const selector = fromSite(text.site, ({ sensors }) => createSelector(uplink.select, sensors));
   const options: ProfileOptions = {
     prefix: uplink.topicPrefix,
-    site: voice.site.current.site,
-    source: voice.site,
+    site: text.site.current.site,
+    source: text.site,
     templates: uplink.topics,
-    version: voice.version,
-    ...(voice.instance === undefined ? {} : { instance: voice.instance }),
+    version: text.version,
+    ...(text.instance === undefined ? {} : { instance: text.instance }),
     formats: uplink.formats,
     waveforms: uplink.waveforms,
     withRaw: uplink.withRaw,
     compact: uplink.compact,
     retain: uplink.retain,
-    clearRemoved: voice.clearRemoved,
+    clearRemoved: text.clearRemoved,
     isWanted: selector().value,
     isChosen: (sensor, kind) => selector().includes(sensor, kind),
   };

@@ -46,7 +46,7 @@ interface MetricChange {
 const WAITING_MAX = 1_000;
 
 /** Transitions that the host has not received yet, in order. */
-export class AlarmNews {
+export class PendingAlarmChanges {
   #waiting: MetricChange[] = [];
 
   add(sensor: string, stand: AlarmStand): void {

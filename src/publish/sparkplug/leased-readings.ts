@@ -2,7 +2,7 @@ import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Clock, Outbox } from "../../core/ports.ts";
 import { isWanted } from "../formats/waveform.ts";
 import { type Device } from "./device.ts";
-import type { DeviceBook } from "./device-book.ts";
+import type { Devices } from "./devices.ts";
 import { membersOf } from "./parsed-reading.ts";
 import type { ProofWindow, SparkplugLane } from "./proof-window.ts";
 import { type GroupResult, groupByDevice, type Sender, type SentGroup } from "./sender.ts";
@@ -16,7 +16,7 @@ const QUIET_MS = 5_000;
 export interface LeasedReadingsParts {
   readonly outbox: Outbox;
   readonly sender: Sender;
-  readonly book: DeviceBook;
+  readonly devices: Devices;
   readonly window: ProofWindow;
   readonly clock: Clock;
   readonly settlements: Pick<Settlements, "settle" | "damaged">;
@@ -68,11 +68,11 @@ export class LeasedReadings {
 
   /** True once a silent device may die: what was sent of it is some seconds old, and nothing of it is to be sent. */
   isQuiet(device: Device): boolean {
-    const { book, clock } = this.#parts;
+    const { devices, clock } = this.#parts;
     // The known state of the sensor may lag behind the reading that was just sent.
     if (
-      book.isConfigured(device) &&
-      (this.#liveTimeMs.get(device) ?? -Infinity) > book.lastReadingMs(device)
+      devices.isConfigured(device) &&
+      (this.#liveTimeMs.get(device) ?? -Infinity) > devices.lastReadingMs(device)
     )
       return false;
     const quietMs = clock.monotonic() - (this.#sentAtMs.get(device) ?? -Infinity);
@@ -108,7 +108,7 @@ export class LeasedReadings {
 
   /** Sends one measurement, and only if no scalar reading is pending; false if there is none. */
   async sendWaveform(): Promise<boolean> {
-    const { outbox, sender, book, clock, window, settlements } = this.#parts;
+    const { outbox, sender, devices, clock, window, settlements } = this.#parts;
     const { waveforms } = this.#options;
     const lane = "sparkplugWaveform";
     const [live] = outbox.lease(lane, "live", 1);
@@ -127,7 +127,7 @@ export class LeasedReadings {
       settlements.settle(lane, [entry], "skipped");
       return true;
     }
-    this.#sentAtMs.set(book.ofSensor(entry.reading.sensor), clock.monotonic());
+    this.#sentAtMs.set(devices.ofSensor(entry.reading.sensor), clock.monotonic());
     const isHistorical = !entry.live || window.isRepeat(lane, entry);
     if ((await sender.waveforms(entry, isHistorical)) === "held")
       settlements.settle(lane, [entry], "kept");
@@ -141,7 +141,7 @@ export class LeasedReadings {
 
   #groups(entries: readonly OutboxEntry[], isHistorical: boolean): SentGroup[] {
     const { historyBatch } = this.#options;
-    return groupByDevice(entries, this.#parts.book, () => isHistorical, historyBatch);
+    return groupByDevice(entries, this.#parts.devices, () => isHistorical, historyBatch);
   }
 
   /**

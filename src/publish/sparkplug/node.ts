@@ -1,13 +1,13 @@
 import type { LinkState } from "../../core/agent-status.ts";
 import { mayHeal } from "../../core/failure.ts";
-import type { LinkWishes, SessionLink, Will } from "../../core/link.ts";
+import type { LinkNeeds, SessionLink, Will } from "../../core/link.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
-import { AlarmNews } from "./alarm-metrics.ts";
+import { PendingAlarmChanges } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
-import { DeviceBook, type DeviceBookOptions, type DeviceBookParts } from "./device-book.ts";
 import { SETTINGS_OUTCOME } from "./device-command.ts";
+import { Devices, type DevicesOptions, type DevicesParts } from "./devices.ts";
 import { SparkplugInbox } from "./inbox.ts";
 import { LeasedReadings } from "./leased-readings.ts";
 import { NodeReport, type NodeValue } from "./node-metrics.ts";
@@ -26,9 +26,9 @@ interface BdSeqStore {
   save(bdSeq: number): void;
 }
 
-export interface SparkplugNodeParts extends DeviceBookParts, SettlementsParts {
+export interface SparkplugNodeParts extends DevicesParts, SettlementsParts {
   /** Makes the node's own link; it opens with `run`. */
-  readonly createLink: (wishes: LinkWishes) => SessionLink;
+  readonly createLink: (needs: LinkNeeds) => SessionLink;
   readonly waveforms: WaveformReader;
   readonly bdSeq: BdSeqStore;
   readonly nodeValues: () => readonly NodeValue[];
@@ -39,7 +39,7 @@ export interface SparkplugNodeParts extends DeviceBookParts, SettlementsParts {
   ) => Promise<string>;
 }
 
-export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
+export interface SparkplugNodeOptions extends Pick<DevicesOptions, "site"> {
   /** Messages written before a proof is required. */
   readonly inflight: number;
   readonly group: string;
@@ -82,7 +82,7 @@ export class SparkplugNode {
   readonly #options: SparkplugNodeOptions;
   readonly #topics: NodeTopics;
   readonly #host: PrimaryHost | null;
-  readonly #book: DeviceBook;
+  readonly #devices: Devices;
   readonly #window: ProofWindow;
   readonly #pace: TokenBucket;
   readonly #link: SessionLink;
@@ -91,14 +91,14 @@ export class SparkplugNode {
   #attempt: Attempt | null = null;
   #bdSeq: number | null = null;
   #wasLost = false;
-  readonly #alarmNews = new AlarmNews();
+  readonly #pendingAlarms = new PendingAlarmChanges();
 
   constructor(parts: SparkplugNodeParts, options: SparkplugNodeOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#topics = new NodeTopics(options.group, options.node);
     this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
-    this.#book = new DeviceBook(parts, {
+    this.#devices = new Devices(parts, {
       site: options.site,
       ...(options.select === undefined ? {} : { select: options.select }),
       hasWaveforms: options.waveforms !== "never",
@@ -140,7 +140,7 @@ export class SparkplugNode {
     const { outbox } = this.#parts;
     const running = this.#link.run(new AbortController().signal);
     const unfollow = this.#parts.alarms?.onChange((sensor, stand) => {
-      this.#alarmNews.add(sensor, stand);
+      this.#pendingAlarms.add(sensor, stand);
       this.#attempt?.wake.ring();
     });
     while (await this.#link.ready(signal)) {
@@ -176,14 +176,14 @@ export class SparkplugNode {
     const { connection, session } = attempt;
     const runner = this.#createRunner(attempt);
     this.#runner = runner;
-    const stopHurry = hurry(connection, signal);
+    const stopCutting = cutAfterAbort(connection, signal);
     const end = await runner.run(signal).catch((err: unknown) => {
       if (!mayHeal(err)) throw err;
       logger.error({ err, link: "sparkplug" }, "the store cannot be read; the session ends");
       connection.cut("the store cannot be read");
       return "lost" as const;
     });
-    stopHurry();
+    stopCutting();
     this.#wasLost = end === "lost";
     this.#runner = null;
     if (end === "host_offline") {
@@ -198,7 +198,7 @@ export class SparkplugNode {
   #createInbox(wake: Wake): SparkplugInbox {
     const { logger, onDeviceCommand, clock } = this.#parts;
     const onSettings = (id: string, settings: Readonly<Record<string, number>>) => {
-      const device = this.#book.byId(id);
+      const device = this.#devices.byId(id);
       if (!device || !onDeviceCommand) return;
       onDeviceCommand(device.code, settings)
         .catch((err: unknown) => {
@@ -228,13 +228,13 @@ export class SparkplugNode {
 
   #createRunner({ session, connection, inbox, wake }: Attempt): SessionRunner {
     const { outbox, waveforms, clock, logger, nodeValues } = this.#parts;
-    const book = this.#book;
+    const devices = this.#devices;
     const window = this.#window;
     const settlements = this.#settlements;
     const sender = new Sender({
       session,
       connection,
-      book,
+      devices,
       waveforms,
       now: () => clock.now(),
       isHeld: () => inbox.isRebirthDue || inbox.hasHostLeft,
@@ -243,7 +243,7 @@ export class SparkplugNode {
       onDamaged: (entry) => settlements.damaged(entry),
     });
     const leased = new LeasedReadings(
-      { outbox, sender, book, window, clock, settlements },
+      { outbox, sender, devices, window, clock, settlements },
       {
         waveforms: this.#options.waveforms,
         historyBatch: this.#options.historyBatch ?? Number.POSITIVE_INFINITY,
@@ -256,11 +256,11 @@ export class SparkplugNode {
         sender,
         inbox,
         wake,
-        book,
+        devices,
         window,
         leased,
         report: new NodeReport(),
-        alarmNews: this.#alarmNews,
+        pendingAlarms: this.#pendingAlarms,
         nodeValues,
         outbox,
         pace: this.#pace,
@@ -301,7 +301,7 @@ export class SparkplugNode {
 /**
  * Once aborted, a broker that does not respond gets little time; then the connection is cut and its will is published.
  */
-function hurry(connection: NodeConnection, signal: AbortSignal): () => void {
+function cutAfterAbort(connection: NodeConnection, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   const start = () => {
     timer = setTimeout(() => connection.cut("stopped"), LEAVE_MAX_MS);

@@ -4,7 +4,7 @@ import type { OutboxEntry } from "../../core/delivery.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { NodeConnection } from "./connection.ts";
 import { type Device } from "./device.ts";
-import type { DeviceBook } from "./device-book.ts";
+import type { Devices } from "./devices.ts";
 import { type ParsedReading, parseReading } from "./parsed-reading.ts";
 import type { Metric } from "./payload.ts";
 import type { SparkplugLane } from "./proof-window.ts";
@@ -49,14 +49,14 @@ const METRICS_MAX = 500;
  */
 export function groupByDevice(
   entries: readonly OutboxEntry[],
-  book: DeviceBook,
+  devices: Devices,
   isHistorical: (entry: OutboxEntry) => boolean,
   historyBatch: number,
 ): SentGroup[] {
   const groups: { device: Device; items: SentItem[]; metrics: number }[] = [];
   const open = new Map<Device, (typeof groups)[number]>();
   for (const entry of entries) {
-    const device = book.ofSensor(entry.reading.sensor);
+    const device = devices.ofSensor(entry.reading.sensor);
     const reading = parseReading(entry.reading);
     const count = Object.keys(reading.values).length;
     const item: SentItem = { entry, reading, isHistorical: isHistorical(entry) };
@@ -77,7 +77,7 @@ export function groupByDevice(
 export interface SenderParts {
   readonly session: NodeSession;
   readonly connection: NodeConnection;
-  readonly book: DeviceBook;
+  readonly devices: Devices;
   readonly waveforms: WaveformReader;
   readonly now: () => number;
   /** True while no data may be sent: a host requested births, or is gone. */
@@ -117,10 +117,10 @@ export class Sender {
   }
 
   async birth(device: Device, isReturning = false): Promise<SendResult> {
-    const { session, book, now, onOversize } = this.#parts;
+    const { session, devices, now, onOversize } = this.#parts;
     if (this.#unbirthable.has(device)) return "oversize";
     const nowMs = now();
-    const metrics = book.birthMetrics(device, nowMs, isReturning);
+    const metrics = devices.birthMetrics(device, nowMs, isReturning);
     const result = await this.send(session.dbirth(nowMs, device.id, metrics));
     if (result === "oversize") {
       this.#unbirthable.add(device);
@@ -179,8 +179,8 @@ export class Sender {
 
   /** The channels of one measurement, a message each; all of them again if one was held back. */
   async waveforms(entry: OutboxEntry, isHistorical: boolean): Promise<DataResult> {
-    const { session, book, waveforms, now, onSent, onOversize } = this.#parts;
-    const device = book.ofSensor(entry.reading.sensor);
+    const { session, devices, waveforms, now, onSent, onOversize } = this.#parts;
+    const device = devices.ofSensor(entry.reading.sensor);
     const stored = entry.reading.waveforms.flatMap(({ fileId }) => waveforms.read(fileId) ?? []);
     const isNew = stored.reduce(
       (any, { channel, axis }) => device.add(waveformShape(channel, axis)) || any,

@@ -5,10 +5,15 @@
 
 import type { Clock, Outbox } from "../../core/ports.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
-import { ALARM_PREFIX, type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
+import {
+  ALARM_PREFIX,
+  alarmMetricName,
+  alarmShape,
+  type PendingAlarmChanges,
+} from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
 import type { Device } from "./device.ts";
-import type { DeviceBook } from "./device-book.ts";
+import type { Devices } from "./devices.ts";
 import type { SparkplugInbox } from "./inbox.ts";
 import type { LeasedReadings } from "./leased-readings.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
@@ -33,11 +38,11 @@ export interface RunnerParts {
   readonly sender: Sender;
   readonly inbox: SparkplugInbox;
   readonly wake: Wake;
-  readonly book: DeviceBook;
+  readonly devices: Devices;
   readonly window: ProofWindow;
   readonly leased: LeasedReadings;
   readonly report: NodeReport;
-  readonly alarmNews: AlarmNews;
+  readonly pendingAlarms: PendingAlarmChanges;
   readonly nodeValues: () => readonly NodeValue[];
   readonly outbox: Outbox;
   readonly pace: TokenBucket;
@@ -93,18 +98,18 @@ export class SessionRunner {
   }
 
   async #births(): Promise<"sent" | "oversize" | "lost"> {
-    const { session, sender, report, book, clock, inbox, nodeValues, onBorn, connection } =
+    const { session, sender, report, devices, clock, inbox, nodeValues, onBorn, connection } =
       this.#parts;
     this.#look();
-    book.takeRenewed();
-    this.#parts.alarmNews.clear();
+    devices.takeRenewed();
+    this.#parts.pendingAlarms.clear();
     const nowMs = clock.now();
     const metrics = report.birth(nodeValues(), nowMs, clock.monotonic());
     const result = await sender.send(session.nbirth(nowMs, metrics));
     if (result !== "sent") return result;
-    for (const device of book.configured) {
+    for (const device of devices.configured) {
       if (inbox.hasHostLeft) return "sent";
-      if (!book.isSilent(device) && (await sender.birth(device)) === "lost") return "lost";
+      if (!devices.isSilent(device) && (await sender.birth(device)) === "lost") return "lost";
     }
     onBorn();
     // Births are not readings, yet a broker that disconnected on one must be distinguished from one that did so later.
@@ -114,11 +119,11 @@ export class SessionRunner {
 
   /** Sends the first in line; false if there is nothing to do now. */
   async #turn(): Promise<boolean> {
-    const { clock, window, pace, book, leased } = this.#parts;
+    const { clock, window, pace, devices, leased } = this.#parts;
     if (this.#notices.length > 0) return await this.#sendNotices();
-    if (this.#parts.alarmNews.next !== null) return await this.#sendAlarm();
+    if (this.#parts.pendingAlarms.next !== null) return await this.#sendAlarm();
     // No reading of a changed sensor is sent before the birth that declares it.
-    if (book.isOutdated || clock.monotonic() - this.#tickAtMs >= TICK_MS) {
+    if (devices.isOutdated || clock.monotonic() - this.#tickAtMs >= TICK_MS) {
       this.#tickAtMs = clock.monotonic();
       await this.#tick();
       return true;
@@ -155,13 +160,13 @@ export class SessionRunner {
 
   /** One transition. An alarm that was never announced (a bad value may be any) causes a new birth. */
   async #sendAlarm(): Promise<boolean> {
-    const { alarmNews, session, sender, book, clock } = this.#parts;
-    const change = alarmNews.next;
+    const { pendingAlarms, session, sender, devices, clock } = this.#parts;
+    const change = pendingAlarms.next;
     if (change === null) return true;
-    const device = book.ofSensor(change.sensor);
+    const device = devices.ofSensor(change.sensor);
     if (!session.isDeviceBorn(device.id)) {
       // Its birth contains it.
-      alarmNews.done(change);
+      pendingAlarms.done(change);
       return true;
     }
     device.add(alarmShape(change.stand));
@@ -173,7 +178,7 @@ export class SessionRunner {
       result = await sender.data(() => session.ddata(clock.now(), device.id, [metric]));
     }
     // Held back or lost, births come next, and they contain the state of every alarm.
-    if (result === "sent" || result === "oversize") alarmNews.done(change);
+    if (result === "sent" || result === "oversize") pendingAlarms.done(change);
     return true;
   }
 
@@ -207,21 +212,21 @@ export class SessionRunner {
 
   /** Devices are added and removed, node metrics change. */
   async #tick(): Promise<void> {
-    const { session, sender, book, clock, report, nodeValues, leased } = this.#parts;
+    const { session, sender, devices, clock, report, nodeValues, leased } = this.#parts;
     this.#settleDelivered(false);
     this.#look();
-    for (const device of book.takeRenewed()) {
+    for (const device of devices.takeRenewed()) {
       if (!session.isDeviceBorn(device.id)) continue;
       if (!(await this.#withdraw(device)) || (await sender.birth(device)) === "lost") return;
     }
-    const born = session.bornDevices.flatMap((id) => book.byId(id) ?? []);
+    const born = session.bornDevices.flatMap((id) => devices.byId(id) ?? []);
     for (const device of born) {
-      if (!book.isSilent(device) || !leased.isQuiet(device)) continue;
+      if (!devices.isSilent(device) || !leased.isQuiet(device)) continue;
       const result = await sender.data(() => session.ddeath(clock.now(), device.id));
       if (result === "lost" || result === "held") return;
     }
-    for (const device of book.configured) {
-      if (session.isDeviceBorn(device.id) || book.isSilent(device)) continue;
+    for (const device of devices.configured) {
+      if (session.isDeviceBorn(device.id) || devices.isSilent(device)) continue;
       if ((await sender.birth(device)) === "lost") return;
     }
     const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
@@ -243,7 +248,7 @@ export class SessionRunner {
   }
 
   #look(): void {
-    if (this.#parts.book.look()) this.#parts.leased.regroup();
+    if (this.#parts.devices.look()) this.#parts.leased.regroup();
   }
 
   /** Intended end: NDEATH with this session's bdSeq, then DISCONNECT. */

@@ -61,7 +61,7 @@ export class EventRows {
       timeMs,
       seq: Number(lastInsertRowid),
       isFuture: true,
-      owed: { stream, values: "{}", quality: "{}", recordingReason: undefined },
+      content: { stream, values: "{}", quality: "{}", recordingReason: undefined },
     };
     pending.insert(tx, row);
     const { sensor, kind, timeMs: causedMs, readingId: id } = event;

@@ -9,7 +9,7 @@ export interface Stream {
   readonly kind: Kind;
 }
 
-/** Alarm events are filed like a kind, though no poll and no query knows it. */
+/** Alarm events are registered like a kind, though no poll and no query knows it. */
 export const EVENT_STREAM_KIND = EVENT_KIND as string as Kind;
 
 /** Small numbers for what repeats in every row: sensor and kind, and the units of a reading. */

@@ -48,7 +48,7 @@ export interface WriteQueueHooks {
    */
   makeRoom(
     oldestIncomingMs: number | null,
-    isHurried: () => boolean,
+    isAwaited: () => boolean,
   ): Generator<void, boolean, void>;
   /**
    * Opens new connections, setting a damaged file aside, and reads memory from disk again. Gets the failure that made
@@ -79,7 +79,7 @@ export class WriteQueue {
   #frames = { log: 0, checkpointed: 0 };
   #failure: StoreFailure | null = null;
   /** Somebody waits for the running work to end. */
-  #isHurried = false;
+  #isAwaited = false;
   #isClosed = false;
   #paceMs: number;
   #committedAt = Number.NEGATIVE_INFINITY;
@@ -126,7 +126,7 @@ export class WriteQueue {
   }
 
   /** From now on nothing waits to share a commit: the agent stops. */
-  hurry(): void {
+  commitAtOnce(): void {
     this.#paceMs = 0;
     if (this.#jobs.length > 0) void this.flush();
   }
@@ -212,11 +212,11 @@ export class WriteQueue {
   #finishActive(): void {
     const active = this.#active;
     if (active === null) return;
-    this.#isHurried = true;
+    this.#isAwaited = true;
     try {
       while (!active.next().done);
     } finally {
-      this.#isHurried = false;
+      this.#isAwaited = false;
     }
   }
 
@@ -274,7 +274,7 @@ export class WriteQueue {
     for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
       const hasRoom = yield* this.#connected.makeRoom(
         queued.job.oldestMs ?? null,
-        () => this.#isHurried,
+        () => this.#isAwaited,
       );
       room.isOut = !hasRoom;
       if (!hasRoom) break;

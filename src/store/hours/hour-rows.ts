@@ -28,7 +28,7 @@ export function countReading(row: CountedRow, reading: ReadingTexts): void {
 export interface HourState {
   /**
    * Before this hour, rows contain every reading, and every day that is over has its row. From it on, what is stored
-   * beyond a row adds to it. -Infinity before anything was filed.
+   * beyond a row adds to it. -Infinity before anything was counted.
    */
   readonly mark: number;
   /** The newest hour that has a row: readings of later ones need no look-up. */

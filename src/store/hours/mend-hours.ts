@@ -11,7 +11,7 @@ const KNOWN_SQL = `SELECT (SELECT count(*) FROM readings
     WHERE hour >= ? AND hour < ? AND stream = ?) AS known`;
 
 /**
- * After a damaged store was copied as far as it can be read. Everything is filed once more, from what is stored; and a row
+ * After a damaged store was copied as far as it can be read. Everything is counted once more, from what is stored; and a row
  * that counts readings whose identities were lost says how many, because they may be read again.
  */
 export function mendHours(

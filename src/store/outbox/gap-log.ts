@@ -34,7 +34,7 @@ const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink F
 export class SqliteGapLog implements GapLog {
   readonly #parts: GapLogParts;
   /** Uplinks that can publish gaps; the first also publishes those of uplinks that cannot, or were removed. */
-  #tellers: readonly string[] = [];
+  #uplinks: readonly string[] = [];
   /** The uplink that needs no name because it is the only one. */
   #only: string | null = null;
   /** The gap that still grows, by uplink, stream and reason. Once handed out it no longer changes. */
@@ -58,7 +58,7 @@ export class SqliteGapLog implements GapLog {
    */
   set uplinks(uplinks: readonly Pick<OutboxUplink, "name" | "lanes">[]) {
     this.#only = uplinks.length === 1 ? (uplinks[0]?.name ?? null) : null;
-    this.#tellers = uplinks
+    this.#uplinks = uplinks
       .filter(({ lanes }) => lanes.some((lane) => lane === "json" || lane === "plain"))
       .map(({ name }) => name);
   }
@@ -96,11 +96,11 @@ export class SqliteGapLog implements GapLog {
     const { db, streams } = this.#parts;
     this.#isEmpty ||= db.read("SELECT 1 FROM gaps LIMIT 1").all().length === 0;
     if (this.#isEmpty) return [];
-    const tellers = JSON.stringify(this.#tellers);
-    const isFirst = uplink === null || this.#tellers[0] === uplink ? 1 : 0;
+    const uplinksText = JSON.stringify(this.#uplinks);
+    const isFirst = uplink === null || this.#uplinks[0] === uplink ? 1 : 0;
     return db
       .read(PENDING_SQL)
-      .all(uplink, uplink, isFirst, tellers, max)
+      .all(uplink, uplink, isFirst, uplinksText, max)
       .map((row) => {
         const { sensor, kind } = streams.get(row[1] as number);
         return {

@@ -142,7 +142,7 @@ export class LaneChores {
       hour,
       timeMs,
       isFuture: stored.isFuture !== 0,
-      owed: {
+      content: {
         stream: this.#parts.streams.get(stream),
         values,
         quality,

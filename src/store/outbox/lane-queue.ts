@@ -164,7 +164,7 @@ export class LaneQueue {
   }
 
   /** Rows that are still to be delivered. */
-  get owed(): number {
+  get undelivered(): number {
     return Math.max(0, this.pending - this.settled);
   }
 

@@ -6,7 +6,7 @@ import { isWaveformWanted } from "../../core/uplink.ts";
 import type { Stream } from "../database/streams.ts";
 
 /** What decides whether a reading is pending for an uplink. */
-export interface OwedReading {
+export interface PendingContent {
   readonly stream: Stream;
   /** JSON text of its values. */
   readonly values: string;
@@ -62,7 +62,7 @@ export class LaneUplink {
   }
 
   /** Whether this lane should carry the reading. */
-  owes(lane: Lane, { stream, values, recordingReason }: OwedReading): boolean {
+  wants(lane: Lane, { stream, values, recordingReason }: PendingContent): boolean {
     if (isEvent(stream) && lane !== "json") return false;
     if (lane === "waveform" || lane === "sparkplugWaveform") {
       if (recordingReason === undefined) return false;

@@ -235,7 +235,7 @@ export class Lanes {
   }
 
   /** Whether a lane of a configured uplink should carry such a reading, ignoring samples. */
-  owes({ uplink, format }: StoredLane, sensor: string, kind: string, values: string): boolean {
+  wants({ uplink, format }: StoredLane, sensor: string, kind: string, values: string): boolean {
     const selector = this.#uplinks.find(({ name }) => name === uplink)?.selector;
     if (selector === undefined || (kind === "event" && format !== "json")) return false;
     if (!selector.includes(sensor, kind)) return false;

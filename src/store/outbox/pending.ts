@@ -41,16 +41,16 @@ export const MARK_SQL = `INSERT INTO live_marks (lane, stream, time_ms) VALUES (
   ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`;
 
 /** Selects lanes; all unless given. */
-export type IsMeant = (lane: LaneQueue) => boolean;
-export const carriesSamples: IsMeant = (lane) => isWaveform(lane.lane);
-const everyLane: IsMeant = () => true;
+export type LaneFilter = (lane: LaneQueue) => boolean;
+export const carriesSamples: LaneFilter = (lane) => isWaveform(lane.lane);
+const everyLane: LaneFilter = () => true;
 
 /**
  * Events always go; so does what is dated in the future, which no later reading would follow. Samples have a policy of
  * their own.
  */
-const isThinned = ({ uplink, lane }: LaneQueue, { owed, isFuture }: PendingRow): boolean =>
-  uplink.isThinned && !isFuture && !isEvent(owed.stream) && !isWaveform(lane);
+const isThinned = ({ uplink, lane }: LaneQueue, { content, isFuture }: PendingRow): boolean =>
+  uplink.isThinned && !isFuture && !isEvent(content.stream) && !isWaveform(lane);
 
 /** What is pending: the rows of the lanes, as changed by writers of readings and by retention. */
 export class Pending {
@@ -79,7 +79,7 @@ export class Pending {
       const { uplink } = lane;
       if (leftOut?.has(uplink.name)) continue;
       if (!isThinned(lane, row)) this.#insertInto(tx, lane, row);
-      else if (uplink.owes(lane.lane, row.owed)) thinned.add(uplink);
+      else if (uplink.wants(lane.lane, row.content)) thinned.add(uplink);
     }
     for (const uplink of thinned) this.#select(tx, uplink, this.#thinning.take(uplink, row));
   }
@@ -132,10 +132,13 @@ export class Pending {
   }
 
   /** Uplinks for which a reading that is not stored yet would be pending. */
-  wanting(tx: Tx, { owed, stream, timeMs }: Omit<PendingRow, "seq">): ReadonlySet<string> {
+  uplinksWanting(
+    tx: Tx,
+    { content, stream, timeMs }: Omit<PendingRow, "seq">,
+  ): ReadonlySet<string> {
     const uplinks = new Set<string>();
     for (const lane of this.#lanes) {
-      if (!lane.uplink.owes(lane.lane, owed)) continue;
+      if (!lane.uplink.wants(lane.lane, content)) continue;
       const queue = lane.stream(stream);
       const newestMs = Math.max(queue.mark, this.#newest(tx, queue)?.timeMs ?? -Infinity);
       if (!lane.isLiveOnly || timeMs > newestMs) uplinks.add(lane.uplink.name);
@@ -152,16 +155,16 @@ export class Pending {
   fill(tx: Tx, lane: LaneQueue, row: PendingRow): void {
     const goes =
       !isThinned(lane, row) ||
-      !lane.uplink.owes(lane.lane, row.owed) ||
+      !lane.uplink.wants(lane.lane, row.content) ||
       this.#thinning.isFilled(lane.uplink, row);
     if (goes) this.#insertInto(tx, lane, row);
   }
 
   /** The row of one lane, if that should carry the reading. */
   #insertInto(tx: Tx, lane: LaneQueue, row: PendingRow): void {
-    if (!lane.uplink.owes(lane.lane, row.owed)) return;
+    if (!lane.uplink.wants(lane.lane, row.content)) return;
     // Events are not readings: none replaces another.
-    const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
+    const isNewestOnly = lane.isLiveOnly && !isEvent(row.content.stream);
     if (isNewestOnly && !this.#supersede(tx, lane, row)) return;
     const { changes } = this.#db
       .write(INSERT_SQL)
@@ -190,7 +193,7 @@ export class Pending {
     const touched = new Set<LaneQueue>();
     for (const { lane, row } of rows) {
       const stream = lane.stream(row.stream);
-      const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
+      const isNewestOnly = lane.isLiveOnly && !isEvent(row.content.stream);
       if (!isNewestOnly) addRow(stream, row);
       else replaceRow(stream, row);
       touched.add(lane);
@@ -205,15 +208,15 @@ export class Pending {
     const known = this.#depths.get(lane);
     if (known?.version === lane.rowsVersion) return known.depth;
     // While the disk is gone the counts are still right, the oldest is the last known one.
-    const last = { readings: lane.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    const last = { readings: lane.undelivered, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
     if (!this.#db.isOpen) return last;
-    if (lane.owed === 0) return { readings: 0, oldestTimeMs: null };
+    if (lane.undelivered === 0) return { readings: 0, oldestTimeMs: null };
     try {
       const oldestTimeMs = this.#parts.queue.read(
         `read the age of the backlog of ${lane.name}`,
         () => oldestPending(this.#db, lane),
       );
-      const depth = { readings: lane.owed, oldestTimeMs };
+      const depth = { readings: lane.undelivered, oldestTimeMs };
       this.#depths.set(lane, { version: lane.rowsVersion, depth });
       return depth;
     } catch (error) {
@@ -223,9 +226,9 @@ export class Pending {
   }
 
   /** True while this reading is pending in any of these lanes. */
-  isOwed(place: Place, isMeant: IsMeant = everyLane): boolean {
+  isPending(place: Place, isSelected: LaneFilter = everyLane): boolean {
     for (const lane of this.#lanes) {
-      if (!isMeant(lane) || (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
+      if (!isSelected(lane) || (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
       // On the writing connection: a settlement of the same transaction counts.
       const { hour, stream, timeMs, seq } = place;
       if (this.#db.write(HAS_SQL).get(lane.number, hour, stream, timeMs, seq) !== undefined)
@@ -235,16 +238,16 @@ export class Pending {
   }
 
   /** True while any of these lanes has leased it: it may have arrived. */
-  isUnderWay({ seq }: Place, isMeant: IsMeant = everyLane): boolean {
-    return this.#lanes.some((lane) => isMeant(lane) && lane.isLeased(seq));
+  isUnderWay({ seq }: Place, isSelected: LaneFilter = everyLane): boolean {
+    return this.#lanes.some((lane) => isSelected(lane) && lane.isLeased(seq));
   }
 
   /**
    * Deletes the pending rows of a reading that is dropped, inside a transaction; returns their lanes. Nothing leases
    * the rows from now on.
    */
-  drop(tx: Tx, place: Place, isMeant: IsMeant = everyLane): readonly LaneQueue[] {
-    return this.#lanes.filter((lane) => isMeant(lane) && this.#dropFrom(tx, lane, place));
+  drop(tx: Tx, place: Place, isSelected: LaneFilter = everyLane): readonly LaneQueue[] {
+    return this.#lanes.filter((lane) => isSelected(lane) && this.#dropFrom(tx, lane, place));
   }
 
   #dropFrom(tx: Tx, lane: LaneQueue, place: Place): boolean {

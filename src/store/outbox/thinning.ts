@@ -15,13 +15,13 @@ import type { Meta } from "../database/meta.ts";
 import type { Streams } from "../database/streams.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { Place } from "./lane-queue.ts";
-import type { LaneUplink, OwedReading } from "./lane-uplink.ts";
+import type { LaneUplink, PendingContent } from "./lane-uplink.ts";
 
 /** A row about to be written with its reading. */
 export interface PendingRow extends Place {
   readonly isFuture: boolean;
   /** Of the reading, for selections. */
-  readonly owed: OwedReading;
+  readonly content: PendingContent;
 }
 
 /** What goes to an uplink, and how many readings never will. */
@@ -250,7 +250,7 @@ export class Thinning {
     return {
       ...place,
       isFuture: isFuture !== 0,
-      owed: { stream, values, quality, recordingReason: undefined },
+      content: { stream, values, quality, recordingReason: undefined },
     };
   }
 }
@@ -263,9 +263,9 @@ function trackOf({ newest }: State, { timeMs }: PendingRow, everyS: number | nul
 }
 
 /** Damaged texts count as empty: the publisher reports them. */
-function judged({ timeMs, owed }: PendingRow): Judged {
+function judged({ timeMs, content }: PendingRow): Judged {
   try {
-    return { timeMs, values: JSON.parse(owed.values), quality: JSON.parse(owed.quality) };
+    return { timeMs, values: JSON.parse(content.values), quality: JSON.parse(content.quality) };
   } catch {
     return { timeMs, values: {}, quality: {} };
   }

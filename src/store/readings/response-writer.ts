@@ -264,10 +264,11 @@ export class SqliteResponseWriter implements ResponseWriter {
     if (reading.timeMs > floorMs || reading.isFuture) return false;
     const { full, gaps, identities, pending } = this.#parts;
     const { stream } = this.#context.stream;
-    const wanting = pending.wanting(tx, this.#rowOf(reading));
-    for (const uplink of wanting)
+    const uplinksWanting = pending.uplinksWanting(tx, this.#rowOf(reading));
+    for (const uplink of uplinksWanting)
       if (uplinks.has(uplink)) gaps.add(tx, stream, reading.timeMs, full.reason, uplink);
-    if (wanting.size === 0 || [...wanting].some((uplink) => !uplinks.has(uplink))) return false;
+    if (uplinksWanting.size === 0 || [...uplinksWanting].some((uplink) => !uplinks.has(uplink)))
+      return false;
     this.#dropSamples(reading);
     identities.forget(tx, stream, reading.timeMs, reading.hash);
     return true;
@@ -279,7 +280,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       hour: reading.hour,
       timeMs: reading.timeMs,
       isFuture: reading.isFuture,
-      owed: {
+      content: {
         stream: this.#context.stream,
         values: reading.values,
         quality: reading.quality,

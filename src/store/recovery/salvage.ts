@@ -25,7 +25,7 @@ export interface SavedLanes {
   /** Creates those that the damaged store did not have, and returns all. */
   file(): readonly StoredLane[];
   /** Whether a lane should carry a reading. */
-  owes(lane: StoredLane, sensor: string, kind: string, values: string): boolean;
+  wants(lane: StoredLane, sensor: string, kind: string, values: string): boolean;
 }
 
 interface SalvagedTable {
@@ -388,8 +388,9 @@ function requeue(
     .get();
   const last = bounds?.last ?? -1;
   let current: StoredLane | undefined;
-  db.writer.function("owes", (sensor, kind, values) =>
-    current !== undefined && parts.lanes.owes(current, String(sensor), String(kind), String(values))
+  db.writer.function("wants", (sensor, kind, values) =>
+    current !== undefined &&
+    parts.lanes.wants(current, String(sensor), String(kind), String(values))
       ? 1
       : 0,
   );
@@ -404,7 +405,7 @@ function requeue(
           `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
            SELECT ?, r.hour, r.stream, r.time_ms, r.seq, r.is_future
            FROM readings r JOIN streams s ON s.stream = r.stream
-           WHERE r.seq >= ? AND r.seq < ? AND owes(s.sensor, s.kind, r."values")`,
+           WHERE r.seq >= ? AND r.seq < ? AND wants(s.sensor, s.kind, r."values")`,
         )
         .run(lane.lane, from, from + REQUEUED_PER_STEP).changes;
       parts.progress.step("outbox", REQUEUED_PER_STEP);

@@ -46,7 +46,7 @@ export class BufferMonitor {
   readonly #ballastPath: string;
   /** What the operator should know even while everything works; null if nothing. */
   alarm: string | null = null;
-  #owedShare = 0;
+  #pendingShare = 0;
   #keptBytes = 0;
   #damagedBytes = 0;
   #shown: { readonly sizes: Sizes; readonly commits: number; readonly atMs: number } | null = null;
@@ -210,8 +210,8 @@ export class BufferMonitor {
    * Records the share of stored readings that is still pending: the rest could be deleted for new ones, except for what
    * is kept for years, bytes.
    */
-  sample(owedShare: number, keptBytes: number): void {
-    this.#owedShare = owedShare;
+  sample(pendingShare: number, keptBytes: number): void {
+    this.#pendingShare = pendingShare;
     this.#keptBytes = keptBytes;
   }
 
@@ -224,7 +224,7 @@ export class BufferMonitor {
     const { all, free } = this.pages();
     const others = Math.max(0, all - free - this.#keptBytes / pageBytes);
     const room = this.pagesAllowed(all) * pageBytes - this.#keptBytes;
-    const roomBytes = room - others * this.#owedShare * pageBytes;
+    const roomBytes = room - others * this.#pendingShare * pageBytes;
     return Math.max(0, roomBytes / bytesPerHour);
   }
 }

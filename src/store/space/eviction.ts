@@ -48,12 +48,12 @@ export interface Slice {
   /** Readings or waveforms removed. */
   removed: number;
   /** Those of them that were still pending. */
-  givenUp: number;
+  dropped: number;
   /** Newest time of a reading that was dropped, ms; null if there is none. */
   newestMs: number | null;
 }
 
-export const emptySlice = (): Slice => ({ removed: 0, givenUp: 0, newestMs: null });
+export const emptySlice = (): Slice => ({ removed: 0, dropped: 0, newestMs: null });
 
 interface Candidate extends Place {
   readonly id: Buffer;
@@ -92,7 +92,7 @@ export class Eviction {
     const counted = hours.leave();
     const slice = emptySlice();
     for (const reading of this.#next(walk, untilMs, rowsMax)) {
-      if (pending.isOwed(reading) || this.#isStaying(reading)) continue;
+      if (pending.isPending(reading) || this.#isStaying(reading)) continue;
       counted.before(reading);
       this.#remove(tx, reading);
       slice.removed += 1;
@@ -144,7 +144,7 @@ export class Eviction {
 
   #isSpared(reading: Candidate, tier: Tier): boolean {
     const { pending } = this.#parts;
-    return tier !== null && pending.isOwed(reading, ({ uplink }) => !tier.has(uplink.name));
+    return tier !== null && pending.isPending(reading, ({ uplink }) => !tier.has(uplink.name));
   }
 
   #giveUp(tx: Tx, reading: Candidate, reason: string, slice: Slice): void {
@@ -153,7 +153,7 @@ export class Eviction {
     if (lanes.length === 0) return;
     for (const uplink of new Set(lanes.map((lane) => lane.uplink.name)))
       gaps.add(tx, reading.stream, reading.timeMs, reason, uplink);
-    slice.givenUp += 1;
+    slice.dropped += 1;
     // A record of a clock that ran ahead says nothing about the age of the others.
     if (reading.isFuture === 0)
       slice.newestMs = Math.max(slice.newestMs ?? reading.timeMs, reading.timeMs);
@@ -207,9 +207,9 @@ export class Eviction {
       const readings = this.#readingsAt(place);
       // What is counted as lost must not arrive after all.
       if (readings.some((at) => pending.isUnderWay(at, carriesSamples))) continue;
-      const owed = readings.filter((at) => pending.isOwed(at, carriesSamples));
-      if (owed.length > 0 && !mayGiveUp) continue;
-      for (const at of owed) slice.givenUp += pending.drop(tx, at, carriesSamples).length;
+      const undelivered = readings.filter((at) => pending.isPending(at, carriesSamples));
+      if (undelivered.length > 0 && !mayGiveUp) continue;
+      for (const at of undelivered) slice.dropped += pending.drop(tx, at, carriesSamples).length;
       waveforms.delete(fileId);
       slice.removed += 1;
     }

@@ -27,8 +27,8 @@ export interface FullBufferParts extends EvictionParts {
 
 /** A search that found nothing delivered is repeated after this time, ms. */
 const SEARCH_AGAIN_MS = 10_000;
-/** Reading goes on once less than this share of what was owed then is owed. */
-const OWED_SHARE = 0.9;
+/** Reading goes on once less than this share of what was pending then is pending. */
+const PENDING_SHARE = 0.9;
 const WAVEFORM_SLICE_ROWS = 20;
 /** Pending readings dropped in one slice, at least. */
 const PENDING_ROWS_MIN = 10;
@@ -47,8 +47,8 @@ export class FullBuffer {
   #episode: string | null = null;
   /** When a search last found nothing delivered, ms of the monotonic clock. */
   #exhaustedAt = Number.NEGATIVE_INFINITY;
-  /** What delivering uplinks were owed when a write last found no space; null if it did. */
-  #owedAtFailure: number | null = null;
+  /** What was pending for delivering uplinks when a write last found no space; null if it did. */
+  #pendingAtFailure: number | null = null;
 
   constructor(parts: FullBufferParts) {
     this.#parts = parts;
@@ -72,19 +72,19 @@ export class FullBuffer {
    * later is not lost.
    */
   get isWaitingForDelivery(): boolean {
-    if (this.#owedAtFailure === null) return false;
-    const enough = OWED_SHARE * this.#owedAtFailure;
-    if (this.#parts.lanes.delivering().size === 0 || this.#owed <= enough)
-      this.#owedAtFailure = null;
-    return this.#owedAtFailure !== null;
+    if (this.#pendingAtFailure === null) return false;
+    const enough = PENDING_SHARE * this.#pendingAtFailure;
+    if (this.#parts.lanes.delivering().size === 0 || this.#pending <= enough)
+      this.#pendingAtFailure = null;
+    return this.#pendingAtFailure !== null;
   }
 
-  /** The most readings that a delivering uplink is owed. */
-  get #owed(): number {
+  /** The most readings that are pending for a delivering uplink. */
+  get #pending(): number {
     const { lanes } = this.#parts;
     const delivering = lanes.delivering();
-    const owed = lanes.all.filter(({ uplink }) => delivering.has(uplink.name));
-    return Math.max(0, ...owed.map(({ pending }) => pending));
+    const waiting = lanes.all.filter(({ uplink }) => delivering.has(uplink.name));
+    return Math.max(0, ...waiting.map(({ pending }) => pending));
   }
 
   /** At a check that found space. Returns whether the floor may go, too: `endShedding` does that. */
@@ -104,8 +104,8 @@ export class FullBuffer {
     const phase = phaseOf(run);
     if (phase === undefined) return false;
     const walk = { ...run.walk };
-    const { givenUp } = this.#freeOf(tx, phase, walk, rowsMax);
-    if (givenUp > 0) this.#count(tx, phase, givenUp);
+    const { dropped } = this.#freeOf(tx, phase, walk, rowsMax);
+    if (dropped > 0) this.#count(tx, phase, dropped);
     tx.onCommit(() => moveOn(run, walk));
     return true;
   }
@@ -118,7 +118,7 @@ export class FullBuffer {
         const forever = Number.MAX_SAFE_INTEGER;
         const slice = this.#eviction.waveforms(tx, walk, forever, WAVEFORM_SLICE_ROWS, true);
         // Their readings may now be pending for nobody.
-        if (slice.givenUp > 0) this.#shedding.searchAgain();
+        if (slice.dropped > 0) this.#shedding.searchAgain();
         return slice;
       }
       case "pending":
@@ -153,10 +153,10 @@ export class FullBuffer {
   }
 
   /** What is given up, inside its transaction; logged after it, once until there is space again. */
-  #count(tx: Tx, phase: Phase, givenUp: number): void {
+  #count(tx: Tx, phase: Phase, dropped: number): void {
     const { counts, limitBytes, logger } = this.#parts;
     const reason = this.reason;
-    counts.add(tx, phase === "waveforms" ? `waveform_${reason}` : reason, givenUp);
+    counts.add(tx, phase === "waveforms" ? `waveform_${reason}` : reason, dropped);
     tx.onCommit(() => {
       if (this.#episode === phase) return;
       this.#episode = phase;
@@ -172,13 +172,13 @@ export class FullBuffer {
   /** After SQLITE_FULL: true if the failed write may be retried. See RoomMaker. */
   *makeRoom(
     oldestIncomingMs: number | null,
-    isHurried: () => boolean,
+    isAwaited: () => boolean,
   ): Generator<void, boolean, void> {
     const { clock, logger } = this.#parts;
     if (clock.monotonic() - this.#exhaustedAt >= SEARCH_AGAIN_MS) this.#shedding.searchAgain();
-    const hasRoom = yield* this.#room.make(oldestIncomingMs, isHurried);
-    const isWaiting = !hasRoom && this.#owed > 0;
-    this.#owedAtFailure = isWaiting ? this.#owed : null;
+    const hasRoom = yield* this.#room.make(oldestIncomingMs, isAwaited);
+    const isWaiting = !hasRoom && this.#pending > 0;
+    this.#pendingAtFailure = isWaiting ? this.#pending : null;
     if (isWaiting && this.#episode === null) {
       this.#episode = "waiting";
       logger.warn(

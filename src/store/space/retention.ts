@@ -124,7 +124,7 @@ export class Retention {
     queue.read("check the store", () => keeper.measure());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
-    monitor.sample(this.#owedShare(), keeper.state.bytes + hours.bytes);
+    monitor.sample(this.#pendingShare(), keeper.state.bytes + hours.bytes);
     this.#parts.lanes.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
     await this.#fileHours();
@@ -139,10 +139,10 @@ export class Retention {
     monitor.restoreBallast();
   }
 
-  #owedShare(): number {
+  #pendingShare(): number {
     const { lanes, readings } = this.#parts;
-    const owed = Math.max(0, ...lanes.all.map((lane) => lane.pending));
-    return readings.count === 0 ? 0 : Math.min(1, owed / readings.count);
+    const pending = Math.max(0, ...lanes.all.map((lane) => lane.pending));
+    return readings.count === 0 ? 0 : Math.min(1, pending / readings.count);
   }
 
   /** Hours that ended an hour ago: what comes late is mostly there. */

@@ -22,7 +22,7 @@ const FREED_SHARE = 1 / 20;
 /** As many readings at once as a slow card accepts without blocking the loop. */
 const SLICE_ROWS = 100;
 /** Longest work while somebody waits for it, ms; the next call continues where this one ended. */
-const HURRY_MS = 100;
+const AWAITED_MS_MAX = 100;
 
 /** Frees space after SQLITE_FULL, a slice at a time, so that the event loop runs between them. */
 export class RoomMaker {
@@ -42,11 +42,11 @@ export class RoomMaker {
    * Each `yield` is a possible pause. Returns whether the failed write may be retried. `oldestIncomingMs` is the time
    * of its oldest reading, null if it contains none.
    */
-  *make(oldestIncomingMs: number | null, isHurried: () => boolean): Generator<void, boolean, void> {
+  *make(oldestIncomingMs: number | null, isAwaited: () => boolean): Generator<void, boolean, void> {
     const { logger, monitor } = this.#parts;
     const hadBallast = monitor.dropBallast();
     try {
-      return (yield* this.#free(oldestIncomingMs, isHurried)) || hadBallast;
+      return (yield* this.#free(oldestIncomingMs, isAwaited)) || hadBallast;
     } catch (error) {
       logger.debug({ err: error }, "could not free space");
       return hadBallast;
@@ -55,7 +55,7 @@ export class RoomMaker {
 
   *#free(
     oldestIncomingMs: number | null,
-    isHurried: () => boolean,
+    isAwaited: () => boolean,
   ): Generator<void, boolean, void> {
     const { db, monitor } = this.#parts;
     const shedding = this.#shedding;
@@ -79,7 +79,7 @@ export class RoomMaker {
       if (!transact(db, (tx) => this.#full.free(tx, run, SLICE_ROWS))) return freed > 0;
       freed = monitor.pages().free - before.free;
       workedMs += performance.now() - startedAt;
-      if (isHurried() && workedMs >= HURRY_MS) {
+      if (isAwaited() && workedMs >= AWAITED_MS_MAX) {
         this.#run = run;
         return freed > 0;
       }

@@ -107,7 +107,7 @@ export class Shedding {
    * first, and the write is retried.
    */
   refuse(oldestIncomingMs: number | null): boolean {
-    const oldestMs = this.#oldestOwed();
+    const oldestMs = this.#oldestPending();
     if (oldestIncomingMs === null || oldestMs === null || oldestIncomingMs >= oldestMs)
       return false;
     if (oldestMs - 1 <= this.#floorMs || this.#upTo(oldestMs - 1) === null) return false;
@@ -156,7 +156,7 @@ export class Shedding {
     );
   }
 
-  #oldestOwed(): number | null {
+  #oldestPending(): number | null {
     const { lanes, pending } = this.#parts;
     const times = lanes.all
       .filter((lane) => !isWaveform(lane.lane) && !lane.isLiveOnly)

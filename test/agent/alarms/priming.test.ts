@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
-import { alarmDesk } from "../../support/alarm-desk.ts";
+import { openAlarms } from "../../support/open-alarms.ts";
 import { append, readingOf, START_MS } from "../../support/temp-database.ts";
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ const node: Sensor = {
 
 test("alarms – after a restart a late state of a node raises no live alarm, as a late record does not", async (t) => {
   const site = { site: "plant-7", sensors: [node] };
-  const { open, store } = alarmDesk(t, site, START_MS + 2 * HOUR_MS);
+  const { open, store } = openAlarms(t, site, START_MS + 2 * HOUR_MS);
   const state = (timeMs: number, battery: number) =>
     append(store, [readingOf(node.code, timeMs, { kind: "node", values: { battery } })]);
   await state(START_MS + HOUR_MS, 3.2);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { alarmDesk } from "../../support/alarm-desk.ts";
+import { openAlarms } from "../../support/open-alarms.ts";
 import { append, dayOf, keyOf, readingOf, START_MS } from "../../support/temp-database.ts";
 
 const MINUTE_MS = 60_000;
@@ -23,7 +23,7 @@ const SITE: Site = {
 };
 
 test("alarms – what waits for a signal survives a restart, and is judged with the signal or by a read without one", async (t) => {
-  const { open, store } = alarmDesk(t, SITE, START_MS);
+  const { open, store } = openAlarms(t, SITE, START_MS);
   const vibration = (minute: number) => {
     const values = { channel1_vel_rms: 9, channel1_zone: "D" };
     const timeMs = START_MS + minute * MINUTE_MS;

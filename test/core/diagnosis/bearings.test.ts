@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Circumstances, judge } from "../../../src/core/diagnosis/judge.ts";
+import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
 import type { FaultKind, FaultyMachine } from "../../../src/simulator/faulty-machine.ts";
 import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
 
@@ -23,7 +23,7 @@ function judged(
   { bearing, speedRpm, seed }: Given,
   condition: { readonly fault: FaultKind | null; readonly severity: number },
   n: number,
-  over: Partial<Circumstances> = {},
+  over: Partial<JudgeInput> = {},
 ) {
   const geometry = BEARINGS[bearing];
   const teeth = speedRpm > 2000 ? [17, 61] : [23, 71];

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearingOrders } from "../../../src/core/diagnosis/frequencies.ts";
-import { type Circumstances, judge } from "../../../src/core/diagnosis/judge.ts";
+import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
 import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
 import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
 
-const around = (speedRpm: number | null, over: Partial<Circumstances> = {}): Circumstances => ({
+const around = (speedRpm: number | null, over: Partial<JudgeInput> = {}): JudgeInput => ({
   machine: MACHINE,
   sensor: SENSOR,
   speedRpm,
@@ -25,7 +25,7 @@ function normalState(): Reference | null {
 }
 const NORMAL = normalState();
 
-function found(record: ReturnType<typeof recordOf>, over: Partial<Circumstances> = {}): string[] {
+function found(record: ReturnType<typeof recordOf>, over: Partial<JudgeInput> = {}): string[] {
   return judge(record, around(record.speedRpm, over)).verdicts.map(({ finding }) => finding);
 }
 
@@ -41,7 +41,7 @@ test("a machine without speed says that findings need it, and finds nothing", ()
 
 test("an unknown speed, a stopped machine and an unknown state find nothing and say which", () => {
   const record = recordOf({ fault: "unbalance", severity: 0.9 });
-  const reason = (speedRpm: number | null, over: Partial<Circumstances> = {}) => {
+  const reason = (speedRpm: number | null, over: Partial<JudgeInput> = {}) => {
     const judgement = judge(record, around(speedRpm, over));
     assert.deepEqual(judgement.verdicts, []);
     return judgement.cannot[0]?.reason;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
-import { DeviceBook } from "../../../src/publish/sparkplug/device-book.ts";
+import { Devices } from "../../../src/publish/sparkplug/devices.ts";
 import { parseReading } from "../../../src/publish/sparkplug/parsed-reading.ts";
 import type { Metric } from "../../../src/publish/sparkplug/payload.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
@@ -30,16 +30,16 @@ const tankReading = (values: object, units: object, quality: object = {}) =>
   });
 
 function tank(newest: ReturnType<typeof tankReading> | null) {
-  const book = new DeviceBook(
+  const devices = new Devices(
     {
       newest: () => newest,
       sensors: () => [{ code: TANK.code, state: "online", lastReadingMs: NOW_MS }],
     },
     { site: fixedSite({ site: "s", sensors: [TANK] }), hasWaveforms: false, hasCommands: false },
   );
-  book.look();
-  const device = book.ofSensor(TANK.code);
-  return { device, birth: () => book.birthMetrics(device, NOW_MS, false) };
+  devices.look();
+  const device = devices.ofSensor(TANK.code);
+  return { device, birth: () => devices.birthMetrics(device, NOW_MS, false) };
 }
 
 function of(metrics: readonly Metric[], name: string) {
@@ -104,7 +104,7 @@ test("sparkplug – the birth of a loop channel contains its range, low before h
 
 test("sparkplug – an uplink with selected values declares no metric that never comes", () => {
   const sensors: Sensor[] = [TANK, { code: "20001", type: 6, kinds: ["rpm"], channels: {} }];
-  const book = new DeviceBook(
+  const devices = new Devices(
     {
       newest: () => null,
       sensors: () => [{ code: TANK.code, state: "online", lastReadingMs: NOW_MS }],
@@ -117,10 +117,12 @@ test("sparkplug – an uplink with selected values declares no metric that never
     },
   );
   assert.deepEqual(
-    book.configured.map(({ code }) => code),
+    devices.configured.map(({ code }) => code),
     [TANK.code],
   );
-  const names = book.birthMetrics(book.ofSensor(TANK.code), NOW_MS, false).map(({ name }) => name);
+  const names = devices
+    .birthMetrics(devices.ofSensor(TANK.code), NOW_MS, false)
+    .map(({ name }) => name);
   assert.ok(names.includes("loop/channel2"), names.join());
   assert.ok(!names.includes("loop/channel1"), names.join());
 });
@@ -150,15 +152,15 @@ test("sparkplug – a node's state: values with a unit are Doubles, others Strin
     values: JSON.stringify({ battery: 3.58, firmware: "2.1-rc", build: 21, isSleeping: false }),
     units: JSON.stringify({ battery: "V" }),
   });
-  const book = new DeviceBook(
+  const devices = new Devices(
     {
       newest: (_, kind) => (kind === "node" ? state : null),
       sensors: () => [{ code: node.code, state: "online", lastReadingMs: NOW_MS }],
     },
     { site: fixedSite({ site: "s", sensors: [node] }), hasWaveforms: false, hasCommands: false },
   );
-  book.look();
-  const born = book.birthMetrics(book.ofSensor(node.code), NOW_MS, false);
+  devices.look();
+  const born = devices.birthMetrics(devices.ofSensor(node.code), NOW_MS, false);
   const values = ["battery", "firmware", "build", "isSleeping"].map((name) => {
     const { metric } = of(born, `node/${name}`);
     return [metric?.type, metric?.value];

@@ -18,11 +18,11 @@ const node = new SparkplugNode(
     bdSeq: { load: () => 40, save: silent },
     clock: systemClock,
     logger,
-    createLink: ({ hooks, ...wishes }) =>
+    createLink: ({ hooks, ...needs }) =>
       new MqttLink(
         { clock: systemClock, logger, hooks },
         {
-          ...wishes,
+          ...needs,
           name: "sparkplug",
           urls: [process.argv[2] ?? ""],
           version: 5,

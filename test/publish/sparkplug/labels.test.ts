@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { OutboxEntry } from "../../../src/core/delivery.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
-import { DeviceBook } from "../../../src/publish/sparkplug/device-book.ts";
+import { Devices } from "../../../src/publish/sparkplug/devices.ts";
 import { groupByDevice } from "../../../src/publish/sparkplug/sender.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
 
@@ -17,8 +17,8 @@ const sensor: Sensor = {
     current2: { clamp: 100 },
   },
 };
-const book = () =>
-  new DeviceBook(
+const declared = () =>
+  new Devices(
     {
       newest: () => null,
       sensors: () => [{ code: "10234", state: "online", lastReadingMs: null }],
@@ -31,7 +31,7 @@ const book = () =>
   );
 
 test("birth – metrics carry the name and axis of their channel as properties", () => {
-  const devices = book();
+  const devices = declared();
   const metrics = devices.birthMetrics(devices.ofSensor("10234"), 0, false);
   const labelsOf = (name: string) =>
     metrics
@@ -59,7 +59,7 @@ test("history – a message holds as many records as SPARKPLUG_HISTORY_BATCH say
     }),
   );
   const sizes = (isHistorical: boolean, batch: number) =>
-    groupByDevice(entries, book(), () => isHistorical, batch).map(({ items }) => items.length);
+    groupByDevice(entries, declared(), () => isHistorical, batch).map(({ items }) => items.length);
   assert.deepEqual(sizes(true, 1), [1, 1, 1, 1, 1]);
   assert.deepEqual(sizes(true, 2), [2, 2, 1]);
   assert.deepEqual(sizes(true, 256), [5]);

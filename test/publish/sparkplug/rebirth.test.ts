@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LinkState } from "../../../src/core/agent-status.ts";
-import type { LinkWishes, SessionLink } from "../../../src/core/link.ts";
+import type { LinkNeeds, SessionLink } from "../../../src/core/link.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { rebirth } from "./peer.ts";
@@ -24,14 +24,14 @@ class AskingLink implements SessionLink {
     lastError: null,
     refused: null,
   };
-  readonly #wishes: LinkWishes;
+  readonly #needs: LinkNeeds;
   readonly #askAt: (verb: string, count: number) => boolean;
   readonly #closed = new AbortController();
   #hasSession = false;
   #wasAsked = false;
 
-  constructor(wishes: LinkWishes, askAt: (verb: string, count: number) => boolean) {
-    this.#wishes = wishes;
+  constructor(needs: LinkNeeds, askAt: (verb: string, count: number) => boolean) {
+    this.#needs = needs;
     this.#askAt = askAt;
   }
   run(): Promise<void> {
@@ -40,7 +40,7 @@ class AskingLink implements SessionLink {
   ready(signal: AbortSignal): Promise<boolean> {
     if (this.#hasSession || signal.aborted) return Promise.resolve(false);
     this.#hasSession = true;
-    this.#wishes.will(false);
+    this.#needs.will(false);
     return Promise.resolve(true);
   }
   publish({ topic }: { readonly topic: string }) {
@@ -49,7 +49,7 @@ class AskingLink implements SessionLink {
     if (!this.#wasAsked && this.#askAt(verb, this.sent.filter((v) => v === verb).length)) {
       this.#wasAsked = true;
       this.sent.push("NCMD");
-      this.#wishes.hooks.onMessage?.({
+      this.#needs.hooks.onMessage?.({
         topic: "spBv1.0/plant/NCMD/edge",
         payload: rebirth(),
         qos: 0,
@@ -89,8 +89,8 @@ for (const [what, count] of [
       site.node(
         { site: fixedSite({ site: "s", sensors }), historyBatch: 1 },
         {
-          createLink: (wishes) => {
-            const link = new AskingLink(wishes, (verb, n) => verb === "DDATA" && n === count);
+          createLink: (needs) => {
+            const link = new AskingLink(needs, (verb, n) => verb === "DDATA" && n === count);
             links.push(link);
             return link;
           },

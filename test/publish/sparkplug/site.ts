@@ -109,14 +109,14 @@ export class TestSite {
     const metrics = createMetrics();
     return new SparkplugNode(
       {
-        createLink: ({ hooks, ...wishes }) =>
+        createLink: ({ hooks, ...needs }) =>
           new MqttLink(
             { clock: systemClock, logger, metrics, hooks },
             {
-              ...wishes,
+              ...needs,
               will: (isUnused) => {
                 this.attempts += 1;
-                return wishes.will(isUnused);
+                return needs.will(isUnused);
               },
               name: "sparkplug",
               urls: [url],

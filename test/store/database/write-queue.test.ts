@@ -74,7 +74,7 @@ test("write queue – once the agent stops nothing waits for other jobs", async 
   enqueue("first", 1, true);
   await after(WINDOW_MS);
   enqueue("waiting", 1, true);
-  queue.hurry();
+  queue.commitAtOnce();
   await after(0);
   assert.deepEqual(written, ["first", "waiting"]);
   enqueue("late", 1, true);

@@ -58,7 +58,7 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
       timeMs,
       seq: Number(lastInsertRowid),
       isFuture: false,
-      owed: { stream, values: '{"rpm":1}', quality: "{}", recordingReason: undefined },
+      content: { stream, values: '{"rpm":1}', quality: "{}", recordingReason: undefined },
     };
     pending.insert(tx, row);
     return row;
@@ -159,7 +159,7 @@ test("outbox – a lane of the newest only keeps one row of a stream, whatever a
 
 test("outbox – uplinks want a reading that would not be the newest only where backlog is kept, by what the transaction stored", (t) => {
   const { pending, queue, insert } = open(t, [...mainOf("plain"), uplinkOf("cloud", ["json"])]);
-  const wanting = (tx: Tx, row: PendingRow) => [...pending.wanting(tx, row)];
+  const wanting = (tx: Tx, row: PendingRow) => [...pending.uplinksWanting(tx, row)];
   queue.direct("store", (tx) => {
     const row = insert(tx, 5);
     assert.deepEqual(wanting(tx, { ...row, timeMs: row.timeMs - 1 }), ["cloud"]);

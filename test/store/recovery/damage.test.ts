@@ -69,7 +69,7 @@ function reopen(t: Cleanup, directory: string, onRecovered?: () => void): Store 
   return store;
 }
 
-/** Delivers what a lane owes, through every disturbance, and reads the samples where it is their lane. */
+/** Delivers what a lane wants, through every disturbance, and reads the samples where it is their lane. */
 async function drain(store: Store, lane: Lane): Promise<OutboxEntry[]> {
   const sent: OutboxEntry[] = [];
   for (let turn = 0; turn < 50; turn++) {

@@ -420,7 +420,7 @@ test("retention – a pass that has weeks to remove ends when the agent is stopp
 });
 
 /** All that is still owed, oldest first. */
-function owedTimes(store: Store, lane: "json" = "json"): number[] {
+function pendingTimes(store: Store, lane: "json" = "json"): number[] {
   const live = store.outbox.lease(lane, "live", 100_000);
   const backlog = store.outbox.lease(lane, "backlog", 100_000);
   store.outbox.release(lane);
@@ -458,7 +458,7 @@ for (const passes of [true, false]) {
       await Promise.allSettled(yesterday.map(({ readings, key }) => append(store, readings, key)));
       if (passes) for (let n = 0; n < 3; n++) await store.retain();
     }
-    const owed = owedTimes(store);
+    const owed = pendingTimes(store);
     const gaps = store.gaps.pendingGaps(1000);
     const newestGiven = Math.max(...gaps.map(({ toMs }) => toMs));
     assert.ok(newestGiven < today + 2 * 60 * MINUTE, "today is given up for nothing older");

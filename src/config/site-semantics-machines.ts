@@ -6,10 +6,10 @@ import { successors } from "../core/replacement.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { shown } from "./fault.ts";
-import { checkBands } from "./site-meaning-bands.ts";
 import { dict, kindsIn, list } from "./site-parts.ts";
+import { checkBands } from "./site-semantics-bands.ts";
 
-export interface MeaningNotes {
+export interface SemanticNotes {
   readonly faults: ConfigurationFault[];
   readonly warnings: ConfigurationFault[];
 }
@@ -21,7 +21,7 @@ const GEOMETRY = ["balls", "ballMm", "pitchMm"] as const;
 export function checkMachines(
   machines: readonly unknown[],
   sensors: readonly Sensor[],
-  notes: MeaningNotes,
+  notes: SemanticNotes,
 ): void {
   const seen = new Map<number, number>();
   for (const [i, value] of machines.entries()) {
@@ -48,7 +48,7 @@ function checkId(
   index: number,
   seen: Map<number, number>,
   sensors: readonly Sensor[],
-  { faults, warnings }: MeaningNotes,
+  { faults, warnings }: SemanticNotes,
 ): void {
   const place = `machines[${index}].id`;
   const twin = seen.get(id);
@@ -136,7 +136,7 @@ function checkRunning(
   machine: JsonObject,
   place: string,
   sensors: readonly Sensor[],
-  { faults, warnings }: MeaningNotes,
+  { faults, warnings }: SemanticNotes,
 ): void {
   const running = dict(machine["running"]);
   if (!running) return;
@@ -216,7 +216,7 @@ function checkBearing(
   bearing: JsonObject,
   place: string,
   points: ReadonlySet<number>,
-  { faults, warnings }: MeaningNotes,
+  { faults, warnings }: SemanticNotes,
 ): void {
   const ratios = RATIOS.filter((name) => name in bearing);
   const missing = GEOMETRY.filter((name) => !(name in bearing));

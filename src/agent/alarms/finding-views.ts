@@ -1,5 +1,5 @@
 import {
-  type FindingDesk,
+  type FindingViews,
   type MachineNow,
   machineFindings,
   machineView,
@@ -7,10 +7,10 @@ import {
 import type { AlarmEngines } from "./engines.ts";
 
 /** The findings in the form shown to people. `gatewayNow`: the gateway's clock, ms. */
-export function createFindingDesk(
+export function createFindingViews(
   { alarms, findings }: AlarmEngines,
   gatewayNow: () => number,
-): FindingDesk {
+): FindingViews {
   const machineNow: MachineNow = (machine) => {
     const now = gatewayNow();
     const { wait } = alarms;

@@ -17,8 +17,8 @@ import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { likely } from "../lib/nearest.ts";
 import { shown } from "./fault.ts";
-import type { MeaningNotes } from "./site-meaning-machines.ts";
 import { anyKindsIn, dict, list, numbers, texts } from "./site-parts.ts";
+import type { SemanticNotes } from "./site-semantics-machines.ts";
 
 const LIMITS = ["lowLow", "low", "high", "highHigh"] as const;
 type LimitName = (typeof LIMITS)[number];
@@ -34,7 +34,7 @@ export function checkAlarms(
   alarms: readonly unknown[],
   sensors: readonly Sensor[],
   machines: readonly unknown[],
-  notes: MeaningNotes,
+  notes: SemanticNotes,
 ): void {
   const names = new Map<string, number>();
   for (const [i, value] of alarms.entries()) {
@@ -126,7 +126,7 @@ function checkCanFire(
   place: string,
   sensors: readonly Sensor[],
   machines: readonly unknown[],
-  notes: MeaningNotes,
+  notes: SemanticNotes,
 ): void {
   const { faults } = notes;
   const limits = limitsOf(rule);
@@ -309,7 +309,7 @@ function checkRunning(
   place: string,
   targets: readonly Target[],
   machines: readonly unknown[],
-  { warnings }: MeaningNotes,
+  { warnings }: SemanticNotes,
 ): void {
   const reported = new Set(
     machines.flatMap((value) => {

@@ -17,7 +17,7 @@ import { waveformShape } from "./waveform.ts";
 
 export type KnownState = Pick<SensorState, "code" | "state" | "lastReadingMs">;
 
-export interface DeviceBookParts {
+export interface DevicesParts {
   /** Newest stored reading of a sensor and kind that is not flagged time_in_future; null if none. */
   newest(sensor: string, kind: Kind): StoredReading | null;
   /** All configured sensors; called once a second and at births. */
@@ -26,7 +26,7 @@ export interface DeviceBookParts {
   readonly alarms?: AlarmSource;
 }
 
-export interface DeviceBookOptions {
+export interface DevicesOptions {
   readonly site: SiteSource;
   /** The uplink's selection: nothing else is declared. By default everything. */
   readonly select?: Select;
@@ -38,9 +38,9 @@ export interface DeviceBookOptions {
 const TYPES = { number: "Double", boolean: "Boolean", string: "String" } as const;
 
 /** Every device of the node: the configured sensors, and those with only a backlog. */
-export class DeviceBook {
-  readonly #parts: DeviceBookParts;
-  readonly #options: DeviceBookOptions;
+export class Devices {
+  readonly #parts: DevicesParts;
+  readonly #options: DevicesOptions;
   readonly #devices = new Map<string, Device>();
   /** The configured ones, with their metrics as the site file declares them. */
   #configured = new Map<Device, string>();
@@ -48,7 +48,7 @@ export class DeviceBook {
   #renewed: Device[] = [];
   #known = new Map<string, KnownState>();
 
-  constructor(parts: DeviceBookParts, options: DeviceBookOptions) {
+  constructor(parts: DevicesParts, options: DevicesOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#follow();
@@ -148,7 +148,7 @@ export class DeviceBook {
   }
 }
 
-function shapesOf(sensor: Sensor, selector: Selector, options: DeviceBookOptions): MetricShape[] {
+function shapesOf(sensor: Sensor, selector: Selector, options: DevicesOptions): MetricShape[] {
   const isChosen = (kind: Kind) => selector.includes(sensor.code, kind);
   const values = readingKinds(sensor)
     .filter(isChosen)

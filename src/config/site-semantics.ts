@@ -8,14 +8,14 @@ import type { JsonObject } from "../core/record.ts";
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { shown } from "./fault.ts";
-import { checkAlarms } from "./site-meaning-alarms.ts";
-import { withRoughBands } from "./site-meaning-bands.ts";
-import { checkMachines } from "./site-meaning-machines.ts";
-import { checkReplaced } from "./site-meaning-replaced.ts";
-import { checkStateReads } from "./site-meaning-state.ts";
 import { dict, list, roughSensor } from "./site-parts.ts";
+import { checkAlarms } from "./site-semantics-alarms.ts";
+import { withRoughBands } from "./site-semantics-bands.ts";
+import { checkMachines } from "./site-semantics-machines.ts";
+import { checkReplaced } from "./site-semantics-replaced.ts";
+import { checkStateReads } from "./site-semantics-state.ts";
 
-export interface Meaning {
+export interface SemanticFaults {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
 }
@@ -35,12 +35,12 @@ const CHANNELS: Readonly<
 const AXES = ["H", "V", "A"];
 
 /** Sparkplug's own rules are checked if that format is enabled. */
-export interface MeaningOptions {
+export interface SemanticOptions {
   readonly sparkplug?: boolean;
   readonly isSparkplugGroup?: boolean;
 }
 
-export function checkMeaning(written: unknown, options: MeaningOptions): Meaning {
+export function checkSemantics(written: unknown, options: SemanticOptions): SemanticFaults {
   const faults: ConfigurationFault[] = [];
   const warnings: ConfigurationFault[] = [];
   const site = dict(written);

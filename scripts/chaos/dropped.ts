@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 
 /** Readings and measurements that a store has given up for lack of space, for any uplink; not the backlog of removed uplinks. */
-export function givenUpCount(dataDir: string): number {
+export function droppedCount(dataDir: string): number {
   const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true, timeout: 5000 });
   try {
     const row = db

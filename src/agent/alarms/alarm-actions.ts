@@ -12,7 +12,7 @@ import type {
   ShownEvent,
 } from "../../core/alarm/shown.ts";
 import {
-  type AlarmDesk,
+  type AlarmActions,
   type AlarmOutcome,
   type AlarmRequest,
   alarmView,
@@ -22,7 +22,7 @@ import {
 import type { Clock } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 
-export interface DeskParts {
+export interface AlarmActionsParts {
   readonly engine: AlarmEngine;
   readonly site: SiteSource;
   readonly store: AlarmStore;
@@ -35,10 +35,10 @@ export interface DeskParts {
 /** The longest shelving, ms: an alarm that should be silent forever is removed from the site file. */
 const SHELF_MAX_MS = 31 * 86_400_000;
 
-export class StoredAlarmDesk implements AlarmDesk {
-  readonly #parts: DeskParts;
+export class StoredAlarmActions implements AlarmActions {
+  readonly #parts: AlarmActionsParts;
 
-  constructor(parts: DeskParts) {
+  constructor(parts: AlarmActionsParts) {
     this.#parts = parts;
   }
 
@@ -79,14 +79,14 @@ export class StoredAlarmDesk implements AlarmDesk {
     return codes.flatMap((code) => baselineViews(engine, code));
   }
 
-  severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null {
+  severity(sensor: string, isSelected: (value: string) => boolean): 1 | 3 | 4 | null {
     const { engine } = this.#parts;
     let rank = 0;
     for (const { value, watch } of engine.active(sensor)) {
-      if (isMeant(value)) rank = Math.max(rank, watch.active?.rank ?? 0);
+      if (isSelected(value)) rank = Math.max(rank, watch.active?.rank ?? 0);
     }
     if (rank > 0) return rank === 2 ? 4 : 3;
-    return engine.watches(sensor).some(({ value }) => isMeant(value)) ? 1 : null;
+    return engine.watches(sensor).some(({ value }) => isSelected(value)) ? 1 : null;
   }
 
   actions(max: number): ReturnType<AlarmStore["actions"]> {

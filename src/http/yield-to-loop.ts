@@ -1,8 +1,8 @@
 /** Rows processed before other work gets a turn: about a millisecond on a small box. */
-export const BREATH_EVERY = 50;
+export const YIELD_EVERY = 50;
 
 /** Yields to sockets, timers and the poller. */
-export function breathe(): Promise<void> {
+export function yieldToLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });

@@ -1,4 +1,4 @@
-/** The set-up desk behind the HTTP side's routes, over files of its own. */
+/** Set-up behind the HTTP side's routes, over files of its own. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -12,7 +12,7 @@ import { type Cleanup, mainOf, tempStore } from "./temp-database.ts";
  * The alarms of an agent over a real store, without the agent: readings go in by `append`, people's words by the desk.
  * `skewMs`: how far the gateway's clock is ahead of ours.
  */
-export function alarmDesk(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
+export function openAlarms(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
   const clock = new ManualClock(nowMs);
   const store = tempStore(t, { site: () => site.site, uplinks: mainOf("json") });
   const metrics = createMetrics();
