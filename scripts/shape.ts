@@ -30,6 +30,8 @@ let casts = 0;
 const forwarding: string[] = [];
 
 function visit(node: Node, file: string): void {
+  // It adds members to a type of somebody else.
+  if (node.type === "TSModuleDeclaration") return;
   const isType = /^(TSInterface|TSTypeAlias|Class)Declaration$/.test(node.type);
   if (isType && isNode(node["id"])) {
     const name = nameOf(node["id"]);

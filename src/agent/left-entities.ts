@@ -18,8 +18,8 @@ export const announcedKey = (uplink: string) => `announced:${uplink}`;
 const PLACES = "announced_at";
 const RETRY_MS = 5_000;
 
-type Places = Readonly<Record<string, readonly string[]>>;
-type Standing = Readonly<Record<string, { readonly descriptions: readonly string[] }>>;
+type UplinkUrls = Readonly<Record<string, readonly string[]>>;
+type DescribedTopics = Readonly<Record<string, { readonly descriptions: readonly string[] }>>;
 
 interface Left {
   readonly uplink: string;
@@ -46,7 +46,7 @@ export class LeftEntities {
 
   /** At the start, before any session records what it publishes. */
   open(uplinks: readonly Uplink[]): void {
-    this.#left = Object.entries(this.#read<Places>(PLACES))
+    this.#left = Object.entries(this.#read<UplinkUrls>(PLACES))
       .filter(([, urls]) => !uplinks.some((one) => hasEntities(one) && shareBroker(one, { urls })))
       .map(([uplink, urls]) => ({ uplink, urls, topics: this.#topicsOf(uplink) }))
       .filter(({ topics }) => topics.length > 0);
@@ -54,7 +54,7 @@ export class LeftEntities {
   }
 
   #topicsOf(uplink: string): string[] {
-    const standing = this.#read<Standing>(announcedKey(uplink));
+    const standing = this.#read<DescribedTopics>(announcedKey(uplink));
     const topics = Object.values(standing).flatMap(({ descriptions }) => descriptions);
     return topics.filter((topic) => topic.startsWith(`${DISCOVERY}/`));
   }

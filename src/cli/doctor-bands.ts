@@ -9,12 +9,12 @@ import type { Finding } from "./finding.ts";
 
 const SECONDS_PER_MINUTE = 60;
 
-export type MeasuredReading = Pick<Reading, "sensor" | "kind" | "values" | "waveform">;
+export type BandReading = Pick<Reading, "sensor" | "kind" | "values" | "waveform">;
 
 /** Which bands the newest record of each sensor cannot show: they raise no alarm of bad quality. */
 export function checkBands(
   site: Site,
-  newest: readonly MeasuredReading[],
+  newest: readonly BandReading[],
   found: (finding: Finding) => void,
 ): void {
   const signals = new MachineSignals(site);

@@ -215,8 +215,8 @@ export class Api {
     );
   /** Machine data of the site file; none if it has none. */
   machines = async (): Promise<readonly Machine[]> => {
-    type Answer = { readonly site: { readonly machines?: readonly Machine[] } };
-    return (await this.#get<Answer>("configuration", {})).site.machines ?? [];
+    type ConfigurationResponse = { readonly site: { readonly machines?: readonly Machine[] } };
+    return (await this.#get<ConfigurationResponse>("configuration", {})).site.machines ?? [];
   };
 
   worstMachines = async (): Promise<readonly RankedMachine[]> =>

@@ -6,7 +6,7 @@ const CONNECTIONS_MAX = 256;
 /** Above this, an idle connection makes room for each new one. */
 const CROWDED = 192;
 
-interface Connection {
+interface ClientConnection {
   readonly socket: Socket;
   /** Null: nothing was requested yet, or it is answered. */
   readonly request: IncomingMessage | null;
@@ -20,7 +20,7 @@ interface Connection {
  */
 export function limitConnections(server: Server): () => void {
   // By address and port, because TLS has a second socket for the same connection. The most recently used is last.
-  const connections = new Map<string, Connection>();
+  const connections = new Map<string, ClientConnection>();
   server.maxConnections = CONNECTIONS_MAX;
   server.on("connection", (socket: Socket) => {
     if (connections.size >= CROWDED) cutOldestIdle(connections);
@@ -50,13 +50,13 @@ export function limitConnections(server: Server): () => void {
 }
 
 /** For our answer: the silence is ours, not the client's. */
-function isWaiting(connection: Connection | undefined): boolean {
+function isWaiting(connection: ClientConnection | undefined): boolean {
   return connection?.request?.complete === true && connection.response?.headersSent === false;
 }
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}/${remotePort}`;
 
-function cutOldestIdle(connections: Map<string, Connection>): void {
+function cutOldestIdle(connections: Map<string, ClientConnection>): void {
   for (const [peer, { socket, request }] of connections) {
     // A body that is still arriving is not a complete request.
     if (request?.complete === true) continue;

@@ -24,7 +24,7 @@ const READINGS_MAX = 200;
 const ZONE_DAYS = 90;
 
 /** The value that says most about a machine. */
-interface Worst {
+interface WorstValue {
   readonly sensor: Sensor;
   readonly kind: Kind;
   readonly value: string;
@@ -56,7 +56,7 @@ function worstValue(
   { history }: ChangeParts,
   sensors: readonly Sensor[],
   alarms: readonly OpenAlarm[],
-): Worst | null {
+): WorstValue | null {
   for (const alarm of alarms) {
     const sensor = sensors.find(({ code }) => sameCode(code, alarm.sensor));
     for (const kind of sensor === undefined ? [] : readingKinds(sensor)) {
@@ -65,7 +65,7 @@ function worstValue(
         return { sensor, kind, value: alarm.value };
     }
   }
-  let worst: (Worst & { readonly share: number }) | null = null;
+  let worst: (WorstValue & { readonly share: number }) | null = null;
   for (const sensor of sensors.filter(({ kinds }) => kinds.includes("accel"))) {
     const limit = zoneLimits(sensor)?.[1] ?? null;
     for (const [value, number] of Object.entries(valuesOf(history.latest(sensor.code, "accel")))) {
@@ -78,7 +78,7 @@ function worstValue(
   return worst;
 }
 
-function compared(parts: ChangeParts, { sensor, kind, value }: Worst, nowMs: number): Change {
+function compared(parts: ChangeParts, { sensor, kind, value }: WorstValue, nowMs: number): Change {
   const today = Math.floor(nowMs / DAY_MS);
   const latest = parts.history.latest(sensor.code, kind);
   const unit = latest === null ? null : ((unitsOf(latest)[value] as string | undefined) ?? null);
@@ -103,7 +103,7 @@ function compared(parts: ChangeParts, { sensor, kind, value }: Worst, nowMs: num
 /** Of the last day, of the running machine. */
 function numbersSince(
   { history }: ChangeParts,
-  { sensor, kind, value }: Worst,
+  { sensor, kind, value }: WorstValue,
   nowMs: number,
 ): number[] {
   const page = history.page({
@@ -124,7 +124,7 @@ function numbersSince(
 /** A number a day: of values that have no medians of days, the means of hours. */
 function daysOf(
   { dayMedians, hours }: ChangeParts,
-  { sensor, kind, value }: Worst,
+  { sensor, kind, value }: WorstValue,
   unit: string | null,
   fromDay: number,
   toDay: number,

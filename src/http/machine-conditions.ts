@@ -75,8 +75,8 @@ const RECORDS_WALKED = 50;
 export class MachineConditions {
   readonly #parts: ConditionParts;
   readonly #standing: StandingSince;
-  readonly #outlooks = new Remembered<EarliestOutlook | null>(OUTLOOK_MS);
-  readonly #changes = new Remembered<MachineChange>(CHANGE_MS);
+  readonly #outlooks = new TimedMemory<EarliestOutlook | null>(OUTLOOK_MS);
+  readonly #changes = new TimedMemory<MachineChange>(CHANGE_MS);
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
@@ -293,7 +293,7 @@ const OUTLOOK_MS = HOUR_MS;
 const CHANGE_MS = 10 * MINUTE_MS;
 
 /** What is dear to compute and changes slowly. */
-class Remembered<T> {
+class TimedMemory<T> {
   readonly #lastsMs: number;
   readonly #known = new Map<string, { readonly value: T; readonly atMs: number }>();
   #of: unknown = null;

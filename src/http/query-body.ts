@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ClientGone } from "./query-context.ts";
-import { Places } from "./turns.ts";
+import { RequestSlots } from "./turns.ts";
 
 /** A larger body is refused (services section 6). */
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -26,7 +26,7 @@ const BUSY: BodyRefusal = {
 
 /** Reads the bodies of queries, which the parser passes on as streams. */
 export class QueryBodies {
-  readonly #places = new Places(LARGE_BODIES_MAX);
+  readonly #places = new RequestSlots(LARGE_BODIES_MAX);
 
   /** The text, without a byte order mark. Rejects with ClientGone if the client has disconnected. */
   async read(request: FastifyRequest, reply: FastifyReply): Promise<string | BodyRefusal> {

@@ -6,7 +6,7 @@ import { API_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { HistoryLimits } from "./history-limits.ts";
 import type { HttpParts } from "./parts.ts";
-import type { Places } from "./turns.ts";
+import type { RequestSlots } from "./turns.ts";
 
 /** Shared by the operations of the query service. */
 export interface QueryContext {
@@ -18,7 +18,7 @@ export interface QueryContext {
   readonly timezone: string;
   readonly limits: HistoryLimits;
   /** Slots for responses that are computed while they are sent. */
-  readonly longAnswers: Places;
+  readonly longAnswers: RequestSlots;
   /** Yields to other work. Throws ClientGone if the client has disconnected. */
   readonly pause: () => Promise<void>;
 }

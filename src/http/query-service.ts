@@ -32,7 +32,7 @@ import * as lists from "./query-lists.ts";
 import { outlineOf } from "./query-outline.ts";
 import * as signal from "./query-signal.ts";
 import { SharedResponses } from "./shared-responses.ts";
-import { Places, RequestTurns } from "./turns.ts";
+import { RequestSlots, RequestTurns } from "./turns.ts";
 import { yieldToLoop } from "./yield-to-loop.ts";
 
 /**
@@ -93,7 +93,7 @@ export function registerQueryService(
     time: new LocalTime(options.timezone),
     timezone: options.timezone,
     limits: options.historyLimits ?? HISTORY_LIMITS,
-    longAnswers: new Places(LONG_ANSWERS_MAX),
+    longAnswers: new RequestSlots(LONG_ANSWERS_MAX),
   };
   const gate = new QueryGate(parts, options);
   const turns = new RequestTurns(WORKING_MAX, WAITING_MAX);

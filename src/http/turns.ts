@@ -28,7 +28,7 @@ export class RequestTurns {
 }
 
 /** A number of slots without a queue. */
-export class Places {
+export class RequestSlots {
   readonly #max: number;
   #taken = 0;
 

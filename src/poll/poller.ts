@@ -13,10 +13,10 @@ import type { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { takeWaiting, waitsForNewer } from "./newest-first.ts";
 import { JITTER, taskDue } from "./next-read.ts";
+import { PolledStreams } from "./polled-streams.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
 import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
 import { SilenceMemory } from "./silence-memory.ts";
-import { Streams } from "./streams.ts";
 import { type PolledStream, PRIORITY, type Task, TaskQueue } from "./task.ts";
 import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
 
@@ -67,7 +67,7 @@ export class Poller {
   readonly #options: PollOptions;
   readonly #random: () => number;
   readonly #site: SiteSource;
-  readonly #streams: Streams;
+  readonly #streams: PolledStreams;
   readonly #queue = new TaskQueue();
   readonly #running = new Set<Promise<void>>();
   /** Reads that hold one of the slots of GATEWAY_CONCURRENCY. */
@@ -93,7 +93,7 @@ export class Poller {
     this.#pause = new GatewayPause(this.#random);
     this.#silence = new SilenceMemory(parts.memory);
     this.#site = site;
-    this.#streams = new Streams(options.intervalMs);
+    this.#streams = new PolledStreams(options.intervalMs);
     this.#streams.take(site.current.sensors);
     const { clock, wasRead } = parts;
     this.#plan = new DayPlan(

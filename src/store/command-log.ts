@@ -1,30 +1,17 @@
-import { INTERRUPTED, type RefusedCommand } from "../core/command.ts";
+import {
+  type CommandEntry,
+  type CommandLog,
+  type CommandResult,
+  INTERRUPTED,
+  type LoggedOutcome,
+  type RefusedCommand,
+} from "../core/command.ts";
 import type { Database, Row } from "./database/database.ts";
 import type { WriteQueue } from "./database/write-queue.ts";
 
-export interface NewCommand {
-  readonly receivedAtMs: number;
-  /** Identifies a repeated request: a digest of the correlation data, or of the payload. */
-  readonly key: string;
-  readonly sensor: string;
-  /** Its source: mqtt, cli, … */
-  readonly source: string;
-  /** The request as text. */
-  readonly payload: string;
-}
-
-export interface CommandOutcome {
-  readonly outcome: "rejected_local" | "rejected_service" | "queued" | "unknown";
-  readonly statusNumber: number | null;
-  readonly description: string;
-}
-
-export interface LoggedCommand extends NewCommand {
+/** Its outcome is null while the call runs. */
+interface LoggedCommand extends CommandEntry, LoggedOutcome {
   readonly command: number;
-  /** Null while the call runs. */
-  readonly outcome: CommandOutcome["outcome"] | null;
-  readonly statusNumber: number | null;
-  readonly description: string | null;
   readonly finishedAtMs: number | null;
 }
 
@@ -35,7 +22,7 @@ const COLUMNS =
  * Every command with its time and outcome: the audit log, and the memory that makes it happen only once. Both writes
  * are durable.
  */
-export class CommandLog {
+export class SqliteCommandLog implements CommandLog {
   readonly #db: Database;
   readonly #queue: WriteQueue;
 
@@ -45,7 +32,7 @@ export class CommandLog {
   }
 
   /** Before the gateway is called, so that a crash in between is remembered as an unknown outcome. */
-  begin(command: NewCommand): number {
+  begin(command: CommandEntry): number {
     return this.#queue.direct("keep a command", () =>
       Number(
         this.#db
@@ -58,7 +45,7 @@ export class CommandLog {
     );
   }
 
-  finish(command: number, outcome: CommandOutcome, finishedAtMs: number): void {
+  finish(command: number, outcome: Omit<CommandResult, "ok">, finishedAtMs: number): void {
     this.#queue.direct("store a command's outcome", () => {
       this.#db
         .write(
@@ -177,7 +164,7 @@ function toCommand(row: Row): LoggedCommand {
     receivedAtMs: row[1] as number,
     key: row[2] as string,
     sensor: row[3] as string,
-    source: row[4] as string,
+    source: row[4] as CommandEntry["source"],
     payload: row[5] as string,
     outcome: row[6] as LoggedCommand["outcome"],
     statusNumber: row[7] as number | null,

@@ -7,7 +7,7 @@ import { DAY_MS } from "../core/time-units.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { AlarmLog } from "./alarms/alarm-log.ts";
 import { SqliteAuditLog } from "./audit-log.ts";
-import { CommandLog } from "./command-log.ts";
+import { SqliteCommandLog } from "./command-log.ts";
 import { Database } from "./database/database.ts";
 import { DirectoryLock } from "./database/directory-lock.ts";
 import { Meta } from "./database/meta.ts";
@@ -72,7 +72,7 @@ class SqliteStore implements Store {
   readonly history: History;
   readonly hours: HourReader;
   readonly dayMedians: DayMedianTable;
-  readonly commands: CommandLog;
+  readonly commands: SqliteCommandLog;
   readonly alarms: AlarmLog;
   readonly audit: SqliteAuditLog;
   readonly sessions: SessionTable;
@@ -252,7 +252,7 @@ class SqliteStore implements Store {
       },
     );
     this.history = new History(db, streams, newest);
-    this.commands = new CommandLog(db, queue);
+    this.commands = new SqliteCommandLog(db, queue);
     this.audit = new SqliteAuditLog(db, queue);
     this.sessions = new SessionTable(db, queue);
     this.#recovery = {

@@ -11,7 +11,7 @@ import type { WaveformFiles } from "../core/query/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import type { CommandLog } from "./command-log.ts";
+import type { SqliteCommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
 import type { HourReader } from "./hours/hour-reader.ts";
 import type { History } from "./readings/history.ts";
@@ -88,7 +88,7 @@ export interface Store {
   readonly hours: HourReader;
   /** Day rows of outlooks. */
   readonly dayMedians: DayMedianStore;
-  readonly commands: CommandLog;
+  readonly commands: SqliteCommandLog;
   readonly alarms: AlarmStore;
   readonly audit: AuditLog;
   readonly sessions: SessionStore;

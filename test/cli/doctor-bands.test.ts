@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkBands, type MeasuredReading } from "../../src/cli/doctor-bands.ts";
+import { type BandReading, checkBands } from "../../src/cli/doctor-bands.ts";
 import type { Finding } from "../../src/cli/finding.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
@@ -27,7 +27,7 @@ const SITE: Site = {
   machines: [MACHINE],
 };
 const samples = Int16Array.from({ length: 4096 }, (_, n) => Math.round(1000 * Math.sin(n)));
-const record = (sampleRateHz: number): MeasuredReading => ({
+const record = (sampleRateHz: number): BandReading => ({
   sensor: "1",
   kind: "accel",
   values: {},
@@ -38,14 +38,14 @@ const record = (sampleRateHz: number): MeasuredReading => ({
     channels: [{ channel: 1, axis: "H", samples }],
   },
 });
-const rpm = (value: number): MeasuredReading => ({
+const rpm = (value: number): BandReading => ({
   sensor: "50021",
   kind: "rpm",
   values: { rpm: value },
   waveform: null,
 });
 
-function said(readings: readonly MeasuredReading[]): string[] {
+function said(readings: readonly BandReading[]): string[] {
   const found: Finding[] = [];
   checkBands(SITE, readings, (one) => void found.push(one));
   return found.map(({ what, state, detail }) => `${what} ${state}: ${detail}`);

@@ -2,7 +2,7 @@ import type { Channel } from "amqplib";
 import { KEPT_BYTES, PAYLOAD_BYTES_MAX } from "../delivery.ts";
 
 /** A frame as amqplib has decoded it; a header has the size of the whole content, bytes. */
-interface Frame {
+interface ContentFrame {
   size?: number;
   content?: Buffer;
 }
@@ -21,7 +21,7 @@ export class ContentLimit {
   constructor(channel: Channel) {
     const accept: unknown = Reflect.get(channel, "accept");
     if (typeof accept !== "function") return;
-    Reflect.set(channel, "accept", (frame: Frame) => {
+    Reflect.set(channel, "accept", (frame: ContentFrame) => {
       if (this.#lets(frame)) accept.call(channel, frame);
     });
   }
@@ -31,7 +31,7 @@ export class ContentLimit {
     return this.#bytes;
   }
 
-  #lets(frame: Frame): boolean {
+  #lets(frame: ContentFrame): boolean {
     if (frame.size !== undefined) {
       this.#bytes = frame.size;
       if (frame.size <= PAYLOAD_BYTES_MAX) return true;

@@ -43,7 +43,7 @@ export interface EngineOptions {
 }
 
 /** With the states of findings that must be written. */
-interface Change extends AlarmChange {
+interface EngineChange extends AlarmChange {
   readonly ofFindings: FollowUp["states"][number][];
 }
 
@@ -174,8 +174,8 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /** Changes states, and returns what must be written because of that. */
-  #within(tx: Tx, act: (change: Change) => void): FollowUp {
-    const change: Change = {
+  #within(tx: Tx, act: (change: EngineChange) => void): FollowUp {
+    const change: EngineChange = {
       ...this.#context,
       tx,
       events: [],
@@ -191,7 +191,7 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   #find(
-    change: Change,
+    change: EngineChange,
     sensor: string,
     find: (findings: FindingEngine) => Pick<FollowUp, "events" | "states">,
   ): void {

@@ -21,7 +21,7 @@ const TICKS = 5;
 /** Steps longer than so many usual ones are gaps. */
 const GAP_STEPS = 3;
 
-interface Point {
+interface PlotPoint {
   readonly x: number;
   readonly y: number;
   /** Of what one point stands for. */
@@ -31,7 +31,7 @@ interface Point {
 interface FigureLine {
   readonly label: string;
   /** What is drawn without a gap. */
-  readonly pieces: readonly (readonly Point[])[];
+  readonly pieces: readonly (readonly PlotPoint[])[];
   readonly colour: string;
   /** As `stroke-dasharray`. */
   readonly dash: string;
@@ -42,7 +42,7 @@ export interface ZoneLevel {
   readonly y: number;
 }
 /** The states of one contact over time. */
-interface Lane {
+interface StateLane {
   readonly label: string;
   readonly spans: readonly { readonly from: number; readonly to: number; readonly state: string }[];
 }
@@ -68,7 +68,7 @@ export interface Figure {
   /** Usual values; null is unlimited on that side. */
   readonly bands?: readonly { readonly low: number | null; readonly high: number | null }[];
   /** Instead of lines, from the top down. */
-  readonly lanes?: readonly Lane[];
+  readonly lanes?: readonly StateLane[];
 }
 
 /** A graph without its heading. */
@@ -156,7 +156,7 @@ function lineOf(
   x: (at: number) => number,
   y: (value: number) => number,
 ): string {
-  const path = (points: readonly Point[], of: (point: Point) => number) =>
+  const path = (points: readonly PlotPoint[], of: (point: PlotPoint) => number) =>
     points.map((p, i) => `${i === 0 ? "M" : "L"}${at1(x(p.x))} ${at1(y(of(p)))}`).join("");
   const long = isPoints === true ? [] : pieces.filter((piece) => piece.length > 1);
   const single = pieces.filter((piece) => isPoints === true || piece.length === 1).flat();
@@ -176,9 +176,9 @@ function lineOf(
 }
 
 /** Where there are more points than paper shows: the least and the greatest of each step, so that no peak is lost. */
-function thinned(points: readonly Point[], x: (at: number) => number): readonly Point[] {
+function thinned(points: readonly PlotPoint[], x: (at: number) => number): readonly PlotPoint[] {
   if (points.length <= 2 * INNER) return points;
-  const kept: Point[] = [];
+  const kept: PlotPoint[] = [];
   for (let at = 0; at < points.length; ) {
     const column = Math.floor(x(points[at]?.x ?? 0));
     let [least, most] = [points[at], points[at]];
@@ -195,7 +195,12 @@ function thinned(points: readonly Point[], x: (at: number) => number): readonly 
 }
 
 /** Off is a line at the foot of the bar. */
-function laneBar({ label, spans }: Lane, at: number, figure: Figure, x: (at: number) => number) {
+function laneBar(
+  { label, spans }: StateLane,
+  at: number,
+  figure: Figure,
+  x: (at: number) => number,
+) {
   const step = (figure.height - TOP - BOTTOM) / Math.max(1, figure.lanes?.length ?? 1);
   const head = TOP + at * step + 0.2 * step;
   const bars = spans
@@ -216,7 +221,7 @@ export interface TrendFigure {
   readonly fromMs: number;
   readonly toMs: number;
   readonly zone: string;
-  readonly lines: readonly { readonly label: string; readonly points: readonly Point[] }[];
+  readonly lines: readonly { readonly label: string; readonly points: readonly PlotPoint[] }[];
   readonly levels: readonly ZoneLevel[];
 }
 
@@ -385,10 +390,10 @@ export function timeTicks(fromMs: number, toMs: number, zone: string): Tick[] {
   }
 }
 
-function piecesOf(points: readonly Point[]) {
+function piecesOf(points: readonly PlotPoint[]) {
   const steps = points.slice(1).map(({ x }, at) => x - (points[at]?.x ?? x));
   const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1] ?? 0;
-  const pieces: Point[][] = [];
+  const pieces: PlotPoint[][] = [];
   for (const [at, point] of points.entries()) {
     const isGap = at === 0 || (steps[at - 1] ?? 0) > GAP_STEPS * usual;
     if (isGap) pieces.push([]);

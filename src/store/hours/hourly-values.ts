@@ -38,7 +38,7 @@ interface Arrival extends ReadingTexts {
 }
 
 /** A reading that is about to be deleted. */
-interface Leaving {
+interface LeavingReading {
   readonly seq: number;
   readonly stream: number;
   readonly hour: number;
@@ -124,7 +124,7 @@ export class HourlyValues {
   }
 
   /** Inside the transaction that removes readings. `write` follows once they are deleted: a full disk has room then. */
-  leave(): { before(reading: Leaving): void; write(): void } {
+  leave(): { before(reading: LeavingReading): void; write(): void } {
     const rows = new Map<
       number,
       { readonly span: Span; readonly stream: number; row: CountedRow }

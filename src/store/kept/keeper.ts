@@ -18,7 +18,14 @@ import {
 import type { KeptState, KeptWhy, MeasuredMachines } from "../../core/kept/ports.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
-import { ALARM_RANK, type Facts, idOf, KeptRows, MUST_STAY_RANK, type Place } from "./kept-rows.ts";
+import {
+  ALARM_RANK,
+  type Facts,
+  idOf,
+  KeptRows,
+  type MeasurementPlace,
+  MUST_STAY_RANK,
+} from "./kept-rows.ts";
 
 interface KeeperParts {
   readonly db: Database;
@@ -84,14 +91,14 @@ export class Keeper {
    * The caller removes what is `gone`; what is `kept` was moved.
    * @param untilMs samples before it are due by age; null: space is needed, whatever their age
    */
-  fateOf(place: Place, untilMs: number | null): Fate {
+  fateOf(place: MeasurementPlace, untilMs: number | null): Fate {
     if (!this.isOn || !this.rows.hasSamples(place)) return "gone";
     const fate = this.#fateOf(place, untilMs);
     if (fate === "gone") this.rows.unmark(place);
     return fate;
   }
 
-  #fateOf(place: Place, untilMs: number | null): Fate {
+  #fateOf(place: MeasurementPlace, untilMs: number | null): Fate {
     const isBest = this.#isBest(place, untilMs);
     const markRank = this.rows.markRank(place);
     if (markRank === 0 && !isBest) return "gone";
@@ -107,7 +114,7 @@ export class Keeper {
     return free >= MOVE_PAGES;
   }
 
-  #isBest({ stream, timeMs, id }: Place, untilMs: number | null): boolean {
+  #isBest({ stream, timeMs, id }: MeasurementPlace, untilMs: number | null): boolean {
     const day = periodOf(DAY, timeMs);
     const key = `${stream}/${day.fromMs}/${untilMs === null}`;
     let best = this.#best.get(key);
@@ -128,7 +135,7 @@ export class Keeper {
     return best?.id ?? null;
   }
 
-  #factsOf({ stream, timeMs }: Place): Facts {
+  #factsOf({ stream, timeMs }: MeasurementPlace): Facts {
     if (this.machines === null) return NOWHERE;
     const { sensor } = this.#parts.streams.get(stream);
     return {
@@ -137,7 +144,7 @@ export class Keeper {
     };
   }
 
-  #take(place: Place, rung: Rung | 0, markRank: number): boolean {
+  #take(place: MeasurementPlace, rung: Rung | 0, markRank: number): boolean {
     const rank = Math.max(rung, markRank);
     const held = this.#isPinned(place) ? 0 : this.rows.bytesHeld;
     const taken = this.rows.bytesAbove(rank, rank === MUST_STAY_RANK ? EVER_MS : place.timeMs);
@@ -148,7 +155,7 @@ export class Keeper {
     return true;
   }
 
-  #isPinned({ stream, timeMs, id }: Place): boolean {
+  #isPinned({ stream, timeMs, id }: MeasurementPlace): boolean {
     const sql =
       "SELECT 1 FROM kept_marks WHERE stream = ? AND time_ms = ? AND reading_id = ? AND why = 'pin'";
     return this.#parts.db.write(sql).get(stream, timeMs, idOf(id)) !== undefined;
@@ -157,7 +164,7 @@ export class Keeper {
   /* ---------- thinning ---------- */
 
   /** The best of a period stays on its rung, the others leave the ladder. */
-  #compete(one: Place & Rated, rung: Rung): void {
+  #compete(one: MeasurementPlace & Rated, rung: Rung): void {
     const { fromMs, toMs } = periodOf(rung, one.timeMs);
     for (const other of this.rows.onRung(one.stream, rung, fromMs, toMs)) {
       if (other.id === one.id && other.timeMs === one.timeMs) continue;
@@ -165,7 +172,7 @@ export class Keeper {
     }
   }
 
-  #leave(place: Place): void {
+  #leave(place: MeasurementPlace): void {
     this.rows.setRung(place, 0);
     if (this.rows.kept(place)?.rank === 0) this.rows.remove(place);
   }
@@ -222,7 +229,10 @@ export class Keeper {
     this.#mark(place, alarm === "finding" ? "finding" : "alarm", `${sensor}/${alarm}/${value}`);
   }
 
-  #measurementOf(sensor: string, at: Pick<Place, "timeMs" | "id">): Place | null {
+  #measurementOf(
+    sensor: string,
+    at: Pick<MeasurementPlace, "timeMs" | "id">,
+  ): MeasurementPlace | null {
     const stream = this.#parts.streams.find(sensor, "accel")?.stream;
     if (stream === undefined) return null;
     const place = { stream, timeMs: at.timeMs, id: at.id };
@@ -230,8 +240,8 @@ export class Keeper {
   }
 
   /** The machine's newest; of the same time rather that of the sensor itself, which stands first. */
-  #newestBefore(sensor: string, timeMs: number): Place | null {
-    let newest: Place | null = null;
+  #newestBefore(sensor: string, timeMs: number): MeasurementPlace | null {
+    let newest: MeasurementPlace | null = null;
     for (const code of this.machines?.together(sensor) ?? [sensor]) {
       const stream = this.#parts.streams.find(code, "accel")?.stream;
       const found = stream === undefined ? null : this.rows.newestBefore(stream, timeMs, BEFORE_MS);
@@ -240,7 +250,7 @@ export class Keeper {
     return newest;
   }
 
-  #mark({ stream, timeMs, id }: Place, why: KeptWhy, subject: string): void {
+  #mark({ stream, timeMs, id }: MeasurementPlace, why: KeptWhy, subject: string): void {
     const { db } = this.#parts;
     const isFirst =
       db.write("SELECT 1 FROM kept_marks WHERE why = ? AND subject = ?").get(why, subject) ===

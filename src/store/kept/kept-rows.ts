@@ -5,14 +5,14 @@ import type { Database } from "../database/database.ts";
 import { formatRefs, hourOf, parseRefs } from "../readings/stored-reading.ts";
 
 /** Identifies a measurement. */
-export interface Place {
+export interface MeasurementPlace {
   readonly stream: number;
   readonly timeMs: number;
   /** Of its reading, 32 hex digits. */
   readonly id: string;
 }
 
-export interface KeptRow extends Place, Rated {}
+export interface KeptRow extends MeasurementPlace, Rated {}
 
 /** The machine at the time of a measurement, for its row. */
 export interface Facts {
@@ -70,17 +70,17 @@ export class KeptRows {
   /* ---------- samples that are not kept yet ---------- */
 
   /** Measurements with samples. @param toMs excluded */
-  candidates(stream: number, fromMs: number, toMs: number): Place[] {
-    const found: Place[] = [];
-    const statement = this.#db.write<Omit<Place, "stream">>(SQL.candidates);
+  candidates(stream: number, fromMs: number, toMs: number): MeasurementPlace[] {
+    const found: MeasurementPlace[] = [];
+    const statement = this.#db.write<Omit<MeasurementPlace, "stream">>(SQL.candidates);
     for (let hour = hourOf(fromMs); hour <= hourOf(toMs - 1); hour++)
       for (const row of statement.all(hour, stream, fromMs, toMs)) found.push({ stream, ...row });
     return found;
   }
 
   /** The newest measurement at or before a time, and not older than that; null if there is none. */
-  newestBefore(stream: number, timeMs: number, spanMs: number): Place | null {
-    const statement = this.#db.write<Omit<Place, "stream">>(SQL.newest);
+  newestBefore(stream: number, timeMs: number, spanMs: number): MeasurementPlace | null {
+    const statement = this.#db.write<Omit<MeasurementPlace, "stream">>(SQL.newest);
     for (let hour = hourOf(timeMs); hour >= hourOf(timeMs - spanMs); hour--) {
       const row = statement.get(hour, stream, timeMs);
       if (row !== undefined) return { stream, ...row };
@@ -88,28 +88,28 @@ export class KeptRows {
     return null;
   }
 
-  hasReading({ stream, timeMs, id }: Place): boolean {
+  hasReading({ stream, timeMs, id }: MeasurementPlace): boolean {
     const row = this.#db.write(SQL.hasReading).get(hourOf(timeMs), stream, timeMs, idOf(id));
     return row !== undefined;
   }
 
-  hasSamples(place: Place): boolean {
+  hasSamples(place: MeasurementPlace): boolean {
     return this.#samples(place).length > 0;
   }
 
-  #samples({ stream, timeMs, id }: Place): Sample[] {
+  #samples({ stream, timeMs, id }: MeasurementPlace): Sample[] {
     return this.#db.write<Sample>(SQL.samples).all(hourOf(timeMs), stream, timeMs, idOf(id));
   }
 
   /** What a measurement with these samples takes once it is kept: whole pages, as blobs do. */
-  bytesOf(place: Place): number {
+  bytesOf(place: MeasurementPlace): number {
     const { pageBytes } = this.#db;
     const pages = this.#samples(place).map(({ bytes }) => Math.ceil(bytes / pageBytes) + 1);
     return pages.reduce((sum, count) => sum + count, 2) * pageBytes;
   }
 
   /** Moves reading and samples to where retention does not look. False if either is gone. */
-  take(place: Place, facts: Facts, ladder: Rung | 0): boolean {
+  take(place: MeasurementPlace, facts: Facts, ladder: Rung | 0): boolean {
     const { stream, timeMs, id } = place;
     const db = this.#db;
     const at = [hourOf(timeMs), stream, timeMs, idOf(id)];
@@ -157,7 +157,11 @@ export class KeptRows {
 
   /* ---------- kept ones ---------- */
 
-  kept({ stream, timeMs, id }: Place): { readonly rank: number; readonly bytes: number } | null {
+  kept({
+    stream,
+    timeMs,
+    id,
+  }: MeasurementPlace): { readonly rank: number; readonly bytes: number } | null {
     const row = this.#db.write<{ rank: number; bytes: number }>(SQL.kept);
     return row.get(stream, timeMs, idOf(id)) ?? null;
   }
@@ -175,7 +179,7 @@ export class KeptRows {
     return rows.map((row) => ({ ...row, isRunning: Boolean(row.isRunning) }));
   }
 
-  setRung({ stream, timeMs, id }: Place, rung: Rung | 0): void {
+  setRung({ stream, timeMs, id }: MeasurementPlace, rung: Rung | 0): void {
     this.#db
       .write(`UPDATE kept_measurements SET ladder = ? WHERE ${KEY}`)
       .run(rung, stream, timeMs, idOf(id));
@@ -183,20 +187,20 @@ export class KeptRows {
   }
 
   /** After its marks have changed. */
-  rerank({ stream, timeMs, id }: Place): void {
+  rerank({ stream, timeMs, id }: MeasurementPlace): void {
     const at = [stream, timeMs, idOf(id)];
     this.#db.write(SQL.rank).run(this.markRank({ stream, timeMs, id }), ...at);
   }
 
   /** 0 without marks. */
-  markRank({ stream, timeMs, id }: Place): number {
+  markRank({ stream, timeMs, id }: MeasurementPlace): number {
     const row = this.#db.write<{ rank: number | null }>(SQL.markRank).get(stream, timeMs, idOf(id));
     return row?.rank ?? 0;
   }
 
   /** The one that goes first; null if all that are left must stay. */
-  lowest(belowRank: number): Place | null {
-    return this.#db.write<Place>(SQL.lowest).get(belowRank) ?? null;
+  lowest(belowRank: number): MeasurementPlace | null {
+    return this.#db.write<MeasurementPlace>(SQL.lowest).get(belowRank) ?? null;
   }
 
   /** What goes later than a measurement of this rank and time, bytes. */
@@ -209,7 +213,7 @@ export class KeptRows {
     return this.#db.write<{ bytes: number }>(SQL.held).get()?.bytes ?? 0;
   }
 
-  remove({ stream, timeMs, id }: Place): void {
+  remove({ stream, timeMs, id }: MeasurementPlace): void {
     const at = [stream, timeMs, idOf(id)];
     const row = this.#db.write<{ waveforms: string }>(SQL.kept).get(...at);
     for (const { fileId } of row === undefined ? [] : parseRefs(row.waveforms))
@@ -219,7 +223,7 @@ export class KeptRows {
   }
 
   /** Removes every mark of a measurement. */
-  unmark({ stream, timeMs, id }: Place): void {
+  unmark({ stream, timeMs, id }: MeasurementPlace): void {
     this.#db.write(`DELETE FROM kept_marks WHERE ${KEY}`).run(stream, timeMs, idOf(id));
   }
 }

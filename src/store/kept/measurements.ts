@@ -14,7 +14,7 @@ import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { hourOf, parseRefs, toStoredReading } from "../readings/stored-reading.ts";
 import type { Keeper } from "./keeper.ts";
-import { idOf, MUST_STAY_RANK, type Place } from "./kept-rows.ts";
+import { idOf, type MeasurementPlace, MUST_STAY_RANK } from "./kept-rows.ts";
 
 interface MeasurementsParts {
   readonly db: Database;
@@ -24,7 +24,7 @@ interface MeasurementsParts {
 }
 
 /** With samples that are stored, before what is known of the machine and of why it is kept. */
-interface Found extends Place {
+interface Found extends MeasurementPlace {
   readonly channels: readonly WaveformRef[];
   readonly ladder: boolean;
   /** Of kept ones; young ones are looked up. */
@@ -200,7 +200,7 @@ export class StoredMeasurements implements Measurements {
     });
   }
 
-  #placeOf(sensor: string, reading: string): Place | null {
+  #placeOf(sensor: string, reading: string): MeasurementPlace | null {
     const stream = this.#streamOf(sensor);
     if (stream === null) return null;
     return this.#parts.queue.read("find a measurement", () => this.#find(stream, reading));

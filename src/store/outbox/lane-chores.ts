@@ -41,13 +41,13 @@ interface Filling {
   readonly fillSeq: number;
   readonly fillHour: number | null;
 }
-interface Leaving {
+interface LeavingLane {
   readonly lane: number;
   readonly uplink: string;
   readonly format: Lane;
   readonly leaving: string;
 }
-interface Stored {
+interface StoredRow {
   readonly seq: number;
   readonly stream: number;
   readonly timeMs: number;
@@ -84,7 +84,8 @@ export class LaneChores {
 
   /** All due work, until it is done or `isStopping`. Rejects if the disk fails; the rest is done the next time. */
   async run(isStopping: () => boolean): Promise<void> {
-    for (const leaving of this.#rows<Leaving>(LEAVING_SQL)) await this.#leave(leaving, isStopping);
+    for (const leaving of this.#rows<LeavingLane>(LEAVING_SQL))
+      await this.#leave(leaving, isStopping);
     for (const lane of this.#parts.lanes.all) await this.#age(lane, isStopping);
     await this.#endPeriods();
     for (const { lane } of this.#rows<Filling>(FILLING_SQL)) {
@@ -126,7 +127,7 @@ export class LaneChores {
       );
       return false;
     }
-    for (const stored of db.write<Stored>(STORED_SQL).all(next.hour, state.fillSeq)) {
+    for (const stored of db.write<StoredRow>(STORED_SQL).all(next.hour, state.fillSeq)) {
       pending.fill(tx, lane, this.#asRow(stored, next.hour));
       yield;
     }
@@ -134,7 +135,7 @@ export class LaneChores {
     return true;
   }
 
-  #asRow(stored: Stored, hour: number): PendingRow {
+  #asRow(stored: StoredRow, hour: number): PendingRow {
     const { seq, stream, timeMs, values, quality, attributes, waveforms } = stored;
     return {
       seq,
@@ -152,7 +153,7 @@ export class LaneChores {
   }
 
   /** Drops the pending readings of a lane that is no longer configured, then its marks, then its number. */
-  async #leave(lane: Leaving, isStopping: () => boolean): Promise<void> {
+  async #leave(lane: LeavingLane, isStopping: () => boolean): Promise<void> {
     const { db, gaps } = this.#parts;
     while (!isStopping()) {
       const isOver = await this.#write("drop the pending readings of an uplink", (tx) => {
@@ -199,7 +200,7 @@ export class LaneChores {
   /** Only what is not pending in another lane of the same uplink is lost to it. */
   #giveUp(
     tx: Tx,
-    { lane, uplink, format }: Omit<Leaving, "leaving">,
+    { lane, uplink, format }: Omit<LeavingLane, "leaving">,
     rows: readonly Place[],
     reason: string,
     remove: (place: Place) => unknown,

@@ -49,7 +49,7 @@ interface State {
 }
 type TrackName = keyof State;
 
-interface Stored {
+interface HeldRow {
   readonly seq: number;
   readonly stream: number;
   readonly hour: number;
@@ -114,7 +114,7 @@ export class Thinning {
     const stored =
       stream &&
       this.#db
-        .write<Stored>(BY_ID_SQL)
+        .write<HeldRow>(BY_ID_SQL)
         .get(hourOf(timeMs), stream.stream, timeMs, Buffer.from(id, "hex"));
     if (!stored || stored.isFuture !== 0) return null;
     const row = this.#asRow(stored);
@@ -191,7 +191,7 @@ export class Thinning {
   }
 
   #release(uplink: LaneUplink, state: State, name: TrackName, seq: number): Selected {
-    const stored = this.#db.write<Stored>(ONE_SQL).get(seq);
+    const stored = this.#db.write<HeldRow>(ONE_SQL).get(seq);
     const row = stored && this.#asRow(stored);
     const stream = row?.stream ?? 0;
     // Its period may have been sent before, with a newer one.
@@ -245,7 +245,7 @@ export class Thinning {
     this.#meta.put(`${keysOf(uplink.name)[0]}${stream}`, JSON.stringify(state));
   }
 
-  #asRow({ values, quality, isFuture, ...place }: Stored): PendingRow {
+  #asRow({ values, quality, isFuture, ...place }: HeldRow): PendingRow {
     const stream = this.#streams.get(place.stream);
     return {
       ...place,

@@ -8,7 +8,7 @@ import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { Tx } from "../../core/tx.ts";
-import type { CommandLog } from "../command-log.ts";
+import type { SqliteCommandLog } from "../command-log.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
@@ -41,7 +41,7 @@ export interface RetentionParts extends EvictionParts {
   readonly monitor: BufferMonitor;
   readonly full: FullBuffer;
   readonly counts: DroppedCounts;
-  readonly commands: CommandLog;
+  readonly commands: SqliteCommandLog;
   readonly keeper: Keeper;
   readonly progress: StoredProgress;
   readonly clock: Clock;

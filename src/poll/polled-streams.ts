@@ -10,7 +10,7 @@ export interface StreamsChange {
 }
 
 /** What is polled: a stream for each sensor and kind of the current site file. */
-export class Streams {
+export class PolledStreams {
   readonly #intervalMs: number;
   #all: PolledStream[] = [];
   #set: ReadonlySet<PolledStream> = new Set();
