@@ -41,7 +41,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       const known = Object.keys(schema["properties"] ?? {});
       const channels = schema["patternProperties"] ? CHANNEL_NAMES : [];
       const secret = SECRETS.find(
-        (one) => known.includes(`${one}File`) && isMistaken(key, one, known),
+        (one) => known.includes(`${one}File`) && namesSecret(key, one, known),
       );
       if (secret !== undefined) return secretFault(place, key, secret);
       const closest = likely(key, [...known, ...channels]);
@@ -124,7 +124,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
 const SECRETS = ["password", "sasKey"];
 const PASSWORD_WORDS = /^(pass|passwd|passwort|passphrase|pwd|pw|secret|token)$/i;
 
-function isMistaken(key: string, secret: string, known: readonly string[]): boolean {
+function namesSecret(key: string, secret: string, known: readonly string[]): boolean {
   const isWord = secret === "password" && PASSWORD_WORDS.test(key);
   return isWord || likely(key, [...SECRETS, ...known]) === secret;
 }

@@ -233,7 +233,13 @@ test("database – small values and commands survive the process", async (t) => 
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   store.meta.set("bdSeq", "7");
-  const command = { receivedAtMs: START_MS, key: "k", sensor: "1", source: "mqtt" as const, payload: "{}" };
+  const command = {
+    receivedAtMs: START_MS,
+    key: "k",
+    sensor: "1",
+    source: "mqtt" as const,
+    payload: "{}",
+  };
   const number = store.commands.begin(command);
   store.commands.begin({ ...command, key: "cut short" });
   store.commands.finish(

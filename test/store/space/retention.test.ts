@@ -382,7 +382,13 @@ test("retention – an endless series of commands uses its share of the buffer, 
   const clock = new ManualClock(START_MS);
   const store = tempStore(t, { clock, bufferMaxMb: 8 });
   const keep = (key: string, outcome: "queued" | "rejected_local") => {
-    const request = { receivedAtMs: clock.now(), key, sensor: "1", source: "mqtt" as const, payload: "{}" };
+    const request = {
+      receivedAtMs: clock.now(),
+      key,
+      sensor: "1",
+      source: "mqtt" as const,
+      payload: "{}",
+    };
     const command = store.commands.begin(request);
     store.commands.finish(command, { outcome, statusNumber: 0, description: "" }, clock.now());
   };
