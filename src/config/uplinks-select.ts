@@ -55,7 +55,7 @@ export function checkSelect(
       isWhole = false;
       warn({
         place: at(key, i),
-        problem: `${id} is not a ${level} in the site file`,
+        problem: `no sensor in the site file has the ${level} ${id}`,
         remedy: `use the id of a sensor's location.${level}, or keep it for sensors that will be added`,
       });
     }

@@ -2,7 +2,8 @@
 
 import type { JsonObject } from "../core/record.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { clientIdsOf, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
+import { clientIdsOf, hasFixedTopics, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
+import { isLoopback } from "./checks.ts";
 import { allOf, type Note, shown } from "./fault.ts";
 import { dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
@@ -51,7 +52,10 @@ export function sessionsOf(
     urls,
     clientIds: idsOf(clientId, formats),
     node: formats.includes("sparkplug") ? `${group}/${node}` : null,
-    prefix: hasTopics ? (text(uplink["topicPrefix"]) ?? "gateside") : null,
+    prefix:
+      hasTopics && !hasFixedTopics(uplink["profile"])
+        ? (text(uplink["topicPrefix"]) ?? "gateside")
+        : null,
     isHomeAssistant: hasTopics && uplink["profile"] === "homeassistant",
   };
 }
@@ -61,16 +65,22 @@ function idsOf(clientId: string, formats: readonly string[]): string[] {
   return Object.values(clientIdsOf({ clientId, formats: known })).filter((id) => id !== null);
 }
 
+/** The host of a URL in any spelling; every name of this machine is one. */
+function hostOf(url: string): string {
+  const host = new URL(url).hostname.toLowerCase().replace(/\.$/, "");
+  return isLoopback(host) ? "localhost" : host;
+}
+
 /** The broker of a URL in any spelling: host and port, the default port filled in. */
 function brokerOf(url: string): string {
-  const { protocol, hostname, port } = new URL(url);
+  const { protocol, port } = new URL(url);
   const ports: Readonly<Record<string, string>> = {
     "mqtt:": "1883",
     "mqtts:": "8883",
     "ws:": "80",
     "wss:": "443",
   };
-  return `${hostname.toLowerCase()}:${port || ports[protocol]}`;
+  return `${hostOf(url)}:${port || ports[protocol]}`;
 }
 
 export function checkSessions(
@@ -94,7 +104,7 @@ export function checkSessions(
         warn({ place, problem, remedy });
       }
     }
-    if (!shareBroker(own, other)) continue;
+    if (!isOneBroker(own, other)) continue;
     if (own.isHomeAssistant && other.isHomeAssistant)
       fault({
         place: `${own.place}.profile`,
@@ -114,15 +124,13 @@ export function checkSessions(
 type SessionAddresses = Pick<UplinkSession, "urls">;
 
 export const shareBroker = (a: SessionAddresses, b: SessionAddresses) => share(a, b, brokerOf);
-const shareHost = (a: SessionAddresses, b: SessionAddresses) =>
-  share(a, b, (url) => new URL(url).hostname.toLowerCase());
+const shareHost = (a: SessionAddresses, b: SessionAddresses) => share(a, b, hostOf);
 
 /** One broker has a listener for each protocol; one protocol at two ports of a host is usually two brokers. */
-function isOneBroker(a: SessionAddresses, b: SessionAddresses): boolean {
+export function isOneBroker(a: SessionAddresses, b: SessionAddresses): boolean {
   const isSame = (one: string, other: string) => {
-    const [own, others] = [new URL(one), new URL(other)];
-    if (own.hostname.toLowerCase() !== others.hostname.toLowerCase()) return false;
-    return own.protocol !== others.protocol || brokerOf(one) === brokerOf(other);
+    if (hostOf(one) !== hostOf(other)) return false;
+    return new URL(one).protocol !== new URL(other).protocol || brokerOf(one) === brokerOf(other);
   };
   return a.urls.some((one) => b.urls.some((other) => isSame(one, other)));
 }

@@ -15,7 +15,7 @@ import type { Settings } from "./settings.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials, secretNow, tlsWithDigest } from "./uplinks-secrets.ts";
 import { checkUplinks } from "./uplinks-semantics.ts";
-import { shareBroker } from "./uplinks-sessions.ts";
+import { isOneBroker } from "./uplinks-sessions.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
 /** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
@@ -104,11 +104,11 @@ function crossings(
   return all.flatMap((second, i) =>
     all
       .slice(0, i)
-      .filter((first) => shareBroker(first.uplink, second.uplink))
+      .filter((first) => isOneBroker(first.uplink, second.uplink))
       .flatMap((first) =>
         crossingTopics(first.uplink, second.uplink, site).map(({ problem, remedy }) => ({
           place: `${second.place}.topics`,
-          problem: `${first.place} at the same broker also publishes to ${problem}`,
+          problem: `with ${first.place} at the same broker: ${problem}`,
           remedy,
         })),
       ),

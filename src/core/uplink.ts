@@ -22,6 +22,10 @@ export const PROFILES = [
 ] as const;
 export type Profile = (typeof PROFILES)[number];
 
+/** The platform names the topics, for each device the same. */
+export const hasFixedTopics = (profile: unknown) =>
+  profile === "thingsboard" || profile === "azure-iot";
+
 const WAVEFORM_POLICIES = ["always", "alarm", "never"] as const;
 export type WaveformPolicy = (typeof WAVEFORM_POLICIES)[number];
 

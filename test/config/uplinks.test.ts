@@ -71,6 +71,57 @@ const WRONG: readonly [string, unknown, string][] = [
     "uplinks[1].topics",
   ],
   [
+    "the same at another listener of the broker",
+    file(CLOUD, {
+      ...CLOUD,
+      name: "b",
+      url: "ws://cloud.example",
+      topicPrefix: "b",
+      topics: { reading: "gateside/{site}/{sensor}/{kind}" },
+    }),
+    "uplinks[1].topics",
+  ],
+  [
+    "a template below the agent's topics of another uplink at the broker",
+    file(CLOUD, {
+      ...CLOUD,
+      name: "b",
+      topicPrefix: "b",
+      topics: { reading: "gateside/{site}/agent/cmd/{kind}-{sensor}" },
+    }),
+    "uplinks[1].topics",
+  ],
+  [
+    "the same in the first of the two",
+    file(
+      { ...CLOUD, topicPrefix: "b", topics: { reading: "gateside/{site}/agent/{kind}-{sensor}" } },
+      { ...CLOUD, name: "b" },
+    ),
+    "uplinks[1].topics",
+  ],
+  [
+    "two uplinks for Home Assistant at two listeners of a broker",
+    file(
+      { ...CLOUD, profile: "homeassistant" },
+      {
+        ...CLOUD,
+        name: "b",
+        url: "wss://cloud.example",
+        topicPrefix: "b",
+        profile: "homeassistant",
+      },
+    ),
+    "uplinks[1].profile",
+  ],
+  [
+    "one client id at two names of this machine",
+    file(
+      { ...CLOUD, url: "mqtt://localhost", clientId: "box" },
+      { name: "b", url: "mqtt://127.0.0.1", clientId: "box", topicPrefix: "b" },
+    ),
+    "uplinks[1].clientId",
+  ],
+  [
     "two uplinks for Home Assistant at one broker",
     file(
       { ...CLOUD, profile: "homeassistant" },
@@ -426,4 +477,6 @@ test("uplinks file – what works at one broker stays allowed: equal prefixes, t
     [CLOUD, { name: "b", url: "mqtts://cloud.example:8883" }],
   ])
     assert.deepEqual(load(file(...uplinks)).faults, []);
+  // The platform names their topics: a prefix means nothing there.
+  assert.deepEqual(load(file(tenant, { ...tenant, name: "b" })).warnings, []);
 });

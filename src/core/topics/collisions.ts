@@ -1,6 +1,7 @@
 /** Faults in the topics of an uplink, once they are made from a site's sensors. Pure. */
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
+import { hasFixedTopics } from "../uplink.ts";
 import { type PublishedTopic, publishedTopics, type TopicPlan } from "./published.ts";
 import { createTopics } from "./topics.ts";
 
@@ -20,8 +21,7 @@ const AMQP_TOPIC_BYTES_MAX = 255;
 const TOPIC_BYTES_MAX = 65_535;
 const SPARKPLUG_NAMESPACE = "spBv1.0";
 
-/** The platform names the topics, for each device the same. */
-const isFixed = ({ profile }: TopicPlan) => profile === "thingsboard" || profile === "azure-iot";
+const isFixed = ({ profile }: TopicPlan) => hasFixedTopics(profile);
 
 /** Two streams on one topic, topics of ours that templates collide with, and topics that the platform rejects. */
 export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
@@ -57,14 +57,15 @@ export function crossingTopics(first: TopicPlan, second: TopicPlan, site: Site):
   });
   const topics = new Set(crossing.map(({ topic }) => topic));
   const [example] = crossing;
-  if (example === undefined) return [];
-  const more = topics.size === 1 ? "" : `, and ${topics.size - 1} more topics`;
-  return [
-    {
-      problem: `${example.topic}${more}`,
-      remedy: "use another prefix or template",
-    },
-  ];
+  const remedy = "use another prefix or template";
+  if (example !== undefined) {
+    const more = topics.size === 1 ? "" : `, and ${topics.size - 1} more topics`;
+    return [{ problem: `both publish to ${example.topic}${more}`, remedy }];
+  }
+  if (isSamePrefix) return [];
+  const intrusion =
+    reservedTopics(first, site, own(second))[0] ?? reservedTopics(second, site, own(first))[0];
+  return intrusion === undefined ? [] : [{ problem: intrusion.problem, remedy }];
 }
 
 /** Sparkplug hosts take everything below this level for Sparkplug payloads. */
