@@ -168,10 +168,10 @@ export class NodeStates {
   }
 
   /**
-   * The source has responded: the next read of it need not wait for the commit of this one. Returns how much earlier
-   * than after its interval the next read must be due, because it may then wait for another read and its rest, ms.
+   * The source has responded: the next read of it need not wait for the commit of this one. Returns when this one is due
+   * again so that its turn comes within its interval, monotonic ms; null if it waits for no other.
    */
-  #release(job: StateJob, lane: SourceQueue, startedAtMs: number): number {
+  #release(job: StateJob, lane: SourceQueue, startedAtMs: number): number | null {
     const now = this.#parts.clock.monotonic();
     const tookMs = now - startedAtMs;
     const restMs = this.#restMs(job.lane, tookMs);
@@ -179,20 +179,22 @@ export class NodeStates {
     const isFirst = job.lastGoodAtMs === null;
     if (job.isPaced && !isFirst) lane.pausedUntilMs = now + restMs;
     this.#wake();
-    if (!job.isPaced || tookMs >= QUICK_MS) return 0;
-    if (!isFirst || this.#paced(job.lane).length < 2) return restMs + tookMs;
+    if (!job.isPaced || tookMs >= QUICK_MS || this.#paced(job.lane).length < 2) return null;
+    // Always the same distance: the reads of a source keep their order, and none waits for others that were due by chance.
+    const againMs = startedAtMs + (1 - JITTER) * job.intervalMs;
+    if (!isFirst) return againMs;
     lane.spreadToMs = Math.max(lane.spreadToMs, now) + this.#spacingMs(job.lane);
-    return Math.max(0, startedAtMs + job.intervalMs - lane.spreadToMs);
+    return Math.min(againMs, lane.spreadToMs);
   }
 
   #paced(lane: string): readonly StateJob[] {
     return this.#jobs.filter((job) => job.lane === lane && job.isPaced);
   }
 
-  /** Between two reads of a source, so that each has its turn within its interval. */
+  /** Between two reads of a source, so that each has its turn within its interval, and some time is left. */
   #spacingMs(lane: string): number {
     const readsPerMs = this.#paced(lane).reduce((sum, { intervalMs }) => sum + 1 / intervalMs, 0);
-    return (1 - JITTER) / readsPerMs;
+    return (1 - 2 * JITTER) / readsPerMs;
   }
 
   /** @param tookMs duration of the request */
@@ -219,16 +221,16 @@ export class NodeStates {
       // By code: after a reload, an old read and a new one have the sensor objects of two site files.
       const siblings = this.#jobs.filter(({ sensor }) => sensor.code === job.sensor.code);
       const inTurn = (work: () => Promise<void>) => this.#inTurn(job.sensor.code, work);
-      let leadMs = 0;
+      let againMs: number | null = null;
       const onAnswered = () => {
-        leadMs = this.#release(job, lane, startedAtMs);
+        againMs = this.#release(job, lane, startedAtMs);
       };
       await readState({ ...this.#parts, inTurn, onAnswered }, job, siblings, signal);
       job.lastReadAtMs = job.lastGoodAtMs = clock.now();
       if (job.lastError !== null) logger.info(subject, "state reads of this node work again");
       job.lastError = null;
       job.backoff.reset();
-      job.dueAtMs = startedAtMs + job.intervalMs * (1 - JITTER * this.#random()) - leadMs;
+      job.dueAtMs = againMs ?? startedAtMs + job.intervalMs * (1 - JITTER * this.#random());
     } catch (error) {
       if (signal.aborted) return;
       const detail = error instanceof Error ? error.message : String(error);

@@ -49,8 +49,8 @@ function start(
   t: TestContext,
   stateReads: readonly StateRead[],
   pollMs = HOUR_MS,
-  tookMs = 0,
-  { sensors = 1, commitPaceMs = 0 } = {},
+  took: number | (() => number) = 0,
+  { sensors = 1, commitPaceMs = 0, random = () => 0 } = {},
 ) {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
@@ -95,6 +95,7 @@ function start(
             }),
           );
         const samples = [sample({ battery: commitPaceMs === 0 ? 3.5 : asked.length })];
+        const tookMs = typeof took === "number" ? took : took();
         const answer = { samples, records: 1, gatewayTimeMs: clock.now() };
         return tookMs === 0
           ? Promise.resolve(answer)
@@ -123,13 +124,14 @@ function start(
     metrics: createMetrics(),
     gatewayNow: () => clock.now(),
     zone: "UTC",
-    random: () => 0,
+    random,
   });
   const ending = new AbortController();
   const running = states.run(ending.signal);
   t.after(async () => {
     ending.abort();
-    await running;
+    // Commits under way end at their pace.
+    await Promise.all([running, clock.advance(commitPaceMs)]);
   });
   /** What is asked in a time. */
   const during = async (ms: number): Promise<string[]> => {
@@ -206,7 +208,8 @@ test("state reads – an operation that the gateway does not have is retried aft
   const day = await during(24 * HOUR_MS);
   const missing = day.filter((one) => one === "getNothing").length;
   assert.ok(missing >= 20 && missing <= 288, `${missing} in a day`);
-  assert.equal(day.filter((one) => one === "getBattery").length, 24);
+  const usual = day.filter((one) => one === "getBattery").length;
+  assert.ok(usual >= 24 && usual <= 27, `${usual} in a day`);
   assert.match(states.condition("100")?.lastError ?? "", /HTTP 404/);
 });
 
@@ -226,8 +229,11 @@ test("state reads – without an interval of their own they run with the polls, 
 
 test("state reads – forty nodes of one source whose values change at every read are each read within their minute, whatever the pace of commits", async (t) => {
   const minute = 60_000;
-  const { reads, during } = start(t, [BATTERY], minute, 150, { sensors: 40, commitPaceMs: 6000 });
-  await during(10 * minute);
+  // 300 ms on average: a fifth of the time.
+  const tookMs = () => 50 + Math.floor(500 * Math.random());
+  const options = { sensors: 40, commitPaceMs: 6000, random: Math.random };
+  const { reads, during } = start(t, [BATTERY], minute, tookMs, options);
+  await during(30 * minute);
   assert.equal(reads.size, 40);
   for (const [code, times] of reads) {
     const steps = times.slice(1).map((at, i) => at - (times[i] ?? 0));
