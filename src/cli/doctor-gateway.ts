@@ -4,6 +4,7 @@ import type { Reading } from "../core/reading.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
+import { rejectedText } from "../poll/day-read.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { checkBands } from "./doctor-bands.ts";
 import { checkZone } from "./doctor-zone.ts";
@@ -86,7 +87,9 @@ export async function checkGateway(
         found({
           what,
           state: "warning",
-          detail: `no usable record on ${day} yet; if the sensor should have sent one, check that its code is right and that it is on and paired`,
+          detail: result.rejected?.count
+            ? `no usable record on ${day}: ${rejectedText(result.rejected)}`
+            : `no usable record on ${day} yet; if the sensor should have sent one, check that its code is right and that it is on and paired`,
         });
       else {
         const age = duration(gateway.clock.now() - newest.timeMs);

@@ -79,7 +79,7 @@ export async function checkNodeStates(
           found({ what, ...tried });
         } catch (error) {
           if (signal.aborted) return;
-          found({ what, state: "failed", detail: failureText(error, name) });
+          found({ what, state: "failed", detail: failureText(error, name, source.hasResponded) });
           note(source, error);
         }
       }
@@ -168,13 +168,15 @@ function valuesText({ values, units }: StateSample): string {
     .join(", ");
 }
 
-function failureText(error: unknown, source: string): string {
+function failureText(error: unknown, source: string, hasResponded: boolean): string {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof ModbusFailure) {
     const remedy =
       error.exception !== null
         ? (EXCEPTION_REMEDIES[error.exception] ?? "try again later")
-        : `is the device switched on, is "url" its address, and is Modbus TCP enabled on it?`;
+        : error.isSilent && hasResponded
+          ? EXCEPTION_REMEDIES[11]
+          : `is the device switched on, is "url" its address, and is Modbus TCP enabled on it?`;
     return `${message}; ${remedy}`;
   }
   const isUnknown = error instanceof CallFailure && error.httpStatus === 404;

@@ -46,5 +46,6 @@ function text(report: { readonly sensor: string; readonly reads: readonly Probed
     ]);
     return `\n${source}, ${time ?? "without a time of its own"}\n${table([head, ...rows])}`;
   });
-  return `${report.sensor} node: ${report.reads.length} state reads\n${parts.join("")}`;
+  const reads = report.reads.length === 1 ? "1 state read" : `${report.reads.length} state reads`;
+  return `${report.sensor} node: ${reads}\n${parts.join("")}`;
 }

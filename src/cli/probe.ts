@@ -4,6 +4,7 @@ import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
+import { rejectedText } from "../poll/day-read.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
@@ -43,7 +44,16 @@ export async function run(context: CommandContext): Promise<number> {
     }
     const isLive = newest !== null && day === today() && !isFlagged(newest, "time_in_future");
     const messages = newest ? messagesOf(newest, configuration, isLive) : [];
-    const report = { sensor: sensor.code, kind, day, records: count, reading: newest, messages };
+    const rejected = result.rejected?.count ? rejectedText(result.rejected) : null;
+    const report = {
+      sensor: sensor.code,
+      kind,
+      day,
+      records: count,
+      rejected,
+      reading: newest,
+      messages,
+    };
     stdout.write(
       flags.has("json")
         ? `${JSON.stringify(asJson(report), null, 2)}\n`
@@ -60,6 +70,8 @@ interface Report {
   readonly kind: PolledKind;
   readonly day: string;
   readonly records: number;
+  /** Why records that came cannot be used; null if all of them can. */
+  readonly rejected: string | null;
   readonly reading: Reading | null;
   readonly messages: readonly Message[];
 }
@@ -86,11 +98,12 @@ function asJson({ reading, messages, ...report }: Report): object {
 }
 
 function text(
-  { sensor, kind, day, records, reading, messages }: Report,
+  { sensor, kind, day, records, rejected, reading, messages }: Report,
   durationMs: number,
 ): string {
   const head = `${sensor} ${kind} ${day}: ${records} records, read in ${Math.round(durationMs)} ms\n`;
-  if (!reading) return `${head}The gateway responds, but has no usable record for that day.\n`;
+  if (!reading)
+    return `${head}The gateway responds, but has no usable record for that day${rejected === null ? "" : `: ${rejected}`}.\n`;
   const values = Object.entries(reading.values).map(([name, value]) => {
     const doubt = reading.quality[name];
     const quality = doubt ? `${doubt.quality} (${doubt.reason})` : "good";

@@ -107,7 +107,7 @@ export class ModbusStates {
       }
       return words;
     } catch (error) {
-      const failure = failureOf(error, url);
+      const failure = failureOf(error, `${url}, unit ${unit}`);
       // A late response must not be taken for that of the next request.
       if (failure.isDeviceAway || failure.isSilent) this.#drop(url);
       throw failure;
@@ -197,23 +197,24 @@ export class ModbusStates {
   }
 }
 
-function failureOf(error: unknown, url: string): ModbusFailure {
+/** `source` is the address, with the unit once there is a connection: behind one gateway, each of several is told apart. */
+function failureOf(error: unknown, source: string): ModbusFailure {
   if (error instanceof ModbusFailure) {
-    return new ModbusFailure(`${url}: ${error.message}`, error.isDeviceAway);
+    return new ModbusFailure(`${source}: ${error.message}`, error.isDeviceAway);
   }
   const code = exceptionOf(error);
   if (code !== null) {
     const words = EXCEPTIONS[code];
     return new ModbusFailure(
-      `${url} returned exception ${code}${words === undefined ? "" : `: ${words}`}`,
+      `${source}: it returned exception ${code}${words === undefined ? "" : `: ${words}`}`,
       false,
       code,
     );
   }
   const message = messageOf(error);
   if (message === TIMED_OUT)
-    return new ModbusFailure(`${url}: it did not respond in time`, false, null, true);
-  return new ModbusFailure(`${url}: ${message}`, true);
+    return new ModbusFailure(`${source}: it did not respond in time`, false, null, true);
+  return new ModbusFailure(`${source}: ${message}`, true);
 }
 
 /** How the library says that no response came. */

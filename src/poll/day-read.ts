@@ -26,6 +26,12 @@ export interface Rejected {
   readonly reason: string;
 }
 
+/** That records cannot be used, in words. */
+export function rejectedText({ count, reason }: Pick<Rejected, "count" | "reason">): string {
+  const records = count === 1 ? "the only new record was" : `the last ${count} records were`;
+  return `${records} rejected: ${reason}`;
+}
+
 export type DayRead =
   | {
       readonly ok: true;

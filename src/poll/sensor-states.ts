@@ -1,6 +1,7 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
+import { rejectedText } from "./day-read.ts";
 import { type PolledStream, PRIORITY } from "./task.ts";
 
 const REJECTED_MIN = 3;
@@ -83,7 +84,7 @@ function stateOf(
       lastReadingMs: newestMs,
       cadenceS: periodMs === null ? null : periodMs / 1000,
       lastReadAtMs: stream.lastReadAtMs,
-      lastError: stream.lastError ?? rejectedText(stream),
+      lastError: stream.lastError ?? rejection(stream),
       hasRecords: stream.hasRecords,
       isSilent,
     };
@@ -93,10 +94,10 @@ function stateOf(
 }
 
 /** One broken record among good ones is no state of the sensor; several in a row are, or having no other. */
-function rejectedText({ rejected: { count, reason }, cadence }: PolledStream): string | null {
+function rejection({ rejected, cadence }: PolledStream): string | null {
+  const { count } = rejected;
   if (count === 0 || (count < REJECTED_MIN && cadence.newestMs !== null)) return null;
-  const records = count === 1 ? "the only new record was" : `the last ${count} records were`;
-  return `${records} rejected: ${reason}`;
+  return rejectedText(rejected);
 }
 
 function isFreshAt(stream: PolledStream, nowMs: number, leastMs: number): boolean {

@@ -12,11 +12,16 @@ import { runCommand } from "../support/run-command.ts";
 
 const FLOAT_361 = [0x4067, 0x0a3d] as const;
 
-async function site(t: TestContext, stateReads: readonly unknown[], state: () => string) {
-  const gateway = await startFakeGateway(t, ({ operation, body }) => {
-    const code = body["sensorCode"];
-    if (operation === "getRPMData")
-      return envelope([{ sensor_code: code, RPM: 1480, time_data: wireTime(Date.now()) }]);
+const running = () => [{ sensor_code: "100", RPM: 1480, time_data: wireTime(Date.now()) }];
+
+async function site(
+  t: TestContext,
+  stateReads: readonly unknown[],
+  state: () => string,
+  speeds: () => object[] = running,
+) {
+  const gateway = await startFakeGateway(t, ({ operation }) => {
+    if (operation === "getRPMData") return envelope(speeds());
     if (operation === "getState") return state();
     return { status: 404, body: "<html>Endpoint not found</html>" };
   });
@@ -32,12 +37,13 @@ async function site(t: TestContext, stateReads: readonly unknown[], state: () =>
     DATA_DIR: "data",
     HTTP_PORT: "off",
   };
-  const nodeFindings = async () => {
+  const findings = async () => {
     const { stdout } = await runCommand(["doctor", "--json"], { env, cwd });
-    const { findings } = JSON.parse(stdout) as { findings: Finding[] };
-    return findings.filter(({ what }) => what === "100 node" || what === "state reads");
+    return (JSON.parse(stdout) as { findings: Finding[] }).findings;
   };
-  return { env, cwd, nodeFindings };
+  const nodeFindings = async () =>
+    (await findings()).filter(({ what }) => what === "100 node" || what === "state reads");
+  return { env, cwd, findings, nodeFindings };
 }
 
 test("doctor – reports for each state read what responds, and what to do if nothing does", async (t) => {
@@ -154,4 +160,25 @@ test("doctor – says whether MODBUS_PORT is available, and that a damaged map m
   assert.match(taken.detail, /^MODBUS_PORT: .*another program uses it/);
   writeFileSync(join(dataDir, "modbus-map.json"), "{");
   assert.match((await look(0))[0]?.detail ?? "", /modbus-map\.json/);
+});
+
+test("doctor, probe – a sensor whose records are all rejected says how many and why", async (t) => {
+  const records = [
+    { sensor_code: "100", RPM: 1480, time_data: "/Date(-62135596800000+0000)/" },
+    { sensor_code: "100", RPM: 1481 },
+  ];
+  const { env, cwd, findings } = await site(
+    t,
+    [],
+    () => envelope([]),
+    () => records,
+  );
+  const [rpm] = (await findings()).filter(({ what }) => what === "100 rpm");
+  assert.equal(rpm?.state, "warning");
+  assert.match(
+    rpm.detail,
+    /^no usable record on \S+: the last 2 records were rejected: no_time: no plausible time$/,
+  );
+  const { stdout } = await runCommand(["probe", "--sensor", "100", "--kind", "rpm"], { env, cwd });
+  assert.match(stdout, /no usable record for that day: the last 2 records were rejected: no_time/);
 });

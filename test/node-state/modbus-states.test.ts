@@ -142,7 +142,7 @@ test("modbus states – a device that accepts the connection and never responds 
   const { url } = await device(t, () => {});
   await assert.rejects(client(t).read(readOf(url, 1), NEVER), (error: unknown) => {
     assert.ok(error instanceof ModbusFailure);
-    assert.equal(error.message, `${url}: it did not respond in time`);
+    assert.equal(error.message, `${url}, unit 1: it did not respond in time`);
     return error.isSilent && !error.isDeviceAway;
   });
 });
@@ -156,7 +156,8 @@ test("modbus states – a dead unit behind a gateway does not make the others un
   await states.read(ofUnit(1), NEVER);
   await assert.rejects(
     states.read(ofUnit(2), NEVER),
-    (error) => error instanceof ModbusFailure && !error.isDeviceAway,
+    (error) =>
+      error instanceof ModbusFailure && !error.isDeviceAway && / unit 2: /.test(error.message),
   );
   assert.deepEqual((await states.read(ofUnit(3), NEVER)).values, { v10: 7 });
 });

@@ -50,7 +50,7 @@ function start(
   stateReads: readonly StateRead[],
   pollMs = HOUR_MS,
   took: number | (() => number) = 0,
-  { sensors = 1, commitPaceMs = 0, random = () => 0 } = {},
+  { sensors = 1, commitPaceMs = 0, random = (): number => 0 } = {},
 ) {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
