@@ -40,6 +40,8 @@ export class Chart {
       class: "plot",
       tabindex: 0,
       role: "img",
+      // A screen reader may arrive before the data does.
+      "aria-label": "Nothing is drawn yet.",
       keydown: (event: KeyboardEvent) => this.#onKey(event),
       dblclick: () => this.reset(),
       click: () => {
