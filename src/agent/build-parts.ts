@@ -33,6 +33,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
   const watchdog = new Watchdog({ ...base, store });
   const notifications = new Notifications({
     ...base,
+    store,
     engines: side.alarms?.engines ?? null,
     status: report.current,
     isAlive: () => watchdog.health().every(({ isWell }) => isWell),

@@ -10,16 +10,18 @@ import type { SiteSource } from "../core/site-source.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { BoxWatch } from "../notify/box-watch.ts";
-import type { Delivery } from "../notify/delivery.ts";
+import type { Delivery, Memory } from "../notify/delivery.ts";
 import { createDestinations, type DestinationSettings } from "../notify/destinations.ts";
 import { Heartbeat } from "../notify/heartbeat.ts";
 import { alarmNotice, boxNotice, type Notice } from "../notify/notice.ts";
+import type { Store } from "../store/store.ts";
 import type { AlarmEngines } from "./alarms/engines.ts";
 
 interface NotificationParts {
   readonly settings: Settings;
   readonly site: SiteSource;
   readonly engines: AlarmEngines | null;
+  readonly store: Pick<Store, "meta">;
   readonly status: () => AgentStatus;
   readonly isAlive: () => boolean;
   readonly clock: Clock;
@@ -56,7 +58,8 @@ export class Notifications {
   readonly #heartbeat: Heartbeat | null;
   readonly #boxWatch: BoxWatch;
 
-  constructor({ settings, site, engines, status, isAlive, clock, logger }: NotificationParts) {
+  constructor(parts: NotificationParts) {
+    const { settings, site, engines, status, isAlive, clock, logger } = parts;
     this.#deliveries = createDestinations(destinationsOf(settings), {
       site: () => site.current.site,
       standing: () => [
@@ -66,6 +69,7 @@ export class Notifications {
         }),
         ...boxFaults(status()).map((fault) => boxNotice(fault, true, clock.now())),
       ],
+      memory: (name) => memoryOf(name, parts),
       clock,
       logger,
     });
@@ -77,6 +81,7 @@ export class Notifications {
     this.#boxWatch = new BoxWatch({
       faults: () => boxFaults(status()),
       clock,
+      memory: memoryOf("box", parts),
       tell: (notices) => {
         for (const delivery of this.#deliveries) delivery.add(notices);
       },
@@ -112,6 +117,7 @@ export async function sendTestMessages(
     ...parts,
     site: () => site,
     standing: () => [],
+    memory: () => ({ get: () => null, set: () => {} }),
   });
   const notice = testNotice(systemClock.now());
   const states: NotificationState[] = [];
@@ -131,6 +137,21 @@ function testNotice(timeMs: number): Notice {
   const body = { v: 1, sensor: null, alarm: "test", severity: "warning", state: "cleared" };
   const payload = (site: string) => JSON.stringify({ ...body, site, time, text });
   return { key: "test", rank: 1, isActive: false, timeMs, text, payload };
+}
+
+/** On a disk that cannot be written, it lasts as long as the process. */
+function memoryOf(name: string, { store, logger }: Pick<NotificationParts, "store" | "logger">): Memory {
+  const key = `notified:${name}`;
+  return {
+    get: () => store.meta.get(key),
+    set: (text) => {
+      try {
+        store.meta.set(key, text);
+      } catch (err) {
+        logger.warn({ err, name }, "what people were told could not be recorded");
+      }
+    },
+  };
 }
 
 /** Nobody is told about historical events or shelved alarms. */

@@ -56,6 +56,13 @@ export function refineSettings(
     });
   }
 
+  const alarmWebhookUrl = addressOf("ALARM_WEBHOOK_URL", raw, note);
+  const alarmWebhookHeaders =
+    raw.ALARM_WEBHOOK_HEADERS === undefined
+      ? {}
+      : parseHeaders("ALARM_WEBHOOK_HEADERS", raw.ALARM_WEBHOOK_HEADERS, note);
+  checkOneLogin(alarmWebhookUrl, alarmWebhookHeaders, note);
+
   return {
     ...plainSettings(raw, cwd),
     ...gateway,
@@ -63,15 +70,23 @@ export function refineSettings(
     ...listeners,
     historyDays,
     publishFormats,
-    alarmWebhookUrl: addressOf("ALARM_WEBHOOK_URL", raw, note),
-    alarmWebhookHeaders:
-      raw.ALARM_WEBHOOK_HEADERS === undefined
-        ? {}
-        : parseHeaders("ALARM_WEBHOOK_HEADERS", raw.ALARM_WEBHOOK_HEADERS, note),
+    alarmWebhookUrl,
+    alarmWebhookHeaders,
     heartbeatUrl: addressOf("HEARTBEAT_URL", raw, note),
     alarmEmail: emailOf(raw, note),
     commandResponsePrefix: responsePrefixOf(raw.COMMAND_RESPONSE_PREFIX, note),
   };
+}
+
+/** Of the two, one would be sent beside the other. */
+function checkOneLogin(url: string | null, headers: Readonly<Record<string, string>>, note: Note) {
+  if (url === null || new URL(url).username === "") return;
+  if (!Object.keys(headers).some((name) => name.toLowerCase() === "authorization")) return;
+  note({
+    place: "ALARM_WEBHOOK_URL",
+    problem: "contains a user name, but ALARM_WEBHOOK_HEADERS contains an Authorization header",
+    remedy: "keep one of the two",
+  });
 }
 
 /** Kept as written: it may contain a token anywhere. */

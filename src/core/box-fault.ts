@@ -29,17 +29,10 @@ export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen)
       text: `The gateway does not respond${because(gateway.lastError)}. Missed days are read when it is back.`,
     });
   for (const uplink of new Set(links.map((link) => link.uplink))) {
-    const down = links.find(
-      (link) =>
-        link.uplink === uplink &&
-        (!link.isConnected || link.hostOnline === false || Boolean(link.stolen)),
-    );
-    if (down === undefined) continue;
-    const why = down.isConnected ? `: primary host offline` : because(down.lastError);
-    const text = down.stolen
-      ? `The session of the uplink ${uplink} is taken over again and again: ${down.stolen}.`
-      : `The uplink ${uplink} does not deliver${why}. Readings wait in the buffer.`;
-    faults.push({ value: "uplink", uplink, severity: "alarm", text });
+    const [text] = links
+      .filter((link) => link.uplink === uplink)
+      .flatMap((link) => uplinkText(link) ?? []);
+    if (text !== undefined) faults.push({ value: "uplink", uplink, severity: "alarm", text });
   }
   if (buffer.alarm !== null || !buffer.isWritable)
     faults.push({
@@ -62,6 +55,25 @@ export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen)
         : "The box's clock is not set.",
     });
   return [...faults, ...certificateFaults(certificates)];
+}
+
+/** Null for a session that delivers all there is. */
+function uplinkText({
+  uplink,
+  isConnected,
+  lastError,
+  hostOnline,
+  stolen,
+  refused,
+  otherAgent,
+}: AgentStatus["links"][number]): string | null {
+  if (stolen)
+    return `The session of the uplink ${uplink} is taken over again and again: ${stolen}.`;
+  const why = isConnected ? ": primary host offline" : because(lastError);
+  if (!isConnected || hostOnline === false)
+    return `The uplink ${uplink} does not deliver${why}. Readings wait in the buffer.`;
+  const trouble = refused?.text ?? otherAgent ?? null;
+  return trouble === null ? null : `The uplink ${uplink} is connected, but not well: ${trouble}`;
 }
 
 /** One for each uplink, and one for the box's own. */

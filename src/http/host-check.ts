@@ -12,9 +12,13 @@ export function hostName(header: string | undefined): string | null {
   return match?.[1] ?? null;
 }
 
-/** True if someone follows a link to us: that shows our own page, and reveals nothing to the other one. */
+/**
+ * True if someone follows a link to us: that shows our own page, and reveals nothing to the other one. Browsers name no origin
+ * then.
+ */
 export function isNavigation(headers: {
+  readonly origin?: string | undefined;
   readonly "sec-fetch-mode"?: string | string[] | undefined;
 }): boolean {
-  return headers["sec-fetch-mode"] === "navigate";
+  return headers["sec-fetch-mode"] === "navigate" && headers.origin === undefined;
 }

@@ -5,8 +5,17 @@ import { Backoff } from "../lib/backoff.ts";
 import type { Digest } from "./digest.ts";
 import type { Notice } from "./notice.ts";
 
-/** Sends several notices in one message; rejects if the receiver did not accept them. */
-export type Send = (notices: readonly Notice[], signal: AbortSignal) => Promise<void>;
+/**
+ * Sends several notices in one message; rejects if the receiver did not accept them. Resolves to what is wrong although it
+ * did, such as one recipient of several; null for nothing.
+ */
+export type Send = (notices: readonly Notice[], signal: AbortSignal) => Promise<string | null>;
+
+/** Text that outlives the process. */
+export interface Memory {
+  get(): string | null;
+  set(text: string): void;
+}
 
 /** The receiver responded, and did not accept it. Its message contains no address. */
 export class DeliveryRefused extends Error {}
@@ -17,12 +26,20 @@ export interface DeliveryParts {
   readonly digest: Digest;
   /** Most notices of one message. */
   readonly togetherMax: number;
-  /** What stands now; told after an outage that lasted longer than the notices that could wait. */
+  /** What stands now; told after an outage that lasted longer than the notices that could wait, or than the process. */
   readonly standing: () => readonly Notice[];
+  /** Records that something waits. */
+  readonly memory: Memory;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+interface Attempt {
+  readonly isAccepted: boolean;
+  readonly trouble: string | null;
+}
+
+const PENDING = "pending";
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 600_000;
 const CALL_TIMEOUT_MS = 20_000;
@@ -35,9 +52,11 @@ export class Delivery {
   /** Dropped since the last message that was accepted. */
   #lost = 0;
   #wake: () => void = () => {};
+  #wasPending: boolean;
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
+    this.#wasPending = parts.memory.get() === PENDING;
   }
 
   get state(): NotificationState {
@@ -53,32 +72,36 @@ export class Delivery {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, name } = this.#parts;
     const backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
+    if (this.#wasPending) this.add(this.#parts.standing());
     while (!signal.aborted) {
       if (this.#sending.length === 0 && !this.#take()) {
         await this.#untilDue(signal);
         continue;
       }
       const message = this.#sending.slice(0, this.#parts.togetherMax);
-      const failure = await this.#try(message, signal);
+      const { isAccepted, trouble } = await this.#try(message, signal);
       if (signal.aborted) return;
-      if (failure === null) {
-        this.#failure = null;
+      if (isAccepted) {
+        if (trouble !== null && trouble !== this.#failure)
+          logger.warn({ detail: trouble }, `alarm ${name} arrives in part`);
+        this.#failure = trouble;
         if (backoff.failures > 0) logger.info({}, `alarm ${name} works again`);
         backoff.reset();
         this.#sending = this.#sending.slice(message.length);
         continue;
       }
-      this.#failure = failure;
+      this.#failure = trouble;
+      this.#record(true);
       if (backoff.failures === 0)
-        logger.warn({ detail: failure }, `alarm ${name} failed; trying again`);
+        logger.warn({ detail: trouble }, `alarm ${name} failed; trying again`);
       await clock.sleep(backoff.next(), signal);
       this.#takeWhileFailing();
     }
   }
 
-  /** A test message; null if the receiver accepted it. */
-  test(notice: Notice, signal: AbortSignal): Promise<string | null> {
-    return this.#try([notice], signal);
+  /** A test message; null if the receiver accepted it as a whole. */
+  async test(notice: Notice, signal: AbortSignal): Promise<string | null> {
+    return (await this.#try([notice], signal)).trouble;
   }
 
   #take(): boolean {
@@ -105,21 +128,26 @@ export class Delivery {
   }
 
   /** A receiver's message may repeat an address with a secret in it: only the kind of failure is reported. */
-  async #try(message: readonly Notice[], signal: AbortSignal): Promise<string | null> {
+  async #try(message: readonly Notice[], signal: AbortSignal): Promise<Attempt> {
+    const both = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
     try {
-      await this.#parts.send(
-        message,
-        AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
-      );
-      return null;
+      return { isAccepted: true, trouble: await this.#parts.send(message, both) };
     } catch (error) {
-      return failureKind(error);
+      return { isAccepted: false, trouble: failureKind(error) };
     }
+  }
+
+  /** A restart loses the notices that wait, and then what stands is told. */
+  #record(isPending: boolean): void {
+    if (isPending === this.#wasPending) return;
+    this.#wasPending = isPending;
+    this.#parts.memory.set(isPending ? PENDING : "");
   }
 
   async #untilDue(signal: AbortSignal): Promise<void> {
     const { clock, digest } = this.#parts;
     const dueMs = digest.dueMs();
+    this.#record(digest.isWaiting);
     const waiting = new AbortController();
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;

@@ -2,7 +2,7 @@
 
 import type { Clock, Logger } from "../core/ports.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery, type Memory } from "./delivery.ts";
 import { Digest, WAITING_MAX } from "./digest.ts";
 import { email, type Mailbox } from "./email.ts";
 import type { Notice } from "./notice.ts";
@@ -22,13 +22,14 @@ export interface DestinationSettings {
 export interface NoticeParts {
   readonly site: () => string;
   readonly standing: () => readonly Notice[];
+  readonly memory: (name: string) => Memory;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export function createDestinations(
   settings: DestinationSettings,
-  { site, ...parts }: NoticeParts,
+  { site, memory, ...parts }: NoticeParts,
 ): Delivery[] {
   const { digestMinutes } = settings;
   const deliveries: Delivery[] = [];
@@ -37,6 +38,7 @@ export function createDestinations(
       new Delivery({
         ...parts,
         name: "webhook",
+        memory: memory("webhook"),
         send: webhook(settings.webhook, site),
         digest: new Digest((digestMinutes ?? 0) * MINUTE_MS),
         togetherMax: WEBHOOK_TOGETHER_MAX,
@@ -47,6 +49,7 @@ export function createDestinations(
       new Delivery({
         ...parts,
         name: "email",
+        memory: memory("email"),
         send: email(settings.mailbox, site),
         digest: new Digest((digestMinutes ?? EMAIL_DIGEST_MINUTES) * MINUTE_MS),
         togetherMax: WAITING_MAX,

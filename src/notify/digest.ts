@@ -17,7 +17,8 @@ const MUTE_MS = 60 * 60_000;
 /** What is remembered of a value, until it was quiet for the span. */
 interface Course {
   changes: readonly number[];
-  wasActive: boolean | null;
+  /** Its rank when it was told last, 0 while it was over. */
+  state: number | null;
   /** Highest rank told since it was muted. */
   rank: number;
   mutedUntilMs: number | null;
@@ -36,6 +37,10 @@ export class Digest {
   /** @param lengthMs 0: everything is told at once, and nothing is muted */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
   }
 
   /** Notices dropped since the last call. */
@@ -82,7 +87,7 @@ export class Digest {
   #unlessMuted(notice: Notice, nowMs: number): Notice | null {
     const course = this.#courses.get(notice.key) ?? {
       changes: [],
-      wasActive: null,
+      state: null,
       rank: 0,
       mutedUntilMs: null,
       newest: notice,
@@ -96,8 +101,9 @@ export class Digest {
       return notice;
     }
     course.rank = Math.max(course.rank, notice.rank);
-    if (course.wasActive === notice.isActive) return notice;
-    course.wasActive = notice.isActive;
+    const state = notice.isActive ? notice.rank : 0;
+    if (course.state === state) return notice;
+    course.state = state;
     const sinceMs = nowMs - CHANGES_SPAN_MS;
     course.changes = [...course.changes.filter((ms) => ms > sinceMs), nowMs];
     if (course.changes.length <= CHANGES_MAX) return notice;

@@ -1,6 +1,7 @@
 /** Notices as one mail, a line each. */
+import { getSystemErrorName } from "node:util";
 import { wallClockText } from "../core/time-zone.ts";
-import type { Send } from "./delivery.ts";
+import { DeliveryRefused, type Send } from "./delivery.ts";
 
 const WAIT_MS = 20_000;
 const SUBJECT_MAX = 200;
@@ -31,7 +32,7 @@ export function email({ url, from, to, zone, link }: Mailbox, site: () => string
       const [first] = notices;
       const rest = notices.length === 1 ? "" : ` and ${notices.length - 1} more`;
       const lines = notices.map(({ text, timeMs }) => `${wallClockText(timeMs, zone)}  ${text}`);
-      await transport.sendMail({
+      const { rejected } = await transport.sendMail({
         from,
         to: [...to],
         subject: `[${site()}] ${first?.text ?? "alarm"}${rest}`
@@ -39,8 +40,36 @@ export function email({ url, from, to, zone, link }: Mailbox, site: () => string
           .slice(0, SUBJECT_MAX),
         text: `${lines.join("\n")}\n\nTimes: ${zone}.${link === null ? "" : `\n${link}`}\n`,
       });
+      return rejected.length === 0
+        ? null
+        : `the mail server refuses ${rejected.length} of ${to.length} recipients: ${rejected.map(addressOf).join(", ")}`;
+    } catch (error) {
+      throw inWords(error);
     } finally {
       transport.close();
     }
   };
+}
+
+type Recipient = string | { readonly address: string };
+
+const addressOf = (recipient: Recipient) =>
+  typeof recipient === "string" ? recipient : recipient.address;
+
+/** What the server says may repeat a secret: its number and the step say enough. */
+function inWords(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const [code, status, errno] = ["code", "responseCode", "errno"].map((name): unknown =>
+    Reflect.get(error, name),
+  );
+  const reply = typeof status === "number" ? ` (SMTP ${status})` : "";
+  if (code === "EAUTH")
+    return new DeliveryRefused(`the mail server refuses the user name or password${reply}`);
+  if (code === "EENVELOPE")
+    return new DeliveryRefused(`the mail server refuses the sender or every recipient${reply}`);
+  if (reply !== "") return new DeliveryRefused(`the mail server refuses the message${reply}`);
+  // nodemailer calls every failure of a connection ESOCKET.
+  return typeof errno === "number" && errno < 0
+    ? new DeliveryRefused(getSystemErrorName(errno))
+    : error;
 }

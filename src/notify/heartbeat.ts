@@ -2,11 +2,13 @@
 import { request } from "undici";
 import type { NotificationState } from "../core/agent-status.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { splitLogin } from "./address.ts";
 import { failureKind } from "./delivery.ts";
 
 const CALL_TIMEOUT_MS = 20_000;
 
 export interface HeartbeatParts {
+  /** May hold `user:password@`, sent as Basic. */
   readonly url: string;
   readonly everyMs: number;
   /** Whether loop and database work; without that there is no sign of life. */
@@ -46,7 +48,8 @@ export class Heartbeat {
   async test(signal: AbortSignal): Promise<string | null> {
     try {
       const both = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
-      const { statusCode, body } = await request(this.#parts.url, { signal: both });
+      const { target, headers } = splitLogin(this.#parts.url);
+      const { statusCode, body } = await request(target, { headers, signal: both });
       await body.dump();
       return statusCode >= 200 && statusCode < 300
         ? null

@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
 import { withPublicAuthorities } from "../lib/authorities.ts";
+import { splitLogin } from "./address.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
 
 const CONNECT_MS = 10_000;
@@ -18,15 +19,8 @@ export interface Webhook {
 
 /** Posts `{"site","text","events":[payload, …]}`; any 2xx response accepts them. */
 export function webhook({ url, headers, secret, ca }: Webhook, site: () => string): Send {
-  const target = new URL(url);
-  const login = `${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`;
-  target.username = "";
-  target.password = "";
-  const fixed = {
-    "content-type": "application/json",
-    ...(login === ":" ? {} : { authorization: `Basic ${Buffer.from(login).toString("base64")}` }),
-    ...headers,
-  };
+  const { target, headers: login } = splitLogin(url);
+  const fixed = { "content-type": "application/json", ...login, ...headers };
   return async (notices, signal) => {
     const text = notices.map((notice) => notice.text).join("\n");
     const events = notices.map((notice) => notice.payload(site()));
@@ -55,6 +49,7 @@ export function webhook({ url, headers, secret, ca }: Webhook, site: () => strin
       await response.body.dump();
       if (response.statusCode < 200 || response.statusCode > 299)
         throw new DeliveryRefused(`the server returned HTTP ${response.statusCode}`);
+      return null;
     } finally {
       await dispatcher.destroy();
     }

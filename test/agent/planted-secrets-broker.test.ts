@@ -78,6 +78,7 @@ async function logOf(name: "webhook" | "email", send: Send): Promise<string> {
     digest: new Digest(0),
     togetherMax: 50,
     standing: () => [],
+    memory: { get: () => null, set: () => {} },
   });
   const payload = () => "{}";
   delivery.add([{ key: "1", rank: 1, isActive: true, timeMs: 0, text: "Warning", payload }]);

@@ -71,6 +71,10 @@ test("server – a request sent by a page of another origin is refused before it
   // A link on another page to the dashboard is no request of that page's.
   const link = { ...local, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
   assert.equal((await app.inject({ url: "/api/v1/status", headers: link })).statusCode, 200);
+  for (const origin of ["null", "http://evil.example"]) {
+    const headers = { ...link, origin };
+    assert.equal((await app.inject({ url: "/api/v1/status", headers })).statusCode, 403, origin);
+  }
   const own = { ...local, origin: "http://localhost", "sec-fetch-site": "same-origin" };
   const answer = await app.inject({
     method: "POST",

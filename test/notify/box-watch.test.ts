@@ -1,7 +1,55 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { beforeEach, test } from "node:test";
 import type { BoxFault } from "../../src/core/box-fault.ts";
 import { BoxWatch } from "../../src/notify/box-watch.ts";
+
+let kept: string | null = null;
+const memory = {
+  get: () => kept,
+  set: (text: string) => {
+    kept = text;
+  },
+};
+beforeEach(() => {
+  kept = null;
+});
+
+test("faults of the box – a restart tells none again, and the end of one that ended meanwhile", () => {
+  let now = 0;
+  let faults: BoxFault[] = [];
+  const told: string[] = [];
+  const start = () =>
+    new BoxWatch({
+      faults: () => faults,
+      clock: { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() },
+      tell: (notices) => told.push(...notices.map(({ key, isActive }) => `${key} ${isActive}`)),
+      memory,
+    });
+  const gateway: BoxFault = { value: "gateway", severity: "alarm", text: "" };
+  const clockFault: BoxFault = { value: "clock", severity: "warning", text: "" };
+  faults = [gateway, clockFault];
+  const before = start();
+  before.look();
+  now = 60_000;
+  before.look();
+  assert.deepEqual(told, ["box gateway true", "box clock true"]);
+  told.length = 0;
+  // The gateway was not contacted yet.
+  faults = [];
+  const after = start();
+  for (now = 60_000; now < 200_000; now += 5_000) {
+    if (now === 120_000) faults = [gateway];
+    after.look();
+  }
+  assert.deepEqual(told, []);
+  for (; now <= 240_000; now += 5_000) after.look();
+  assert.deepEqual(told, ["box clock false"]);
+  faults = [];
+  after.look();
+  assert.deepEqual(told, ["box clock false", "box gateway false"]);
+  start().look();
+  assert.equal(kept, "[]");
+});
 
 test("faults of the box – one that stands for a minute is told once, and its end", () => {
   let now = 0;
@@ -11,6 +59,7 @@ test("faults of the box – one that stands for a minute is told once, and its e
     faults: () => faults,
     clock: { now: () => 1_000_000 + now, monotonic: () => now, sleep: () => Promise.resolve() },
     tell: (notices) => told.push(...notices.map((notice) => JSON.parse(notice.payload("plant-7")))),
+    memory,
   });
   const look = (ms: number) => {
     now = ms;

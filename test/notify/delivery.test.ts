@@ -10,9 +10,10 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import type { Clock, Logger } from "../../src/core/ports.ts";
-import { Delivery, type DeliveryParts, type Send } from "../../src/notify/delivery.ts";
+import { Delivery, type DeliveryParts, type Memory, type Send } from "../../src/notify/delivery.ts";
 import { Digest } from "../../src/notify/digest.ts";
 import { email } from "../../src/notify/email.ts";
+import { Heartbeat } from "../../src/notify/heartbeat.ts";
 import { alarmNotice } from "../../src/notify/notice.ts";
 import { webhook } from "../../src/notify/webhook.ts";
 import { createCertificates } from "../support/certificates.ts";
@@ -47,6 +48,17 @@ const EVENT: AlarmEvent = {
 /** Pauses are over at once. */
 const clock: Clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() };
 
+/** What outlives a process. */
+function memory(): Memory {
+  let kept: string | null = null;
+  return {
+    get: () => kept,
+    set: (written) => {
+      kept = written;
+    },
+  };
+}
+
 function deliveryOf(send: Send, logger: Logger, parts: Partial<DeliveryParts> = {}): Delivery {
   const digest = new Digest(0);
   const standing = () => [];
@@ -56,6 +68,7 @@ function deliveryOf(send: Send, logger: Logger, parts: Partial<DeliveryParts> = 
     digest,
     togetherMax: 50,
     standing,
+    memory: memory(),
     clock,
     logger,
     ...parts,
@@ -86,8 +99,9 @@ async function hook(t: TestContext, statuses: number[] = []) {
 async function deliver(delivery: (send: Send) => Delivery, send: Send, events: AlarmEvent[]) {
   const stop = new AbortController();
   const running = delivery(async (notices, signal) => {
-    await send(notices, signal);
+    const trouble = await send(notices, signal);
     stop.abort();
+    return trouble;
   });
   running.add(events.map(alarmNotice));
   await running.run(stop.signal);
@@ -166,7 +180,7 @@ test("alarm delivery – a receiver that is away for hours gets everything that 
       return Promise.reject(Object.assign(new Error("no"), { code: "ECONNREFUSED" }));
     accepted.push(notices.map((notice) => notice.text));
     if (accepted.length === 2) stop.abort();
-    return Promise.resolve();
+    return Promise.resolve(null);
   };
   const standing = [{ ...alarmNotice({ ...EVENT, value: "channel2" }), text: "stands" }];
   const logger = new RecordingLogger();
@@ -238,15 +252,85 @@ test("alarm delivery – one mail to several people with a line per event, local
   assert.doesNotMatch(JSON.stringify(logger.lines), /s3cret/);
 });
 
-test("alarm delivery – a mail server that does not respond is reported by its kind alone", async () => {
-  const url = "smtp://user:s3cret@127.0.0.1:1";
-  const send = email(
-    { url, from: "a@b.example", to: ["c@d.example"], zone: "UTC", link: null },
-    () => "plant-7",
+test("alarm delivery – a mail that fails is reported by its cause, as is one that not everybody gets", async (t) => {
+  const people = ["shift@example.com", "left@example.com"];
+  const failure = (port: number, to: readonly string[]) =>
+    deliveryOf(
+      email(
+        {
+          url: `smtp://user:s3cret@127.0.0.1:${port}`,
+          from: "a@b.example",
+          to,
+          zone: "UTC",
+          link: null,
+        },
+        () => "plant-7",
+      ),
+      new RecordingLogger(),
+    ).test(alarmNotice(EVENT), AbortSignal.timeout(deadlineMs(5000)));
+  assert.equal(await failure(1, people), "ECONNREFUSED");
+  const { port, mails } = await startSmtpServer(t, ["554 no s3cret"], ["left@example.com"]);
+  assert.equal(await failure(port, people), "the mail server refuses the message (SMTP 554)");
+  assert.equal(
+    await failure(port, people),
+    "the mail server refuses 1 of 2 recipients: left@example.com",
   );
-  const signal = AbortSignal.timeout(deadlineMs(5000));
-  const failure = await deliveryOf(send, new RecordingLogger()).test(alarmNotice(EVENT), signal);
-  assert.match(failure ?? "", /ESOCKET|ECONNREFUSED|ECONNECTION/);
+  assert.deepEqual(mails[0]?.to, ["shift@example.com"]);
+  assert.equal(
+    await failure(port, ["left@example.com"]),
+    "the mail server refuses the sender or every recipient (SMTP 550)",
+  );
+});
+
+test("alarm delivery – what waited when the process ended is told by what stands", async () => {
+  const kept = memory();
+  const stands = [{ ...alarmNotice({ ...EVENT, value: "channel2" }), text: "stands" }];
+  /** A process that ends once it waits. */
+  const told = async (digestMs: number, events: readonly AlarmEvent[], isUp = true) => {
+    const stop = new AbortController();
+    const sent: string[] = [];
+    const end = () => {
+      stop.abort();
+      return Promise.resolve();
+    };
+    const delivery = deliveryOf(
+      (notices) => {
+        if (!isUp) return Promise.reject(new Error("away"));
+        sent.push(...notices.map((notice) => notice.text));
+        return Promise.resolve(null);
+      },
+      new RecordingLogger(),
+      {
+        name: "email",
+        digest: new Digest(digestMs),
+        standing: () => stands,
+        memory: kept,
+        clock: { ...clock, sleep: end },
+      },
+    );
+    for (const event of events) delivery.add([alarmNotice(event)]);
+    await delivery.run(stop.signal);
+    return sent;
+  };
+  assert.deepEqual(await told(0, [EVENT]), ["Warning"]);
+  assert.deepEqual(await told(0, []), []);
+  assert.deepEqual(await told(0, [EVENT], false), []);
+  assert.deepEqual(await told(0, []), ["stands"]);
+  assert.deepEqual(await told(0, []), []);
+});
+
+test("heartbeat – user and password of its address are sent as Basic, a % that nobody encoded as it is", async (t) => {
+  const { posts, port } = await hook(t);
+  const heartbeat = new Heartbeat({
+    url: `http://box7:50%@127.0.0.1:${port}/ping?status=up`,
+    everyMs: 1000,
+    isAlive: () => true,
+    clock,
+    logger: new RecordingLogger(),
+  });
+  assert.equal(await heartbeat.test(AbortSignal.timeout(deadlineMs(5000))), null);
+  const basic = Buffer.from("box7:50%").toString("base64");
+  assert.equal(posts[0]?.headers["authorization"], `Basic ${basic}`);
 });
 
 /** Encoded words of a header, RFC 2047. */

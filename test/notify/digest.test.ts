@@ -59,6 +59,15 @@ describe("digest", () => {
     assert.equal(digest.dueMs(), null);
   });
 
+  test("one that goes to and fro between warning and alarm changes, too", () => {
+    const digest = new Digest(LENGTH);
+    for (let change = 0; change < 20; change += 1)
+      digest.add(notice("a", true, change % 2 === 0 ? WARNING : ALARM), change);
+    const told = digest.take(20);
+    assert.equal(told.length, 7);
+    assert.match(told.at(-1)?.text ?? "", /muted for an hour/);
+  });
+
   test("six changes in ten minutes, or more in a longer time, are told", () => {
     const digest = new Digest(LENGTH);
     for (let change = 0; change < 30; change += 1)

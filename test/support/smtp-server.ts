@@ -20,8 +20,15 @@ export interface SmtpServer {
   readonly connections: number;
 }
 
-/** @param refusals answers in place of 250 to the first mails' data, such as `451 try again later` */
-export async function startSmtpServer(t: Cleanup, refusals: string[] = []): Promise<SmtpServer> {
+/**
+ * @param refusals answers in place of 250 to the first mails' data, such as `451 try again later`
+ * @param unknown recipients that it refuses
+ */
+export async function startSmtpServer(
+  t: Cleanup,
+  refusals: string[] = [],
+  unknown: readonly string[] = [],
+): Promise<SmtpServer> {
   const mails: Mail[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -29,7 +36,7 @@ export async function startSmtpServer(t: Cleanup, refusals: string[] = []): Prom
     connections += 1;
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket)).on("error", () => socket.destroy());
-    talk(socket, refusals, (mail) => mails.push(mail));
+    talk(socket, { refusals, unknown }, (mail) => mails.push(mail));
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   t.after(() => {
@@ -45,7 +52,12 @@ export async function startSmtpServer(t: Cleanup, refusals: string[] = []): Prom
   };
 }
 
-function talk(socket: Socket, refusals: string[], keep: (mail: Mail) => void): void {
+interface Refusals {
+  readonly refusals: string[];
+  readonly unknown: readonly string[];
+}
+
+function talk(socket: Socket, { refusals, unknown }: Refusals, keep: (mail: Mail) => void): void {
   let login: string | null = null;
   let from = "";
   let to: string[] = [];
@@ -77,10 +89,13 @@ function talk(socket: Socket, refusals: string[], keep: (mail: Mail) => void): v
         to = [];
         say("250 ok");
         return;
-      case "RCPT":
-        to.push(/<(.*)>/.exec(rest)?.[1] ?? "");
+      case "RCPT": {
+        const address = /<(.*)>/.exec(rest)?.[1] ?? "";
+        if (unknown.includes(address)) return void say("550 5.1.1 no such user");
+        to.push(address);
         say("250 ok");
         return;
+      }
       case "DATA":
         data = [];
         say("354 go on");

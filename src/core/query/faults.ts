@@ -106,6 +106,24 @@ function linkFaults({ links }: AgentStatus): Fault[] {
         remedy: brokerRemedy([link]),
         sinceMs: link.since,
       });
+    if (link.isConnected && link.refused)
+      faults.push({
+        code: "publishes_refused",
+        severity: "error",
+        subject: "broker",
+        what: `The ${wordOf(link)} session lives, but the broker refuses publishes: ${link.refused.text}`,
+        remedy: "Let this client publish there, as the broker's list of rights must say.",
+        sinceMs: null,
+      });
+    if (link.isConnected && link.otherAgent)
+      faults.push({
+        code: "other_agent",
+        severity: "error",
+        subject: "broker",
+        what: `The ${wordOf(link)} session is not the only one of its site: ${link.otherAgent}`,
+        remedy: "Give each box its own site name.",
+        sinceMs: null,
+      });
     if (link.isConnected && link.hostOnline === false) {
       faults.push({
         code: "host_offline",

@@ -117,6 +117,23 @@ test("faults – an outage of the gateway is reported once, not as silence of ev
   }
 });
 
+test("faults – a session that lives is one where the broker refuses publishes, or another agent is there; people are told", () => {
+  const [link] = agentStatus().links;
+  assert.ok(link);
+  const refused = { topics: 3, examples: [], text: "the broker refuses 3 topics" };
+  for (const [change, code] of [
+    [{ refused }, "publishes_refused"],
+    [{ otherAgent: "another agent is there" }, "other_agent"],
+  ] as const) {
+    const links = [{ ...link, ...change }];
+    assert.deepEqual(codes({ links }), [code]);
+    const [fault, ...rest] = boxFaults(agentStatus({ links }));
+    assert.deepEqual([fault?.value, fault?.uplink, rest], ["uplink", "main", []]);
+    assert.match(fault?.text ?? "", /the broker refuses 3 topics|another agent is there/);
+  }
+  assert.deepEqual(boxFaults(agentStatus()), []);
+});
+
 test("faults – a certificate is one from 14 days on, and people are told once for each uplink", () => {
   const certificate = (uplink: string, state: "valid" | "ending" | "ended") => ({
     uplink,
