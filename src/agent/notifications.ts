@@ -140,7 +140,10 @@ function testNotice(timeMs: number): Notice {
 }
 
 /** On a disk that cannot be written, it lasts as long as the process. */
-function memoryOf(name: string, { store, logger }: Pick<NotificationParts, "store" | "logger">): Memory {
+function memoryOf(
+  name: string,
+  { store, logger }: Pick<NotificationParts, "store" | "logger">,
+): Memory {
   const key = `notified:${name}`;
   return {
     get: () => store.meta.get(key),

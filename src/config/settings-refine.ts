@@ -1,7 +1,7 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import { parseFormats, parseHeaders } from "./checks.ts";
+import { checkTlsFiles, parseFormats, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
@@ -62,6 +62,9 @@ export function refineSettings(
       ? {}
       : parseHeaders("ALARM_WEBHOOK_HEADERS", raw.ALARM_WEBHOOK_HEADERS, note);
   checkOneLogin(alarmWebhookUrl, alarmWebhookHeaders, note);
+  const hookCaFile = refining.path(raw.ALARM_WEBHOOK_CA_FILE);
+  if (hookCaFile !== null)
+    checkTlsFiles({ ca: { name: "ALARM_WEBHOOK_CA_FILE", path: hookCaFile } }, note);
 
   return {
     ...plainSettings(raw, cwd),

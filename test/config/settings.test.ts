@@ -44,6 +44,7 @@ const WRONG: readonly [string, string][] = [
   ["GATEWAY_HEADERS", '{"X": "a\\nb"}'],
   ["GATEWAY_HEADERS", "Content-Length: 3"],
   ["GATEWAY_CA_FILE", "missing.pem"],
+  ["ALARM_WEBHOOK_CA_FILE", "missing.pem"],
   ["GATEWAY_TIMEOUT_MS", "0"],
   ["GATEWAY_CONCURRENCY", "0"],
   ["GATEWAY_CONCURRENCY", "2.5"],
