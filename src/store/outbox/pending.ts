@@ -88,10 +88,10 @@ export class Pending {
   insertAlways(tx: Tx, reading: CausingReading): void {
     const inserted = this.#inserted(tx);
     for (const uplink of this.#thinned()) {
-      const row = this.#thinning.always(uplink, reading);
-      if (row === null) continue;
+      const { going, leftOut } = this.#thinning.always(uplink, reading);
+      // One that was counted in an earlier transaction stays so: counters do not fall.
       const isCounted = (inserted.leftOut.get(uplink.name) ?? 0) > 0;
-      this.#select(tx, uplink, { going: [row], leftOut: isCounted ? -1 : 0 });
+      this.#select(tx, uplink, { going, leftOut: isCounted ? leftOut : 0 });
     }
   }
 

@@ -59,6 +59,7 @@ interface HeldRow {
   readonly quality: string;
 }
 
+const NOTHING: Selected = { going: [], leftOut: 0 };
 const EMPTY: Track = { last: null, held: null };
 const COLUMNS = `seq, stream, hour, time_ms AS timeMs, is_future AS isFuture, "values", quality`;
 const ONE_SQL = `SELECT ${COLUMNS} FROM readings WHERE seq = ?`;
@@ -108,29 +109,30 @@ export class Thinning {
     return this.#release(uplink, next, name, held.seq);
   }
 
-  /** A reading that raises or clears an alarm. Null if it went already, or is not stored. */
-  always(uplink: LaneUplink, { sensor, kind, timeMs, id }: CausingReading): PendingRow | null {
+  /** A reading that raises or clears an alarm: nothing if it went already, or is not stored; one less left out if it was. */
+  always(uplink: LaneUplink, { sensor, kind, timeMs, id }: CausingReading): Selected {
     const stream = this.#streams.find(sensor, kind);
     const stored =
       stream &&
       this.#db
         .write<HeldRow>(BY_ID_SQL)
         .get(hourOf(timeMs), stream.stream, timeMs, Buffer.from(id, "hex"));
-    if (!stored || stored.isFuture !== 0) return null;
+    if (!stored || stored.isFuture !== 0) return NOTHING;
     const row = this.#asRow(stored);
     const state = this.#load(uplink, row.stream);
     const name = trackOf(state, row, uplink.everyS);
     const { last, held } = state[name];
-    if (last?.timeMs === timeMs) return null;
+    if (last?.timeMs === timeMs) return NOTHING;
+    const wasHeld = held?.seq === row.seq;
     const isAfter = last === null || timeMs > last.timeMs;
     this.#save(uplink, row.stream, {
       ...state,
       [name]: {
         last: isAfter ? uplink.after(last, judged(row)) : last,
-        held: held?.seq === row.seq ? null : held,
+        held: wasHeld ? null : held,
       },
     });
-    return row;
+    return { going: [row], leftOut: wasHeld ? 0 : -1 };
   }
 
   /** Inside a transaction: what was held, and whose period ended an interval ago. */

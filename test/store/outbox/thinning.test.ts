@@ -228,6 +228,8 @@ test("thinning – alarm events go, and the readings that raise and clear them, 
     assert.equal(of(true).length, 2);
     const sent = of(false).map(({ reading }) => (reading.timeMs - START_MS) / MINUTE);
     assert.deepEqual(sent.sort(), [2, 4]);
+    // The last one is held.
+    assert.equal(used.counts.notSelected, 3, String(inOne));
   }
 });
 
