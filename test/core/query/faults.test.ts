@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { LinkStatus } from "../../../src/core/agent-status.ts";
 import { boxFaults } from "../../../src/core/box-fault.ts";
 import { currentFaults } from "../../../src/core/query/faults.ts";
 import { agentStatus, SITE } from "../../support/http-parts.ts";
@@ -125,7 +126,7 @@ test("faults – a session that lives is one where the broker refuses publishes,
     [{ refused }, "publishes_refused"],
     [{ otherAgent: "another agent is there" }, "other_agent"],
   ] as const) {
-    const links = [{ ...link, ...change }];
+    const links: LinkStatus[] = [{ ...link, ...change }];
     assert.deepEqual(codes({ links }), [code]);
     const [fault, ...rest] = boxFaults(agentStatus({ links }));
     assert.deepEqual([fault?.value, fault?.uplink, rest], ["uplink", "main", []]);
