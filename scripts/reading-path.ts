@@ -1,18 +1,26 @@
 /**
- * Counts the source files that one rpm reading passes through: the files with a function that runs during the second in which the
- * reading is read, stored, evaluated by the alarms, published and acknowledged. Simulator and broker are other processes.
+ * Counts the source files that one rpm reading passes through in the agent's process, from the head of the response that holds its
+ * record until it is acknowledged and gone from the outbox: read, stored, evaluated by the alarms, published. A file counts if one of
+ * its functions runs for every one of several readings, so what happens to run meanwhile (statistics, checks of silence) does not, and
+ * the number is the same each time. With `--files` also which.
  */
 import { spawn } from "node:child_process";
+import { subscribe } from "node:diagnostics_channel";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openAgent } from "../src/agent/agent.ts";
 import { silentLogger } from "../src/lib/logger.ts";
 import { agentConfiguration } from "../test/support/agent-configuration.ts";
+import { recordMessages } from "../test/support/mosquitto.ts";
 import { openPlant } from "../test/support/plant.ts";
 
-const WINDOW_MS = 1000;
-const WINDOWS = 60;
+const READINGS = 12;
+/** The first ones also create what later ones reuse. */
+const FIRST = 3;
+/** From its arrival at another client until the agent has stored that it was acknowledged. */
+const SETTLED_MS = 300;
 const SOURCE = fileURLToPath(new URL("../src/", import.meta.url));
 
 if (process.argv[2] === "agent") await measure();
@@ -20,8 +28,8 @@ else await run();
 
 async function run(): Promise<void> {
   const { plant, close } = await openPlant({
-    simulator: { sensors: 7, historyDays: 0, cadenceS: { rpm: 8 } as never },
-    env: { POLL_INTERVAL_S: "4" },
+    simulator: { sensors: 7, historyDays: 0, cadenceS: { rpm: 3 } as never },
+    env: { POLL_INTERVAL_S: "1" },
   });
   const site = JSON.parse(readFileSync(plant.siteFile, "utf8")) as {
     sensors: { kinds: string[] }[];
@@ -41,39 +49,37 @@ async function measure(): Promise<void> {
   const { configuration } = agentConfiguration(process.env, process.cwd());
   const agent = await openAgent({ ...configuration, logger: silentLogger });
   const stop = new AbortController();
-  const ended = agent.run(stop.signal);
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-  const seen: (readonly string[])[] = [];
-  for (let window = 0; window < WINDOWS; window++) {
-    const before = agent.status();
-    await session.post("Profiler.takePreciseCoverage");
-    await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
+  // What ran before the bytes arrive is forgotten.
+  subscribe("undici:request:headers", () => void session.post("Profiler.takePreciseCoverage"));
+  const host = await recordMessages(process.env["MQTT_URL"] ?? "", { topics: ["+/+/+/rpm"] });
+  const ended = agent.run(stop.signal);
+  let always: Set<string> | null = null;
+  for (let count = 1; count <= FIRST + READINGS; count++) {
+    while (host.messages.length < count) await sleep(5);
+    await sleep(SETTLED_MS);
     const { result } = await session.post("Profiler.takePreciseCoverage");
-    const after = agent.status();
-    // The first seconds also create what later readings reuse.
-    const isOne = after.buffer.readings - before.buffer.readings === 1;
-    if (window < 10 || !isOne || after.delivered === before.delivered) continue;
+    if (count <= FIRST) continue;
     const files = result
       .filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
       .flatMap(({ url }) => (url.startsWith("file:") ? [fileURLToPath(url)] : []))
       .filter((path) => path.startsWith(SOURCE))
       .map((path) => path.slice(SOURCE.length));
-    seen.push(files.sort());
+    always = new Set(always === null ? files : files.filter((file) => always?.has(file)));
   }
-  // Some seconds include other work, such as statistics and silence checks: the shortest list is that of the reading alone.
-  const least = seen.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  const found = [...(always ?? [])].sort();
   const rooms = new Map<string, number>();
-  for (const file of least) {
+  for (const file of found) {
     const [room = ""] = file.split("/");
     rooms.set(room, (rooms.get(room) ?? 0) + 1);
   }
-  const most = Math.max(...seen.map(({ length }) => length));
-  console.log(`${seen.length} readings, ${least.length} to ${most} files; of the least:`);
-  console.log([...rooms].map(([room, n]) => `${room} ${n}`).join(", "));
-  if (process.argv.includes("--files")) console.log(least.join("\n"));
+  const byCount = [...rooms].sort(([a, n], [b, m]) => m - n || a.localeCompare(b));
+  console.log(`${found.length} files: ${byCount.map(([room, n]) => `${room} ${n}`).join(", ")}`);
+  if (process.argv.includes("--files")) console.log(found.join("\n"));
   stop.abort("measured");
   await ended;
+  await host.close();
 }

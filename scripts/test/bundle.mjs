@@ -8,17 +8,19 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
 /** A module sees its own path in the checkout, not that of the bundle it became part of. */
+export const withOwnPlace = (path, source) =>
+  source
+    .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)))
+    .replaceAll("import.meta.filename", JSON.stringify(path))
+    .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href));
+
 const ownPlace = {
   name: "own-place",
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, "utf8");
       if (!source.includes("import.meta.")) return undefined;
-      const contents = source
-        .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)))
-        .replaceAll("import.meta.filename", JSON.stringify(path))
-        .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href));
-      return { contents, loader: "ts" };
+      return { contents: withOwnPlace(path, source), loader: "ts" };
     });
   },
 };
@@ -48,7 +50,7 @@ const seededProperties = {
 };
 
 /** Returns the folder of the compiled files, and the compiled file of each test. */
-export async function bundleTests(root, files) {
+export async function bundleTests(root, files, changes = []) {
   const cache = join(root, ".cache");
   mkdirSync(cache, { recursive: true });
   // Inside the checkout, where packages are found.
@@ -67,7 +69,7 @@ export async function bundleTests(root, files) {
     sourcemap: "inline",
     sourcesContent: false,
     logLevel: "warning",
-    plugins: [seededProperties, compiledCollect(root, directory), ownPlace],
+    plugins: [...changes, seededProperties, compiledCollect(root, directory), ownPlace],
   });
   const compiled = (file) => join(directory, relative(root, file).replace(/\.ts$/, ".js"));
   return { directory, compiled };

@@ -4,12 +4,14 @@ import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
 import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api, SpectrumSeries, WaveformSeries } from "./api.ts";
+import { offerAxes } from "./axis-choice.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { Comparison } from "./comparison.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { number, unitSign } from "./format.ts";
+import { unitSign } from "./format.ts";
 import { legend } from "./legend.ts";
+import { measurementFacts } from "./measurement-facts.ts";
 import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
 import { PeakTable } from "./peak-table.ts";
@@ -19,19 +21,11 @@ import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
 import type { Theme } from "./theme.ts";
 import { unitsKept } from "./units-kept.ts";
 import { Waterfall } from "./waterfall.ts";
-import { AXIS_WORDS, doubtWords } from "./words.ts";
 
 const VELOCITY = 2;
 const SPEED_RPM_MAX = 200_000;
 /** Choices for the width of the spectrum: where most machine faults are visible. */
 const ORDERS = [5, 12, 50];
-/** Purpose of the record, as numbered by the service. */
-const REASON_WORDS: Readonly<Record<number, string>> = {
-  1: "on request",
-  2: "on schedule",
-  3: "on alarm",
-};
-
 export class SignalPanel {
   readonly root: HTMLElement;
   readonly #api: Api;
@@ -300,7 +294,7 @@ export class SignalPanel {
   async #load(): Promise<void> {
     const measurement = this.#picker.selected;
     if (measurement === null) return;
-    const channel = this.#offerAxes(measurement);
+    const channel = offerAxes(this.#axis, measurement, this.#query.get("axis"));
     if (channel === undefined) return;
     this.#wanted.abort();
     this.#wanted = new AbortController();
@@ -326,22 +320,6 @@ export class SignalPanel {
       if (signal.aborted) return;
       this.#failed("The measurement", error);
     }
-  }
-
-  #offerAxes({ channels }: ShownMeasurement): ShownMeasurement["channels"][number] | undefined {
-    const kept = this.#query.get("axis") ?? this.#axis.value;
-    const key = channels.map(({ channel, axis }) => `${channel}${axis}`).join();
-    if (this.#axis.dataset["key"] !== key) {
-      this.#axis.dataset["key"] = key;
-      replace(
-        this.#axis,
-        ...channels.map(({ channel, axis }) =>
-          h("option", { value: channel }, `${axis} – ${AXIS_WORDS[axis] ?? axis}`),
-        ),
-      );
-      if (channels.some(({ channel }) => String(channel) === kept)) this.#axis.value = kept;
-    }
-    return channels.find(({ channel }) => String(channel) === this.#axis.value);
   }
 
   get #frequencyNow(): ReadUnits["frequency"] {
@@ -382,17 +360,8 @@ export class SignalPanel {
     this.#spectrum.show(spec);
     replace(this.#legend, ...(other === null ? [] : legend(spec.series)));
     this.#peaks.show(spectrum, frequencyIn, speedHz);
-    const doubt = wave.doubt ?? spectrum.doubt;
-    const reason = wave.recordingReason === null ? undefined : REASON_WORDS[wave.recordingReason];
-    const facts = [
-      `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
-      reason === undefined ? "" : `recorded ${reason}`,
-      // On paper nothing else says of when it is.
-      this.#nameOf(this.#picker.selected),
-      this.#picker.selected?.running === false ? "the machine stood" : "",
-      doubt === null ? "" : doubtWords(doubt, "accel"),
-    ];
-    setText(this.#note, facts.filter((fact) => fact !== "").join(" · "));
+    const { selected } = this.#picker;
+    setText(this.#note, measurementFacts(wave, spectrum, this.#nameOf(selected), selected));
   }
 }
 

@@ -1,30 +1,20 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
 
-import { csvField } from "../core/csv.ts";
 import type { ShownMeasurement } from "../core/query/shown.ts";
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
 import type { Api, FallSpectrum } from "./api.ts";
-import { save } from "./chart-export.ts";
 import { onPaper } from "./chart-paper.ts";
-import { csvTimeHeads, csvTimes } from "./csv.ts";
 import { h, setText } from "./dom.ts";
 import { niceStep, number } from "./format.ts";
 import type { Model } from "./model.ts";
 import { labelled } from "./spectrum-tools.ts";
 import { type Pen, SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
+import { saveWaterfallCsv, saveWaterfallPng } from "./waterfall-export.ts";
+
+import { WaterfallRange } from "./waterfall-range.ts";
 
 const COUNTS = [12, 24, 52, 100];
-const RANGES = [
-  ["7", "last 7 days"],
-  ["30", "last 30 days"],
-  ["90", "last 90 days"],
-  ["366", "last year"],
-  ["all", "all that is kept"],
-  ["dates", "between two days"],
-] as const;
 const LEFT = 8;
 const RIGHT = 128;
 const BOTTOM = 34;
@@ -59,11 +49,8 @@ export class Waterfall {
   readonly #model: Model;
   readonly #code: string;
   readonly #open: (one: FallSpectrum) => void;
-  readonly #range: HTMLSelectElement;
+  readonly #range: WaterfallRange;
   readonly #count: HTMLSelectElement;
-  readonly #from: HTMLInputElement;
-  readonly #to: HTMLInputElement;
-  readonly #dates: HTMLElement;
   readonly #canvas: HTMLCanvasElement;
   readonly #paper: ReturnType<typeof onPaper>;
   readonly #note = h("p", { class: "readout", role: "status" });
@@ -93,30 +80,14 @@ export class Waterfall {
   ) {
     this.#api = api;
     this.#code = code;
-    const again = () => {
-      this.#dates.hidden = this.#range.value !== "dates";
-      void this.show(this.#view);
-    };
-    this.#range = h(
-      "select",
-      { id: "waterfall-range", change: again },
-      ...RANGES.map(([value, text]) => h("option", { value }, text)),
-    );
+    const again = () => void this.show(this.#view);
+    this.#range = new WaterfallRange(again);
     this.#count = h(
       "select",
       { id: "waterfall-count", change: again },
       ...COUNTS.map((count) => h("option", { value: count }, `at most ${count}`)),
     );
     this.#count.value = "24";
-    const day = (id: string) => h("input", { id, type: "date", change: again });
-    this.#from = day("waterfall-from");
-    this.#to = day("waterfall-to");
-    this.#dates = h(
-      "div",
-      { class: "tools", hidden: true },
-      labelled("From", this.#from),
-      labelled("To", this.#to),
-    );
     this.#model = model;
     this.#open = open;
     this.#paper = onPaper(() => this.#svg());
@@ -140,16 +111,10 @@ export class Waterfall {
           "div",
           { class: "tools", role: "group", "aria-label": "View of waterfall" },
           button("CSV", "Save the numbers as CSV", () => this.#saveCsv()),
-          button("PNG", "Save the picture as PNG", () => this.#savePng()),
+          button("PNG", "Save the picture as PNG", () => saveWaterfallPng(this.#canvas)),
         ),
       ),
-      h(
-        "div",
-        { class: "controls" },
-        labelled("Range", this.#range),
-        this.#dates,
-        labelled("Spectra", this.#count),
-      ),
+      h("div", { class: "controls" }, ...this.#range.controls, labelled("Spectra", this.#count)),
       this.#canvas,
       this.#paper.root,
       this.#note,
@@ -181,7 +146,12 @@ export class Waterfall {
     const { channel, unit, selected } = view;
     setText(this.#note, "Reading the spectra …");
     try {
-      const query = { ...this.#rangeNow(), channel, unit, count: Number(this.#count.value) };
+      const query = {
+        ...this.#range.at(this.#model.gatewayNowMs(), this.#model.times.zone),
+        channel,
+        unit,
+        count: Number(this.#count.value),
+      };
       const { label, spectra, total } = await this.#api.spectra(this.#code, query, signal);
       this.#label = label;
       this.#total = total;
@@ -197,20 +167,6 @@ export class Waterfall {
     );
     this.#draw();
     this.#announce();
-  }
-
-  #rangeNow(): { readonly fromMs: number; readonly toMs: number } {
-    const { times } = this.#model;
-    // A little ahead: a sensor's clock may be fast.
-    const nowMs = this.#model.gatewayNowMs() + DAY_MS;
-    const { value } = this.#range;
-    if (value === "dates") {
-      const fromMs = this.#from.value === "" ? 0 : dayStartMs(this.#from.value, times.zone);
-      const toMs = this.#to.value === "" ? nowMs : dayEndMs(this.#to.value, times.zone);
-      return { fromMs: Math.min(fromMs, toMs), toMs };
-    }
-    if (value === "all") return { fromMs: 0, toMs: nowMs };
-    return { fromMs: nowMs - (Number(value) + 1) * DAY_MS, toMs: nowMs };
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -284,6 +240,11 @@ export class Waterfall {
 
   get #width(): number {
     return Math.max(200, this.root.clientWidth);
+  }
+
+  #saveCsv(): void {
+    const rows = this.#rows.map((row) => ({ ...row, step: row.step * this.#scaleOf(row).perHz }));
+    saveWaterfallCsv(rows, this.#unit, this.#label, this.#model.times.zone);
   }
 
   #draw(): void {
@@ -373,34 +334,6 @@ export class Waterfall {
     }
     ctx.textAlign = "left";
     ctx.fillText(this.#unit, LEFT + inner + 6, height - BOTTOM + 17);
-  }
-
-  #saveCsv(): void {
-    const { zone } = this.#model.times;
-    const unit = this.#unit === "orders" ? "Multiple of speed" : `Frequency (${this.#unit})`;
-    const heads = [...csvTimeHeads(zone), "Speed (rpm)", unit, `Amplitude (${this.#label} peak)`];
-    const lines = [`\ufeff${heads.map((head) => csvField(head)).join(",")}\r\n`];
-    for (const row of this.#rows) {
-      const times = csvTimes(row.timeMs, zone).join(",");
-      const step = row.step * this.#scaleOf(row).perHz;
-      for (const [k, value] of row.values.entries())
-        lines.push(`${times},${row.speedRpm ?? ""},${k * step},${value}\r\n`);
-    }
-    save(new Blob(lines, { type: "text/csv" }), "waterfall.csv");
-  }
-
-  #savePng(): void {
-    const canvas = document.createElement("canvas");
-    canvas.width = this.#canvas.width;
-    canvas.height = this.#canvas.height;
-    const ctx = canvas.getContext("2d");
-    if (ctx === null) return;
-    ctx.fillStyle = colour("card");
-    ctx.fillRect(0, 0, canvas.width, canvas.height);
-    ctx.drawImage(this.#canvas, 0, 0);
-    canvas.toBlob((blob) => {
-      if (blob !== null) save(blob, "waterfall.png");
-    });
   }
 }
 

@@ -1,14 +1,12 @@
 /** What the machines' conditions are made of: the site file, the newest readings, alarms and findings. */
 import type { SensorState } from "../core/agent-status.ts";
 import { valueLabel } from "../core/alarm/sentence.ts";
-import type { AlarmLists } from "../core/alarm/shown.ts";
-import type { MachineView, RankedMachine } from "../core/diagnosis/shown.ts";
+import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import {
   type ConditionSensor,
   type EarliestOutlook,
   type MachineCondition,
   machineCondition,
-  type OpenAlarm,
 } from "../core/machine-condition/condition.ts";
 import { worseFirst } from "../core/machine-condition/order.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../core/query/place.ts";
@@ -25,10 +23,13 @@ import {
 import type { Zone } from "../core/signal/severity.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { type ConditionSubject, type KnownSensors, subjectsOf } from "./condition-subjects.ts";
 import { isOfRunning, type MachineChange, machineChange } from "./machine-change.ts";
 import { outlookFor } from "./machine-outlook.ts";
+import { bySensor, findingKey } from "./open-alarms.ts";
 import type { HttpParts } from "./parts.ts";
 import { StandingSince } from "./standing-since.ts";
+import { TimedMemory } from "./timed-memory.ts";
 import { yieldToLoop } from "./yield-to-loop.ts";
 
 type ConditionParts = Pick<
@@ -45,26 +46,6 @@ type ConditionParts = Pick<
   | "gatewayNow"
   | "clock"
 >;
-
-/** A machine, or a sensor without one that has an open alarm. */
-interface ConditionSubject {
-  readonly id: number | null;
-  readonly sensor: string | null;
-  readonly name: string | null;
-  readonly area: string | null;
-  readonly sensors: readonly Sensor[];
-}
-
-/** What is known of all sensors, read once for a list. */
-interface KnownSensors {
-  readonly nowMs: number;
-  readonly states: ReadonlyMap<string, SensorState>;
-  /** By normalised code; null while alarms are disabled. */
-  readonly alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null;
-  readonly machines: ReadonlyMap<number, MachineView>;
-  /** Whether a response that has taken this long may still look back over days. */
-  readonly mayCompute: () => boolean;
-}
 
 /** A large site that was just started shows its machines at once; what their past says follows with the next responses. */
 const COMPUTE_MS = 500;
@@ -292,75 +273,6 @@ export class MachineConditions {
 const OUTLOOK_MS = HOUR_MS;
 const CHANGE_MS = 10 * MINUTE_MS;
 
-/** What is dear to compute and changes slowly. */
-class TimedMemory<T> {
-  readonly #lastsMs: number;
-  readonly #known = new Map<string, { readonly value: T; readonly atMs: number }>();
-  #of: unknown = null;
-
-  constructor(lastsMs: number) {
-    this.#lastsMs = lastsMs;
-  }
-
-  /** @param of with another one, nothing is remembered @param mayMake false: what is known, however old; null without any */
-  of(key: string, of: unknown, nowMs: number, mayMake: boolean, make: () => T): T | null {
-    if (this.#of !== of || this.#known.size > REMEMBERED_MAX) this.#known.clear();
-    this.#of = of;
-    const known = this.#known.get(key);
-    if (known !== undefined && Math.abs(nowMs - known.atMs) < this.#lastsMs) return known.value;
-    if (!mayMake) return known?.value ?? null;
-    const value = make();
-    this.#known.set(key, { value, atMs: nowMs });
-    return value;
-  }
-}
-const REMEMBERED_MAX = 10_000;
-
-function* subjectsOf(
-  sensors: readonly Sensor[],
-  machines: readonly { readonly id: number; readonly name?: string }[],
-  { alarms }: KnownSensors,
-): Generator<ConditionSubject> {
-  const mounted = grouped(sensors, ({ location }) => location?.machine ?? null);
-  const names = new Map(machines.map(({ id, name }) => [id, name]));
-  for (const id of new Set([...names.keys(), ...mounted.keys()])) {
-    if (id === null) continue;
-    const own = mounted.get(id) ?? [];
-    const locations = own.flatMap(({ location }) => location ?? []);
-    const named = locations.find((location) => location.names?.machine !== undefined);
-    yield {
-      id,
-      sensor: null,
-      name: names.get(id) ?? named?.names?.machine ?? null,
-      area: areaOf(locations),
-      sensors: own,
-    };
-  }
-  for (const sensor of mounted.get(null) ?? []) {
-    const open = alarms?.get(normalCode(sensor.code)) ?? [];
-    if (!open.some(({ isShelved }) => !isShelved)) continue;
-    const { code, name = null } = sensor;
-    yield { id: null, sensor: code, name, area: null, sensors: [sensor] };
-  }
-}
-
-function grouped<K, V>(all: readonly V[], keyOf: (one: V) => K): Map<K, V[]> {
-  const groups = new Map<K, V[]>();
-  for (const one of all) {
-    const key = keyOf(one);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
-  }
-  return groups;
-}
-
-function areaOf(locations: readonly NonNullable<Sensor["location"]>[]): string | null {
-  const named = locations.find(({ names }) => names?.area !== undefined)?.names?.area;
-  const [first] = locations;
-  return named ?? (first === undefined ? null : `Area ${first.area}`);
-}
-
 const hasClass = ({ machineClass, limits }: Sensor) =>
   machineClass !== undefined || limits !== undefined;
 
@@ -369,34 +281,6 @@ function isKindFresh(state: SensorState | undefined, kind: Kind): boolean {
   const own = state?.kinds.find((one) => one.kind === kind);
   if (own === undefined) return state?.state === "online";
   return own.lastReadingMs !== null && own.isSilent !== true;
-}
-
-const findingKey = (sensor: string, finding: string, bearing: string | null) =>
-  `${normalCode(sensor)} ${bearing === null ? finding : `${finding}/${bearing}`}`;
-
-function bySensor(
-  { active, acknowledged, shelved }: AlarmLists,
-  stages: ReadonlyMap<string, 1 | 2 | 3>,
-): Map<string, OpenAlarm[]> {
-  const all = [...active, ...acknowledged, ...shelved].flatMap((view): OpenAlarm[] => {
-    if (view.state !== "active") return [];
-    const { id, sensor, alarm, value } = view;
-    return [
-      {
-        id,
-        sensor,
-        alarm,
-        value,
-        severity: view.severity ?? "warning",
-        isAcknowledged: view.acknowledged !== null,
-        isShelved: (view.shelved ?? null) !== null,
-        sinceMs: Date.parse(view.since ?? ""),
-        stage: alarm === "finding" ? (stages.get(`${normalCode(sensor)} ${value}`) ?? null) : null,
-        text: view.text ?? "",
-      },
-    ];
-  });
-  return grouped(all, ({ sensor }) => normalCode(sensor));
 }
 
 function conditionMembers(found: MachineCondition) {

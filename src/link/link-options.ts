@@ -1,7 +1,10 @@
 import type { IClientOptions } from "mqtt";
 import type { Certificate } from "../core/certificate.ts";
 import type { Subscription, Will } from "../core/link.ts";
+import { type LinkHooks } from "../core/link.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import { withPublicAuthorities } from "../lib/authorities.ts";
+import type { UplinkMetrics } from "../lib/metrics.ts";
 import { clientPacketIds } from "./packet-ids.ts";
 import type { PublishPathName } from "./publish-path.ts";
 
@@ -164,4 +167,11 @@ export function clientOptions(
 /** What holds for this attempt. */
 export function now<T extends string | TlsTexts | undefined>(given: T | (() => T)): T {
   return typeof given === "function" ? given() : given;
+}
+
+export interface MqttLinkParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Pick<UplinkMetrics, "brokerConnects">;
+  readonly hooks?: LinkHooks;
 }

@@ -1,13 +1,12 @@
 import type { LinkState } from "../core/agent-status.ts";
 import { type Certificate, endingOf, firstToEnd } from "../core/certificate.ts";
-import { type LinkHooks, REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../core/link.ts";
+import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Clock, Logger } from "../core/ports.ts";
 import { describeCertificate } from "../lib/certificates.ts";
-import type { UplinkMetrics } from "../lib/metrics.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
+import { type MqttLinkParts } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
 import { isTls, lookAtChain } from "./peer-chain.ts";
@@ -18,13 +17,7 @@ import { isAboutRate, PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from 
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
-
-export interface MqttLinkParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics?: Pick<UplinkMetrics, "brokerConnects">;
-  readonly hooks?: LinkHooks;
-}
+import { NO_RETAIN, refusedSubscription } from "./session-texts.ts";
 
 /** Longest wait for acknowledgements, and for the DISCONNECT to be sent, when closing. */
 const CLOSE_INFLIGHT_MS = 5000;
@@ -37,9 +30,6 @@ const OWN_CHECK_MAX_MS = 600_000;
 
 /** Between two looks at the certificate of a broker that ends soon. */
 const CERTIFICATE_CHECK_MS = 600_000;
-
-const NO_RETAIN =
-  "this broker does not support retained messages; states and live readings are published without retain, so a new subscriber waits for the next ones";
 
 /**
  * A broker session that is reopened whenever it ends, at the next address, with a new client, a new will and back-off
@@ -380,8 +370,4 @@ export class MqttLink implements SessionLink {
   #notifyReady(): void {
     for (const look of this.#readyListeners) look();
   }
-}
-
-function refusedSubscription(topics: readonly string[]): string {
-  return `the broker refuses the subscription to ${topics.join(", ")}: check its access list`;
 }

@@ -1,15 +1,10 @@
 import type { Socket } from "node:net";
 import type { IConnackPacket, MqttClient } from "mqtt";
-import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
+import type { SessionInfo, Subscription, Will } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
-import { describeCertificate } from "../lib/certificates.ts";
-import type { TokenBucket } from "../lib/token-bucket.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
-import {
-  certificateAdvice,
-  clientCertificateAdvice,
-  isAboutCertificate,
-} from "./certificate-advice.ts";
+import { isAboutCertificate } from "./certificate-advice.ts";
+import { watchConnect } from "./connect-sent.ts";
 import { InboundGuard } from "./inbound-guard.ts";
 import {
   connackFailure,
@@ -26,33 +21,15 @@ import {
   type MqttLinkOptions,
   now,
   PUBLISH_PATH,
-  type TlsTexts,
 } from "./link-options.ts";
-import { identityCheck, isTls, lookAtChain } from "./peer-chain.ts";
+import { identityCheck, isTls } from "./peer-chain.ts";
 import { PingQueue } from "./ping-queue.ts";
 import { type PublishPath, publishPath } from "./publish-path.ts";
 import { type Done, Publishes, REFUSED_UNSPECIFIED } from "./publishes.ts";
-import type { RefusedTopics } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
+import type { SessionEvents, SessionTraits } from "./session-events.ts";
+import { explainCertificate, tlsFailure } from "./tls-failure.ts";
 import { openClient, openTunnel, TunnelError } from "./tunnel.ts";
-
-export interface SessionTraits {
-  /** One message in flight at a time, to find the one on which the broker closes the connection. */
-  readonly isolate: boolean;
-  /** False: the broker is known to refuse retained messages. */
-  readonly retain: boolean;
-  /** Publishes per second that the platform accepts; absent: as many as there are. */
-  readonly pace?: TokenBucket;
-  readonly refusals?: RefusedTopics;
-}
-
-export interface SessionEvents {
-  /** The connection is open and CONNECT is sent. */
-  onConnectSent(): void;
-  /** Follows the CONNACK. */
-  onOpen(): void;
-  onMessage(message: InboundMessage): void;
-}
 
 const DISCONNECT_WITH_WILL = 0x04;
 const CLOSED_BY_BROKER: LinkFailure = {
@@ -188,7 +165,12 @@ export class MqttSession implements WatchedSession {
     let isExplaining = false;
     const { version, publishPath: path = PUBLISH_PATH } = this.#options;
     this.#path = publishPath(path, client, version, (id) => this.#publishes.isPending(id));
-    this.#watchConnect(client, tunnel);
+    watchConnect(client.stream, this.#url, tunnel !== null, {
+      sent: () => this.#noteConnectSent(),
+      unsent: () => {
+        this.#connectSent = false;
+      },
+    });
     client.stream.on("data", (chunk: Buffer) => {
       const bytes = this.#guard.feed(chunk);
       if (bytes !== null) this.#tooLargeInbound(bytes);
@@ -235,8 +217,10 @@ export class MqttSession implements WatchedSession {
         this.#end(CLOSED_BY_BROKER);
       } else if (isTls(this.#url) && isAboutCertificate(code)) {
         isExplaining = true;
-        void this.#explain(err, code);
-      } else this.#end(this.#transportFailure(err));
+        void explainCertificate(err, code, this.#url, this.#options).then((failure) =>
+          this.#end(failure),
+        );
+      } else this.#end(tlsFailure(err, this.#options));
     });
     client.on("close", () => {
       if (isExplaining) return;
@@ -249,32 +233,6 @@ export class MqttSession implements WatchedSession {
           : CLOSED_BY_BROKER,
       );
     });
-  }
-
-  #transportFailure(err: unknown): LinkFailure {
-    const code = errorCode(err);
-    const isOurs = /^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(String(code));
-    if (!isOurs) return transportFailure(err);
-    return clientCertificateAdvice(String(code), this.#tls().cert ?? null, Date.now());
-  }
-
-  /** As their files are now; none where one cannot be read. */
-  #tls(): TlsTexts {
-    try {
-      return this.#options.tls === undefined ? {} : now(this.#options.tls);
-    } catch {
-      return {};
-    }
-  }
-
-  /** Looks at what the broker shows: the code alone does not tell which certificate is wrong. */
-  async #explain(err: Error, code: string): Promise<void> {
-    const chain = await lookAtChain(this.#url, this.#options);
-    if (chain.length > 0) this.#options.onCertificates?.(chain.map(describeCertificate));
-    const host = new URL(this.#url).hostname;
-    const { ca = null } = this.#tls();
-    const advice = certificateAdvice({ code, chain, ca, host, nowMs: Date.now() });
-    this.#end(advice ?? transportFailure(err));
   }
 
   /** Resolves with the refused topics. If there is no SUBACK, the session is ended, and there are none. */
@@ -363,23 +321,6 @@ export class MqttSession implements WatchedSession {
       else client.end(false, done);
     });
     this.#end(failure);
-  }
-
-  /** Learns whether the connection opened, i.e. whether the CONNECT queued by mqtt.js was sent. */
-  #watchConnect(client: MqttClient, tunnel: Socket | null): void {
-    const scheme = new URL(this.#url).protocol;
-    if (scheme === "mqtt:" && tunnel !== null) this.#noteConnectSent();
-    else if (scheme === "mqtt:" || scheme === "mqtts:") {
-      const event = scheme === "mqtt:" ? "connect" : "secureConnect";
-      client.stream.once(event, () => this.#noteConnectSent());
-    } else {
-      // A web socket stream does not show it: assumed sent, unless the address could not even be reached.
-      this.#noteConnectSent();
-      client.stream.once("error", (err: unknown) => {
-        const code = errorCode(err);
-        if (code === "ECONNREFUSED" || code === "ENOTFOUND") this.#connectSent = false;
-      });
-    }
   }
 
   #tooLargeInbound(bytes: number): void {

@@ -58,5 +58,10 @@ export type DayRead =
       readonly message: string;
     };
 
+/** What a read found, before its time is known. */
+export type DayOutcome =
+  | Omit<DayRead & { ok: true }, "durationMs">
+  | Omit<DayRead & { ok: false }, "durationMs">;
+
 /** One read of one day of one sensor; never rejects because of anything received. */
 export type ReadDay = (request: ReadRequest, signal: AbortSignal) => Promise<DayRead>;

@@ -1,18 +1,15 @@
 import type { SensorState } from "../core/agent-status.ts";
-import type { DayKey } from "../core/day.ts";
-import type { Clock, Logger, StreamFound } from "../core/ports.ts";
-import type { RecentTimes } from "../core/recent-times.ts";
-import type { Kind, PolledKind, Sensor } from "../core/sensor.ts";
+import type { StreamFound } from "../core/ports.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { dayEndMs } from "../core/time-zone.ts";
 import { BackfillJob } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
-import type { ReadDay } from "./day-read.ts";
-import type { DayRules } from "./days.ts";
-import type { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
+import { LoopSleep } from "./loop-sleep.ts";
 import { takeWaiting, waitsForNewer } from "./newest-first.ts";
 import { JITTER, taskDue } from "./next-read.ts";
+import { type PollOptions, type PollParts } from "./poll-parts.ts";
 import { PolledStreams } from "./polled-streams.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
 import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
@@ -29,37 +26,6 @@ const COMMITTING_MAX = 2_048;
 const HELD_BACK_MS = 1_000;
 /** The loop checks calendar and queue at least this often, ms. */
 const CHECK_MS = 5_000;
-
-export interface PollOptions extends DayRules {
-  readonly intervalMs: number;
-  readonly concurrency: number;
-  /** Longest time that a response may wait for its commit, ms; by default 0. */
-  readonly commitIntervalMs?: number;
-  /** 0…1; for tests. */
-  readonly random?: () => number;
-}
-
-export interface PollParts {
-  readonly readDay: ReadDay;
-  readonly clock: Clock;
-  /** Set by every response that the poller reads. */
-  readonly gatewayClock: GatewayClock;
-  readonly logger: Logger;
-  /** Newest stored time of a stream, so that a restart knows where it was. */
-  readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
-  /** Its newest stored readings: its interval was learned from them before the restart. */
-  readonly recentTimes: (sensor: string, kind: PolledKind) => RecentTimes;
-  /** UTC offset of the newest stored reading, minutes: the gateway's day may differ from that of GATEWAY_TIMEZONE. */
-  readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
-  /** True for a day that was read before, also by an earlier process: it stays open for late records. */
-  readonly wasRead: (key: DayKey) => boolean;
-  /** Survives the process. */
-  readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
-  /** True while the buffer is full of what is being delivered: reading pauses. */
-  readonly isHeldBack?: () => boolean;
-  /** How long a day is set aside because it ended the process, ms; 0 = it may be read. */
-  readonly setAsideMs?: (key: DayKey) => number;
-}
 
 /** Decides what is read when, with a limited number of concurrent reads. */
 export class Poller {
@@ -82,14 +48,13 @@ export class Poller {
   readonly #silence: SilenceMemory;
   /** Monotonic, ms. */
   #silenceDueAt = 0;
-  #wake: () => void = () => {};
-  /** When the earliest sleep of the loop ends, monotonic ms. */
-  #wakesAt = Number.POSITIVE_INFINITY;
+  readonly #sleep: LoopSleep;
 
   constructor(parts: PollParts, options: PollOptions, site: SiteSource) {
     this.#parts = parts;
     this.#options = options;
     this.#random = options.random ?? Math.random;
+    this.#sleep = new LoopSleep(parts.clock);
     this.#pause = new GatewayPause(this.#random);
     this.#silence = new SilenceMemory(parts.memory);
     this.#site = site;
@@ -161,7 +126,7 @@ export class Poller {
       }
     }
     this.#plan.renew();
-    this.#wake();
+    this.#sleep.wake();
   }
 
   /** Stops reading it; a backfill that waits for its days gets a failure. */
@@ -193,7 +158,7 @@ export class Poller {
         if (!task.isRunning) this.#queue.put(task, this.#parts.clock.monotonic());
       }
     }
-    this.#wake();
+    this.#sleep.wake();
     return job;
   }
 
@@ -211,7 +176,7 @@ export class Poller {
       for (const task of awaitedDays(stream, gatewayClock.now(), this.#options.zone))
         this.#queue.put(task, clock.monotonic());
     }
-    this.#wake();
+    this.#sleep.wake();
   }
 
   /** The store lost readings: the open days are read again from the gateway. */
@@ -227,7 +192,7 @@ export class Poller {
         if (!task.isRunning) this.#queue.put(task, now);
       }
     }
-    this.#wake();
+    this.#sleep.wake();
   }
 
   /** State of every configured sensor; the battery comes from the store. */
@@ -287,7 +252,7 @@ export class Poller {
       task.isRunning = true;
       const read = this.#read(task, signal).finally(() => {
         this.#running.delete(read);
-        this.#wake();
+        this.#sleep.wake();
       });
       this.#running.add(read);
     }
@@ -299,24 +264,7 @@ export class Poller {
     const due = isFull ? null : this.#queue.nextDueAt();
     const earliest = this.#isHeldBack ? now + HELD_BACK_MS : this.#pause.untilMs;
     const until = Math.min(Math.max(due ?? Infinity, earliest), now + CHECK_MS);
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      this.#wakeAt(until, signal);
-    });
-  }
-
-  /**
-   * Wakes the loop at this time or earlier, and when aborted. A sleep is never cancelled: nearly every turn ends before its time, and
-   * the next one uses the same sleep.
-   */
-  #wakeAt(until: number, signal: AbortSignal): void {
-    if (this.#wakesAt <= until && !signal.aborted) return;
-    this.#wakesAt = until;
-    const { clock } = this.#parts;
-    void clock.sleep(until - clock.monotonic(), signal).then(() => {
-      if (this.#wakesAt === until) this.#wakesAt = Number.POSITIVE_INFINITY;
-      this.#wake();
-    });
+    await this.#sleep.until(until, signal);
   }
 
   async #read(task: Task, signal: AbortSignal): Promise<void> {
@@ -353,7 +301,7 @@ export class Poller {
           weight = waiting;
           this.#committing += waiting;
           leave();
-          this.#wake();
+          this.#sleep.wake();
         },
       },
       signal,

@@ -12,11 +12,11 @@ import type { DftPlans } from "../core/signal/fft.ts";
 import { type ReadingContext, readingSteps, toReading } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openGate, type SecretGate } from "../lib/secrets.ts";
-import type { DayRead, ReadDay, ReadRequest, Rejected } from "./day-read.ts";
+import type { DayOutcome, ReadDay, ReadRequest, Rejected } from "./day-read.ts";
 import { LARGE_RECORD_BYTES, LARGE_RECORD_SAMPLES, LargeRecords } from "./large-records.ts";
 import { RejectLog } from "./reject-log.ts";
 import { ResponseBatch } from "./response-batch.ts";
-import { failureOf, isCut } from "./response-failure.ts";
+import { failedRead, failureOf, isCut } from "./response-failure.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
 /** Yields to the event loop after this much work, ms: acknowledgements and queries wait no longer than this. */
@@ -69,7 +69,7 @@ export function createReadDay(parts: ReadDayParts): ReadDay {
   return async (request, signal) => {
     const startedAt = parts.clock.monotonic();
     const read = new OneRead(parts, request, scanned, rejects, large, signal);
-    const outcome = await read.run().catch((error: unknown) => read.failure(error));
+    const outcome = await read.run().catch((error: unknown) => failedRead(error, signal.aborted));
     const durationMs = (read.receivedAt ?? parts.clock.monotonic()) - startedAt;
     parts.metrics.pollDuration.observe(durationMs / 1000);
     return { ...outcome, durationMs };
@@ -81,10 +81,6 @@ function samplesOf({ channels }: RawRecord): number {
   for (const channel of channels) if (channel.state === "ok") samples += channel.samples.length;
   return samples;
 }
-
-type DayOutcome =
-  | Omit<DayRead & { ok: true }, "durationMs">
-  | Omit<DayRead & { ok: false }, "durationMs">;
 
 class OneRead {
   readonly #parts: ReadDayParts;
@@ -368,27 +364,5 @@ class OneRead {
   async #yieldToLoop(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#sliceStartedAt = this.#parts.clock.monotonic();
-  }
-
-  failure(error: unknown): DayOutcome {
-    if (error instanceof CallFailure) {
-      return {
-        ok: false,
-        failureClass: this.#signal.aborted ? "aborted" : error.failureClass,
-        isGatewayFault: error.isGatewayFault,
-        retryAfterMs: error.retryAfterMs,
-        message: error.message,
-      };
-    }
-    // Faults of the store (a full disk, an I/O error) are temporary; the day is simply read again.
-    const message = error instanceof Error ? error.message : String(error);
-    return {
-      ok: false,
-      failureClass: "transient",
-      isGatewayFault: false,
-      isStoreFault: true,
-      retryAfterMs: null,
-      message,
-    };
   }
 }

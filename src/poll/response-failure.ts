@@ -1,6 +1,7 @@
 import type { DayResult } from "../core/decode/day-reader.ts";
 import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
+import type { DayOutcome } from "./day-read.ts";
 
 /** How much of a service's own text is shown, characters. */
 const DESCRIPTION_MAX = 500;
@@ -47,4 +48,27 @@ export function failureOf(
         message: "the response ended before it was complete",
       });
   }
+}
+
+/** The result of a read that was abandoned. */
+export function failedRead(error: unknown, isAborted: boolean): DayOutcome {
+  if (error instanceof CallFailure) {
+    return {
+      ok: false,
+      failureClass: isAborted ? "aborted" : error.failureClass,
+      isGatewayFault: error.isGatewayFault,
+      retryAfterMs: error.retryAfterMs,
+      message: error.message,
+    };
+  }
+  // Faults of the store (a full disk, an I/O error) are temporary; the day is simply read again.
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    ok: false,
+    failureClass: "transient",
+    isGatewayFault: false,
+    isStoreFault: true,
+    retryAfterMs: null,
+    message,
+  };
 }

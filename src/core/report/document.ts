@@ -2,7 +2,9 @@
 import type { REPORT } from "../diagnosis/shown.ts";
 import { alarmTextAsRead, frequencyScale, type ReadUnits, textAsRead } from "../read-units.ts";
 import type { Of } from "../schema.ts";
-import { escapeText as esc, spectrumFigure, trendFigure, type ZoneLevel } from "./figures.ts";
+import { escapeText as esc } from "./figure-axes.ts";
+import { type ZoneLevel } from "./figures.ts";
+import { spectrumFigure, trendFigure } from "./measured-figures.ts";
 import { digits, shownUnit } from "./units.ts";
 
 export interface ReportFinding {

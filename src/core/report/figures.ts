@@ -1,15 +1,22 @@
 /** Graphs as inline SVG at the width of paper, in colours that also differ in grey. */
-import { DAY_MS, MINUTE_MS } from "../time-units.ts";
-import { addDays, dayOf, dayStartMs } from "../time-zone.ts";
-import { digits } from "./units.ts";
+import {
+  at1,
+  axisOf,
+  BOTTOM,
+  decades,
+  escapeText,
+  INNER,
+  LEFT,
+  least,
+  type Tick,
+  TOP,
+  WIDTH,
+  xTick,
+  yAxis,
+  yOf,
+} from "./figure-axes.ts";
 
-const WIDTH = 720;
-const LEFT = 56;
-const RIGHT = 84;
-const TOP = 12;
-const BOTTOM = 44;
-const INNER = WIDTH - LEFT - RIGHT;
-const LINES = [
+export const LINES = [
   { colour: "#1d4e89", dash: "" },
   { colour: "#b3541e", dash: "6 3" },
   { colour: "#2f6b3a", dash: "2 3" },
@@ -17,11 +24,10 @@ const LINES = [
 ] as const;
 /** A limit further above the values than this would flatten them. */
 const NEAR = 1.6;
-const TICKS = 5;
 /** Steps longer than so many usual ones are gaps. */
 const GAP_STEPS = 3;
 
-interface PlotPoint {
+export interface PlotPoint {
   readonly x: number;
   readonly y: number;
   /** Of what one point stands for. */
@@ -46,11 +52,6 @@ interface StateLane {
   readonly label: string;
   readonly spans: readonly { readonly from: number; readonly to: number; readonly state: string }[];
 }
-interface Tick {
-  readonly at: number;
-  readonly text: string;
-}
-
 export interface Figure {
   readonly title: string;
   readonly height: number;
@@ -214,148 +215,7 @@ function laneBar(
   return `<text x="${LEFT - 6}" y="${at1(head + 0.3 * step + 4)}" text-anchor="end">${escapeText(label)}</text>${bars.join("")}`;
 }
 
-export interface TrendFigure {
-  readonly title: string;
-  /** Of the y axis. */
-  readonly unit: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly zone: string;
-  readonly lines: readonly { readonly label: string; readonly points: readonly PlotPoint[] }[];
-  readonly levels: readonly ZoneLevel[];
-}
-
-export function trendFigure({
-  title,
-  unit,
-  fromMs,
-  toMs,
-  zone,
-  lines,
-  levels,
-}: TrendFigure): string {
-  const height = 200;
-  const svg = figureSvg({
-    title,
-    height,
-    from: fromMs,
-    to: toMs,
-    ticks: timeTicks(fromMs, toMs, zone),
-    xLabel: zone,
-    yLabel: unit,
-    levels,
-    lines: lines.map(({ label, points }, at) => ({
-      label,
-      pieces: piecesOf(points),
-      ...(LINES[at % LINES.length] ?? LINES[0]),
-    })),
-  });
-  const names = legend(
-    lines.map(({ label }) => label),
-    height,
-  );
-  return withHeading(title, svg.replace("</svg>", `${names}</svg>`));
-}
-
-export interface SpectrumFigure {
-  readonly title: string;
-  readonly xLabel: string;
-  readonly yLabel: string;
-  /** Between two values, as `x` of the marks. */
-  readonly step: number;
-  readonly values: ArrayLike<number>;
-  readonly marks: readonly { readonly x: number; readonly label: string }[];
-}
-
-export function spectrumFigure({
-  title,
-  xLabel,
-  yLabel,
-  step,
-  values,
-  marks,
-}: SpectrumFigure): string {
-  const farthest = Math.max(...marks.map(({ x }) => x), 0);
-  const end = Math.min(step * values.length, farthest > 0 ? farthest * 1.5 : Infinity);
-  const count = Math.min(values.length, Math.ceil(end / step));
-  const points = Array.from({ length: count }, (_, k) => ({ x: k * step, y: values[k] ?? 0 }));
-  const svg = figureSvg({
-    title,
-    height: 190,
-    from: 0,
-    to: end,
-    ticks: roundTicks(0, end),
-    xLabel,
-    yLabel,
-    marks,
-    lines: [{ label: title, pieces: [points], ...LINES[0] }],
-  });
-  return withHeading(title, svg);
-}
-
-const withHeading = (title: string, svg: string) =>
-  `<figure><figcaption>${escapeText(title)}</figcaption>${svg}</figure>`;
-
-const least = (values: readonly number[]) =>
-  values.reduce((low, value) => Math.min(low, value), Infinity);
-
-export function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-}
-
-interface Scale {
-  readonly low: number;
-  readonly high: number;
-  readonly ticks: readonly number[];
-}
-
-/** Round ticks. */
-function axisOf(low: number, highest: number): Scale {
-  const span = highest - low || 1;
-  const power = 10 ** Math.floor(Math.log10(span / TICKS));
-  const part = span / TICKS / power;
-  const step = power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
-  const [first, last] = [Math.floor(low / step), Math.ceil((low + span) / step)];
-  const ticks = Array.from({ length: last - first + 1 }, (_, n) => (first + n) * step);
-  return { low: first * step, high: last * step, ticks };
-}
-
-/** At most this many powers of ten below the highest. */
-const DECADES_MAX = 8;
-
-function decades(low: number, highest: number): Scale {
-  const last = Math.ceil(Math.log10(highest));
-  const first = Math.max(last - DECADES_MAX, Math.min(last - 1, Math.floor(Math.log10(low))));
-  const ticks = Array.from({ length: last - first + 1 }, (_, n) => 10 ** (first + n));
-  return { low: 10 ** first, high: 10 ** last, ticks };
-}
-
-/** Ticks of an axis of plain numbers. */
-export function roundTicks(from: number, to: number): Tick[] {
-  return axisOf(from, to).ticks.map((at) => ({ at, text: digits(at) }));
-}
-
-function yOf({ low, high }: Scale, height: number, isLog: boolean) {
-  const of = isLog ? (value: number) => Math.log10(Math.max(value, low)) : (value: number) => value;
-  return (value: number) =>
-    TOP + (1 - (of(value) - of(low)) / (of(high) - of(low))) * (height - TOP - BOTTOM);
-}
-
-function yAxis({ low, high, ticks }: Scale, y: (value: number) => number, unit: string): string {
-  const lines = ticks.map(
-    (tick) =>
-      `<line x1="${LEFT}" x2="${LEFT + INNER}" y1="${at1(y(tick))}" y2="${at1(y(tick))}" stroke="#ddd"/><text x="${LEFT - 6}" y="${at1(y(tick) + 4)}" text-anchor="end">${digits(tick)}</text>`,
-  );
-  const middle = at1((y(low) + y(high)) / 2);
-  return `${lines.join("")}<text transform="translate(13 ${middle}) rotate(-90)" text-anchor="middle">${escapeText(unit)}</text>`;
-}
-
-function xTick(x: number, text: string, height: number): string {
-  const foot = height - BOTTOM;
-  return `<line x1="${at1(x)}" x2="${at1(x)}" y1="${foot}" y2="${foot + 4}" stroke="#555"/><text x="${at1(x)}" y="${foot + 16}" text-anchor="middle">${escapeText(text)}</text>`;
-}
-
-function legend(labels: readonly string[], height: number): string {
+export function legend(labels: readonly string[], height: number): string {
   return labels
     .map((label, at) => {
       const { colour, dash } = LINES[at % LINES.length] ?? LINES[0];
@@ -365,32 +225,7 @@ function legend(labels: readonly string[], height: number): string {
     .join("");
 }
 
-/** Steps within a day, ms. */
-const STEPS_MS = [1, 5, 15, 30, 60, 180, 360, 720].map((minutes) => minutes * MINUTE_MS);
-const TIME_TICKS = 7;
-
-/** A handful of times of the zone: midnights by their date. */
-export function timeTicks(fromMs: number, toMs: number, zone: string): Tick[] {
-  const words = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
-  const [date, time] = [
-    words({ day: "numeric", month: "short" }),
-    words({ hour: "2-digit", minute: "2-digit" }),
-  ];
-  const step = STEPS_MS.find((one) => (toMs - fromMs) / one <= TIME_TICKS);
-  const every = Math.max(1, Math.ceil((toMs - fromMs) / DAY_MS / TIME_TICKS));
-  const ticks: Tick[] = [];
-  for (let day = dayOf(fromMs, zone); ; day = addDays(day, every)) {
-    const startMs = dayStartMs(day, zone);
-    if (startMs > toMs) return ticks;
-    ticks.push({ at: startMs, text: date.format(startMs) });
-    if (step === undefined) continue;
-    const endMs = dayStartMs(addDays(day, 1), zone);
-    for (let at = startMs + step; at < endMs; at += step) ticks.push({ at, text: time.format(at) });
-  }
-}
-
-function piecesOf(points: readonly PlotPoint[]) {
+export function piecesOf(points: readonly PlotPoint[]) {
   const steps = points.slice(1).map(({ x }, at) => x - (points[at]?.x ?? x));
   const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1] ?? 0;
   const pieces: PlotPoint[][] = [];
@@ -401,5 +236,3 @@ function piecesOf(points: readonly PlotPoint[]) {
   }
   return pieces;
 }
-
-const at1 = (value: number) => value.toFixed(1);

@@ -25,7 +25,7 @@ interface QueuedJob {
   readonly reject: (failure: StoreFailure) => void;
 }
 
-interface WriteStatistics {
+export interface WriteStatistics {
   commits: number;
   bytesWritten: number;
   commitSeconds(seconds: number): void;

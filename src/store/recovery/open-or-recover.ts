@@ -4,8 +4,9 @@ import type { Clock, Logger } from "../../core/ports.ts";
 import { type Database, sizeOf } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { dropBallast } from "../space/ballast.ts";
-import { type SalvageReport, type SavedLanes, salvage } from "./salvage.ts";
+import { type SalvageReport, salvage } from "./salvage.ts";
 import { SalvageProgress } from "./salvage-progress.ts";
+import type { SavedLanes } from "./salvaged-lanes.ts";
 import {
   endSalvage,
   mayFit,

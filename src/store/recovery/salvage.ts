@@ -7,8 +7,9 @@ import { StoreFailure } from "../database/store-failure.ts";
 import { Streams } from "../database/streams.ts";
 import { HourRows } from "../hours/hour-rows.ts";
 import { mendHours } from "../hours/mend-hours.ts";
-import type { StoredLane } from "../outbox/lanes.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
+import { markAll, requeue, type SavedLanes } from "./salvaged-lanes.ts";
+import { type SalvagedTable, TABLES } from "./salvaged-tables.ts";
 
 export interface SalvageReport {
   /** Where the damaged file is now. */
@@ -20,109 +21,9 @@ export interface SalvageReport {
   readonly incomplete: readonly string[];
 }
 
-/** The lanes of the uplinks that are configured now. */
-export interface SavedLanes {
-  /** Creates those that the damaged store did not have, and returns all. */
-  file(): readonly StoredLane[];
-  /** Whether a lane should carry a reading. */
-  wants(lane: StoredLane, sensor: string, kind: string, values: string): boolean;
-}
-
-interface SalvagedTable {
-  readonly name: string;
-  readonly columns: string;
-  readonly order: string;
-  /** Columns of a unique index that contains all the others: it may be readable if the table is not. */
-  readonly index?: string;
-}
-
-/**
- * Readings come first: rows that refer to them are useful only with them. Poll progress is left out, so that lost days
- * are read again.
- */
-const TABLES: readonly SalvagedTable[] = [
-  { name: "meta", columns: "name, value", order: "name" },
-  { name: "streams", columns: "stream, sensor, kind", order: "stream", index: "sensor, kind" },
-  { name: "unit_sets", columns: "unit_set, units", order: "unit_set", index: "units" },
-  {
-    name: "readings",
-    columns: `seq, stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set, "values", quality, attributes, raw, waveforms`,
-    order: "seq",
-  },
-  {
-    name: "waveforms",
-    columns:
-      "file_id, stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration, recording_reason, sample_count, encoding, samples",
-    order: "file_id",
-  },
-  {
-    name: "outbox",
-    columns: "lane, hour, stream, time_ms, seq, is_future",
-    order: "lane, hour, stream, time_ms, seq",
-  },
-  { name: "live_marks", columns: "lane, stream, time_ms", order: "lane, stream" },
-  {
-    name: "forgotten",
-    columns: "hour, stream, time_ms, hash",
-    order: "hour, stream, time_ms, hash",
-  },
-  { name: "hour_series", columns: "series, stream, value, unit", order: "series" },
-  { name: "hours", columns: "place, upto, body", order: "place" },
-  { name: "days", columns: "place, upto, body", order: "place" },
-  { name: "day_medians", columns: "place, body", order: "place" },
-  { name: "gaps", columns: "gap, stream, from_ms, to_ms, count, reason, uplink", order: "gap" },
-  {
-    name: "lanes",
-    columns: "lane, uplink, format, leaving, fill_seq, fill_hour",
-    order: "lane",
-    index: "uplink, format, lane",
-  },
-  {
-    name: "commands",
-    columns:
-      "command, received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms",
-    order: "command",
-  },
-  {
-    name: "kept_measurements",
-    columns: `reading_id, stream, time_ms, ladder, rank, bytes, running, counts_as_running, speed_rpm, usual_rpm, seq, offset_minutes, stored_at_ms, unit_set, "values", quality, attributes, raw, waveforms`,
-    order: "stream, time_ms, reading_id",
-  },
-  {
-    name: "kept_samples",
-    columns:
-      "file_id, stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration, recording_reason, sample_count, encoding, samples",
-    order: "file_id",
-  },
-  {
-    name: "kept_marks",
-    columns: "stream, time_ms, reading_id, why, subject, note, rank, bytes",
-    order: "stream, time_ms, reading_id, why, subject",
-  },
-  { name: "alarm_states", columns: "sensor, state", order: "sensor" },
-  { name: "alarm_samples", columns: 'sensor, number, "values"', order: "sensor, number" },
-  {
-    name: "waiting",
-    columns: "queue, number, time_ms, since_ms, text",
-    order: "queue, number",
-  },
-  {
-    name: "alarm_actions",
-    columns: "action, time_ms, who, source, what, subject, detail, outcome",
-    order: "action",
-  },
-  {
-    name: "audit",
-    columns: "entry, time_ms, who, address, what, detail, outcome, refused, times, last_ms, person",
-    order: "entry",
-  },
-];
-
 const ROWS_PER_COMMIT = 1000;
 /** Rows of samples are large: a slow card takes a second for this many. */
 const ROWS_PER_STEP = 50;
-/** Readings whose deliveries are recreated in one statement. */
-const REQUEUED_PER_STEP = 20_000;
 /** More seconds have passed since then than file ids or sequence numbers were ever assigned. */
 const EPOCH_MS = Date.UTC(2020, 0, 1);
 
@@ -353,67 +254,6 @@ function removeNameless(db: Database, progress: SalvageProgress): void {
     db.writer.exec(`DELETE FROM ${table} WHERE ${where}`);
     progress.step(table, 0);
   }
-}
-
-/** The live marks are lost: nothing that is stored goes live again, so that no topic goes back in time. */
-function markAll(db: Database, lanes: readonly number[], progress: SalvageProgress): void {
-  for (const lane of lanes) {
-    db.writer
-      .prepare(
-        `INSERT INTO live_marks (lane, stream, time_ms)
-         SELECT ?, stream, max(time_ms) FROM readings WHERE is_future = 0 GROUP BY stream
-         ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`,
-      )
-      .run(lane);
-    progress.step("live_marks", 0);
-  }
-}
-
-/**
- * What may not have been delivered is pending again: a subscriber can drop a duplicate by its id, but nobody can
- * restore a loss.
- */
-function requeue(
-  db: Database,
-  lanes: readonly StoredLane[],
-  parts: {
-    readonly progress: SalvageProgress;
-    readonly lanes: SavedLanes;
-  },
-): number {
-  const bounds = db.writer
-    .prepare<[], { first: number | null; last: number | null }>(
-      "SELECT min(seq) AS first, max(seq) AS last FROM readings",
-    )
-    .get();
-  const last = bounds?.last ?? -1;
-  let current: StoredLane | undefined;
-  db.writer.function("wants", (sensor, kind, values) =>
-    current !== undefined &&
-    parts.lanes.wants(current, String(sensor), String(kind), String(values))
-      ? 1
-      : 0,
-  );
-  let rows = 0;
-  for (let from = bounds?.first ?? 0; from <= last; from += REQUEUED_PER_STEP) {
-    for (const lane of lanes) {
-      // Its newest readings arrive by themselves.
-      if (lane.format === "plain") continue;
-      current = lane;
-      rows += db.writer
-        .prepare(
-          `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
-           SELECT ?, r.hour, r.stream, r.time_ms, r.seq, r.is_future
-           FROM readings r JOIN streams s ON s.stream = r.stream
-           WHERE r.seq >= ? AND r.seq < ? AND wants(s.sensor, s.kind, r."values")`,
-        )
-        .run(lane.lane, from, from + REQUEUED_PER_STEP).changes;
-      parts.progress.step("outbox", REQUEUED_PER_STEP);
-    }
-  }
-  // Nothing more is pending of what is stored.
-  db.writer.exec("UPDATE lanes SET fill_seq = NULL, fill_hour = NULL");
-  return rows;
 }
 
 /** Numbers that the lost part may have used are not assigned again. */

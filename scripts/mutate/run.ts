@@ -1,0 +1,202 @@
+/**
+ * Whether tests notice: breaks `count` places of the sources, one line each, and runs those tests of the same room that reach it.
+ *
+ *   npm run mutate -- --seed 1 --count 120 [--folders core/tx.ts,store/outbox] [--jobs 2]
+ *
+ * All breaks are compiled into one bundle, each behind a switch, so that a run of a test chooses one by an environment variable. A run
+ * that takes too long is repeated alone; if it takes too long again, the break is noticed. What nobody notices is listed.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { SeededRandom } from "../chaos/random.ts";
+import { bundleTests, withOwnPlace } from "../test/bundle.mjs";
+import { draw, type Site, sitesOf, switched } from "./sites.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const { values: flags } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    count: { type: "string", default: "120" },
+    folders: { type: "string", default: "core,store,poll,publish,link" },
+    jobs: { type: "string", default: "2" },
+  },
+});
+
+type Mutant = Site & { readonly number: number };
+interface TestFile {
+  readonly path: string;
+  readonly ms: number;
+  readonly reached: ReadonlySet<number>;
+}
+type Verdict = "noticed" | "unnoticed" | "too long";
+
+/** A test of a broken program may take this many times as long as of the whole one, and this long beside. */
+const PATIENCE = 3;
+const PATIENCE_MS = 15_000;
+
+const filesBelow = (directory: string, end: string) =>
+  readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(end) && !name.includes("generated"))
+    .map((name) => join(directory, name))
+    .sort();
+
+const sourcesOf = (path: string) => (path.endsWith(".ts") ? [path] : filesBelow(path, ".ts"));
+
+const folders = flags.folders
+  .split(",")
+  .map((folder) =>
+    sourcesOf(join(root, "src", folder)).flatMap((path) =>
+      sitesOf(relative(root, path), readFileSync(path, "utf8")),
+    ),
+  );
+const random = new SeededRandom(Number(flags.seed));
+const mutants: Mutant[] = draw(folders, Number(flags.count), () => random.next()).map(
+  (site, i) => ({
+    ...site,
+    number: i + 1,
+  }),
+);
+
+const roomOf = (file: string) => file.split("/")[1] ?? "";
+const rooms = [...new Set(mutants.map(({ file }) => roomOf(file)))];
+const tests = rooms.flatMap((room) => filesBelow(join(root, "test", room), ".test.ts"));
+const breaks = {
+  name: "breaks",
+  setup({
+    onLoad,
+  }: {
+    onLoad: (on: { filter: RegExp }, load: (file: { path: string }) => unknown) => void;
+  }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+      const own = mutants.filter(({ file }) => join(root, file) === path);
+      if (own.length === 0) return undefined;
+      return {
+        contents: withOwnPlace(path, switched(readFileSync(path, "utf8"), own)),
+        loader: "ts",
+      };
+    });
+  },
+};
+
+const scratch = mkdtempSync(join(tmpdir(), "gateside-mutate-"));
+const preload = join(scratch, "switch.mjs");
+writeFileSync(
+  preload,
+  `import { appendFileSync } from "node:fs";
+const chosen = Number(process.env.GATESIDE_MUTANT ?? 0), reached = process.env.GATESIDE_REACHED, seen = new Set();
+globalThis.gatesideMutant = (number) => {
+  if (reached && !seen.has(number)) { seen.add(number); appendFileSync(reached, number + "\\n"); }
+  return number === chosen;
+};
+`,
+);
+const bundle = await bundleTests(root, tests, [breaks]);
+
+function runTest(path: string, number: number, deadlineMs: number, reached = ""): Promise<Verdict> {
+  const child = spawn(process.execPath, ["--import", preload, bundle.compiled(path)], {
+    cwd: root,
+    stdio: "ignore",
+    detached: true,
+    env: {
+      ...process.env,
+      CI: "true",
+      GATESIDE_MUTANT: String(number),
+      GATESIDE_REACHED: reached,
+      GATESIDE_TEST_SLOWNESS: "1",
+    },
+  });
+  return new Promise((done) => {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      endGroup(child.pid);
+    }, deadlineMs);
+    child.once("exit", (code) => {
+      clearTimeout(timer);
+      // A broken program may leave others of its test behind.
+      endGroup(child.pid);
+      done(isLate ? "too long" : code === 0 ? "unnoticed" : "noticed");
+    });
+  });
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
+
+/** The whole program: how long each test takes, and which places it reaches. */
+async function measure(path: string, at: number): Promise<TestFile> {
+  const reached = join(scratch, `reached-${at}`);
+  writeFileSync(reached, "");
+  const started = performance.now();
+  const verdict = await runTest(path, 0, 300_000, reached);
+  if (verdict !== "unnoticed")
+    console.log(`# fails without a break, left out: ${relative(root, path)}`);
+  const numbers = readFileSync(reached, "utf8").split("\n").map(Number);
+  const isUsable = verdict === "unnoticed";
+  return { path, ms: performance.now() - started, reached: new Set(isUsable ? numbers : []) };
+}
+
+async function judge(
+  mutant: Mutant,
+  measured: readonly TestFile[],
+  patience: number,
+): Promise<Verdict> {
+  const own = measured.filter(
+    ({ path, reached }) =>
+      reached.has(mutant.number) && roomOf(relative(root, path)) === roomOf(mutant.file),
+  );
+  for (const { path, ms } of own.toSorted((a, b) => a.ms - b.ms)) {
+    const verdict = await runTest(path, mutant.number, (PATIENCE * ms + PATIENCE_MS) * patience);
+    if (verdict !== "unnoticed") return verdict;
+  }
+  return "unnoticed";
+}
+
+async function all<T, R>(
+  items: readonly T[],
+  jobs: number,
+  run: (item: T, at: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const work = async () => {
+    for (let at = next++; at < items.length; at = next++)
+      results[at] = await run(items[at] as T, at);
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return results;
+}
+
+const placeOf = ({ file, line, from, to }: Mutant) => `${file}:${line}  ${from}  →  ${to}`;
+try {
+  const jobs = Number(flags.jobs);
+  const measured = await all(tests, jobs, measure);
+  const verdicts = await all(mutants, jobs, (mutant) => judge(mutant, measured, 1));
+  for (const [i, mutant] of mutants.entries())
+    if (verdicts[i] === "too long") {
+      const again = await judge(mutant, measured, 2);
+      verdicts[i] = again === "unnoticed" ? again : "noticed";
+    }
+  const isReached = ({ number }: Mutant) => measured.some(({ reached }) => reached.has(number));
+  for (const [i, mutant] of mutants.entries())
+    if (verdicts[i] === "unnoticed")
+      console.log(`${isReached(mutant) ? "survived" : "no test comes here"}  ${placeOf(mutant)}`);
+  for (const folder of flags.folders.split(",")) {
+    const own = verdicts.filter((_, i) => mutants[i]?.file.startsWith(`src/${folder}`));
+    const noticed = own.filter((verdict) => verdict === "noticed").length;
+    console.log(`${folder}: ${noticed} of ${own.length} noticed`);
+  }
+  const noticed = verdicts.filter((verdict) => verdict === "noticed").length;
+  console.log(`seed ${flags.seed}: ${noticed} of ${mutants.length} noticed`);
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+  rmSync(bundle.directory, { recursive: true, force: true });
+}

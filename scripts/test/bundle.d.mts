@@ -1,0 +1,6 @@
+export function withOwnPlace(path: string, source: string): string;
+export function bundleTests(
+  root: string,
+  files: readonly string[],
+  changes?: readonly object[],
+): Promise<{ readonly directory: string; readonly compiled: (file: string) => string }>;

@@ -1,0 +1,51 @@
+import { acknowledge } from "../command/acknowledge.ts";
+import { CommandGate } from "../command/command-gate.ts";
+import { mqttActor } from "../command/request.ts";
+import type { InboundMessage } from "../core/link.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
+import type { MqttLink } from "../link/mqtt-link.ts";
+import type { UplinkParts } from "./uplink-parts.ts";
+
+/** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */
+export function inboundRequests(
+  { uplink, parts, own: { logger, dispatcher }, profile }: UplinkParts,
+  redact: (text: string) => string,
+  publish: MqttLink["publish"],
+) {
+  const { clock, alarms } = parts;
+  const { topics } = profile;
+  // On `main`, and on uplinks that enable commands.
+  const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
+  const documents = isTrusted && profile.takesCommands ? parts.documents : null;
+  const session = { uplink, topics, publish };
+  documents?.open(session);
+  const takesCommands = dispatcher !== null && profile.takesCommands;
+  const inboundParts = {
+    gatewayNow: parts.gatewayNow,
+    logger,
+    pace: new CommandGate(clock, logger),
+    redact,
+    responsePrefix: parts.settings.commandResponsePrefix,
+    audit: (what: string, outcome: string, detail: string) =>
+      parts.audit(mqttActor(uplink.name), what, outcome, detail),
+  };
+  return {
+    documents,
+    session,
+    topics: [
+      ...(documents === null ? [] : [topics.siteDocument]),
+      ...(takesCommands ? [topics.saveSettings] : []),
+      ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
+    ],
+    handle(message: InboundMessage): void {
+      if (documents?.handle(message, session)) return;
+      if (dispatcher === null || !takesCommands) return;
+      if (alarms !== null && message.topic === topics.acknowledge) {
+        void acknowledge({ ...inboundParts, alarms: alarms.actions }, message, publish);
+        return;
+      }
+      if (message.topic !== topics.saveSettings) return;
+      void dispatcher.handleMessage({ ...message, uplink: uplink.name }, publish);
+    },
+  };
+}

@@ -1,0 +1,16 @@
+import type { Uplink } from "../core/uplink.ts";
+import type { PayloadProfile } from "../publish/formats/profile.ts";
+import type { OtherAgents } from "../publish/other-agents.ts";
+import type { ReadBack } from "../publish/read-back.ts";
+import { type DestinationParts, ownParts } from "./destination.ts";
+
+/** UplinkParts by the parts of one destination. */
+export interface UplinkParts {
+  readonly uplink: Uplink;
+  readonly parts: DestinationParts;
+  readonly own: ReturnType<typeof ownParts>;
+  readonly profile: PayloadProfile;
+  readonly others: OtherAgents;
+  readonly readBack: ReadBack;
+  readonly isChosen: (sensor: string) => boolean;
+}

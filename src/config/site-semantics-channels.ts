@@ -1,0 +1,155 @@
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { JsonObject } from "../core/record.ts";
+import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import { shown } from "./fault.ts";
+import { dict } from "./site-parts.ts";
+
+/** Channel names by kind, and the members that apply there (besides `name`). */
+const CHANNELS: Readonly<
+  Record<PolledKind, { word: string; count: number; members: readonly string[] }>
+> = {
+  accel: { word: "channel", count: 3, members: ["axis"] },
+  current: { word: "current", count: 3, members: ["clamp"] },
+  currentV2: { word: "current", count: 4, members: ["clamp"] },
+  // The clamp is a property of the channel whatever is read from it, although ampere-hours need no factor.
+  accCurrent: { word: "current", count: 4, members: ["clamp"] },
+  loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
+  dryContact: { word: "input", count: 4, members: ["invert"] },
+  rpm: { word: "", count: 0, members: [] },
+};
+
+const AXES = ["H", "V", "A"];
+
+/** Kinds that publish nothing without channels, and channel lists that leave a kind without any. */
+export function checkPresence(
+  kinds: readonly PolledKind[],
+  channels: JsonObject | null,
+  place: string,
+  faults: ConfigurationFault[],
+): void {
+  for (const kind of kinds) {
+    const needs = NEEDS[kind];
+    if (needs === undefined) continue;
+    const { word, count } = CHANNELS[kind];
+    // If accel shares a loop channel, only loop members make it one.
+    const isShared = kind === "loop" && kinds.includes("accel");
+    const hasOne = Object.entries(channels ?? {}).some(
+      ([name, value]) =>
+        fits(name, kind) && !(isShared && fits(name, "accel") && !hasLoopFields(dict(value))),
+    );
+    if (!hasOne) {
+      faults.push({
+        place: `${place}.channels`,
+        problem: `lists no channel for ${kind}, so nothing would be published for it`,
+        remedy: `add ${word}1${count > 1 ? ` to ${word}${count}` : ""}, each with ${needs}`,
+      });
+    }
+  }
+}
+
+const NEEDS: Readonly<Partial<Record<PolledKind, string>>> = {
+  current: "a clamp",
+  currentV2: "a clamp",
+  loop: "unit, low and high",
+};
+
+export function fits(name: string, kind: PolledKind): boolean {
+  const { word, count } = CHANNELS[kind];
+  const n = Number(name.slice(-1));
+  return word !== "" && name.slice(0, -1) === word && n <= count;
+}
+
+export function checkChannel(
+  name: string,
+  channel: JsonObject,
+  kinds: readonly PolledKind[],
+  place: string,
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
+): void {
+  const users = kinds.filter((kind) => fits(name, kind));
+  if (users.length === 0) {
+    const usable = kinds
+      .filter((kind) => CHANNELS[kind].count > 0)
+      .map((kind) => `${CHANNELS[kind].word}1…${CHANNELS[kind].count} (${kind})`);
+    faults.push({
+      place,
+      problem: `fits none of the sensor's kinds (${kinds.join(", ")})`,
+      remedy: usable.length > 0 ? `use ${usable.join(", ")}, or remove it` : "remove it",
+    });
+    return;
+  }
+  const members = new Set(["name", ...users.flatMap((kind) => CHANNELS[kind].members)]);
+  const all = new Set(POLLED_KINDS.flatMap((kind) => CHANNELS[kind].members));
+  for (const member of Object.keys(channel)) {
+    if (all.has(member) && !members.has(member)) {
+      faults.push({
+        place: `${place}.${member}`,
+        problem: `has no effect for ${users.join(" and ")}`,
+        remedy: "remove it",
+      });
+    }
+  }
+  if (users.some((kind) => kind === "current" || kind === "currentV2") && !("clamp" in channel)) {
+    faults.push({
+      place: `${place}.clamp`,
+      problem: "is missing, so the values cannot be converted to amperes",
+      remedy: "enter the rating of the fitted clamp: 50, 100, 250 or 500",
+    });
+  }
+  // With accel on the same channel, its loop half is optional as a whole.
+  const isLoop = users.includes("loop") && (!users.includes("accel") || hasLoopFields(channel));
+  if (isLoop) checkRange(channel, place, faults, warnings);
+}
+
+function hasLoopFields(channel: JsonObject | null): boolean {
+  return channel !== null && ["unit", "low", "high"].some((member) => member in channel);
+}
+
+function checkRange(
+  channel: JsonObject,
+  place: string,
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
+): void {
+  const remedies = {
+    unit: "enter the engineering unit, e.g. bar",
+    low: "enter the value at 4 mA",
+    high: "enter the value at 20 mA",
+  };
+  for (const [member, remedy] of Object.entries(remedies)) {
+    if (!(member in channel))
+      faults.push({ place: `${place}.${member}`, problem: "is missing", remedy });
+  }
+  // The readings say so too, channel by channel (signal-definitions section 9), and the current in mA is right.
+  if (typeof channel["low"] === "number" && channel["low"] === channel["high"]) {
+    warnings.push({
+      place: `${place}.high`,
+      problem: `${shown(channel["high"])} is also the value of low, so every value is bad (no_calibration)`,
+      remedy: "enter different values for 4 mA and 20 mA",
+    });
+  }
+}
+
+export function checkAxes(
+  channels: JsonObject,
+  place: string,
+  warnings: ConfigurationFault[],
+): void {
+  const taken = new Map<string, string>();
+  for (const [i, standard] of AXES.entries()) {
+    const name = `channel${i + 1}`;
+    const channel = dict(channels[name]);
+    if (!channel) continue;
+    const axis = typeof channel["axis"] === "string" ? channel["axis"] : standard;
+    const other = taken.get(axis);
+    if (other !== undefined) {
+      warnings.push({
+        place: `${place}.channels.${name}.axis`,
+        problem: `${axis} is also the axis of ${other}`,
+        remedy: "use a different axis for each channel",
+      });
+    }
+    taken.set(axis, name);
+  }
+}

@@ -1,0 +1,38 @@
+import type { DayKey } from "../core/day.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import type { RecentTimes } from "../core/recent-times.ts";
+import type { PolledKind } from "../core/sensor.ts";
+import type { ReadDay } from "./day-read.ts";
+import type { DayRules } from "./days.ts";
+import type { GatewayClock } from "./gateway-clock.ts";
+
+export interface PollOptions extends DayRules {
+  readonly intervalMs: number;
+  readonly concurrency: number;
+  /** Longest time that a response may wait for its commit, ms; by default 0. */
+  readonly commitIntervalMs?: number;
+  /** 0…1; for tests. */
+  readonly random?: () => number;
+}
+
+export interface PollParts {
+  readonly readDay: ReadDay;
+  readonly clock: Clock;
+  /** Set by every response that the poller reads. */
+  readonly gatewayClock: GatewayClock;
+  readonly logger: Logger;
+  /** Newest stored time of a stream, so that a restart knows where it was. */
+  readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
+  /** Its newest stored readings: its interval was learned from them before the restart. */
+  readonly recentTimes: (sensor: string, kind: PolledKind) => RecentTimes;
+  /** UTC offset of the newest stored reading, minutes: the gateway's day may differ from that of GATEWAY_TIMEZONE. */
+  readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
+  /** True for a day that was read before, also by an earlier process: it stays open for late records. */
+  readonly wasRead: (key: DayKey) => boolean;
+  /** Survives the process. */
+  readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
+  /** True while the buffer is full of what is being delivered: reading pauses. */
+  readonly isHeldBack?: () => boolean;
+  /** How long a day is set aside because it ended the process, ms; 0 = it may be read. */
+  readonly setAsideMs?: (key: DayKey) => number;
+}
