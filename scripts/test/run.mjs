@@ -8,6 +8,7 @@ import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundleTests } from "./bundle.mjs";
 import { runAgain } from "./run-again.mjs";
+import { runName } from "./run-name.mjs";
 
 const root = resolve(import.meta.dirname, "../..");
 /** What `measureMs` returns on the two-core machine for which the tests' deadlines were chosen. */
@@ -22,27 +23,31 @@ const CONCURRENCY = 4;
 /** The slowest files start first, so that the run does not end with one of them alone. */
 const LONGEST = [
   "collect/rights",
+  "docs/commands",
+  "virtual/breaks",
   "agent/reload",
   "agent/faults",
+  "collect/amqp",
   "agent/end-to-end",
   "agent/broker-faults",
-  "docs/commands",
-  "dashboard/dashboard",
-  "dashboard/setup",
-  "collect/amqp",
+  "collect/mqtt",
   "agent/size-pressure",
+  "dashboard/dashboard",
+  "dashboard/sign-in",
+  "store/space/retention",
+  "collect/memory",
+  "virtual/seed",
+  "dashboard/setup",
   "agent/days",
   "agent/modbus",
-  "collect/mqtt",
   "dashboard/keyboard",
-  "store/space/retention",
 ];
 /**
- * A file that contains one of these does not share a process with the others of its room: programs, sockets, mocked time, changes to the process.
+ * A file that contains one of these does not share a process with the others of its room: programs, sockets, mocked time, changes to the process, long computations.
  * Starting Node costs more than most tests of pure functions.
  */
 const NEEDS_ITS_OWN_PROCESS =
-  /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
+  /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site|virtual-trials)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
 
 const testsBelow = (directory) =>
   readdirSync(directory, { recursive: true })
@@ -93,43 +98,37 @@ if (slowness > 1.5)
     `# this machine is ${slowness.toFixed(1)} times slower than usual; deadlines wait as much longer`,
   );
 
-/** Files of one room that may share a process become a single file that imports all of them. */
-function packed(paths, { directory, compiled }) {
+/** What is run: one file each, or the files of one room that may share a process. */
+function partsOf(paths) {
   const rooms = new Map();
   const alone = [];
   for (const path of paths) {
-    if (NEEDS_ITS_OWN_PROCESS.test(readFileSync(path, "utf8"))) alone.push(path);
+    const name = relative(join(root, "test"), path).replace(/\.test\.ts$/, "");
+    if (NEEDS_ITS_OWN_PROCESS.test(readFileSync(path, "utf8"))) alone.push([name, [path]]);
     else {
-      const [room] = relative(join(root, "test"), path).split(sep);
+      const [room] = name.split(sep);
       rooms.set(room, [...(rooms.get(room) ?? []), path]);
     }
   }
-  const packs = [...rooms].map(([room, members]) => {
-    const pack = join(directory, `${room}.test.mjs`);
-    writeFileSync(
-      pack,
-      members
-        .map((path) => `await import(${JSON.stringify(pathToFileURL(compiled(path)).href)});\n`)
-        .join(""),
-    );
-    return pack;
-  });
-  return [
-    ...alone.map((path) => ({ path, run: compiled(path) })),
-    ...packs.map((run) => ({ path: run, run })),
-  ];
+  return [...alone, ...rooms];
 }
 
-function rankOf(path) {
-  const at = LONGEST.findIndex((name) => relative(join(root, "test"), path).startsWith(name));
+function rankOf([name]) {
+  const at = LONGEST.findIndex((start) => name.startsWith(start));
   return at === -1 ? LONGEST.length : at;
 }
 
 const bundle = await bundleTests(root, files);
 process.on("exit", () => rmSync(bundle.directory, { recursive: true, force: true }));
-const runs = packed(files, bundle)
-  .sort((a, b) => rankOf(a.path) - rankOf(b.path))
-  .map(({ run }) => run);
+// Node runs files in the order of their names, whatever the order they are given in.
+const runs = partsOf(files)
+  .sort((a, b) => rankOf(a) - rankOf(b))
+  .map(([name, members], at) => {
+    const run = join(bundle.directory, runName(at, name));
+    const imports = members.map((path) => pathToFileURL(bundle.compiled(path)).href);
+    writeFileSync(run, imports.map((url) => `await import(${JSON.stringify(url)});\n`).join(""));
+    return run;
+  });
 const reporter = process.stdout.isTTY ? "spec" : "tap";
 const reportFile = join(bundle.directory, "failures.json");
 const child = spawn(

@@ -3,17 +3,14 @@
  * CI=true a skipped test is a failure, unless GATESIDE_TESTS_MISSING names programs that could not be had. Writes what failed as JSON to the file that GATESIDE_TEST_FAILURES names.
  */
 import { writeFileSync } from "node:fs";
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute } from "node:path";
+import { sourceOf } from "./run-name.mjs";
 
 const SLOWEST_SHOWN = 15;
 /** Of what a file has written to its stderr: the end, which says why the process ended. */
 const STDERR_SHOWN = 4000;
 
 const firstLines = (text, count) => String(text).split("\n").slice(0, count).join("\n#       ");
-
-/** Where the test was written, relative to the checkout, also of one that was compiled (`bundle.mjs`). */
-const sourceOf = (file) =>
-  relative("", file).replace(/^\.cache\/tests-[^/]+\/(test\/.*)\.js$/, "$1.ts");
 
 function reasonOf(error) {
   const cause = error?.cause ?? error;

@@ -94,6 +94,7 @@ export class Waterfall {
     this.#canvas = h("canvas", {
       tabindex: 0,
       role: "img",
+      "aria-label": "Nothing is drawn yet.",
       class: "waterfall",
       keydown: (event: KeyboardEvent) => this.#onKey(event),
       click: (event: MouseEvent) => this.#onClick(event),

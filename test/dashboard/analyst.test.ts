@@ -24,9 +24,21 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   const { page } = browser;
   await findings(address, id);
 
+  // The page is whole before the finding's spectrum has come, and after.
+  let release = (): void => {};
+  const isAwaited = new Promise<void>((done) => {
+    release = done;
+  });
+  await page.route("**/api/v1/spectrum/**", async (route) => {
+    await isAwaited;
+    await route.continue();
+  });
   await page.goto(`${address}/#/machine/${id}`);
   const finding = page.locator('li[data-finding="bearing_outer_race"]');
   await finding.getByText(/Outer-race damage of bearing 6205 on Pump 1/).waitFor();
+  assert.deepEqual(await browser.findings(), []);
+  release();
+  await page.getByRole("img", { name: /^Evidence of the finding/ }).waitFor();
   assert.deepEqual(await browser.findings(), []);
   await page.setViewportSize({ width: 390, height: 800 });
   const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
