@@ -7,10 +7,8 @@ import type { Doubt, Graded } from "../quality.ts";
 import { bad } from "../quality.ts";
 import { type AxisOptions, type Bands as Limits, USABLE_RATE } from "../signal/bands.ts";
 import { checkRecord, doubtOf, type Group, isGreater, type SignalFlag } from "../signal/checks.ts";
-import { envelopeSignal } from "../signal/envelope.ts";
 import { DftPlans } from "../signal/fft.ts";
-import { powerSpectrum } from "../signal/spectrum.ts";
-import { meanFree } from "../signal/time-waveform.ts";
+import { type LinePower, recordLines } from "../signal/line-power.ts";
 import { MM_S2_PER_G } from "../unit.ts";
 import type { Band } from "./band.ts";
 import { followsShaft } from "./definition.ts";
@@ -33,11 +31,13 @@ const LINE_GUARD = 1e-9;
 /** Flags that speak of the bands of the overall values, not of these. */
 const isOfOverallBands = (flag: SignalFlag) => flag.startsWith("BAND_");
 
+/** The lines of one spectrum. */
 interface PowerLines {
-  /** Mean square by line, in the value's unit squared. */
-  readonly power: Float64Array;
+  /** Mean square, in the value's unit squared. */
+  readonly power: LinePower;
   readonly stepHz: number;
   readonly firstLine: number;
+  readonly lastLine: number;
 }
 
 interface Edges {
@@ -69,8 +69,28 @@ export function measureBands(
     return values;
   }
   const { plans = new DftPlans() } = options;
-  const spectra = new Spectra(samples, facts.mean, limits, { ...options, plans });
-  for (const band of wanted) values.set(band.name, measured(band, held, spectra, limits, options));
+  const lines = recordLines(samples, facts.mean, limits, { ...options, plans });
+  const measure = (band: Band, spectrum: () => PowerLines) =>
+    values.set(band.name, measured(band, held, spectrum, limits, options));
+  const stepHz = options.sampleRateHz / samples.length;
+  const accel = {
+    power: lines.accel,
+    stepHz,
+    firstLine: FIRST_LINE,
+    lastLine: Math.floor(samples.length / 2),
+  };
+  const velocity = { ...accel, power: integrated(accel) };
+  // The envelope is made in the memory of the others' transform, so after them.
+  const [bearings, others] = partition(wanted, (band) => "bearing" in band);
+  for (const band of others) measure(band, () => (groupOf(band) === "accel" ? accel : velocity));
+  let envelope: PowerLines | null = null;
+  const ofEnvelope = () => ({
+    power: lines.envelope(),
+    stepHz: options.sampleRateHz / limits.envSize,
+    firstLine: FIRST_ENVELOPE_LINE,
+    lastLine: limits.envLines,
+  });
+  for (const band of bearings) measure(band, () => (envelope ??= ofEnvelope()));
   return values;
 }
 
@@ -82,14 +102,14 @@ function groupOf(band: Band): Group {
 function measured(
   band: Band,
   flags: readonly SignalFlag[],
-  spectra: Spectra,
+  spectrumOf: () => PowerLines,
   limits: Limits,
   { sampleRateHz, shaftHz, isSteady }: BandOptions,
 ): Graded {
   const group = groupOf(band);
   const doubt = doubtOf(flags, group);
   if (doubt?.quality === "bad") return { value: null, doubt };
-  const spectrum = spectra.of(group);
+  const spectrum = spectrumOf();
   const topHz = group === "envelope" ? limits.envLowPassHz : sampleRateHz / USABLE_RATE;
   const edges = edgesOf(band, shaftHz ?? Number.NaN, spectrum.stepHz).filter(
     ({ highHz }) => !isGreater(highHz, topHz),
@@ -101,7 +121,7 @@ function measured(
   if (first.lowHz < (spectrum.firstLine - LINE_GUARD) * spectrum.stepHz) return bad("too_short");
   if (lines.size < CENTRES_MIN) return bad("too_short");
   let sum = 0;
-  for (const line of lines) sum += spectrum.power[line] ?? 0;
+  for (const line of lines) sum += spectrum.power(line);
   return { value: Math.sqrt(sum), doubt: doubt ?? unsteady(band, isSteady) };
 }
 
@@ -127,60 +147,24 @@ function edgesOf(band: Band, shaftHz: number, stepHz: number): Edges[] {
 }
 
 /** Lines whose centres lie in the ranges; one that two of them share counts once. */
-function linesIn(ranges: readonly Edges[], { power, stepHz, firstLine }: PowerLines): Set<number> {
+function linesIn(
+  ranges: readonly Edges[],
+  { stepHz, firstLine, lastLine }: PowerLines,
+): Set<number> {
   const lines = new Set<number>();
   for (const { lowHz, highHz } of ranges) {
-    const last = Math.min(power.length - 1, Math.floor(highHz / stepHz + LINE_GUARD));
+    const last = Math.min(lastLine, Math.floor(highHz / stepHz + LINE_GUARD));
     const first = Math.max(firstLine, Math.ceil(lowHz / stepHz - LINE_GUARD));
     for (let line = first; line <= last; line += 1) lines.add(line);
   }
   return lines;
 }
 
-/** The spectra of one channel, each made when a band first asks for it. */
-class Spectra {
-  readonly #make: Readonly<Record<"accel" | "velocity" | "envelope", () => PowerLines>>;
-  readonly #made = new Map<Group, PowerLines>();
-
-  constructor(
-    samples: Int16Array,
-    mean: number,
-    limits: Limits,
-    options: AxisOptions & { readonly plans: DftPlans },
-  ) {
-    const { sampleRateHz, plans } = options;
-    this.#make = {
-      accel: () => ({
-        power: powerSpectrum(meanFree(samples, mean, options.calibration), plans),
-        stepHz: sampleRateHz / samples.length,
-        firstLine: FIRST_LINE,
-      }),
-      velocity: () => integrated(this.of("accel")),
-      envelope: () => {
-        const signal = envelopeSignal(plans, samples, mean, limits, options);
-        return {
-          power: powerSpectrum(signal, plans).subarray(0, limits.envLines + 1),
-          stepHz: sampleRateHz / signal.length,
-          firstLine: FIRST_ENVELOPE_LINE,
-        };
-      },
-    };
-  }
-
-  of(group: Group): PowerLines {
-    const made = this.#made.get(group);
-    if (made !== undefined) return made;
-    const spectrum = this.#make[group === "envelope" || group === "accel" ? group : "velocity"]();
-    this.#made.set(group, spectrum);
-    return spectrum;
-  }
+/** From G² to (mm/s)²: each line by (9800/w)². */
+function integrated({ power, stepHz }: PowerLines): LinePower {
+  return (line) => power(line) * (MM_S2_PER_G / (2 * Math.PI * line * stepHz)) ** 2;
 }
 
-/** From G² to (mm/s)²: each line by (9800/w)². */
-function integrated({ power, stepHz, firstLine }: PowerLines): PowerLines {
-  const velocity = power.map((square, line) => {
-    const w = 2 * Math.PI * line * stepHz;
-    return line === 0 ? 0 : square * (MM_S2_PER_G / w) ** 2;
-  });
-  return { power: velocity, stepHz, firstLine };
+function partition<T>(of: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [of.filter(isFirst), of.filter((one) => !isFirst(one))];
 }

@@ -14,7 +14,7 @@ import { statistics } from "./statistics.ts";
 import type { AxisTones } from "./tones.ts";
 import { derivedPeakToPeak, motionOverall } from "./velocity.ts";
 import { whiteTones } from "./white-tones.ts";
-import { hann, taper } from "./window.ts";
+import { hann, packBoth, taper } from "./window.ts";
 
 export interface AxisAnalysis {
   /** G */
@@ -132,20 +132,6 @@ function* spectralValues(
 
 function roomFor(plans: DftPlans, size: number): Doubles {
   return plans.table(`tone-lines/${size}`, size, () => doubles(size));
-}
-
-function packBoth(
-  samples: Int16Array,
-  mean: number,
-  window: Doubles,
-  edges: Doubles,
-  target: Doubles,
-): void {
-  for (let n = 0; n < samples.length; n++) {
-    const d = (samples[n] ?? 0) - mean;
-    target[2 * n] = d * (window[n] ?? 0);
-    target[2 * n + 1] = d * (edges[n] ?? 0);
-  }
 }
 
 /** A bad group has no value, whatever was calculated. */

@@ -16,7 +16,7 @@ import { taper } from "./window.ts";
  * its part is (Z[k] - conj Z[N-k])/2j. Writes the mean-free envelope in counts to the first envSize places of `target`, which
  * may be the plan's own input.
  */
-function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
+export function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
   const { input, output, size } = plan;
   // |z| is the same for the conjugate of z: a forward transform of the conjugate lines serves as the inverse.
   for (let k = bands.envLineMin; k <= bands.envLineMax; k++) {

@@ -58,13 +58,6 @@ export function amplitudeSpectrum(signal: Float64Array, plans: DftPlans): Float6
   return squares.map((square, k) => (multiplicity(k, signal.length) * Math.sqrt(square)) / s1);
 }
 
-/** P[k] = m·|Y[k]|²/(N·S2), mean square per line; the sum over k is the mean square of the signal under w² (Parseval). */
-export function powerSpectrum(signal: Float64Array, plans: DftPlans): Float64Array {
-  const { squares, s2 } = windowedSquares(signal, plans);
-  const size = signal.length;
-  return squares.map((square, k) => (multiplicity(k, size) * square) / (size * s2));
-}
-
 /** Lines 0 and N/2 exist once, all others represent themselves and their mirror. */
 function multiplicity(k: number, size: number): 1 | 2 {
   return k === 0 || 2 * k === size ? 1 : 2;

@@ -35,3 +35,18 @@ export function taper(size: number, edge: number): Doubles {
   }
   return weights;
 }
+
+/** A record under two windows, as real and imaginary part of what one complex transform turns into both spectra. */
+export function packBoth(
+  samples: Int16Array,
+  mean: number,
+  window: Doubles,
+  edges: Doubles,
+  target: Doubles,
+): void {
+  for (let n = 0; n < samples.length; n++) {
+    const d = (samples[n] ?? 0) - mean;
+    target[2 * n] = d * (window[n] ?? 0);
+    target[2 * n + 1] = d * (edges[n] ?? 0);
+  }
+}

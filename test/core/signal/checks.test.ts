@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { analyseAxis } from "../../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../../src/core/signal/fft.ts";
-import { powerSpectrum, spectrumPeaks } from "../../../src/core/signal/spectrum.ts";
+import { linePower } from "../../../src/core/signal/line-power.ts";
+import { spectrumPeaks } from "../../../src/core/signal/spectrum.ts";
 import { meanFree } from "../../../src/core/signal/time-waveform.ts";
 
 const plans = new DftPlans();
@@ -56,10 +57,11 @@ test("velocity – the line at half the sample rate exists once", () => {
   samples[3] = 700;
   const options = { ...RATE, sampleRateHz: 1600, fHiHz: 800 };
   const mean = samples.reduce((sum, r) => sum + r, 0) / size;
-  const power = powerSpectrum(meanFree(samples, mean, RATE.calibration), plans);
+  const signal = meanFree(samples, mean, 1);
+  const power = linePower(plans, signal, size, RATE.calibration);
   let sum = 0;
   for (let k = 4; k <= size / 2; k++) {
-    sum += (power[k] ?? 0) / ((2 * Math.PI * k * 1600) / size) ** 2;
+    sum += power(k) / ((2 * Math.PI * k * 1600) / size) ** 2;
   }
   const velocity = analyseAxis(samples, options).velocityRms.value ?? 0;
   assert.ok(Math.abs(velocity / (9800 * Math.sqrt(sum)) - 1) < 1e-12, `${velocity}`);
