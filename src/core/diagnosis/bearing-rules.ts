@@ -9,6 +9,7 @@ import {
   lineOnOrder,
 } from "./bearing-families.ts";
 import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
+import { elementByCage, isCageImpact } from "./element-by-cage.ts";
 import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, heldLimit, type Look, toneNear } from "./look.ts";
@@ -90,12 +91,28 @@ export function searchBearing(
       }
     }
   }
+  const element = faults.find(({ finding }) => finding === "rolling_element");
+  if (element !== undefined && isLeftToElement(look, element, [...verdicts.keys()], orders)) {
+    const carried = elementByCage(look, bearing, orders);
+    if (carried !== null) verdicts.set(element, carried);
+  }
   return new Map(
     faults.map((fault) => {
       const verdict = verdicts.get(fault) ?? null;
       return [fault, { verdict, onOrderHz: verdict ? null : (onOrders.get(fault) ?? null) }];
     }),
   );
+}
+
+/** Whether nothing else of the bearing is seen, or only lines at FTF that are not the cage's own. */
+function isLeftToElement(
+  look: Look,
+  element: BearingFault,
+  seen: readonly BearingFault[],
+  orders: BearingOrders,
+): boolean {
+  if (seen.some(({ finding }) => finding !== "cage")) return false;
+  return seen.length === 0 || isOfElement(look, element, orders);
 }
 
 function verdictOf(
@@ -269,19 +286,27 @@ function cageLines(
 
 /**
  * The cage carries a damaged element through the loaded zone: lines at FTF belong to the element if its own line is
- * visible, however faint, or cannot be seen. Impacts of the cage itself have many harmonics.
+ * visible, however faint, or cannot be seen. Impacts of the cage itself have many harmonics, on the axis that shows them.
  */
 export function isOfElement(look: Look, element: BearingFault, orders: BearingOrders): boolean {
-  return look.axes.some((axis) => {
+  const ftfHz = (orders.ftf ?? 0) * look.shaftHz;
+  const hitsAll = look.axes.some(({ white }) => {
+    const first = white === null ? null : toneNear(white, ftfHz, 0.7 * white.resolutionHz);
+    return white !== null && first !== null && isCageImpact(white, first);
+  });
+  if (hitsAll) return false;
+  let isCarried = false;
+  for (const axis of look.axes) {
     const source = envelopeSource(look, axis);
-    if (source === null) return false;
+    if (source === null) continue;
     if (ownFamily(look, axis, source, element, orders) !== null) return true;
-    const envelope = source.list;
-    const ftfHz = (orders.ftf ?? 0) * look.shaftHz;
-    const first = toneNear(envelope, ftfHz, 0.7 * envelope.resolutionHz);
-    if (first === null) return false;
+    const first = toneNear(source.list, ftfHz, 0.7 * source.list.resolutionHz);
+    if (first === null) continue;
     const least = CAGE_OWN_SHARE * first.amplitude;
     const isStrong = ({ amplitude }: Tone) => amplitude >= least;
-    return cageLines(envelope, ftfHz, CAGE_OWN_HARMONIC, CAGE_LAST_HARMONIC, isStrong) < CAGE_LINES;
-  });
+    const [from, to] = [CAGE_OWN_HARMONIC, CAGE_LAST_HARMONIC];
+    if (cageLines(source.list, ftfHz, from, to, isStrong) >= CAGE_LINES) return false;
+    isCarried = true;
+  }
+  return isCarried;
 }

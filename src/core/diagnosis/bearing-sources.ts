@@ -12,14 +12,14 @@ const VELOCITY_SHARE = 0.25;
  * Least depth of a bearing's lines in the whitened envelope, per cent of its mean. A longer record finds ever fainter
  * lines; on rigs, undamaged bearings show theirs at up to 5 %, and undamaged parts of damaged bearings at up to 9 %.
  */
-const DEPTH_MIN = 10;
+export const DEPTH_MIN = 10;
 /** Lines that carry more than this share of the envelope's RMS value need no confirmation by the whitened one. */
 const CLEAR_SHARE = 0.6;
 /**
  * What lines there must reach. Noise alone reaches this in one reading of a hundred or fewer per fault: five in a row
  * are none in a thousand years.
  */
-const WHITENED = {
+export const WHITENED = {
   mainRatio: 3,
   supportRatio: 2.1,
   bandRatio: 2.1,

@@ -3,10 +3,15 @@ import type { Bearing } from "../machine.ts";
 import type { ToneList } from "../signal/tones.ts";
 import { type BearingFault, faultsOf, isResolved, isVisible } from "./bearing-families.ts";
 import { isOfElement, searchBearing } from "./bearing-rules.ts";
+import { canTellByCage } from "./element-by-cage.ts";
 import { type CannotReason, findingKey, type Verdict } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
 import type { Look } from "./look.ts";
 import { APART_LINES, beyond, coarse, type Rest, speedDoubt } from "./rest.ts";
+
+/** Periods of a fault that a record must hold; a cage strikes unevenly, and not in every turn. */
+const LINES_MIN = 3;
+const CAGE_LINES_MIN = 6;
 
 export function bearingFaults(
   look: Look,
@@ -25,6 +30,10 @@ export function bearingFaults(
           : null;
       if (why !== null) {
         rest.cannotTell(fault.finding, name, ...why);
+        // Its lines beside the cage's were looked for all the same: a reading without them interrupts what is no finding yet.
+        const key = findingKey(fault.finding, name);
+        const isSought = fault === element && canTellByCage(look, orders);
+        if (isSought && !look.isHeld(key)) rest.judged.push(key);
         continue;
       }
       const isElements =
@@ -46,7 +55,9 @@ function whyNot(
   onOrderHz: number | null,
 ): Why | null {
   const inSight = look.axes.find(({ envelope, white }) => (envelope ?? white) !== null);
-  const list = inSight?.envelope ?? inSight?.white ?? null;
+  // Of a cage, the whitened envelope alone says nothing.
+  const isCage = fault.finding === "cage";
+  const list = inSight?.envelope ?? (isCage ? null : (inSight?.white ?? null));
   if (list === null) return ["no_envelope", "The sample rate is too low for an envelope."];
   const why = unresolved(look, fault, list);
   if (why !== null || verdict !== null) return why;
@@ -96,7 +107,7 @@ function unresolved(
     finding === "cage"
       ? Math.abs(2 * hz - shaftHz) >= APART_LINES * resolutionHz
       : isResolved(fault, shaftHz, { resolutionHz, topHz });
-  return isSeparate && hz >= 3 * resolutionHz
+  return isSeparate && hz >= (finding === "cage" ? CAGE_LINES_MIN : LINES_MIN) * resolutionHz
     ? null
     : ["resolution_coarse", coarse(`${name} at ${hz.toFixed(1)} Hz`, resolutionHz)];
 }

@@ -11,7 +11,7 @@ import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { normalBy, orderLevels, type Reference } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { shaftOf } from "./shaft.ts";
-import { isAxialFirst, looseness, misalignment, unbalance } from "./shaft-rules.ts";
+import { isAxialFirst, looseBase, looseness, misalignment, unbalance } from "./shaft-rules.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
 /** For a sensor without a class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
@@ -167,15 +167,18 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     for (const finding of SHAFT_FINDINGS) rest.cannotTell(finding, null, "speed_doubtful", doubt);
     return;
   }
+  let isEither = false;
   if (hasPlay) {
     const text = "A damaged bearing has play, which may cause 1x and its harmonics.";
     rest.cannotTell("unbalance", null, "bearing_play", text);
     rest.cannotTell("looseness", null, "bearing_play", text);
   } else {
     rest.record("unbalance", unbalance(look));
-    rest.record("looseness", looseness(look, isOwn));
+    const base = looseBase(look, isOwn);
+    isEither = base === "either";
+    rest.record("looseness", base === null || base === "either" ? looseness(look, isOwn) : base);
   }
-  const isLoose = rest.verdicts.some(({ finding }) => finding === "looseness");
+  const isLoose = rest.has("looseness");
   const isSecondMains = isMains(2 * look.shaftHz);
   if (isSecondMains) {
     rest.cannotTell(
@@ -189,6 +192,17 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "looseness_present", text);
   } else rest.record("misalignment", misalignment(look));
+  if (isEither && !look.isHeld("misalignment") && !look.isHeld("looseness")) {
+    rest.ambiguous(
+      ["misalignment", "looseness"],
+      "2x rose with 1x, and nothing else: a misalignment or a loose base.",
+    );
+  }
+  const isMisaligned = rest.has("misalignment") || look.isHeld("misalignment");
+  if (isMisaligned && !look.isHeld("unbalance")) {
+    const text = "Misalignment causes 1x along with 2x, so 1x is not evidence of an unbalance.";
+    rest.withdraw("unbalance", "ambiguous", text);
+  }
   if (isAxialFirst(look) && !rest.verdicts.some(({ finding }) => isOfShaft(finding))) {
     rest.ambiguous(
       ["unbalance", "misalignment"],
@@ -214,6 +228,11 @@ function processFaults(look: Look, rest: Rest): void {
       const text = `Blade pass (${hz.toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
       rest.cannotTell("blade_pass", null, "resolution_coarse", text);
     } else rest.record("blade_pass", bladePass(look));
+    if (rest.has("looseness") && !look.isHeld("blade_pass")) {
+      const text =
+        "Looseness causes many multiples of the shaft frequency, also that of the blades.";
+      rest.withdraw("blade_pass", "looseness_present", text);
+    }
   }
   if (teeth.length > 0) {
     const lowest = Math.min(...teeth) * look.shaftHz;
@@ -229,6 +248,10 @@ function processFaults(look: Look, rest: Rest): void {
         rest.cannotTell("gear_mesh", null, "sample_rate_low", text);
       }
     }
+  }
+  const doubt = speedDoubt(look);
+  for (const finding of ["blade_pass", "gear_mesh"] as const) {
+    if (doubt !== null && !rest.has(finding)) rest.withdraw(finding, "speed_doubtful", doubt);
   }
   if (lineHz !== undefined) {
     const { verdict, isTooClose } = electrical(look);

@@ -25,12 +25,21 @@ export class Rest implements Judgement {
 
   /** Lines that several faults may have: none of them is named, and none is absent. */
   ambiguous(findings: readonly FindingKind[], text: string): void {
-    for (const finding of findings) {
-      const at = this.judged.indexOf(findingKey(finding, null));
-      if (at < 0) continue;
-      this.judged.splice(at, 1);
-      this.cannotTell(finding, null, "ambiguous", text);
-    }
+    for (const finding of findings) this.withdraw(finding, "ambiguous", text);
+  }
+
+  /** What was judged turns out not to be told. */
+  withdraw(finding: FindingKind, reason: CannotReason, text: string): void {
+    const at = this.judged.indexOf(findingKey(finding, null));
+    if (at < 0) return;
+    this.judged.splice(at, 1);
+    const said = this.verdicts.findIndex((verdict) => verdict.finding === finding);
+    if (said >= 0) this.verdicts.splice(said, 1);
+    this.cannotTell(finding, null, reason, text);
+  }
+
+  has(finding: FindingKind): boolean {
+    return this.verdicts.some((verdict) => verdict.finding === finding);
   }
 
   cannotTell(

@@ -16,7 +16,16 @@ import type { Thresholds } from "./thresholds.ts";
  * Lines come and go from one reading to the next, those of a damaged cage most: a finding stands after so many of the
  * last readings too.
  */
-const OFTEN = { cage: { readings: 4, of: 6 }, any: { readings: 5, of: 8 } } as const;
+const OFTEN: Partial<
+  Record<FindingKind | "any", { readonly readings: number; readonly of: number }>
+> & {
+  readonly any: { readonly readings: number; readonly of: number };
+} = {
+  cage: { readings: 4, of: 6 },
+  // The damaged spot rolls aside at times.
+  rolling_element: { readings: 4, of: 8 },
+  any: { readings: 5, of: 8 },
+};
 /** At a lower share of the speed than this, forces may be too weak to show a fault of the shaft. */
 const SLOW_SHARE = 0.9;
 /** Counting stops here. */
@@ -159,7 +168,7 @@ function raise(
   };
 }
 
-const oftenOf = (finding: FindingKind) => (finding === "cage" ? OFTEN.cage : OFTEN.any);
+const oftenOf = (finding: FindingKind) => OFTEN[finding] ?? OFTEN.any;
 
 function recentOf(old: FindingState | undefined, finding: FindingKind, isShown: boolean): number {
   return (((old?.recent ?? 0) << 1) | (isShown ? 1 : 0)) & ((1 << oftenOf(finding).of) - 1);

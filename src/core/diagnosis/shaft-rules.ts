@@ -41,6 +41,9 @@ const LOOSE_WHOLES_ALONE = 5;
 /** A line below this share of the pattern is not part of it; the pattern below this share of 1x is none. */
 const LOOSE_LINE_SHARE = 0.08;
 const LOOSE_SHARE = 0.5;
+/** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose. */
+const BASE_AXIAL_SHARE = 0.25;
+const BASE_OTHERS_SHARE = 0.08;
 
 const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
@@ -169,6 +172,37 @@ export function isAxialFirst(look: Look): boolean {
     at(axial.line) >= limitOf(look, "unbalance") &&
     axial.rise > UNBALANCE_AXIAL * Math.max(0, ...across1x)
   );
+}
+
+/**
+ * A base or foot that lifts: 2x rose with 1x across the shaft, while 3x to 10x and half orders did not, and hardly any 2x
+ * along it. Where the machine's normal 3x would hide that of a misalignment, it may be either.
+ */
+export function looseBase(
+  look: Look,
+  isMachinesOwn: (hz: number) => boolean,
+): Verdict | "either" | null {
+  if (!isLearned(look) || isMachinesOwn(2 * look.shaftHz)) return null;
+  const seconds = look.axes.map((axis) => risen(look, axis, 2));
+  const best = strongest(seconds.filter(({ axis }) => !look.hasAxes || isRadial(axis)));
+  if (best === null || best.line === null) return null;
+  const { axis, line, rise } = best;
+  const limit = limitOf(look, "looseness");
+  const first = risen(look, axis, 1);
+  const isPair = first.rise > 0 && rise >= MISALIGNED_SECOND * first.rise;
+  if (line.amplitude < limit || !isPair) return null;
+  const others = seconds.filter((one) => one !== best).map((one) => one.rise);
+  const along2x = seconds.filter((one) => !isRadial(one.axis)).map((one) => one.rise);
+  const alongRise = look.hasAxes ? Math.max(0, ...along2x) : Math.min(...others);
+  if (alongRise > BASE_AXIAL_SHARE * rise) return null;
+  const least = BASE_OTHERS_SHARE * rise;
+  const isRisen = (order: number) =>
+    !isMachinesOwn(order * look.shaftHz) &&
+    look.axes.some((one) => risen(look, one, order).rise > least);
+  if ([...HALF_ORDERS, ...WHOLE_ORDERS].some(isRisen)) return null;
+  if (look.axes.some(({ channel }) => (look.normalOf(channel, 3) ?? 0) > least)) return "either";
+  const stage = stageOf(line.amplitude, middleOfB(look), look.limits[1]);
+  return shaftVerdict(look, "looseness", line.amplitude, limit, stage, present([line, first.line]));
 }
 
 export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): Verdict | null {

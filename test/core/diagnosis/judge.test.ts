@@ -254,6 +254,77 @@ test("1x that rose along the shaft alone is told as ambiguous, and names nothing
   assert.deepEqual(told, ["unbalance", "misalignment"]);
 });
 
+/** The record with an order made so many times as strong, per axis. */
+function raised(
+  record: ReturnType<typeof recordOf>,
+  times: Readonly<Record<number, readonly number[]>>,
+) {
+  const shaftHz = record.speedRpm / 60;
+  const tones = record.tones.map((axis, i) => {
+    if (axis.tones === null) return axis;
+    const data = axis.tones.accel.data.slice();
+    for (let at = 0; at < data.length; at += 3) {
+      const order = (data[at] ?? 0) / shaftHz;
+      const whole = Math.round(order);
+      const by = Math.abs(order - whole) < 0.03 ? (times[whole]?.[i] ?? 1) : 1;
+      data[at + 1] = (data[at + 1] ?? 0) * by;
+      data[at + 2] = (data[at + 2] ?? 0) * by;
+    }
+    return { ...axis, tones: { ...axis.tones, accel: { ...axis.tones.accel, data } } };
+  });
+  return { ...record, tones };
+}
+
+/** A machine whose orders one to three stood at these levels of each axis while it was learned, mm/s. */
+const learned = (first: number, second: number, third: number): Reference => {
+  const highest = Object.fromEntries(
+    [1, 2, 3].flatMap((channel) => [
+      [`${channel}:1`, first],
+      [`${channel}:2`, second],
+      [`${channel}:3`, third],
+    ]),
+  );
+  return { readings: 20, first: highest, highest };
+};
+
+test("2x that rose with 1x across the shaft and nothing else is a loose base, and no misalignment", () => {
+  const seen = recordOf({ fault: "misalignment", severity: 0.9 }, 3);
+  const based = raised(seen, { 1: [1, 1, 0.05], 2: [1, 1, 0.05], 3: [0.01, 0.01, 0.01] });
+  const whole = { reference: learned(0.2, 0.2, 0.02) };
+  assert.deepEqual(found(seen, whole), ["misalignment"]);
+  assert.deepEqual(found(based, whole), ["looseness"]);
+  // 3x of the machine itself would hide that of a misalignment.
+  const hidden = judge(based, around(based.speedRpm, { reference: learned(0.2, 0.2, 0.6) }));
+  assert.deepEqual(hidden.verdicts, []);
+  const told = hidden.cannot.filter(({ reason }) => reason === "ambiguous");
+  assert.deepEqual(
+    told.map(({ finding }) => finding),
+    ["misalignment", "looseness"],
+  );
+});
+
+test("1x of a misalignment is told as no unbalance, unless that stood before", () => {
+  const record = recordOf({ fault: "misalignment", severity: 0.9 }, 3);
+  // 2x stands out in one direction, 1x in the other.
+  const both = raised(record, { 1: [3, 0.4, 1], 2: [0.3, 1.5, 1] });
+  const reference = learned(0.2, 0.2, 0.02);
+  assert.deepEqual(found(both, { reference }), ["misalignment"]);
+  const why = judge(both, around(both.speedRpm, { reference })).cannot;
+  assert.ok(why.some(({ finding, reason }) => finding === "unbalance" && reason === "ambiguous"));
+  const isHeld = (key: string) => key === "unbalance";
+  assert.deepEqual(found(both, { reference, isHeld }), ["unbalance", "misalignment"]);
+});
+
+test("at a doubtful speed nothing is said to be absent that turns with it", () => {
+  const record = recordOf({}, 3);
+  const { cannot, judged } = judge(record, around(record.speedRpm * 1.03, { reference: NORMAL }));
+  const doubtful = cannot.filter(({ reason }) => reason === "speed_doubtful");
+  for (const finding of ["unbalance", "blade_pass", "gear_mesh"]) {
+    assert.ok(doubtful.some((one) => one.finding === finding));
+    assert.ok(!judged.includes(finding));
+  }
+});
+
 test("a bearing is found only at its own point", () => {
   const location = { company: 1, area: 2, machine: 40, point: 2 };
   const record = recordOf({ fault: "outer_race", severity: 0.3 });

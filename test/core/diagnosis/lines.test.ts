@@ -148,6 +148,48 @@ test("a load that changes smoothly with each turn of the cage is no cage fault, 
   assert.deepEqual(names(judged(signal, B6203)), ["cage, envelope"]);
 });
 
+/** Noise of the whole band, whose amplitude `share` modulates. */
+const modulatedNoise = (seed: number, share: (t: number) => number): Float64Array =>
+  signalOf((t, n) => 0.3 * gauss(seed, n) * (1 + share(t)));
+
+test("an element that the cage carries through loads is told by them where its own line hides at an order", () => {
+  const cageHz = 0.3796 * SHAFT_HZ;
+  const loads = (fixed: number, turning: number, t: number) =>
+    fixed * sine(cageHz, t) + turning * sine(SHAFT_HZ - cageHz, t);
+  // Seven of eight elements hide at the same multiple of the shaft as that of a 6203.
+  const carried = judged(
+    modulatedNoise(91, (t) => loads(0.4, 0.3, t)),
+    B6203,
+  );
+  assert.deepEqual(names(carried), ["rolling_element, whitened envelope"]);
+  assert.deepEqual(
+    carried.verdicts[0]?.lines.map(({ name }) => name),
+    ["FTF", "1x - FTF"],
+  );
+  assert.deepEqual(
+    names(
+      judged(
+        modulatedNoise(91, (t) => loads(0.4, 0, t)),
+        B6203,
+      ),
+    ),
+    [],
+  );
+  // Slow changes of any frequency are no element's.
+  const slow = (t: number) => loads(0.2, 0.15, t) + 0.5 * sine(0.7 * SHAFT_HZ, t);
+  assert.deepEqual(names(judged(modulatedNoise(91, slow), B6203)), []);
+});
+
+test("an element of which one race answers less is told at BSF, with the cage's line", () => {
+  const spun = (t: number) => 0.4 * sine(0.3963 * SHAFT_HZ, t) + 0.25 * sine(2.345 * SHAFT_HZ, t);
+  const found = judged(modulatedNoise(93, spun), B6205);
+  assert.deepEqual(names(found), ["rolling_element, whitened envelope"]);
+  assert.deepEqual(
+    found.verdicts[0]?.lines.map(({ name }) => name),
+    ["FTF", "BSF"],
+  );
+});
+
 test("higher harmonics without the first line are somebody else's", () => {
   const hz = 5.4 * SHAFT_HZ;
   const higher = (t: number) => 0.5 * sine(2 * hz, t) + 0.4 * sine(4 * hz, t);
