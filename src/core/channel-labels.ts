@@ -16,13 +16,16 @@ const WORDS: Readonly<Partial<Record<Kind, string>>> = {
   dryContact: "input",
 };
 
+/** Kinds whose channels are those of the acceleration, with a direction. */
+const isVibration = (kind: Kind): boolean => kind === "accel" || kind === "bands";
+
 /** The channels of a kind that the site file lists, by their names there, in ascending order. */
 export function listedChannels(
   sensor: Sensor,
   kind: Kind,
 ): Readonly<Record<string, ChannelConfig>> {
-  if (kind === "accel" || kind === "loop") {
-    const listed = kind === "accel" ? accelChannels(sensor) : loopChannels(sensor);
+  if (isVibration(kind) || kind === "loop") {
+    const listed = kind === "loop" ? loopChannels(sensor) : accelChannels(sensor);
     return Object.fromEntries(listed.map(({ name, config }) => [name, config]));
   }
   const word = WORDS[kind];
@@ -40,7 +43,7 @@ export function channelLabels(
     ([channel, { name, axis }]): [string, ChannelLabel][] => {
       const label = {
         ...(name === undefined ? {} : { name }),
-        ...(axis === undefined || kind !== "accel" ? {} : { axis }),
+        ...(axis === undefined || !isVibration(kind) ? {} : { axis }),
       };
       return Object.keys(label).length === 0 ? [] : [[channel, label]];
     },

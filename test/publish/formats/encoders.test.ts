@@ -241,6 +241,24 @@ test("json – channels carry name and axis if the site file gives them, and fol
   assert.equal(channels(), undefined);
 });
 
+test("json – bands carry the names and directions of the channels they are measured on", () => {
+  const channels = { channel1: { axis: "H", name: "Drive end" }, channel2: {} } as const;
+  const sensor: Sensor = { code: "20871", type: 3, kinds: ["accel"], channels };
+  const encode = createJsonEncoder({
+    prefix: "gateside",
+    site: "plant-7",
+    source: new ReplaceableSite({ site: "plant-7", sensors: [sensor] }),
+    withRaw: false,
+  });
+  const bands = {
+    ...reading,
+    kind: "bands" as const,
+    values: JSON.stringify({ channel1_1x: 0.4 }),
+  };
+  const body = JSON.parse(String(only(encode({ reading: bands, live: true })).payload));
+  assert.deepEqual(body.channels, { channel1: { name: "Drive end", axis: "H" } });
+});
+
 test("waveform – carries only the label of its own channel", () => {
   const vibration: Sensor = {
     code: "10234",
