@@ -5,10 +5,10 @@ import { StaleAlarms } from "../publish/stale-alarms.ts";
 import type { Turns } from "../publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 
-import type { UplinkParts } from "./uplink-parts.ts";
+import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 export function createStaleAlarms(
-  { uplink, parts, own, profile, others, isChosen }: UplinkParts,
+  { uplink, parts, own, profile, others, isChosen }: SharedUplinkParts,
   link: MqttLink,
 ): StaleAlarms {
   const { alarms, site, store } = parts;
@@ -33,7 +33,7 @@ export function hasAlarmTopics({ retain, formats, profile }: Uplink): boolean {
 
 /** The retained messages of active alarms, if the uplink has topics for them. */
 export function createBoard(
-  { uplink, parts, own, profile, isChosen }: UplinkParts,
+  { uplink, parts, own, profile, isChosen }: SharedUplinkParts,
   link: MqttLink,
   turns: Turns,
 ): AlarmBoard {

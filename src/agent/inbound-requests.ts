@@ -4,11 +4,11 @@ import { mqttActor } from "../command/request.ts";
 import type { InboundMessage } from "../core/link.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { MqttLink } from "../link/mqtt-link.ts";
-import type { UplinkParts } from "./uplink-parts.ts";
+import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */
 export function inboundRequests(
-  { uplink, parts, own: { logger, dispatcher }, profile }: UplinkParts,
+  { uplink, parts, own: { logger, dispatcher }, profile }: SharedUplinkParts,
   redact: (text: string) => string,
   publish: MqttLink["publish"],
 ) {

@@ -25,7 +25,7 @@ import {
 } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
 import { TokenTimer } from "./token-timer.ts";
-import type { UplinkParts } from "./uplink-parts.ts";
+import type { SharedUplinkParts } from "./uplink-parts.ts";
 import { createPresence } from "./uplink-presence.ts";
 
 /** Longest wait for the acknowledgements of an uplink that leaves its broker. */
@@ -49,7 +49,7 @@ function lanesOver(
 }
 
 /** What a broker over MQTT 3.1.1 acknowledges and loses. */
-function notPassedOn({ readBack, uplink }: UplinkParts, url: string): RefusedPublishes | null {
+function notPassedOn({ readBack, uplink }: SharedUplinkParts, url: string): RefusedPublishes | null {
   const topic = readBack.lostAt;
   if (topic === null) return null;
   const remedy = refusalRemedy(NOT_AUTHORIZED, clientIdsOf(uplink).mqtt ?? uplink.clientId);
@@ -83,7 +83,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   });
   // MQTT 5 tells what is refused.
   const readBack = new ReadBack(uplink.version === 4 ? profile.marker : null, clock);
-  const shared: UplinkParts = {
+  const shared: SharedUplinkParts = {
     uplink,
     parts,
     own,

@@ -4,8 +4,8 @@ import type { OtherAgents } from "../publish/other-agents.ts";
 import type { ReadBack } from "../publish/read-back.ts";
 import { type DestinationParts, ownParts } from "./destination.ts";
 
-/** UplinkParts by the parts of one destination. */
-export interface UplinkParts {
+/** SharedUplinkParts by the parts of one destination. */
+export interface SharedUplinkParts {
   readonly uplink: Uplink;
   readonly parts: DestinationParts;
   readonly own: ReturnType<typeof ownParts>;

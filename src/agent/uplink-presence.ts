@@ -10,11 +10,11 @@ import { RetainedQuery } from "../publish/retained-query.ts";
 import type { Turns } from "../publish/turns.ts";
 import { createStaleAlarms, hasAlarmTopics } from "./alarm-topics.ts";
 import { announcedKey } from "./left-entities.ts";
-import type { UplinkParts } from "./uplink-parts.ts";
+import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** States, statistics, gaps and descriptions. */
 export function createPresence(
-  shared: UplinkParts,
+  shared: SharedUplinkParts,
   link: MqttLink,
   turns: Turns,
   board: AlarmBoard,
@@ -89,7 +89,7 @@ function stateRefreshMs({ everyS, onChange }: Uplink): number {
 
 /** Of an uplink that leaves readings out, the newest one that it has published live. */
 function newestOf(
-  { uplink, parts }: UplinkParts,
+  { uplink, parts }: SharedUplinkParts,
   sensor: string,
   kind: Kind,
 ): StoredReading | null {
