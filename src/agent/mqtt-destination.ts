@@ -49,7 +49,10 @@ function lanesOver(
 }
 
 /** What a broker over MQTT 3.1.1 acknowledges and loses. */
-function notPassedOn({ readBack, uplink }: SharedUplinkParts, url: string): RefusedPublishes | null {
+function notPassedOn(
+  { readBack, uplink }: SharedUplinkParts,
+  url: string,
+): RefusedPublishes | null {
   const topic = readBack.lostAt;
   if (topic === null) return null;
   const remedy = refusalRemedy(NOT_AUTHORIZED, clientIdsOf(uplink).mqtt ?? uplink.clientId);

@@ -5,8 +5,8 @@ import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
 import { GatewayClock } from "../../src/poll/gateway-clock.ts";
-import { Poller } from "../../src/poll/poller.ts";
 import { type PollOptions } from "../../src/poll/poll-parts.ts";
+import { Poller } from "../../src/poll/poller.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const MINUTE = 60_000;
