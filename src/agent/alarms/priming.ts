@@ -1,6 +1,7 @@
 /** What the alarm engine reads from stored readings: the newest of each sensor and kind, and the signals of machines. */
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
+import { sharedValues } from "../../core/alarm/reading-step.ts";
 import { numberOf, type SignalPoint } from "../../core/machine-state/signal.ts";
 import type { Earlier } from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
@@ -53,7 +54,9 @@ export function primeNewest(history: StoredHistory, site: Site, alarms: AlarmEng
     const { code } = sensor;
     for (const kind of readingKinds(sensor)) {
       const newest = history.latest(code, kind);
-      if (newest !== null) alarms.prime(code, kind, newest);
+      if (newest === null) continue;
+      const { timeMs, id } = newest;
+      alarms.prime(code, kind, { timeMs, id, shared: sharedValues(followed(newest)) });
     }
   }
 }

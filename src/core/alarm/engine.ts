@@ -29,7 +29,7 @@ import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
 import type { Learned } from "./reading-step.ts";
 import { reconcile } from "./reconcile.ts";
-import type { AlarmState } from "./sensor-alarms.ts";
+import type { AlarmState, Newest } from "./sensor-alarms.ts";
 import { AlarmStates } from "./states.ts";
 import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
 
@@ -132,11 +132,7 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /** Sets the newest stored reading of a sensor and kind: readings that are not newer count as late. */
-  prime(
-    sensor: string,
-    kind: Kind,
-    newest: { readonly timeMs: number; readonly id: string },
-  ): void {
+  prime(sensor: string, kind: Kind, newest: Newest): void {
     const state = this.#states.loaded(normalCode(sensor));
     const known = state.newest.get(kind);
     if (known === undefined || newest.timeMs > known.timeMs) state.newest.set(kind, newest);

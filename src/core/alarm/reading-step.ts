@@ -45,6 +45,16 @@ export interface Surroundings {
 /** What a reading adds to the samples of the sensor: by baseline, value and zone. */
 export type Learned = Record<string, readonly [value: number, zone: string | null]>;
 
+/** What several kinds of a sensor may give, and this reading has. */
+export function sharedValues({
+  values,
+  quality,
+}: Pick<FollowedReading, "values" | "quality">): string[] {
+  const isGood = (name: string) =>
+    numberOf(values[name]) !== null && quality[name]?.quality !== "bad";
+  return SHARED_VALUES.filter(isGood);
+}
+
 /** One reading in this many moves the slow baseline, selected by its id, so that it rarely causes a write. */
 const SLOW_EVERY = 16;
 
@@ -69,19 +79,24 @@ export class ReadingStep {
   take(waits: ReadonlySet<string>): boolean {
     const { timeMs, id } = this.#reading;
     const kindMs = this.#state.newest.get(this.#kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
-    let sensorMs = kindMs;
-    for (const { timeMs: ms } of this.#state.newest.values()) sensorMs = Math.max(sensorMs, ms);
     const isLate = timeMs <= kindMs;
     const isDirect = (alarm: AlarmState, key: string) =>
       alarm.kind === this.#kind && !waits.has(key);
     if (isLate) this.#enterPast(this.#kind, isDirect);
-    for (const watch of this.#around.watches) {
-      const isShared = SHARED_VALUES.includes(watch.value);
-      this.#watch(watch, isShared ? timeMs <= sensorMs : isLate);
-    }
+    for (const watch of this.#around.watches)
+      this.#watch(watch, isLate || timeMs < this.#sharedMs(watch.value));
     this.#quality(isLate);
-    if (!isLate) this.#state.newest.set(this.#kind, { timeMs, id });
+    const shared = sharedValues(this.#reading);
+    if (!isLate) this.#state.newest.set(this.#kind, { timeMs, id, shared });
     return isLate;
+  }
+
+  /** Until when an alarm on this value has followed other kinds, too. */
+  #sharedMs(value: string): number {
+    let lastMs = Number.NEGATIVE_INFINITY;
+    for (const { timeMs, shared } of this.#state.newest.values())
+      if (shared?.includes(value) === true) lastMs = Math.max(lastMs, timeMs);
+    return lastMs;
   }
 
   /** By what depends on the machine's state, once that is known. */

@@ -63,9 +63,11 @@ export function isNothing({ watch, raised, shelved }: AlarmState): boolean {
 }
 
 /** The newest reading that was followed in its order. */
-interface Newest {
+export interface Newest {
   readonly timeMs: number;
   readonly id: string;
+  /** Those of SHARED_VALUES that it has: alarms on them follow every kind that gives them. */
+  readonly shared?: readonly string[];
 }
 
 /** Values of the maps are never altered in place: a copy of the maps is a copy of all. */

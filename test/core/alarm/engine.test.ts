@@ -5,12 +5,14 @@ import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { sinceMs } from "../../../src/core/alarm/since.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
+import type { Kind, Sensor } from "../../../src/core/sensor.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   ACCEL,
   Disk,
   EMPTY,
   engineOf,
+  type Fed,
   feed,
   judgeDue,
   LOOP,
@@ -156,6 +158,27 @@ test("alarms – a low battery in the node's own state is reported as one in a r
     "battery_low active warning +1",
     "battery_low cleared warning +2",
   ]);
+});
+
+test("alarms – a battery in the node's own state is historical only if another kind has told the battery since", () => {
+  const read = { operation: "getState", fields: { battery: { from: "B", unit: "V" } } };
+  const sensor: Sensor = { ...RPM, stateReads: [read] };
+  const events = (battery: object, nodeAtMs: number) => {
+    const engine = engineOf({ site: "plant-7", sensors: [sensor] });
+    const at = (kind: Kind, atMs: number, values: object): Fed => ({
+      sensor,
+      kind,
+      reading: reading(sensor.code, atMs, { ...values }),
+    });
+    return feed(engine, [
+      at("rpm", T0 + MINUTE, { rpm: 1, ...battery }),
+      at("node", nodeAtMs, { battery: 2.9 }),
+    ]).map(({ historical }) => historical);
+  };
+  // The state's own time is older than the newest speed, which says nothing of the battery.
+  assert.deepEqual(events({}, T0), [false]);
+  assert.deepEqual(events({ battery: 3.6 }, T0), [true]);
+  assert.deepEqual(events({ battery: 3.6 }, T0 + MINUTE), [false]);
 });
 
 test("alarms – a low battery is reported if the site file gives a limit", () => {
