@@ -60,6 +60,7 @@ export class Descriptions {
   #session = -1;
   /** In which `#published` was sent. */
   #publishing = -1;
+  #hasAnnounced = false;
 
   constructor(parts: DescriptionsParts, options: DescriptionsOptions) {
     this.#parts = parts;
@@ -79,8 +80,17 @@ export class Descriptions {
     return topics.filter((topic) => profile.isEntity?.(topic)).map(cleared);
   }
 
-  /** Sends what is missing or different; cheap if nothing is. What is lost is sent at the next call. */
-  async sync(): Promise<void> {
+  /**
+   * Sends what is missing or different; cheap if nothing is. What is lost is sent at the next call. Returns whether
+   * entities were announced: what they listen to was sent before they did.
+   */
+  async sync(): Promise<boolean> {
+    this.#hasAnnounced = false;
+    await this.#sync();
+    return this.#hasAnnounced;
+  }
+
+  async #sync(): Promise<void> {
     const { link, site, profile } = this.#parts;
     const { current } = site;
     const { session } = link;
@@ -162,7 +172,10 @@ export class Descriptions {
       ({ topic, payload }) =>
         this.#published.get(topic) !== payload && this.#refused.get(topic) !== payload,
     );
-    return this.#send(news, ({ topic, payload }) => this.#published.set(topic, payload));
+    return this.#send(news, ({ topic, payload }) => {
+      this.#published.set(topic, payload);
+      this.#hasAnnounced ||= this.#parts.profile.isEntity?.(topic) === true;
+    });
   }
 
   /** Publishes `removed` for a removed sensor to current subscribers; then nothing of it stays retained. */

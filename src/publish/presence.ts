@@ -39,6 +39,12 @@ const STATS_MS = 60_000;
 const TICK_MS = 5000;
 /** A refused `agent/state` is tried again after this time, because the broker's access list may be corrected meanwhile. */
 const REFUSED_RETRY_MS = 300_000;
+/**
+ * Without retained messages, states are sent again this long after entities were announced: Home Assistant subscribes to
+ * what an entity needs once it has processed the announcement (its documentation: "the state topics will need an
+ * update").
+ */
+const ANNOUNCED_MS = 10_000;
 /** Interval at which `lastReading` of an unchanged state is updated. */
 const REFRESH_MS = 60_000;
 const GAPS_PER_TICK = 100;
@@ -61,7 +67,8 @@ export class Presence {
   readonly #published = new Map<string, Published>();
   #reason = "started";
   #publishedConfiguration = "";
-  #mustRenewStates = false;
+  /** Monotonic ms; null if they need not be sent again. */
+  #renewStatesAt: number | null = null;
   /** When the broker refused the agent's own state, monotonic ms; null if it has it. */
   #stateRefusedAt: number | null = null;
 
@@ -131,7 +138,9 @@ export class Presence {
   }
 
   async #renewStates(): Promise<void> {
-    this.#mustRenewStates = false;
+    const at = this.#renewStatesAt;
+    if (at === null || this.#parts.clock.monotonic() < at) return;
+    this.#renewStatesAt = null;
     this.#published.clear();
     await this.#sendState(this.#reason);
   }
@@ -150,10 +159,14 @@ export class Presence {
     readBack.heard(topic, payload);
     retained.received(topic, isRetained);
     others.heard(topic, payload, isRetained);
-    if (!profile.wantsDescriptions(topic, payload)) return;
-    descriptions.renew();
-    // Without retained messages, the subscriber that has restarted knows no state either.
-    this.#mustRenewStates = profile.marker === null;
+    if (profile.wantsDescriptions(topic, payload)) descriptions.renew();
+  }
+
+  async #describe(): Promise<void> {
+    const { clock, descriptions, profile } = this.#parts;
+    const hasAnnounced = await descriptions.sync();
+    if (hasAnnounced && profile.marker === null)
+      this.#renewStatesAt = clock.monotonic() + ANNOUNCED_MS;
   }
 
   /** Needs no connection: what cannot be sent now is sent after the next one. */
@@ -177,11 +190,11 @@ export class Presence {
         published = health;
         await this.#publishStats(status);
       }
-      if (this.#mustRenewStates) await this.#renewStates();
+      await this.#renewStates();
       await this.#publishConfiguration(status);
       await this.#repeatState();
       await this.#publishSensors();
-      await this.#parts.descriptions.sync();
+      await this.#describe();
       await this.#parts.retained.look();
       await this.#publishGaps();
       const untilStats = STATS_MS - (clock.monotonic() - statsAt);

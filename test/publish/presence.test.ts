@@ -113,6 +113,21 @@ function start(
   const link = new FakeLink();
   const settled: number[] = [];
   const now: { changes: Partial<AgentStatus> } = { changes: {} };
+  /** Entities are announced once after each renewal. */
+  let isRenewed = false;
+  const descriptions = {
+    sync: async () => {
+      const hasAnnounced = isRenewed;
+      isRenewed = false;
+      if (hasAnnounced)
+        await link.publish({ topic: "entity/config", payload: "{}", qos: 1, retain: false });
+      return hasAnnounced;
+    },
+    renew: () => {
+      isRenewed = true;
+    },
+    entitiesRemoved: () => [],
+  };
   const presence = new Presence({
     link,
     turns: turnsOver(link),
@@ -127,7 +142,7 @@ function start(
     profile,
     stateRefreshMs,
     board: { online: () => Promise.resolve(), renew: () => Promise.resolve() },
-    descriptions: { sync: () => Promise.resolve(), renew: () => {}, entitiesRemoved: () => [] },
+    descriptions,
     others: { sending: () => {}, heard: () => {}, isRepeatDue: false },
     readBack: { sending: () => {}, heard: () => {}, isRepeatDue: false },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
@@ -353,7 +368,7 @@ test("presence – gaps are settled when acknowledged, and only then", async (t)
   });
 });
 
-test("presence – without retained messages a subscriber that has restarted gets the states of the agent and its sensors again, and with them it does not", async (t) => {
+test("presence – without retained messages the states of the agent and its sensors are sent again once entities that were announced listen to them, and with them they are not", async (t) => {
   for (const marker of [null, "gateside/plant-7/agent/state"]) {
     const profile = { ...profileOf(), marker, wantsDescriptions: () => true };
     const { presence, link, clock, run } = start(t, () => [sensorState()], [], profile);
@@ -361,11 +376,14 @@ test("presence – without retained messages a subscriber that has restarted get
     await run();
     link.messages = [];
     presence.received("homeassistant/status", Buffer.from("online"));
-    await clock.advance(5000);
-    const states = link.topics.filter((topic) => topic.endsWith("/state"));
-    assert.deepEqual(
-      states,
-      marker === null ? ["gateside/plant-7/agent/state", "gateside/plant-7/10234/state"] : [],
-    );
+    await clock.advance(10_000);
+    const topics = () => link.topics.filter((topic) => /state|config/.test(topic));
+    // Home Assistant has not subscribed yet.
+    assert.deepEqual(topics(), ["entity/config"]);
+    await clock.advance(10_000);
+    const states = ["gateside/plant-7/agent/state", "gateside/plant-7/10234/state"];
+    assert.deepEqual(topics(), ["entity/config", ...(marker === null ? states : [])]);
+    await clock.advance(40_000);
+    assert.equal(topics().length, marker === null ? 3 : 1, "once");
   }
 });
