@@ -68,9 +68,18 @@ class ApiError extends Error {
 const TIMEOUT_MS = 20_000;
 const SENSORS_PER_PAGE = 500;
 
+/** What becomes of the page's access. */
+export interface AccessHooks {
+  /** The agent no longer accepts the session. */
+  readonly onSignedOut: () => void;
+  /** Whenever it does. */
+  readonly onSignedIn: () => void;
+  /** A proxy in front of the agent wants people to sign in there: it redirects, which the agent never does. */
+  readonly onRedirected: () => void;
+}
+
 export class Api {
-  readonly #onSignedOut: () => void;
-  readonly #onSignedIn: () => void;
+  readonly #hooks: AccessHooks;
   /** True once the agent said that this page signed in, so that it can offer to sign out. */
   hasSession = false;
   /** False once the agent said that this page may only look. */
@@ -78,10 +87,8 @@ export class Api {
   /** Whom a proxy in front of the agent names. */
   person: string | null = null;
 
-  /** `onSignedOut` is called when the agent no longer accepts the session, `onSignedIn` whenever it does. */
-  constructor(onSignedOut: () => void, onSignedIn: () => void) {
-    this.#onSignedOut = onSignedOut;
-    this.#onSignedIn = onSignedIn;
+  constructor(hooks: AccessHooks) {
+    this.#hooks = hooks;
   }
 
   status = (): Promise<ShownStatus> => this.#get("status", {});
@@ -283,9 +290,13 @@ export class Api {
   }
 
   /** Every response says whether the page is signed in, and with which token. */
-  #readVersionHeaders({ status, headers }: Response): void {
-    if (status === 401) return this.#onSignedOut();
-    this.#onSignedIn();
+  #readVersionHeaders({ status, headers, type }: Response): void {
+    if (type === "opaqueredirect") {
+      this.#hooks.onRedirected();
+      throw new Error("the session of the proxy in front of the agent has ended. Sign in there.");
+    }
+    if (status === 401) return this.#hooks.onSignedOut();
+    this.#hooks.onSignedIn();
     if (headers.has("x-gateside-session")) this.hasSession = true;
     const role = headers.get("x-gateside-role");
     if (role !== null) this.mayChange = role === "all";
@@ -322,7 +333,7 @@ function withoutLogin(path: string): string {
 }
 
 function request(address: string, options: RequestInit): Promise<Response> {
-  return fetch(withoutLogin(address), options).catch(rethrow);
+  return fetch(withoutLogin(address), { ...options, redirect: "manual" }).catch(rethrow);
 }
 
 function rethrow(error: unknown): never {

@@ -61,20 +61,35 @@ async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
 /** Where to continue after signing in again. */
 const RETURN_KEY = "gateside.return";
 
+/** A proxy that redirects the API alone would otherwise have the page loaded again and again. */
+const RELOADED_KEY = "gateside.reloaded";
+const RELOAD_EVERY_MS = 60_000;
+
+function wasReloadedLately(): boolean {
+  const now = Date.now();
+  if (Math.abs(now - Number(sessionStorage.getItem(RELOADED_KEY))) < RELOAD_EVERY_MS) return true;
+  sessionStorage.setItem(RELOADED_KEY, String(now));
+  return false;
+}
+
 function main(): void {
   const parent = document.getElementById("app");
   if (parent === null) return;
   const theme = new Theme();
   const model = new Model();
   let unsaved: Unsaved | null = null;
-  const api = new Api(
-    () => {
+  const api = new Api({
+    onSignedOut: () => {
       if (unsaved?.keep()) return;
       sessionStorage.setItem(RETURN_KEY, location.hash);
       location.assign("sign-in");
     },
-    () => unsaved?.signedIn(),
-  );
+    onSignedIn: () => unsaved?.signedIn(),
+    onRedirected: () => {
+      if (unsaved?.keep() || wasReloadedLately()) return;
+      location.reload();
+    },
+  });
   const place = sessionStorage.getItem(RETURN_KEY);
   sessionStorage.removeItem(RETURN_KEY);
   if (place !== null && place !== "" && location.hash === "") history.replaceState(null, "", place);

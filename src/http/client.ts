@@ -27,17 +27,19 @@ export class Clients {
     this.#userHeader = userHeader?.toLowerCase() ?? null;
   }
 
-  /** Of the socket; behind trusted proxies the last of X-Forwarded-For that is none of them. Empty for the local socket. */
+  /**
+   * Of the socket; behind trusted proxies the last of X-Forwarded-For that is none of them. Where a whole network is trusted, as
+   * people write it, that is none: then the furthest that they name. Empty for the local socket.
+   */
   addressOf(request: FastifyRequest): string {
-    const peer = request.raw.socket.remoteAddress ?? "";
-    const forwarded = request.headers["x-forwarded-for"];
-    if (forwarded === undefined || !this.#isTrusted(peer)) return peer;
-    for (const entry of String(forwarded).split(",").reverse()) {
+    let known = request.raw.socket.remoteAddress ?? "";
+    const forwarded = String(request.headers["x-forwarded-for"] ?? "");
+    for (const entry of forwarded.split(",").reverse()) {
       const address = withoutPort(entry.trim());
-      if (isIP(address) === 0) return peer;
-      if (!this.#isTrusted(address)) return address;
+      if (!this.#isTrusted(known) || isIP(address) === 0) break;
+      known = address;
     }
-    return peer;
+    return known;
   }
 
   /** Null for nobody: also for a header that is there twice, which somebody else may have added. */
@@ -66,6 +68,14 @@ export class Clients {
     const family = isIP(address);
     return family !== 0 && this.#trusted.check(address, family === 6 ? "ipv6" : "ipv4");
   }
+}
+
+/** For the limit of wrong tokens: people behind one proxy, or behind one router, are different if it says so. */
+export function sourceOf({
+  clientAddress,
+  person,
+}: Pick<FastifyRequest, "clientAddress" | "person">): string {
+  return person === null ? clientAddress : `${clientAddress} ${person}`;
 }
 
 /** Some proxies add the port: `192.0.2.7:5060`, `[2001:db8::7]:5060`. */

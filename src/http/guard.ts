@@ -10,7 +10,7 @@ import {
   type TokenRole,
 } from "./auth.ts";
 import { isRefusedToViewers } from "./change.ts";
-import { Clients } from "./client.ts";
+import { Clients, sourceOf } from "./client.ts";
 import { hostName, isLoopbackHost, isNavigation } from "./host-check.ts";
 import type { OwnAddresses, Scheme } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
@@ -243,11 +243,6 @@ export function registerGuard(
     });
     done();
   });
-}
-
-/** For the limit of wrong tokens: people behind one proxy, or behind one router, are different if it says so. */
-function sourceOf({ clientAddress, person }: FastifyRequest): string {
-  return person === null ? clientAddress : `${clientAddress} ${person}`;
 }
 
 function cookieScope(request: FastifyRequest): {

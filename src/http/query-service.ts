@@ -17,6 +17,7 @@ import { UnitTable } from "../core/query/units.ts";
 import { fromSite } from "../core/site-source.ts";
 import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
+import { sourceOf } from "./client.ts";
 import { HISTORY_LIMITS } from "./history-limits.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
@@ -179,7 +180,7 @@ export function registerQueryService(
         return refuse(reply, 413, isObject, "Request body is too large");
       // Closed before everything was written: the client left.
       const isGone = () => reply.raw.destroyed && !reply.raw.writableFinished;
-      const outcome = await respond(key, text, request.clientAddress, isGone);
+      const outcome = await respond(key, text, sourceOf(request), isGone);
       if (outcome === null) return refuse(reply, 400, isObject, "the body must be a JSON object");
       return isFault(outcome) ? sendFault(reply, isObject, outcome) : sendResponse(reply, outcome);
     });

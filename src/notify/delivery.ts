@@ -18,7 +18,15 @@ export interface Memory {
 }
 
 /** The receiver responded, and did not accept it. Its message contains no address. */
-export class DeliveryRefused extends Error {}
+export class DeliveryRefused extends Error {
+  /** It refused what the message says: the next one may be accepted. */
+  readonly isAboutContent: boolean;
+
+  constructor(text: string, isAboutContent = false) {
+    super(text);
+    this.isAboutContent = isAboutContent;
+  }
+}
 
 export interface DeliveryParts {
   readonly name: "webhook" | "email";
@@ -36,6 +44,7 @@ export interface DeliveryParts {
 
 interface Attempt {
   readonly isAccepted: boolean;
+  readonly isAboutContent: boolean;
   readonly trouble: string | null;
 }
 
@@ -53,6 +62,11 @@ export class Delivery {
   #lost = 0;
   #wake: () => void = () => {};
   #wasPending: boolean;
+  /** One notice a message, to find the one that is refused for what it says. */
+  #isCautious = false;
+  #accepted = 0;
+  /** How many messages had been accepted when a notice was first refused for what it says. */
+  readonly #refusedAt = new WeakMap<Notice, number>();
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
@@ -78,8 +92,8 @@ export class Delivery {
         await this.#untilDue(signal);
         continue;
       }
-      const message = this.#sending.slice(0, this.#parts.togetherMax);
-      const { isAccepted, trouble } = await this.#try(message, signal);
+      const message = this.#sending.slice(0, this.#isCautious ? 1 : this.#parts.togetherMax);
+      const { isAccepted, isAboutContent, trouble } = await this.#try(message, signal);
       if (signal.aborted) return;
       if (isAccepted) {
         if (trouble !== null && trouble !== this.#failure)
@@ -88,13 +102,18 @@ export class Delivery {
         if (backoff.failures > 0) logger.info({}, `alarm ${name} works again`);
         backoff.reset();
         this.#sending = this.#sending.slice(message.length);
+        this.#accepted += 1;
+        if (this.#sending.length === 0) this.#isCautious = false;
         continue;
       }
       this.#failure = trouble;
       this.#record(true);
       if (backoff.failures === 0)
         logger.warn({ detail: trouble }, `alarm ${name} failed; trying again`);
-      await clock.sleep(backoff.next(), signal);
+      if (isAboutContent) {
+        this.#putBack(message);
+        await this.#waitForNews(backoff.next(), signal);
+      } else await clock.sleep(backoff.next(), signal);
       this.#takeWhileFailing();
     }
   }
@@ -123,17 +142,39 @@ export class Delivery {
   /** What comes during an outage goes into the same message, so that it does not take a digest's length each. */
   #takeWhileFailing(): void {
     const before = this.#sending;
-    if (this.#take()) this.#sending = [...before, ...this.#sending];
-    else this.#sending = before;
+    const news = this.#take() ? this.#sending : [];
+    const refusedFrom = before.findIndex((notice) => this.#refusedAt.has(notice));
+    const at = refusedFrom === -1 ? before.length : refusedFrom;
+    this.#sending = [...before.slice(0, at), ...news, ...before.slice(at)];
+  }
+
+  /** One that is refused for what it says waits behind all others, and is dropped if the receiver accepts those. */
+  #putBack(message: readonly Notice[]): void {
+    const { logger, name } = this.#parts;
+    this.#isCautious = true;
+    const [notice, ...others] = message;
+    if (notice === undefined || others.length > 0) return;
+    const before = this.#refusedAt.get(notice) ?? this.#accepted;
+    this.#refusedAt.set(notice, before);
+    const rest = this.#sending.slice(1);
+    const isDropped = this.#accepted > before;
+    if (isDropped)
+      logger.error(
+        { text: notice.text },
+        `alarm ${name}: a message that is refused alone is dropped`,
+      );
+    this.#sending = isDropped ? rest : [...rest, notice];
   }
 
   /** A receiver's message may repeat an address with a secret in it: only the kind of failure is reported. */
   async #try(message: readonly Notice[], signal: AbortSignal): Promise<Attempt> {
     const both = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
     try {
-      return { isAccepted: true, trouble: await this.#parts.send(message, both) };
+      const trouble = await this.#parts.send(message, both);
+      return { isAccepted: true, isAboutContent: false, trouble };
     } catch (error) {
-      return { isAccepted: false, trouble: failureKind(error) };
+      const isAboutContent = error instanceof DeliveryRefused && error.isAboutContent;
+      return { isAccepted: false, isAboutContent, trouble: failureKind(error) };
     }
   }
 
@@ -148,13 +189,18 @@ export class Delivery {
     const { clock, digest } = this.#parts;
     const dueMs = digest.dueMs();
     this.#record(digest.isWaiting);
+    const waitMs = dueMs === null ? NOTHING_DUE_MS : Math.max(0, dueMs - clock.monotonic());
+    await this.#waitForNews(waitMs, signal);
+  }
+
+  /** Ends with the next notice. */
+  async #waitForNews(waitMs: number, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController();
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
     const both = AbortSignal.any([signal, waiting.signal]);
-    const waitMs = dueMs === null ? NOTHING_DUE_MS : Math.max(0, dueMs - clock.monotonic());
-    await Promise.race([woken, clock.sleep(waitMs, both)]);
+    await Promise.race([woken, this.#parts.clock.sleep(waitMs, both)]);
     waiting.abort();
     this.#wake = () => {};
   }

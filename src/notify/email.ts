@@ -67,7 +67,8 @@ function inWords(error: unknown): unknown {
     return new DeliveryRefused(`the mail server refuses the user name or password${reply}`);
   if (code === "EENVELOPE")
     return new DeliveryRefused(`the mail server refuses the sender or every recipient${reply}`);
-  if (reply !== "") return new DeliveryRefused(`the mail server refuses the message${reply}`);
+  if (typeof status === "number")
+    return new DeliveryRefused(`the mail server refuses the message${reply}`, status >= 500);
   // nodemailer calls every failure of a connection ESOCKET.
   return typeof errno === "number" && errno < 0
     ? new DeliveryRefused(getSystemErrorName(errno))

@@ -6,6 +6,8 @@ import { splitLogin } from "./address.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
 
 const CONNECT_MS = 10_000;
+/** Bad request, content too large, unprocessable content. */
+const ABOUT_CONTENT = new Set([400, 413, 422]);
 
 export interface Webhook {
   /** May hold `user:password@`, sent as Basic. */
@@ -47,8 +49,12 @@ export function webhook({ url, headers, secret, ca }: Webhook, site: () => strin
         dispatcher,
       });
       await response.body.dump();
-      if (response.statusCode < 200 || response.statusCode > 299)
-        throw new DeliveryRefused(`the server returned HTTP ${response.statusCode}`);
+      const { statusCode } = response;
+      if (statusCode < 200 || statusCode > 299)
+        throw new DeliveryRefused(
+          `the server returned HTTP ${statusCode}`,
+          ABOUT_CONTENT.has(statusCode),
+        );
       return null;
     } finally {
       await dispatcher.destroy();

@@ -132,6 +132,9 @@ test("proxies – the person in HTTP_USER_HEADER is in the audit and acknowledge
   assert.deepEqual(await send("192.0.2.9", long), [null, "192.0.2.9"]);
   assert.deepEqual(await send("10.1.2.3", forwarded("[2001:db8::7]:99")), [null, "2001:db8::7"]);
   assert.deepEqual(await send("10.1.2.3", forwarded("unknown")), [null, "10.1.2.3"]);
+  assert.deepEqual(await send("10.1.2.3", forwarded("unknown, 10.4.4.4")), [null, "10.4.4.4"]);
+  // People trust the network that they themselves are in.
+  assert.deepEqual(await send("10.1.2.3", forwarded("10.7.7.7, 10.4.4.4")), [null, "10.7.7.7"]);
   // It signs nobody in.
   const answer = await app.inject({
     url: "/api/v1/status",
@@ -180,6 +183,17 @@ test("proxies – wrong tokens of one person behind a proxy do not slow another'
   assert.equal(await guess({ "x-forwarded-for": "192.0.2.2" }, "wrong"), 401);
   // At the same terminal, too.
   assert.equal(await guess({ ...one, "x-user": "bob" }, "wrong"), 401);
+
+  const logIn = async (from: Record<string, string>, password: string) => {
+    const headers = { host: "localhost", ...from };
+    const payload = { email: "a@b.example", password };
+    const login = { method: "POST", url: "/ApiWeb.svc/Login", headers, payload } as const;
+    return (await app.inject({ ...login, remoteAddress: "10.0.0.1" })).body;
+  };
+  for (let i = 0; i < 10; i++)
+    assert.match(await logIn(one, `wrong-${i}`), /the password is wrong/);
+  assert.match(await logIn(one, "wrong-10"), /too many wrong passwords/);
+  assert.match(await logIn({ ...one, "x-user": "bob" }, "wrong"), /the password is wrong/);
 });
 
 test("proxies – an acknowledgement without a name is the person's whom the proxy names", async (t) => {

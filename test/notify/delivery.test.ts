@@ -10,7 +10,13 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import type { Clock, Logger } from "../../src/core/ports.ts";
-import { Delivery, type DeliveryParts, type Memory, type Send } from "../../src/notify/delivery.ts";
+import {
+  Delivery,
+  type DeliveryParts,
+  DeliveryRefused,
+  type Memory,
+  type Send,
+} from "../../src/notify/delivery.ts";
 import { Digest } from "../../src/notify/digest.ts";
 import { email } from "../../src/notify/email.ts";
 import { Heartbeat } from "../../src/notify/heartbeat.ts";
@@ -280,6 +286,56 @@ test("alarm delivery – a mail that fails is reported by its cause, as is one t
     await failure(port, ["left@example.com"]),
     "the mail server refuses the sender or every recipient (SMTP 550)",
   );
+});
+
+test("alarm delivery – a notice that the receiver refuses for what it says holds up no other one", async () => {
+  const named = (text: string) => alarmNotice({ ...EVENT, value: text, text });
+  /** What is sent until a notice is dropped. @param later comes with the third message */
+  const sent = async (first: readonly string[], later: readonly string[]) => {
+    const told: string[] = [];
+    const logger = new RecordingLogger();
+    const stop = new AbortController();
+    const sleep = () => {
+      if (/refused alone is dropped/.test(JSON.stringify(logger.lines))) stop.abort();
+      return Promise.resolve();
+    };
+    const delivery = deliveryOf(
+      (notices) => {
+        const texts = notices.map((notice) => notice.text).join();
+        told.push(texts);
+        if (told.length === 3) delivery.add(later.map(named));
+        assert.ok(told.length < 10, told.join(" "));
+        return texts.includes("odd")
+          ? Promise.reject(new DeliveryRefused("the server returned HTTP 400", true))
+          : Promise.resolve(null);
+      },
+      logger,
+      { clock: { ...clock, sleep } },
+    );
+    delivery.add(first.map(named));
+    await delivery.run(stop.signal);
+    return told;
+  };
+  assert.deepEqual(await sent(["odd", "a", "b"], []), ["odd,a,b", "odd", "a", "b", "odd"]);
+  // While nothing was accepted since, the fault may be the receiver's: it is kept, and what is new goes first.
+  assert.deepEqual(await sent(["odd"], ["new"]), ["odd", "odd", "odd", "new", "odd"]);
+});
+
+test("alarm delivery – a receiver that refuses everything for what it says loses nothing", async () => {
+  const accepted: string[] = [];
+  const stop = new AbortController();
+  let refusals = 0;
+  const delivery = deliveryOf((notices) => {
+    refusals += 1;
+    if (refusals < 20)
+      return Promise.reject(new DeliveryRefused("the server returned HTTP 400", true));
+    accepted.push(...notices.map((notice) => notice.text));
+    if (accepted.length === 3) stop.abort();
+    return Promise.resolve(null);
+  }, new RecordingLogger());
+  delivery.add(["a", "b", "c"].map((text) => alarmNotice({ ...EVENT, value: text, text })));
+  await delivery.run(stop.signal);
+  assert.deepEqual(accepted.sort(), ["a", "b", "c"]);
 });
 
 test("alarm delivery – what waited when the process ended is told by what stands", async () => {
