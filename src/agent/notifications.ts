@@ -13,7 +13,7 @@ import { BoxWatch } from "../notify/box-watch.ts";
 import type { Delivery, Memory } from "../notify/delivery.ts";
 import { createDestinations, type DestinationSettings } from "../notify/destinations.ts";
 import { Heartbeat } from "../notify/heartbeat.ts";
-import { alarmNotice, boxNotice, type Notice } from "../notify/notice.ts";
+import { alarmNotice, type Notice } from "../notify/notice.ts";
 import type { Store } from "../store/store.ts";
 import type { AlarmEngines } from "./alarms/engines.ts";
 
@@ -67,7 +67,7 @@ export class Notifications {
           const event = currentEvent(found);
           return event === null || !isForPeople(event) ? [] : [alarmNotice(event)];
         }),
-        ...boxFaults(status()).map((fault) => boxNotice(fault, true, clock.now())),
+        ...this.#boxWatch.standing(),
       ],
       memory: (name) => memoryOf(name, parts),
       clock,

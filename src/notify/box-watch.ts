@@ -40,6 +40,13 @@ export class BoxWatch {
     }
   }
 
+  /** Those that were told and are not over. */
+  standing(): Notice[] {
+    const now = this.#parts.clock.now();
+    const told = [...this.#standing.values()].filter(({ isTold }) => isTold);
+    return told.map(({ fault }) => boxNotice(fault, true, now));
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.look();

@@ -34,6 +34,13 @@ test("faults of the box – a restart tells none again, and the end of one that 
   before.look();
   assert.deepEqual(told, ["box gateway true", "box clock true"]);
   told.length = 0;
+  // One that is not told yet stands for nobody.
+  faults = [gateway, clockFault, { value: "disk", severity: "warning", text: "" }];
+  before.look();
+  assert.deepEqual(
+    before.standing().map(({ key }) => key),
+    ["box gateway", "box clock"],
+  );
   // The gateway was not contacted yet.
   faults = [];
   const after = start();
