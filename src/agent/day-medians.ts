@@ -27,7 +27,11 @@ interface DayMedianParts {
 }
 
 /** The first look after a start leaves the first reads of the gateway alone. */
-const START_MS = 120_000;
+const START_MS = 30_000;
+/** After a look that changed something: days are being read for the first time, or again. */
+const AGAIN_MS = 60_000;
+/** Looks take at most this share of the time: those of thousands of sensors last seconds. */
+const SHARE_MAX = 0.05;
 /** Days that are made anew at every look: the machine's state may become known late. */
 const RECENT_DAYS = 2;
 /** Days older than any outlook looks back are dropped. */
@@ -46,17 +50,21 @@ export class DayMedianJob {
     const { clock, logger } = this.#parts;
     await clock.sleep(START_MS, signal);
     while (!signal.aborted) {
+      const startedAt = clock.monotonic();
+      let pauseMs = HOUR_MS;
       try {
-        await this.look(signal);
+        const hasChanged = await this.look(signal);
+        const tookMs = clock.monotonic() - startedAt;
+        if (hasChanged) pauseMs = Math.min(HOUR_MS, Math.max(AGAIN_MS, tookMs / SHARE_MAX));
       } catch (err) {
         logger.warn({ err }, "the medians of days could not be stored; tried again in an hour");
       }
-      await clock.sleep(HOUR_MS, signal);
+      await clock.sleep(pauseMs, signal);
     }
   }
 
-  /** Every day that is over, whose readings are stored, and that has no row or one made of fewer. */
-  async look(signal: AbortSignal): Promise<void> {
+  /** Every day that is over, whose readings are stored, and that has no row or one made of fewer. True if a row changed. */
+  async look(signal: AbortSignal): Promise<boolean> {
     const { gatewayNow, historyDays, rest, rows, site } = this.#parts;
     const today = Math.floor(gatewayNow() / DAY_MS);
     const changed: DayMediansOf[] = [];
@@ -66,7 +74,7 @@ export class DayMedianJob {
           rows.of(sensor.code, kind, today - historyDays, today).map((row) => [row.day, row]),
         );
         for (let day = today - historyDays; day < today; day += 1) {
-          if (signal.aborted) return;
+          if (signal.aborted) return false;
           const count = this.#count(sensor, kind, day);
           const known = made.get(day)?.readings ?? 0;
           const isRecent = day >= today - RECENT_DAYS;
@@ -78,6 +86,7 @@ export class DayMedianJob {
     }
     await rows.put(changed);
     await rows.dropBefore(today - KEPT_DAYS);
+    return changed.length > 0;
   }
 
   #count({ code }: Sensor, kind: Kind, day: number): number {

@@ -10,6 +10,7 @@ import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
 import type { Theme } from "./theme.ts";
 import { TrendPanel } from "./trend-panel.ts";
+import { valueWords } from "./words.ts";
 import { WorstList } from "./worst-list.ts";
 
 export function machinePage(
@@ -151,10 +152,12 @@ function outlookItem(
   { sensor: code, value, text }: MachineOutlook["values"][number],
 ): HTMLElement {
   const sensor = model.sensors.get(code);
+  // Velocities and bands, both of an acceleration sensor's channels.
+  const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, "accel", value);
   return h(
     "li",
     null,
     h("a", { href: linkTo("sensor", code) }, sensor === undefined ? code : sensorName(sensor)),
-    ` ${value}: ${text}`,
+    ` ${channelLabel} ${quantityLabel}: ${text}`,
   );
 }

@@ -38,18 +38,18 @@ type MeasurementParts = Pick<
   "measurements" | "waveforms" | "series" | "site" | "history" | "gatewayNow"
 >;
 
-const READING_ID: Schema<string> = {
-  type: "string",
-  pattern: "^[0-9a-f]{32}$",
-  description: "Id of its reading.",
-};
+/** What has another form is no reading's id: unknown, like any other. */
+const IS_READING_ID = /^[0-9a-f]{32}$/;
 const CURSOR: Schema<string> = {
   ...text(60, "`next` of the previous page."),
   pattern: "^-?\\d{1,15}\\.[0-9a-f]{32}$",
 };
 const RANGE = { from: INSTANT, to: INSTANT };
 const RANGE_QUERY = input(RANGE);
-const MEASUREMENT_ID = input({ code: SENSOR, reading: READING_ID }, ["code", "reading"]);
+const MEASUREMENT_ID = input({ code: SENSOR, reading: text(64, "Id of its reading.") }, [
+  "code",
+  "reading",
+]);
 const PIN_BODY = input({ note: { ...TEXT, maxLength: 500, default: "" } });
 const PINNED = object({ pinned: YES_NO, note: orNull(TEXT) });
 /** Spectra of one waterfall, at most. */
@@ -177,7 +177,7 @@ export function registerMeasurementsApi(
   });
   serve(app, AROUND, (request, reply) => {
     const { code, reading } = request.params;
-    const found = measurements.find(code, reading);
+    const found = IS_READING_ID.test(reading) ? measurements.find(code, reading) : null;
     const atMs = found?.timeMs ?? instantMs(request.query.at, Number.NaN);
     if (atMs === null || Number.isNaN(atMs)) return gone(reply);
     return reply.type(JSON_UTF8).send(aroundJson(parts, code, found, atMs));
@@ -186,11 +186,13 @@ export function registerMeasurementsApi(
     const { code, reading } = request.params;
     const note = request.body?.note ?? "";
     request.auditDetail = note;
+    if (!IS_READING_ID.test(reading)) return gone(reply);
     const outcome = measurements.pin(code, reading, note);
     return pinned(reply, await outcomeOf(outcome, parts, code, reading), note);
   });
   serve(app, UNPIN, async (request, reply) => {
     const { code, reading } = request.params;
+    if (!IS_READING_ID.test(reading)) return gone(reply);
     const outcome = measurements.unpin(code, reading);
     return pinned(reply, await outcomeOf(outcome, parts, code, reading), null);
   });

@@ -182,7 +182,7 @@ export class MachineConditions {
 
   /** The one that begins first. */
   #outlook(id: number, isStanding: boolean, known: KnownSensors): EarliestOutlook | null {
-    const key = `${id}/${String(isStanding)}`;
+    const key = `${id}/${String(isStanding)}/${this.#parts.dayMedians.changes}`;
     const { nowMs } = known;
     return this.#outlooks.of(key, this.#parts.site.current, nowMs, known.mayCompute(), () => {
       const told = (outlookFor(id, this.#parts)?.values ?? []).flatMap(

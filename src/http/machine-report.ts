@@ -1,4 +1,5 @@
 /** Gathers what the report on a machine says (plant section 20). */
+import { valueLabel } from "../core/alarm/sentence.ts";
 import type { LimitView } from "../core/alarm/shown.ts";
 import type { ReadUnits } from "../core/read-units.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
@@ -54,7 +55,7 @@ export async function gatherReport(
     for (const kind of readingKinds(sensor))
       trends.push(...(await trendsOf(parts, sensor, kind, query)));
   const alarms = alarmsOf(parts, sensors, query);
-  const { since, condition, reason, area } = entry;
+  const { since, sinceAtLeast, condition, reason, area } = entry;
   return {
     site: site.current.site,
     machine: entry.name ?? `Machine ${query.id}`,
@@ -69,6 +70,7 @@ export async function gatherReport(
     reason,
     worst: entry.alarms[0] ?? null,
     sinceMs: since === null ? null : Date.parse(since),
+    isSinceAtLeast: sinceAtLeast,
     speedRpm: entry.speedRpm,
     sensors: sensors.map((sensor) => ({
       name: nameOf(sensor),
@@ -79,7 +81,8 @@ export async function gatherReport(
     trends,
     outlook: (outlookFor(query.id, parts)?.values ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
-      return { sensor: sensor === undefined ? code : nameOf(sensor), value, text };
+      if (sensor === undefined) return { sensor: code, value, text };
+      return { sensor: nameOf(sensor), value: valueLabel(sensor, value), text };
     }),
     ...alarms,
     notes: notesOf(parts, sensors),
@@ -150,7 +153,9 @@ async function trendsOf(
   const groups = new Map<string, { unit: string | null; names: string[] }>();
   for (const [name, { unit }] of Object.entries(series)) {
     const what = kind === "accel" ? /_(vel_rms|env_rms)$/.exec(name)?.[1] : (unit ?? "");
-    const isBeside = ["battery", "module_temperature", "temperature"].includes(name);
+    const isBeside =
+      ["battery", "module_temperature", "temperature"].includes(name) ||
+      /^current\d_(min|max)$/.test(name);
     if (what === undefined || isBeside) continue;
     const group = groups.get(what) ?? { unit, names: [] };
     if (group.names.length < VALUES_MAX) group.names.push(name);
@@ -177,19 +182,19 @@ function titleOf(sensor: Sensor, kind: Kind, names: readonly string[]): string {
   const [first = ""] = names;
   if (kind === "bands") return first === "speed_rpm" ? "speed" : "bands";
   if (kind === "accel") return first.endsWith("_vel_rms") ? "velocity" : "envelope";
-  return names.map((name) => labelOf(sensor, kind, name)).join(", ");
+  return names.map((name) => labelOf(sensor, kind, name)).join("; ");
 }
 
 /** Axis or name of a channel, as the site file has it; of a band its own name, too. */
-function labelOf({ channels }: Sensor, kind: Kind, value: string): string {
+function labelOf(sensor: Sensor, kind: Kind, value: string): string {
   const [channel = ""] = value.split("_", 1);
-  const config = (channels as Readonly<Record<string, { axis?: string; name?: string }>>)[channel];
   const axis = /^channel([1-3])_/.exec(value)?.[1];
-  const own =
-    config?.name ??
-    config?.axis ??
-    (axis === undefined ? value : (AXES[Number(axis) - 1] ?? value));
-  return kind === "bands" && axis !== undefined ? `${own} ${value.slice(channel.length + 1)}` : own;
+  if ((kind !== "accel" && kind !== "bands") || axis === undefined)
+    return valueLabel(sensor, value);
+  const channels = sensor.channels as Readonly<Record<string, { axis?: string; name?: string }>>;
+  const config = channels[channel];
+  const own = config?.name ?? config?.axis ?? AXES[Number(axis) - 1] ?? value;
+  return kind === "bands" ? `${own} ${value.slice(channel.length + 1)}` : own;
 }
 
 function levelsOf(

@@ -70,7 +70,7 @@ export interface HttpParts {
   readonly findings: FindingViews | null;
   readonly machineSignals: MachineSignalsNow;
   /** Day rows of outlooks. */
-  readonly dayMedians: Pick<DayMedianStore, "of">;
+  readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   readonly metrics: Metrics;
   readonly loopDelay: Pick<LoopDelay, "quantiles">;
   readonly clock: Clock;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
+import type { Wait } from "../../src/core/machine-state/wait.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
@@ -31,17 +33,13 @@ const accel = (hours: number, velocity: number) =>
     units: { channel1_vel_rms: "mm/s", channel1_accel_rms: "G", temperature: "degC" },
   });
 
-test("day medians – of the running machine's readings of a UTC day that is over; made anew for late ones, kept when readings leave", async (t) => {
+function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
   const clock = new ManualClock(START_MS);
   const store = openStore(storeOptions(tempDirectory(t), { clock, historyDays: 3, uplinks: [] }));
   t.after(() => store.close());
-  const runningFrom = START_MS + 4 * HOUR_MS;
   const job = new DayMedianJob({
     site: fixedSite({ site: "s", sensors: [SENSOR] }),
-    wait: {
-      hasRunning: () => true,
-      stateAt: (_sensor, timeMs) => (timeMs >= runningFrom ? "running" : "standing"),
-    },
+    wait,
     history: store.history,
     rows: store.dayMedians,
     historyDays: 3,
@@ -49,6 +47,15 @@ test("day medians – of the running machine's readings of a UTC day that is ove
     gatewayNow: () => clock.now(),
     rest: () => Promise.resolve(),
     logger: silentLogger,
+  });
+  return { clock, store, job };
+}
+
+test("day medians – of the running machine's readings of a UTC day that is over; made anew for late ones, kept when readings leave", async (t) => {
+  const runningFrom = START_MS + 4 * HOUR_MS;
+  const { clock, store, job } = box(t, {
+    hasRunning: () => true,
+    stateAt: (_sensor, timeMs) => (timeMs >= runningFrom ? "running" : "standing"),
   });
   const signal = new AbortController().signal;
   /** Medians and counts of the first day; only velocities have an outlook. */
@@ -72,4 +79,28 @@ test("day medians – of the running machine's readings of a UTC day that is ove
   await store.retain();
   assert.equal(store.state().readings, 0);
   assert.deepEqual(await look(), [["channel1_vel_rms", 4, 4, "mm/s"]]);
+});
+
+test("day medians – are made within a minute of what a first start has read, then once an hour", async (t) => {
+  const { clock, store, job } = box(t, { hasRunning: () => false, stateAt: () => null });
+  await clock.advance(2 * DAY_MS);
+  const stopping = new AbortController();
+  const running = job.run(stopping.signal);
+  const days = () => store.dayMedians.of("1", "accel", DAY, DAY + 2).map(({ day }) => day - DAY);
+  const changedWithin = async (ms: number, wanted: readonly number[]) => {
+    for (let passed = 0; passed < ms && days().length < wanted.length; passed += 1_000) {
+      await clock.advance(1_000);
+      await setImmediate();
+    }
+    assert.deepEqual(days(), wanted);
+  };
+  await append(store, [accel(30, 1)]);
+  await changedWithin(60_000, [1]);
+  assert.equal(store.dayMedians.changes, 1);
+  await append(store, [accel(5, 1)]);
+  await changedWithin(90_000, [0, 1]);
+  await changedWithin(2 * HOUR_MS, [0, 1]);
+  assert.equal(store.dayMedians.changes, 2);
+  stopping.abort();
+  await running;
 });

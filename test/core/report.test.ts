@@ -32,6 +32,9 @@ const trend = (kind: string, value: string, isRms: boolean) => ({
   ],
   levels: [],
 });
+/** As figures.ts draws them. */
+const FIGURE_WIDTH = 720;
+const CHARACTER_WIDTH = 6.2;
 const INPUT: ReportInput = {
   site: "plant-7",
   machine: "Pump 4",
@@ -46,6 +49,7 @@ const INPUT: ReportInput = {
   reason: "The loop is 8.2 mm/s.",
   worst: { alarm: "high", value: "channel1" },
   sinceMs: null,
+  isSinceAtLeast: false,
   speedRpm: null,
   sensors: [],
   findings: [
@@ -98,4 +102,47 @@ test("report – what a site configured itself stays: a loop in mm/s", () => {
   assert.equal(html.match(/The loop is 8\.2 mm\/s\./g)?.length, 2);
   assert.match(html, /1x is 0\.1 in\/s RMS\./);
   assert.match(html, />mm\/s</);
+});
+
+test("report – since when is a sentence of its own", () => {
+  const since = { ...INPUT, sinceMs: T0 };
+  assert.match(reportDocument(since).html, /8\.2 mm\/s\. Since [^<]+\.<\/p>/);
+  const atLeast = { ...since, isSinceAtLeast: true };
+  assert.match(reportDocument(atLeast).html, /mm\/s\. At least since /);
+});
+
+test("report – at most 5 MB, and it says what is left out", () => {
+  const long = trend("accel", "channel1_vel_rms", true);
+  const points = Array.from({ length: 240 }, (_, x) => ({ x: T0 + x * 15_000, y: x % 7 }));
+  const trends = Array.from({ length: 3_000 }, () => ({
+    ...long,
+    lines: Array.from({ length: 6 }, (_, line) => ({ label: `axis ${line}`, points })),
+  }));
+  const { html } = reportDocument({ ...INPUT, trends });
+  assert.ok(Buffer.byteLength(html) < 5_000_000, `${html.length}`);
+  assert.match(html, /\d+ more trends are left out/);
+});
+
+test("report – the names of six curves and of a long time zone lie within the figure", () => {
+  const labels = Array.from({ length: 6 }, (_, line) => `L${line}, average`);
+  const lines = labels.map((label) => ({ label, points: [{ x: T0, y: 1 }] }));
+  const zone = "America/Argentina/Buenos_Aires";
+  const trends = [{ ...trend("currentV2", "current1_avg", false), lines }];
+  const { html } = reportDocument({ ...INPUT, zone, findings: [], trends });
+  const texts = [...html.matchAll(/<text x="([\d.]+)" y="([\d.]+)"([^>]*)>([^<]+)</g)];
+  const of = (text: string) => texts.filter(([, , , , own]) => own === text);
+  const ends = labels.flatMap((label) =>
+    of(label).map(([, x]) => Number(x) + label.length * CHARACTER_WIDTH),
+  );
+  assert.equal(ends.length, labels.length);
+  assert.ok(Math.max(...ends) <= FIGURE_WIDTH, `${Math.max(...ends)}`);
+  const [[, x, y, more] = []] = of(zone);
+  assert.match(String(more), /text-anchor="end"/);
+  assert.ok(Number(x) - zone.length * CHARACTER_WIDTH > 0);
+  const ticks = texts.filter(([, , own, anchor]) => own !== y && anchor?.includes("middle"));
+  assert.ok(ticks.every(([, , own]) => Math.abs(Number(own) - Number(y)) > 10));
+  const dashes = [...html.matchAll(/stroke-width="2" stroke-dasharray="([^"]*)"/g)].map(
+    ([, d]) => d,
+  );
+  assert.equal(new Set(dashes).size, labels.length);
 });

@@ -84,7 +84,7 @@ interface Entry {
 function box(
   t: TestContext,
   hasAlarms = true,
-  dayMedians: HttpParts["dayMedians"] = { of: () => [] },
+  dayMedians: HttpParts["dayMedians"] = { changes: 0, of: () => [] },
   site = SITE,
 ) {
   const opened = openAlarms(t, site, NOW);
@@ -281,8 +281,12 @@ test("machines – a velocity that grows towards its limit is watched, with what
             const one = { median: levelOn(day), count: 24, unit: "mm/s", mount };
             return { day, readings: 24, values: { channel1_vel_rms: one } };
           });
-  const { read, list } = box(t, true, { of });
+  const dayMedians = { changes: 0, of: () => [] as ReturnType<typeof of> };
+  const { read, list } = box(t, true, dayMedians);
   await read("2", "accel", 1, zone("B", 2.2));
+  assert.equal((await list()).find(({ id }) => id === 41)?.condition, "ok");
+  // Made after a first start has read its days.
+  Object.assign(dayMedians, { changes: 1, of });
   const [fan] = await list();
   assert.deepEqual([fan?.id, fan?.condition], [41, "watch"]);
   assert.match(

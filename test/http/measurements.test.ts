@@ -129,8 +129,11 @@ test("measurements – a pin: 200 again and again, 404 unknown, 409 without samp
   );
   for (let again = 0; again < 2; again++)
     assert.equal((await call(pin(young), "DELETE")).status, 200);
-  assert.equal((await call(pin("0".repeat(32)), "POST", { note: "" })).status, 404);
-  assert.equal((await call(pin("0".repeat(32)), "DELETE")).status, 404);
+  for (const unknown of ["0".repeat(32), "none", "%00", young.toUpperCase()]) {
+    assert.equal((await call(pin(unknown), "POST", { note: "" })).status, 404, unknown);
+    assert.equal((await call(pin(unknown), "DELETE")).status, 404, unknown);
+    assert.equal((await call(`${BASE}/${unknown}`)).status, 404, unknown);
+  }
   const without = parts.history.add({ sensor: SENSOR, kind: "accel", timeMs: NOW, values: {} });
   assert.equal((await call(pin(without.id), "POST", {})).status, 409);
   const long = { note: "x".repeat(501) };

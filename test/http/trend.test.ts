@@ -146,3 +146,14 @@ test("trend – another unit is another line under `formerly`; uncertain and bad
     );
   }
 });
+
+test("trend – every value of a sensor with 200 bands has its line", async (t) => {
+  const names = Array.from({ length: 200 }, (_, n) => `channel1_band_${n}`);
+  const values = Object.fromEntries(names.map((name) => [name, 1]));
+  const { trend } = await box(t, [reading(0, 1, "bar", { values, units: {} })], HOUR_MS);
+  for (const resolution of ["readings", "hours"]) {
+    const query = `&resolution=${resolution}&buckets=1`;
+    const { series } = await trend(START_MS, START_MS + DAY_MS, query);
+    assert.equal(Object.keys(series).length, names.length, resolution);
+  }
+});

@@ -331,7 +331,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     audit: null,
     findings: null,
     machineSignals: { stateOf: () => null, speedAt: () => null },
-    dayMedians: { of: () => [] },
+    dayMedians: { changes: 0, of: () => [] },
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),
     logger: silentLogger,

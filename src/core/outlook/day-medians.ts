@@ -28,6 +28,8 @@ export interface DayMediansOf extends DayMedians {
 }
 
 export interface DayMedianStore {
+  /** How often rows have changed since the start: what was computed of them before is old. */
+  readonly changes: number;
   /** Days from `fromDay` up to, without, `toDay`, ascending; those that were never made are left out. */
   of(sensor: string, kind: Kind, fromDay: number, toDay: number): readonly DayMedians[];
   put(rows: readonly DayMediansOf[]): Promise<void>;

@@ -22,8 +22,8 @@ export const SPAN_MS: Readonly<Record<Resolution, number>> = {
   days: DAY_MS,
 };
 
-/** A sensor has at most about thirty values; this limits what a malicious site file could cause. */
-const SERIES_MAX = 64;
+/** A sensor has at most 200 bands beside its speed; this limits what a malicious site file could cause. */
+const SERIES_MAX = 256;
 
 const GOOD: Readonly<Record<string, { readonly quality: string }>> = {};
 

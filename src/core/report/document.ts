@@ -78,6 +78,8 @@ export interface ReportInput {
   /** The alarm that is the reason; null if none is. */
   readonly worst: Pick<ReportAlarm, "alarm" | "value"> | null;
   readonly sinceMs: number | null;
+  /** Storage begins there: it may be longer. */
+  readonly isSinceAtLeast: boolean;
   readonly speedRpm: number | null;
   readonly sensors: readonly {
     readonly name: string;
@@ -124,6 +126,9 @@ const CSS = `
 @media print { .report { max-width: none; padding: 0; } .report .scroll { overflow: visible; } }
 `;
 
+/** A report has 5 MB at most; what is no figure takes far less than the rest. */
+const FIGURES_LENGTH_MAX = 3_500_000;
+
 /** @returns the title, and the whole document */
 export function reportDocument(input: ReportInput): Of<typeof REPORT> {
   const title = `${input.machine} – report`;
@@ -148,7 +153,7 @@ function bodyOf(input: ReportInput): string {
       ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
     ]),
     "<h2>State</h2>",
-    `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : `, since ${at(input.sinceMs)}`}</p>`,
+    `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : ` ${input.isSinceAtLeast ? "At least since" : "Since"} ${at(input.sinceMs)}.`}</p>`,
     input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
     table(
       ["Sensor", "Zone", "Last reading"],
@@ -159,12 +164,13 @@ function bodyOf(input: ReportInput): string {
       ]),
     ),
     "<h2>Findings</h2>",
-    ...(input.findings.length === 0
-      ? ["<p>No findings stand.</p>"]
-      : input.findings.map((finding) => findingOf(finding, input, at))),
+    input.findings.length === 0
+      ? "<p>No findings stand.</p>"
+      : asManyAsFit(input.findings, (finding) => findingOf(finding, input, at), "findings"),
     "<h2>Trends</h2>",
-    ...input.trends.map((trend) => trendOf(trend, input)),
-    input.trends.length === 0 ? "<p>No readings of this period are stored.</p>" : "",
+    input.trends.length === 0
+      ? "<p>No readings of this period are stored.</p>"
+      : asManyAsFit(input.trends, (trend) => trendOf(trend, input), "trends"),
     "<h2>Outlook</h2>",
     input.outlook.length === 0
       ? "<p>None: no velocity or band has been followed for long enough.</p>"
@@ -197,6 +203,23 @@ function bodyOf(input: ReportInput): string {
           )
           .join("")}</ul>`,
   ].join("\n");
+}
+
+function asManyAsFit<T>(all: readonly T[], htmlOf: (one: T) => string, what: string): string {
+  const parts: string[] = [];
+  let length = 0;
+  for (const [at, one] of all.entries()) {
+    const part = htmlOf(one);
+    length += part.length;
+    if (length > FIGURES_LENGTH_MAX / 2) {
+      parts.push(
+        `<p>${all.length - at} more ${what} are left out: the report would be too large.</p>`,
+      );
+      break;
+    }
+    parts.push(part);
+  }
+  return parts.join("\n");
 }
 
 const SPECTRUM = { kind: "accel", value: "" };

@@ -21,6 +21,8 @@ export const LINES = [
   { colour: "#b3541e", dash: "6 3" },
   { colour: "#2f6b3a", dash: "2 3" },
   { colour: "#6b2f6b", dash: "9 3 2 3" },
+  { colour: "#00695c", dash: "12 4" },
+  { colour: "#7a5c00", dash: "1 3" },
 ] as const;
 /** A limit further above the values than this would flatten them. */
 const NEAR = 1.6;
@@ -81,7 +83,8 @@ export function figureSvg(figure: Figure): string {
     ...ticks
       .filter(({ at }) => at >= from && at <= to)
       .map(({ at, text }) => xTick(x(at), text, height)),
-    `<text x="${LEFT + INNER + 4}" y="${foot + 16}">${escapeText(xLabel)}</text>`,
+    // Below the ticks: the names of some time zones are longer than the margin.
+    `<text x="${LEFT + INNER}" y="${foot + 29}" text-anchor="end">${escapeText(xLabel)}</text>`,
     ...(lanes === undefined
       ? plotted(figure, x)
       : lanes.map((lane, at) => laneBar(lane, at, figure, x))),
@@ -216,10 +219,11 @@ function laneBar(
 }
 
 export function legend(labels: readonly string[], height: number): string {
+  const width = Math.min(160, (WIDTH - LEFT) / labels.length);
   return labels
     .map((label, at) => {
       const { colour, dash } = LINES[at % LINES.length] ?? LINES[0];
-      const x = LEFT + at * 160;
+      const x = LEFT + at * width;
       return `<line x1="${x}" x2="${x + 26}" y1="${height - 8}" y2="${height - 8}" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}"/><text x="${x + 31}" y="${height - 4}">${escapeText(label)}</text>`;
     })
     .join("");

@@ -13,6 +13,7 @@ export class DayMedianTable implements DayMedianStore {
   readonly #db: Database;
   readonly #queue: WriteQueue;
   readonly #streams: Streams;
+  changes = 0;
 
   constructor(db: Database, queue: WriteQueue, streams: Streams) {
     this.#db = db;
@@ -36,11 +37,15 @@ export class DayMedianTable implements DayMedianStore {
     if (rows.length === 0) return;
     const db = this.#db;
     const streams = this.#streams;
+    const changed = () => {
+      this.changes += 1;
+    };
     await this.#queue.enqueue(
       {
         what: "store the medians of days",
         rows: rows.length,
-        *run() {
+        *run(tx) {
+          tx.onCommit(changed);
           for (const { sensor, kind, day, ...body } of rows) {
             const stream = streams.intern(sensor, kind);
             streams.write(stream);
