@@ -2,6 +2,7 @@
 import { machineOutlook } from "../core/outlook/machine-outlook.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
 import { firstReadingMs, placeSpans } from "../core/query/place.ts";
+import type { Kind } from "../core/sensor.ts";
 import type { HttpParts } from "./parts.ts";
 
 /** Relearned baselines are among this many actions. */
@@ -22,6 +23,7 @@ export function outlookFor(id: number, parts: OutlookSources): MachineOutlook | 
   const isStanding = machineSignals.stateOf(id, nowMs) === "standing";
   const from = {
     rows: dayMedians,
+    newest: (sensor: string, kind: Kind) => parts.history.latest(sensor, kind),
     spans: (sensor: string) => placeSpans(sensors, sensor, (code) => firstReadingMs(parts, code)),
     limits: (sensor: string) => alarms?.limits(sensor) ?? [],
     baselines: (sensor: string) => alarms?.baselines(sensor) ?? [],

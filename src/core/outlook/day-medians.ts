@@ -39,7 +39,7 @@ export interface DayMedianStore {
 /** Kinds that have values with an outlook. */
 export const OUTLOOK_KINDS: readonly Kind[] = ["accel", "bands"];
 
-function hasOutlook(kind: Kind, value: string): boolean {
+export function hasOutlook(kind: Kind, value: string): boolean {
   if (kind === "bands") return value !== "speed_rpm";
   return kind === "accel" && value.endsWith("_vel_rms");
 }

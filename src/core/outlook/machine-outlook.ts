@@ -3,13 +3,22 @@ import type { AlarmAction, BaselineView, LimitView } from "../alarm/shown.ts";
 import type { PlaceSpan } from "../query/place.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
 import { zoneLimits } from "../signal/severity.ts";
+import type { StoredReading } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
-import { type DayMedianStore, type DayMedians, mountOf, OUTLOOK_KINDS } from "./day-medians.ts";
+import {
+  type DayMedianStore,
+  type DayMedians,
+  hasOutlook,
+  mountOf,
+  OUTLOOK_KINDS,
+} from "./day-medians.ts";
 import { type DayRow, type Outlook, outlookOf } from "./outlook.ts";
 import type { MachineOutlook, OutlookReason, ValueOutlook } from "./words.ts";
 
 export interface OutlookParts {
   readonly rows: Pick<DayMedianStore, "of">;
+  /** Its values have an entry before they have a day. */
+  readonly newest: (sensor: string, kind: Kind) => Pick<StoredReading, "values" | "units"> | null;
   /** The sensors of its place in order of time, itself the last. */
   readonly spans: (sensor: string) => readonly PlaceSpan[];
   readonly limits: (sensor: string) => readonly LimitView[];
@@ -38,7 +47,8 @@ export function machineOutlook(
   const values = present.flatMap(({ sensor, spans }) =>
     OUTLOOK_KINDS.flatMap((kind) => {
       const days = daysOf(parts.rows, spans, kind, today);
-      return namesOf(days).map((value) => {
+      const newest = newestOf(parts, sensor.code, kind);
+      return namesOf(days, newest).map((value) => {
         const since = Math.max(
           ...spans.map((span) => relearned.get(`${span.sensor}/${value}`) ?? -Infinity),
         );
@@ -46,7 +56,7 @@ export function machineOutlook(
         const level = outlookOf(rows, null, today).level;
         const limit = nextLimit(limitsOf(parts, sensor, kind, value), level);
         const found = outlookOf(rows, limit, today, isStanding);
-        return answer(sensor.code, value, unit, limit, found);
+        return answer(sensor.code, value, unit ?? newest.get(value) ?? null, limit, found);
       });
     }),
   );
@@ -66,8 +76,26 @@ function daysOf(
   });
 }
 
-const namesOf = (days: readonly DayMedians[]): readonly string[] =>
-  [...new Set(days.flatMap(({ values }) => Object.keys(values)))].sort();
+const namesOf = (
+  days: readonly DayMedians[],
+  newest: ReadonlyMap<string, string | null>,
+): readonly string[] =>
+  [...new Set([...days.flatMap(({ values }) => Object.keys(values)), ...newest.keys()])].sort();
+
+/** Units of the newest reading's values that have an outlook. */
+function newestOf(
+  { newest }: OutlookParts,
+  code: string,
+  kind: Kind,
+): ReadonlyMap<string, string | null> {
+  const reading = newest(code, kind);
+  if (reading === null) return new Map();
+  const units = JSON.parse(reading.units) as Record<string, string>;
+  const names = Object.keys(JSON.parse(reading.values) as object);
+  return new Map(
+    names.filter((name) => hasOutlook(kind, name)).map((name) => [name, units[name] ?? null]),
+  );
+}
 
 /** The newest days of one unit and mount, since its baseline was last learned anew. */
 function rowsOf(

@@ -36,6 +36,7 @@ function outlook(rows: readonly DayMedians[], parts: Partial<OutlookParts> = {},
   const from: OutlookParts = {
     rows: { of: (_code, of) => (of === kind ? rows : []) },
     spans: (sensor) => [{ sensor, fromMs: -EVER_MS, toMs: EVER_MS }],
+    newest: () => null,
     limits: () => [],
     baselines: () => [],
     actions: () => [],
@@ -127,6 +128,7 @@ test("machine outlook – a sensor that replaced another continues its days, and
   const changeMs = (TODAY - 10) * DAY_MS + 3_600_000;
   const all = days(growing);
   const from: OutlookParts = {
+    newest: () => null,
     // The former one still measures in a drawer.
     rows: {
       of: (code, kind, fromDay, toDay) =>
@@ -152,4 +154,15 @@ test("machine outlook – a sensor that replaced another continues its days, and
   const joined = machineOutlook(40, [former, SENSOR], from, now, false).values;
   const alone = outlook(all);
   assert.deepEqual(joined, [alone]);
+});
+
+test("machine outlook – a value that has no day yet says that there are too few", () => {
+  const newest = {
+    values: JSON.stringify({ [VALUE]: 2, channel1_accel_rms: 1, temperature: 20 }),
+    units: JSON.stringify({ [VALUE]: "mm/s", channel1_accel_rms: "G", temperature: "degC" }),
+  };
+  const of = (_code: string, kind: string) => (kind === "accel" ? newest : null);
+  const { value, unit, limit, level, days: used, reason } = outlook([], { newest: of });
+  assert.deepEqual([value, unit, limit], [VALUE, "mm/s", 2.8]);
+  assert.deepEqual([level, used, reason], [null, 0, "too_few_days"]);
 });
