@@ -6,9 +6,12 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   sensor: "maintenance.html#from-a-machine-to-its-cause",
   alarms: "alarms.html",
   setup: "setup.html",
-  units: "operations.html#measurements-that-stay-for-years",
+  units: "operations.html#units-as-people-read-them",
   log: "operations.html#when-something-is-wrong",
 };
+
+/** What to do without set-up pages: somebody edits the file. */
+export const SITE_FILE_CHAPTER = "site-file.html#machines-and-alarms";
 
 /** Relative to the dashboard. */
 export function chapterAddress(page: string): string {

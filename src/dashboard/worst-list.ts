@@ -3,6 +3,7 @@ import { boxFaults } from "../core/box-fault.ts";
 import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
+import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { configurationNews } from "./configuration-news.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { age, number } from "./format.ts";
@@ -207,7 +208,10 @@ function mendLink({ unknown, sensors }: RankedMachine, hasSetup: boolean): HTMLE
   if (unknown === null) return null;
   const isOfSite =
     unknown === "no_sensor" || unknown === "not_read" || unknown === "nothing_judged";
-  if (isOfSite) return hasSetup ? h("a", { href: "#/setup" }, "Open the set-up page") : null;
+  if (isOfSite)
+    return hasSetup
+      ? h("a", { href: "#/setup" }, "Open the set-up page")
+      : h("a", { href: `manual/${SITE_FILE_CHAPTER}` }, "How to change the site file");
   const [first] = sensors;
   return first === undefined ? null : h("a", { href: linkTo("sensor", first) }, "Show the sensor");
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { CHAPTERS, chapterAddress } from "../../src/dashboard/chapter.ts";
+import { CHAPTERS, chapterAddress, SITE_FILE_CHAPTER } from "../../src/dashboard/chapter.ts";
 import { excerptOf, findSections, type ManualSection } from "../../src/dashboard/manual/find.ts";
 import { createApp } from "../../src/http/server.ts";
 import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
@@ -117,11 +117,12 @@ test("manual – every view of the dashboard has a chapter, which is there", { s
   ].map(([, view = ""]) => view);
   assert.deepEqual(Object.keys(CHAPTERS).toSorted(), ["", ...views].toSorted());
   const pages = await servedPages(t);
-  for (const view of ["", "no-such-view", ...views]) {
-    const { pathname, hash } = new URL(chapterAddress(view), "http://box/");
+  const addresses = ["", "no-such-view", ...views].map(chapterAddress);
+  for (const address of [...addresses, `manual/${SITE_FILE_CHAPTER}`]) {
+    const { pathname, hash } = new URL(address, "http://box/");
     const page = pages.get(pathname);
-    assert.ok(page !== undefined, view);
-    if (hash !== "") assert.ok(attributes(page, "id").includes(hash.slice(1)), view);
+    assert.ok(page !== undefined, address);
+    if (hash !== "") assert.ok(attributes(page, "id").includes(hash.slice(1)), address);
   }
 });
 

@@ -9,6 +9,9 @@ import { skipWithoutBuild, startPlant } from "../support/plant.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 
+/** No sensor names it. */
+const SPARE = { id: 999, name: "Spare" };
+
 test("dashboard – machines are listed worst first, the first whole on a phone, and acknowledged with a note in place", {
   skip,
   timeout: deadlineMs(120_000),
@@ -20,7 +23,10 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
   const alarms = [
     { name: "too much", select: { kinds: ["loop"], values: ["channel1"] }, highHigh: -1000 },
   ];
-  writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
+  writeFileSync(
+    plant.siteFile,
+    JSON.stringify({ ...site, machines: [...(site.machines ?? []), SPARE], alarms }),
+  );
   const address = await plant.startAgent().address;
   const browser = await openBrowser(t, { width: 360, height: 640 });
   const { page } = browser;
@@ -37,6 +43,9 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
     assert.ok(wide <= width, `${wide} px wide in a window of ${width}`);
     assert.deepEqual(await browser.findings(), [], `${width} px`);
   }
+
+  const spare = page.locator("[data-machine='999']");
+  await spare.getByRole("link", { name: "How to change the site file" }).waitFor();
 
   // While somebody works in a row, what comes meanwhile moves none.
   const keys = () =>
