@@ -51,12 +51,16 @@ export function machineChange(
   };
 }
 
-/** That of the worst alarm, where it is about a number; else the velocity nearest to, or furthest beyond, its limit. */
+/**
+ * That of the worst alarm, where it is about a number; else the velocity, or without any the value of a rule, that is
+ * nearest to, or furthest beyond, its limit.
+ */
 function worstValue(
-  { history }: ChangeParts,
+  parts: ChangeParts,
   sensors: readonly Sensor[],
   alarms: readonly OpenAlarm[],
 ): WorstValue | null {
+  const { history } = parts;
   for (const alarm of alarms) {
     const sensor = sensors.find(({ code }) => sameCode(code, alarm.sensor));
     for (const kind of sensor === undefined ? [] : readingKinds(sensor)) {
@@ -73,6 +77,21 @@ function worstValue(
       // Without limits, after all that have some.
       const share = limit === null ? -1 / (1 + number) : number / limit;
       if (worst === null || share > worst.share) worst = { sensor, kind: "accel", value, share };
+    }
+  }
+  return worst ?? worstOfRules(parts, sensors);
+}
+
+function worstOfRules({ alarms, history }: ChangeParts, sensors: readonly Sensor[]): WorstValue | null {
+  let worst: (WorstValue & { readonly share: number }) | null = null;
+  for (const sensor of sensors) {
+    for (const { kind, value, high, highHigh } of alarms?.limits(sensor.code) ?? []) {
+      const number = valuesOf(history.latest(sensor.code, kind))[value];
+      const limit = high ?? highHigh;
+      if (typeof number !== "number" || value === "battery") continue;
+      // One that has only a low limit, or a limit of 0, comes last.
+      const share = limit === null || limit <= 0 ? Number.NEGATIVE_INFINITY : number / limit;
+      if (worst === null || share > worst.share) worst = { sensor, kind, value, share };
     }
   }
   return worst;

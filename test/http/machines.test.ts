@@ -248,6 +248,24 @@ test("machines – what changed is told of the band whose alarm is the worst", a
   assert.deepEqual([first?.condition, first?.changed?.now], ["warning", 0.7]);
 });
 
+test("machines – what changed of a machine without vibration is told of the value nearest to its limit", async (t) => {
+  const tank: Sensor = { code: "1", type: 6, kinds: ["loop"], channels: {}, ...at(41, "Tank 2") };
+  const rule = (name: string, value: string, high: number) => ({
+    name,
+    select: { sensors: ["1"], values: [value] },
+    high,
+  });
+  const site: Site = {
+    site: "plant-7",
+    sensors: [tank],
+    alarms: [rule("one", "channel1", 10), rule("two", "channel2", 100)],
+  };
+  const { read, list } = box(t, true, undefined, site);
+  await read("1", "loop", 1, { channel1: 4, channel2: 70, channel3: 1000 });
+  const [first] = await list();
+  assert.deepEqual([first?.condition, first?.changed?.now], ["ok", 70]);
+});
+
 test("machines – a silent machine is unknown, whatever it was; values that nothing could judge are not ok", async (t) => {
   const { read, list, setState } = box(t);
   const fan = async () => {
