@@ -148,7 +148,7 @@ export class MachineConditions {
       nowMs: known.nowMs,
     });
     const change = this.#changes.of(
-      `${id}/${subject.sensor}/${found.alarms[0]?.id}`,
+      `${id}/${subject.sensor}/${found.alarms[0]?.id}/${this.#parts.dayMedians.changes}`,
       this.#parts.site.current,
       known.nowMs,
       known.mayCompute(),

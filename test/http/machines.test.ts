@@ -249,7 +249,9 @@ test("machines – what changed is told of the band whose alarm is the worst", a
 });
 
 test("machines – what changed of a machine without vibration is told of the value nearest to its limit", async (t) => {
-  const tank: Sensor = { code: "1", type: 6, kinds: ["loop"], channels: {}, ...at(41, "Tank 2") };
+  const channel = { unit: "bar", low: 0, high: 100 };
+  const channels = { channel1: channel, channel2: channel, channel3: channel };
+  const tank: Sensor = { code: "1", type: 6, kinds: ["loop"], channels, ...at(41, "Tank 2") };
   const rule = (name: string, value: string, high: number) => ({
     name,
     select: { sensors: ["1"], values: [value] },
