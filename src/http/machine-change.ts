@@ -82,7 +82,10 @@ function worstValue(
   return worst ?? worstOfRules(parts, sensors);
 }
 
-function worstOfRules({ alarms, history }: ChangeParts, sensors: readonly Sensor[]): WorstValue | null {
+function worstOfRules(
+  { alarms, history }: ChangeParts,
+  sensors: readonly Sensor[],
+): WorstValue | null {
   let worst: (WorstValue & { readonly share: number }) | null = null;
   for (const sensor of sensors) {
     for (const { kind, value, high, highHigh } of alarms?.limits(sensor.code) ?? []) {

@@ -29,7 +29,7 @@ import { outlookFor } from "./machine-outlook.ts";
 import { bySensor, findingKey } from "./open-alarms.ts";
 import type { HttpParts } from "./parts.ts";
 import { StandingSince } from "./standing-since.ts";
-import { TimedMemory } from "./timed-memory.ts";
+import { type MemorySource, TimedMemory } from "./timed-memory.ts";
 import { yieldToLoop } from "./yield-to-loop.ts";
 
 type ConditionParts = Pick<
@@ -148,9 +148,8 @@ export class MachineConditions {
       nowMs: known.nowMs,
     });
     const change = this.#changes.of(
-      `${id}/${subject.sensor}/${found.alarms[0]?.id}/${this.#parts.dayMedians.changes}`,
-      this.#parts.site.current,
-      known.nowMs,
+      `${id}/${subject.sensor}/${found.alarms[0]?.id}`,
+      this.#sourceOf(known),
       known.mayCompute(),
       () => machineChange(this.#parts, sensors, found.alarms, known.nowMs),
     );
@@ -180,11 +179,15 @@ export class MachineConditions {
     return placeSpans(sensors, present, (sensor) => firstReadingMs(this.#parts, sensor));
   }
 
+  #sourceOf({ nowMs }: KnownSensors): MemorySource {
+    const { dayMedians, site } = this.#parts;
+    return { of: site.current, version: dayMedians.changes, nowMs };
+  }
+
   /** The one that begins first. */
   #outlook(id: number, isStanding: boolean, known: KnownSensors): EarliestOutlook | null {
-    const key = `${id}/${String(isStanding)}/${this.#parts.dayMedians.changes}`;
-    const { nowMs } = known;
-    return this.#outlooks.of(key, this.#parts.site.current, nowMs, known.mayCompute(), () => {
+    const key = `${id}/${String(isStanding)}`;
+    return this.#outlooks.of(key, this.#sourceOf(known), known.mayCompute(), () => {
       const told = (outlookFor(id, this.#parts)?.values ?? []).flatMap(
         ({ outlook, text, ...one }) =>
           outlook === null
@@ -269,7 +272,7 @@ export class MachineConditions {
   }
 }
 
-/** Day rows are made once an hour. */
+/** Day rows are made once an hour, and more often while days are being read. */
 const OUTLOOK_MS = HOUR_MS;
 const CHANGE_MS = 10 * MINUTE_MS;
 

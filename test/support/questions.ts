@@ -81,7 +81,8 @@ export const QUESTIONS: readonly Question[] = [
     ask: async (clicks) => {
       await clicks.spectrum();
       await clicks.on("button", "Waterfall");
-      await clicks.page.getByRole("img", { name: /^Waterfall of \d+ spectra/ }).waitFor();
+      const plot = clicks.page.getByRole("img", { name: /^Waterfall of \d+ spectra/ });
+      await plot.scrollIntoViewIfNeeded();
     },
   },
   {
