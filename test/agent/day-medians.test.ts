@@ -87,19 +87,21 @@ test("day medians – are made within a minute of what a first start has read, t
   const stopping = new AbortController();
   const running = job.run(stopping.signal);
   const days = () => store.dayMedians.of("1", "accel", DAY, DAY + 2).map(({ day }) => day - DAY);
-  const changedWithin = async (ms: number, wanted: readonly number[]) => {
-    for (let passed = 0; passed < ms && days().length < wanted.length; passed += 1_000) {
-      await clock.advance(1_000);
-      await setImmediate();
-    }
-    assert.deepEqual(days(), wanted);
+  /** When the job has gone to sleep: for how long, ms. */
+  const pause = async () => {
+    while (clock.sleeping === 0) await setImmediate();
+    return clock.nextWakeMs ?? 0;
   };
   await append(store, [accel(30, 1)]);
-  await changedWithin(60_000, [1]);
-  assert.equal(store.dayMedians.changes, 1);
+  await clock.advance(await pause());
+  assert.equal(await pause(), 60_000);
+  assert.deepEqual([days(), store.dayMedians.changes], [[1], 1]);
   await append(store, [accel(5, 1)]);
-  await changedWithin(90_000, [0, 1]);
-  await changedWithin(2 * HOUR_MS, [0, 1]);
+  await clock.advance(60_000);
+  assert.equal(await pause(), 60_000);
+  assert.deepEqual([days(), store.dayMedians.changes], [[0, 1], 2]);
+  await clock.advance(60_000);
+  assert.equal(await pause(), HOUR_MS);
   assert.equal(store.dayMedians.changes, 2);
   stopping.abort();
   await running;
