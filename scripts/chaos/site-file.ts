@@ -16,13 +16,15 @@ const CLASSES = ["group1-rigid", "group2-rigid", "class2"] as const;
 export class SiteFile {
   /** Codes of sensors that were changed in any way. */
   readonly changed = new Set<string>();
-  readonly #path: string;
+  /** How often it was written from here. */
+  writes = 0;
+  readonly path: string;
   readonly #whole: Site;
   #now: Site;
   #names = 0;
 
   constructor(path: string, whole: Site) {
-    this.#path = path;
+    this.path = path;
     this.#whole = whole;
     this.#now = whole;
     this.#write();
@@ -30,22 +32,35 @@ export class SiteFile {
 
   /** Writes one change of this kind, to a sensor chosen by the numbers. Returns whether there was anything to change. */
   change(what: SiteChange, random: SeededRandom): boolean {
+    const sensors = this.#proposed(what, random);
+    return sensors !== null && this.#put(sensors);
+  }
+
+  /** One change of this kind, not written: what somebody else may write. Null if there is nothing to change. */
+  proposal(what: SiteChange, random: SeededRandom): Site | null {
+    const sensors = this.#proposed(what, random);
+    if (sensors === null) return null;
+    this.#note(sensors);
+    return { ...this.#whole, sensors: [...sensors] };
+  }
+
+  #proposed(what: SiteChange, random: SeededRandom): readonly Sensor[] | null {
     const { sensors } = this.#now;
     const missing = this.#whole.sensors.filter(({ code }) => !sensors.some((s) => s.code === code));
     if (what === "added") {
-      if (missing.length === 0) return false;
-      return this.#put([...sensors, random.pick(missing)]);
+      if (missing.length === 0) return null;
+      return [...sensors, random.pick(missing)];
     }
     if (what === "removed") {
-      if (missing.length >= REMOVED_MAX) return false;
+      if (missing.length >= REMOVED_MAX) return null;
       const gone = random.pick(sensors).code;
-      return this.#put(sensors.filter(({ code }) => code !== gone));
+      return sensors.filter(({ code }) => code !== gone);
     }
     const fitting = sensors.filter((sensor) => suits(what, sensor));
-    if (fitting.length === 0) return false;
+    if (fitting.length === 0) return null;
     const before = random.pick(fitting);
     const after = this.#changed(what, before, random);
-    return this.#put(sensors.map((sensor) => (sensor === before ? after : sensor)));
+    return sensors.map((sensor) => (sensor === before ? after : sensor));
   }
 
   /** None of the changes alters them. */
@@ -80,17 +95,22 @@ export class SiteFile {
     return this.#whole.sensors.find((sensor) => sensor.code === code)?.type ?? type;
   }
 
-  #put(sensors: readonly Sensor[]): true {
+  #note(sensors: readonly Sensor[]): void {
     for (const sensor of [...sensors, ...this.#now.sensors])
       if (!(sensors.includes(sensor) && this.#now.sensors.includes(sensor)))
         this.changed.add(sensor.code);
+  }
+
+  #put(sensors: readonly Sensor[]): true {
+    this.#note(sensors);
     this.#now = { ...this.#whole, sensors: [...sensors] };
     this.#write();
     return true;
   }
 
   #write(): void {
-    writeWhole(this.#path, this.#now);
+    this.writes += 1;
+    writeWhole(this.path, this.#now);
   }
 }
 

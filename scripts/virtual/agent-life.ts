@@ -6,6 +6,8 @@ import type { AgentOptions } from "../../src/agent/agent-options.ts";
 import type { Flags } from "../../src/cli/command.ts";
 import type { examineConfiguration, requireConfiguration } from "../../src/cli/configuration.ts";
 import type { createConfigurationFiles, settingsShown } from "../../src/cli/configuration-files.ts";
+import type { recoverTrial } from "../../src/cli/recover-trial.ts";
+import type { loadSettings } from "../../src/config/settings.ts";
 import type { LinkStatus } from "../../src/core/agent-status.ts";
 import type { Logger } from "../../src/core/ports.ts";
 import { mix } from "../../src/simulator/random.ts";
@@ -23,6 +25,8 @@ interface AgentProgram {
   readonly requireConfiguration: typeof requireConfiguration;
   readonly createConfigurationFiles: typeof createConfigurationFiles;
   readonly settingsShown: typeof settingsShown;
+  readonly loadSettings: typeof loadSettings;
+  readonly recoverTrial: typeof recoverTrial;
   readonly Flags: typeof Flags;
   readonly openReadOnly: typeof openReadOnly;
   readonly Identities: typeof Identities;
@@ -155,6 +159,8 @@ export class AgentLife {
     };
     const flags = new loaded.Flags(new Map());
     const context = { env: { ...env, DATA_DIR: this.#dataDir }, cwd: directory, flags, stderr };
+    const early = loaded.loadSettings(context.env, { cwd: directory, envFile: null });
+    const recovered = early.settings === null ? null : loaded.recoverTrial(early.settings);
     const report = loaded.examineConfiguration(context);
     const { settings, site, uplinks } = loaded.requireConfiguration(report, context);
     // Paths would be different in each run.
@@ -168,6 +174,8 @@ export class AgentLife {
       logger: this.#loggerOf(process),
       files: loaded.createConfigurationFiles(context, report.loaded),
       settingsShown: Object.fromEntries(shown),
+      recovered,
+      ...(settings.configPublicKeyFile === null ? {} : { documentKeys: report.documentKeys }),
     });
     if (run.isReloadWanted) this.reload();
     await run.agent.run(stopping.signal);

@@ -5,16 +5,21 @@ import Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
 import type { Wanted } from "../chaos/expectation.ts";
 import type { Received } from "../chaos/received.ts";
+import { HOUR_MS } from "./happenings.ts";
 import { SeenHours } from "./hours.ts";
 import { wrongInMemory } from "./in-memory.ts";
 import { PlainAlarms } from "./plain-alarms.ts";
-import { wrongAnswers } from "./queries.ts";
+import { staleTopics, wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
 
 const MB = 1_048_576;
 /** What is pending is compared one by one only up to this size of the backlog; beyond it less often. */
 const BACKLOG_SMALL = 2000;
 const RARELY_MINUTES = 15;
+/** A buffer from this size on is never full within a trial. */
+const ROOMY_MB = 64;
+/** Before HISTORY_DAYS (30) nothing leaves by age. */
+const YOUNG_MS = 20 * 24 * HOUR_MS;
 
 /** A column that must hold whole numbers. */
 interface WholeColumn {
@@ -41,6 +46,9 @@ export class Checks {
   #minutes = 0;
   #seq = 0;
   #peakBytes = 0;
+  /** Rows of the store when last looked at. */
+  #rows = 0;
+  #wasFull = false;
   /** Readings that the lane of `main` had as pending when last looked at, with their ids. */
   #pending = new Map<number, string>();
 
@@ -62,6 +70,7 @@ export class Checks {
       this.#wholeNumbers(db);
       this.#owned(db);
       this.#once(db);
+      this.#stays(db);
       this.#noteEvents(db);
       this.#deliveries(db, main);
       this.#lostCount(db);
@@ -81,6 +90,9 @@ export class Checks {
     const turn = this.#minutes / RARELY_MINUTES;
     for (const wrong of wrongAnswers(this.#stage.agent.dataDir, store, turn)) this.#fail(wrong);
     for (const wrong of this.#hours.wrong(db, store, turn)) this.#fail(wrong);
+    const broker = this.#stage.brokers.get("main");
+    if (broker !== undefined)
+      for (const wrong of staleTopics(this.#stage.agent.dataDir, broker, turn)) this.#fail(wrong);
     store.close();
   }
 
@@ -145,6 +157,18 @@ export class Checks {
       WHERE r.seq > ?`;
     const twice = db.prepare<[number], string>(sql).pluck().all(this.#seq);
     if (twice.length > 0) this.#fail(`${twice.length} readings are stored twice, e.g. ${twice[0]}`);
+  }
+
+  /** Within a trial nothing gets old, whatever the box's clock shows: without want of space every row stays. */
+  #stays(db: Sqlite.Database): void {
+    if (this.#budgetBytes < ROOMY_MB * MB || this.#stage.world.nowMs > YOUNG_MS) return;
+    const rows = Number(db.prepare("SELECT count(*) FROM readings").pluck().get());
+    // What others leave of the disk may be less.
+    const isFull = this.#stage.agent.disk?.fault === "full";
+    if (rows < this.#rows && !isFull && !this.#wasFull)
+      this.#fail(`${this.#rows - rows} readings left a store that has room`);
+    this.#rows = rows;
+    this.#wasFull = isFull;
   }
 
   #noteEvents(db: Sqlite.Database): void {

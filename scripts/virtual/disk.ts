@@ -21,6 +21,9 @@ export interface DiskHooks {
   /** Before and after each COMMIT; may end the process by throwing. */
   beforeCommit?(): void;
   afterCommit?(): void;
+  /** The same for each file that is put in its place. */
+  beforeRename?(): void;
+  afterRename?(): void;
 }
 
 export class Disk {

@@ -9,6 +9,7 @@ import {
   type HappeningName,
   HOUR_MS,
   MINUTE_MS,
+  SITE_CHANGES,
   type UplinkName,
   WEIGHTS,
 } from "./happenings.ts";
@@ -17,6 +18,9 @@ export interface Planned {
   readonly atMs: number;
   readonly what: Happening;
 }
+
+/** The trial of a document takes minutes. */
+const APART_HOURS_MIN = 0.5;
 
 export const PLATFORM_PROFILES = ["homeassistant", "thingsboard", "aws-iot", "azure-iot"] as const;
 export type PlatformProfile = (typeof PLATFORM_PROFILES)[number];
@@ -95,7 +99,13 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
     env: settingsOf(random, isDark),
   };
   if (isDark) return { ...drawn, plan: darkPlan(random, hours) };
-  return { ...drawn, plan: [...firstOf(seed, drawn, allowed), ...planOf(random, drawn, allowed)] };
+  const plan = [
+    ...firstOf(seed, drawn, allowed),
+    ...planOf(random, drawn, allowed),
+    ...documentsOf(seed, drawn, allowed),
+    ...yearsAheadOf(seed, drawn).filter(({ what }) => allowed.has(what.name)),
+  ];
+  return { ...drawn, plan: plan.sort((a, b) => a.atMs - b.atMs) };
 }
 
 /**
@@ -219,6 +229,51 @@ function firstOf(
   const what = random.pick([killed, cut]);
   const isDrawn = random.next() < 0.5;
   return isDrawn && allowed.has(what.name) ? [{ atMs: random.between(100, 1000), what }] : [];
+}
+
+/**
+ * Signed site files, in some seeds; often the agent is killed while one is put in its place. Drawn apart, too, and not in short
+ * runs: the seeds known for a break stay what they are.
+ */
+function documentsOf(
+  seed: number,
+  { hours }: Pick<Drawn, "hours">,
+  allowed: ReadonlySet<HappeningName>,
+): Planned[] {
+  const random = new SeededRandom(seed ^ 0x3d0c);
+  if (hours < APART_HOURS_MIN || random.next() > 0.35 || !allowed.has("document sent")) return [];
+  const plan: Planned[] = [];
+  for (
+    let atMs = random.between(2, 30) * MINUTE_MS;
+    atMs < hours * HOUR_MS;
+    atMs += random.between(1, 60) * MINUTE_MS
+  ) {
+    const damages = ["unsigned", "elsewhere", "unread", "unread", null, null, null, null] as const;
+    const draw = random.between(0, 1e6);
+    const change = random.pick(SITE_CHANGES);
+    const what = { name: "document sent", change, damage: random.pick(damages), draw } as const;
+    plan.push({ atMs, what });
+    const at = random.pick(["before rename", "after rename"] as const);
+    const n = random.between(1, 4);
+    const forMs = random.between(1000, MINUTE_MS);
+    const killed = { name: "agent killed", at, n, forMs } as const;
+    if (random.next() < 0.5 && allowed.has(killed.name)) plan.unshift({ atMs, what: killed });
+  }
+  return plan;
+}
+
+/** In some seeds the box starts years ahead while the gateway, which would tell, is away: nobody may remove anything. Drawn apart, too. */
+function yearsAheadOf(seed: number, { hours }: Pick<Drawn, "hours">): Planned[] {
+  const random = new SeededRandom(seed ^ 0x77a1);
+  if (hours < APART_HOURS_MIN || random.next() > 0.15) return [];
+  const atMs = random.between(1, (hours * HOUR_MS) / MINUTE_MS - 10) * MINUTE_MS;
+  const forMs = random.between(10, 30) * MINUTE_MS;
+  const offsetMs = random.between(1, 5) * 8766 * HOUR_MS;
+  return [
+    { atMs, what: { name: "gateway away", how: "shut", forMs } },
+    { atMs: atMs + 1000, what: { name: "box clock set", offsetMs } },
+    { atMs: atMs + 2000, what: { name: "agent killed", at: "now", n: 1, forMs: 5000 } },
+  ];
 }
 
 function planOf(

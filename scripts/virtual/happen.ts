@@ -79,6 +79,8 @@ export async function happen(stage: Stage, what: Happening): Promise<void> {
       return;
     case "command sent":
       return stage.commands.send(what);
+    case "document sent":
+      return stage.documents.send(what);
   }
 }
 
@@ -135,6 +137,12 @@ async function killAgent(stage: Stage, what: Happening & { name: "agent killed" 
         disk.hooks = { afterCommit: () => void (isDone() && hit()) };
         return;
       }
+      case "before rename":
+        disk.hooks = { beforeRename: () => void (isDue() && hit()) };
+        return;
+      case "after rename":
+        disk.hooks = { afterRename: () => void (isDue() && hit()) };
+        return;
       case "before publish":
       case "after publish":
         broker.strike(what.n, what.at === "before publish" ? "before" : "accepted", cut);

@@ -13,7 +13,7 @@ export const HOUR_MS = 3_600_000;
 export type UplinkName = "main" | "cloud" | "scada" | "platform";
 /**
  * Where a process is killed: at the n-th commit, after one that wrote how far a day was read but none of its readings, or when
- * the broker gets the n-th PUBLISH from now on.
+ * the broker gets the n-th PUBLISH from now on, or when the n-th file is put in its place.
  */
 export type KillPlace =
   | "now"
@@ -21,7 +21,9 @@ export type KillPlace =
   | "after commit"
   | "after progress"
   | "before publish"
-  | "after publish";
+  | "after publish"
+  | "before rename"
+  | "after rename";
 
 export type Happening =
   | {
@@ -71,6 +73,13 @@ export type Happening =
       /** The same message again, this often. */
       readonly repeats: number;
       readonly everyMs: number;
+    }
+  | {
+      readonly name: "document sent";
+      readonly change: SiteChange;
+      /** Signed by another key, for another site, or with a sensor that the gateway does not have. */
+      readonly damage: "unsigned" | "elsewhere" | "unread" | null;
+      readonly draw: number;
     };
 export type HappeningName = Happening["name"];
 
@@ -93,10 +102,12 @@ export const WEIGHTS: Readonly<Record<HappeningName, number>> = {
   "site file changed": 2,
   "uplinks changed": 1,
   "command sent": 2,
+  // Drawn apart, see draw.ts.
+  "document sent": 0,
 };
 export const HAPPENINGS = Object.keys(WEIGHTS) as readonly HappeningName[];
 
-const SITE_CHANGES = ["added", "removed", "renamed", "re-typed", "clamp", "class"] as const;
+export const SITE_CHANGES = ["added", "removed", "renamed", "re-typed", "clamp", "class"] as const;
 
 export function drawHappening(
   random: SeededRandom,
@@ -180,5 +191,12 @@ export function drawHappening(
         everyMs: forMs,
       };
     }
+    case "document sent":
+      return {
+        name,
+        change: random.pick(SITE_CHANGES),
+        damage: null,
+        draw: random.between(0, 1e6),
+      };
   }
 }

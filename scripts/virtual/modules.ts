@@ -32,7 +32,7 @@ export function modulesOf(owner: VirtualProcess, timers: Modules): Modules {
       freemem: () => 2 ** 30,
       totalmem: () => 2 ** 31,
     },
-    fs: { ...fs, statfsSync: () => owner.disk.statfs() },
+    fs: { ...fs, statfsSync: () => owner.disk.statfs(), ...writesOf(owner) },
     "better-sqlite3": owner.disk.sqlite as unknown as Record<string, unknown>,
     net: {
       ...net,
@@ -43,6 +43,26 @@ export function modulesOf(owner: VirtualProcess, timers: Modules): Modules {
     http: { ...http, createServer: serverOf(owner, http) },
     zlib: { ...zlib, ...SYNCHRONOUS_ZLIB },
     child_process: { ...childProcess, ...FORBIDDEN_PROCESSES },
+  };
+}
+
+/** A process may die at a file; what catches that may write nothing more. */
+function writesOf(owner: VirtualProcess): Record<string, unknown> {
+  const alive =
+    <A extends unknown[], R>(write: (...args: A) => R) =>
+    (...args: A): R => {
+      owner.refuseIfDead();
+      return write(...args);
+    };
+  return {
+    openSync: alive(fs.openSync),
+    rmSync: alive(fs.rmSync),
+    writeFileSync: alive(fs.writeFileSync),
+    renameSync: alive((from: fs.PathLike, to: fs.PathLike) => {
+      owner.disk.hooks.beforeRename?.();
+      fs.renameSync(from, to);
+      owner.disk.hooks.afterRename?.();
+    }),
   };
 }
 

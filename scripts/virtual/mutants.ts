@@ -26,7 +26,7 @@ async function notice(orders: Orders, one: Break, place: Place): Promise<string 
   const known = orders.areSeedsGiven ? null : one.virtual;
   const hours = known?.hours ?? orders.hours;
   const seeds = known === null ? orders.seeds : [known.seed];
-  const agent = join(place.directory, "mutant.cjs");
+  const agent = join(place.directory, `mutant-${BREAKS.indexOf(one)}.cjs`);
   await bundleAgent(".", agent, [one]);
   for (const seed of seeds) {
     const order = { ...orders, hours };

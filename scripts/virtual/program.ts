@@ -19,6 +19,8 @@ const AGENT = `
 export { openAgent } from "./src/agent/agent.ts";
 export { examineConfiguration, requireConfiguration } from "./src/cli/configuration.ts";
 export { createConfigurationFiles, settingsShown } from "./src/cli/configuration-files.ts";
+export { loadSettings } from "./src/config/settings.ts";
+export { recoverTrial } from "./src/cli/recover-trial.ts";
 export { Flags } from "./src/cli/command.ts";
 export { openReadOnly } from "./src/store/read-only-store.ts";
 export { Identities } from "./src/store/readings/identities.ts";

@@ -57,12 +57,16 @@ export function wrongAnswers(dataDir: string, { history }: ReadOnlyStore, turn: 
 const short = (text: string) =>
   text.length > 80 ? `${text.slice(0, 80)}… (${text.length})` : text;
 
-/** Live topics on which the broker has an older reading than the newest that was delivered. */
-export function staleTopics(dataDir: string, { retained }: Pick<Broker, "retained">): string[] {
-  return withStore(dataDir, (db) =>
-    db
-      .prepare<[], Stream>(STREAMS_SQL)
-      .all()
+/** Live topics on which the broker has an older reading than the newest that was delivered; of one stream if a turn is given. */
+export function staleTopics(
+  dataDir: string,
+  { retained }: Pick<Broker, "retained">,
+  turn: number | null = null,
+): string[] {
+  return withStore(dataDir, (db) => {
+    const all = db.prepare<[], Stream>(STREAMS_SQL).all();
+    return all
+      .filter((_, i) => turn === null || i === turn % all.length)
       .flatMap(({ stream, sensor, kind }) => {
         const newestMs = db
           .prepare<[number, number], number | null>(DELIVERED_SQL)
@@ -75,8 +79,8 @@ export function staleTopics(dataDir: string, { retained }: Pick<Broker, "retaine
         const { time }: { time: string } = JSON.parse(payload.toString());
         if (Date.parse(time) >= newestMs) return [];
         return [`${topic} retains ${time}, but ${new Date(newestMs).toISOString()} was delivered`];
-      }),
-  );
+      });
+  });
 }
 
 function withStore<T>(dataDir: string, use: (db: Sqlite.Database) => T): T {

@@ -1,6 +1,8 @@
-/** Runs one seed in a process of its own. */
-import { spawn } from "node:child_process";
+/** Runs seeds in processes of their own. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import type { Orders } from "./command-line.ts";
 import type { SeedOrder, SeedResult } from "./seed.ts";
 import type { YearsOrder } from "./years.ts";
@@ -12,10 +14,29 @@ export interface Place {
   readonly plant: string;
 }
 
+/** Starting a process takes a second of CPU; in the end, what it remembers of earlier seeds would cost more. */
+const SEEDS_PER_PROCESS = 20;
+
+interface SeedProcess {
+  readonly child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly lines: AsyncIterator<string>;
+  left: number;
+}
+
+const idle: SeedProcess[] = [];
 let trials = 0;
 
+function startProcess(): SeedProcess {
+  const script = join(import.meta.dirname, "seed.ts");
+  const child = spawn(process.execPath, ["--import", "tsx", script], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, lines, left: SEEDS_PER_PROCESS };
+}
+
 /** `files`: where the journal and the rows of the store are written; null: nowhere. */
-export function runSeed(
+export async function runSeed(
   { hours, happenings, isFlood }: Pick<Orders, "hours" | "happenings" | "isFlood">,
   { directory, agent, plant }: Place,
   seed: number,
@@ -32,21 +53,14 @@ export function runSeed(
     journalPath: files,
     rowsPath: files === null ? null : `${files}.rows`,
   };
-  const script = join(import.meta.dirname, "seed.ts");
-  const child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(order)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
-    text += piece;
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => {
-      if (code === 0) resolve(JSON.parse(text) as SeedResult);
-      else reject(new Error(`seed ${seed} did not end: code ${code}`));
-    });
-  });
+  const one = idle.pop() ?? startProcess();
+  one.child.stdin.write(`${JSON.stringify(order)}\n`);
+  const { value, done } = await one.lines.next();
+  if (done === true) throw new Error(`seed ${seed} did not end: its process did`);
+  one.left -= 1;
+  if (one.left > 0) idle.push(one);
+  else one.child.stdin.end();
+  return JSON.parse(value) as SeedResult;
 }
 
 /** Exit code. */

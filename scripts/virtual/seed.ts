@@ -1,5 +1,6 @@
-/** One seed in a process of its own, so that nothing of it reaches the next. Started by run.ts; the result is one JSON line. */
+/** Seeds in a process of their own, one after another: each line of its input is an order, each line of its output a result. */
 
+import { createInterface } from "node:readline";
 import { drawFlood, drawSeed } from "./draw.ts";
 import type { HappeningName } from "./happenings.ts";
 import { Program } from "./program.ts";
@@ -23,18 +24,33 @@ export interface SeedResult extends Outcome {
   readonly cpuS: number;
 }
 
-async function main(order: SeedOrder): Promise<SeedResult> {
-  const { seed, hours, happenings, isFlood } = order;
-  const drawn = isFlood ? drawFlood(seed, hours) : drawSeed(seed, hours, new Set(happenings));
-  const programs = { agent: new Program(order.agent), plant: new Program(order.plant) };
-  const outcome = await runTrial({ ...order, ...programs, drawn });
-  return { ...outcome, cpuS: process.cpuUsage().user / 1e6 };
+const programs = new Map<string, Program>();
+
+/** Compiled once; a path never gets another program. */
+function programAt(path: string): Program {
+  const program = programs.get(path) ?? new Program(path);
+  programs.set(path, program);
+  return program;
 }
 
-main(JSON.parse(process.argv[2] ?? "") as SeedOrder).then(
-  (result) => {
-    process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
-  },
+async function run(order: SeedOrder): Promise<SeedResult> {
+  const { seed, hours, happenings, isFlood } = order;
+  const before = process.cpuUsage();
+  const drawn = isFlood ? drawFlood(seed, hours) : drawSeed(seed, hours, new Set(happenings));
+  const both = { agent: programAt(order.agent), plant: programAt(order.plant) };
+  const outcome = await runTrial({ ...order, ...both, drawn });
+  return { ...outcome, cpuS: process.cpuUsage(before).user / 1e6 };
+}
+
+async function main(): Promise<void> {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const result = await run(JSON.parse(line) as SeedOrder);
+    process.stdout.write(`${JSON.stringify(result)}\n`);
+  }
+}
+
+main().then(
+  () => process.exit(0),
   (error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`, () =>
       process.exit(2),

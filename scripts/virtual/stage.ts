@@ -15,6 +15,7 @@ import { SiteFile } from "../chaos/site-file.ts";
 import { AgentLife, type LogLine } from "./agent-life.ts";
 import { Broker } from "./broker.ts";
 import { Commands } from "./commands.ts";
+import { Documents } from "./documents.ts";
 import type { Drawn } from "./draw.ts";
 import type { UplinkName } from "./happenings.ts";
 import { Journal } from "./journal.ts";
@@ -96,6 +97,7 @@ export interface Stage {
   readonly uplinks: UplinksFile;
   readonly platform: PlatformSide;
   readonly commands: Commands;
+  readonly documents: Documents;
   /** What the store held before the first start, by id. */
   readonly held: ReadonlyMap<string, Wanted>;
 }
@@ -128,6 +130,7 @@ export async function openStage(world: World, options: StageOptions): Promise<St
   const platform = new PlatformSide(drawn.profile);
   const brokers = new Map<UplinkName, Broker>();
   let commands: Commands | null = null;
+  let documents: Documents | null = null;
   for (const name of drawn.uplinks) {
     const broker = new Broker(network, around, drawn.receiveMaximum);
     broker.onPublish = (message) => {
@@ -140,6 +143,7 @@ export async function openStage(world: World, options: StageOptions): Promise<St
       else if (topic.startsWith("gateside/")) {
         main.take(topic, payload.toString());
         commands?.take(message);
+        documents?.take(message);
       } else if (topic.startsWith("cloud/")) cloud.take(topic, payload.toString());
     };
     brokers.set(name, broker);
@@ -163,6 +167,10 @@ export async function openStage(world: World, options: StageOptions): Promise<St
   });
   const learned = drawn.hasMachines && present.has("current") ? [LEARNED] : [];
   const siteFile = new SiteFile(site, { ...whole, alarms: [...alarms, ...learned] });
+  documents = new Documents(world, brokers.get("main") as Broker, siteFile, seed);
+  const keyPath = join(home, "documents.pem");
+  documents.writeKey(keyPath);
+  const hasDocuments = drawn.plan.some(({ what }) => what.name === "document sent");
   const uplinks = new UplinksFile(join(home, "uplinks.json"), brokers, drawn);
   const agent = new AgentLife(network, {
     program: options.agent,
@@ -175,6 +183,7 @@ export async function openStage(world: World, options: StageOptions): Promise<St
       MQTT_URL: (brokers.get("main") as Broker).url,
       SITE_FILE: site,
       UPLINKS_FILE: uplinks.path,
+      ...(hasDocuments && { CONFIG_PUBLIC_KEY_FILE: keyPath }),
     },
     startMs,
     journal,
@@ -201,6 +210,7 @@ export async function openStage(world: World, options: StageOptions): Promise<St
     uplinks,
     platform,
     commands,
+    documents,
     held,
   };
 }

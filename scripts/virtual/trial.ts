@@ -120,6 +120,7 @@ class Trial {
     this.#failures.push(...checks.failures, ...checks.finish(), ...(host?.faults ?? []));
     for (const { faults } of [main, cloud, platform.received]) this.#failures.push(...faults);
     this.#failures.push(...stage.commands.finish(String(drawn.env["MQTT_VERSION"])));
+    this.#failures.push(...stage.documents.failures);
     return {
       seed: drawn.seed,
       failures: this.#failures,
@@ -196,6 +197,7 @@ class Trial {
     checks: Checks,
     places: readonly string[],
   ): Promise<Expectation> {
+    await stage.documents.settle();
     stage.siteFile.restore();
     stage.agent.reload();
     const endMs = this.#world.nowMs + SETTLE_MS;

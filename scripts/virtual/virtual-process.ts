@@ -62,6 +62,10 @@ export class VirtualProcess {
     }
   };
 
+  refuseIfDead(): void {
+    if (!this.isAlive) throw new Died("it has died");
+  }
+
   /** From now on nothing of it has any effect. */
   die(): void {
     if (!this.isAlive) return;

@@ -4,10 +4,18 @@
  *
  * Each entry runs in a real `setImmediate` of its own: Node has then run all ticks and promise callbacks of the one before.
  */
+import { createHook } from "node:async_hooks";
 import { Heap } from "../../src/lib/heap.ts";
 
-/** How often is looked for real resources. */
+/** How often is looked for real timers. */
 const GUARD_STEPS = 128;
+/** What the kernel or a thread completes, as `async_hooks` names it: refused as soon as it begins. Those of cryptography are named alike if they are synchronous. */
+const REAL: ReadonlySet<string> = new Set([
+  ...(["FSREQCALLBACK", "FSREQPROMISE", "FILEHANDLE", "FSEVENTWRAP", "STATWATCHER"] as const),
+  ...(["GETADDRINFOREQWRAP", "GETNAMEINFOREQWRAP", "QUERYWRAP", "TLSWRAP", "UDPWRAP"] as const),
+  ...(["TCPWRAP", "TCPSERVERWRAP", "TCPCONNECTWRAP", "PIPECONNECTWRAP"] as const),
+  ...(["PROCESSWRAP", "WORKER"] as const),
+]);
 
 export interface Entry {
   readonly dueMs: number;
@@ -50,6 +58,12 @@ export class World {
   /** Runs until the work is done; rejects with its error, or if nothing is left to happen. */
   async run<T>(work: Promise<T>): Promise<T> {
     const before = realResources();
+    let real: Error | null = null;
+    const guard = createHook({
+      init(_id, type) {
+        if (REAL.has(type)) real ??= new Error(`something uses a real resource: ${type}`);
+      },
+    }).enable();
     let outcome: (() => T) | null = null;
     work.then(
       (value) => {
@@ -64,6 +78,7 @@ export class World {
     return await new Promise<T>((resolve, reject) => {
       const step = () => {
         try {
+          if (real !== null) throw real;
           if (outcome !== null) return resolve(outcome());
           const entry = this.#next();
           if (entry === null) throw new Error("nothing is left to happen");
@@ -77,7 +92,7 @@ export class World {
         }
       };
       setImmediate(step);
-    });
+    }).finally(() => guard.disable());
   }
 
   /** Cancelled entries have no `act`. */

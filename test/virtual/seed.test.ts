@@ -43,3 +43,19 @@ test("virtual trial – a reload that is requested while the agent is being open
   const { failures } = await run({ ...drawSeed(4, 0.2, new Set()), plan });
   assert.deepEqual(failures, []);
 });
+
+test("virtual trial – a signed site file has one outcome, also where the agent is killed while a file is put in its place", async (t) => {
+  const run = await trialsIn(t);
+  const document = { name: "document sent", change: "renamed", damage: null } as const;
+  const killed = { name: "agent killed", forMs: 10_000 } as const;
+  const plan = [
+    { atMs: 120_000, what: { ...killed, at: "before rename", n: 2 } as const },
+    { atMs: 120_000, what: { ...document, draw: 1 } },
+    { atMs: 240_000, what: { ...killed, at: "after rename", n: 2 } as const },
+    { atMs: 240_000, what: { ...document, draw: 2 } },
+    { atMs: 420_000, what: { ...document, draw: 3 } },
+  ];
+  const { failures, starts } = await run({ ...drawSeed(4, 0.2, new Set()), plan });
+  assert.deepEqual(failures, []);
+  assert.equal(starts, 3);
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs";
 import { test } from "node:test";
 import { Network } from "../../scripts/virtual/network.ts";
 import { VirtualProcess } from "../../scripts/virtual/virtual-process.ts";
@@ -122,4 +123,15 @@ test("virtual time – whatever uses a real resource is refused: its order would
   })();
   work.catch(() => {});
   await assert.rejects(world.run(work), /real resource: Timeout/);
+});
+
+test("virtual time – a read that a thread would complete is refused, however quickly it would be over", async () => {
+  const world = new World();
+  const work = (async () => {
+    await world.sleep(1);
+    readFile(import.meta.filename, () => {});
+    await world.sleep(1);
+    await world.sleep(1);
+  })();
+  await assert.rejects(world.run(work), /real resource: FSREQCALLBACK/);
 });
