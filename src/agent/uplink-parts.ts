@@ -2,9 +2,9 @@ import type { Uplink } from "../core/uplink.ts";
 import type { PayloadProfile } from "../publish/formats/profile.ts";
 import type { OtherAgents } from "../publish/other-agents.ts";
 import type { ReadBack } from "../publish/read-back.ts";
-import { type DestinationParts, ownParts } from "./destination.ts";
+import type { DestinationParts, ownParts } from "./destination.ts";
 
-/** SharedUplinkParts by the parts of one destination. */
+/** What the parts of one uplink share. */
 export interface SharedUplinkParts {
   readonly uplink: Uplink;
   readonly parts: DestinationParts;
