@@ -12,8 +12,12 @@ export const BEARING = {
 } as const;
 
 /** One axis: unbalance, its harmonics, noise, and a decaying resonance at every pass. The same seed gives the same counts. */
-export function bearingSamples(seed: number, faultG = 1.6): Int16Array {
-  const { sampleRateHz, size, calibration, speedHz, faultHz, resonanceHz } = BEARING;
+export function bearingSamples(
+  seed: number,
+  faultG = 1.6,
+  speedHz: number = BEARING.speedHz,
+): Int16Array {
+  const { sampleRateHz, size, calibration, faultHz, resonanceHz } = BEARING;
   const random = generator(seed);
   return Int16Array.from({ length: size }, (_, n) => {
     const t = n / sampleRateHz;

@@ -33,7 +33,7 @@ export async function run(context: CommandContext): Promise<number> {
     warnings: [
       ...examined.warnings,
       ...setupWarnings(examined.loaded.shown),
-      ...unjudgedWarnings(examined.site),
+      ...unjudgedWarnings(examined.site, examined.loaded.shown),
     ],
   };
   const running = await compareWithRunning(report, context.signal);

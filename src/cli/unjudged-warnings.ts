@@ -1,5 +1,6 @@
-/** Vibration sensors that nothing will ever judge: said before somebody waits for it. */
+/** Vibration sensors that nothing will ever judge or measure: said before somebody waits for it. */
 import type { ConfigurationFault } from "../core/configuration.ts";
+import type { Machine } from "../core/machine.ts";
 import { isRead, type Sensor } from "../core/sensor.ts";
 import { zoneLimits } from "../core/signal/severity.ts";
 import { type Site } from "../core/site.ts";
@@ -7,7 +8,10 @@ import { type Site } from "../core/site.ts";
 /** Codes that a warning names. */
 const NAMED_MAX = 5;
 
-export function unjudgedWarnings(site: Site | null): ConfigurationFault[] {
+export function unjudgedWarnings(
+  site: Site | null,
+  { WAVEFORM_DAYS: waveformDays }: { readonly WAVEFORM_DAYS: string },
+): ConfigurationFault[] {
   const vibration = (site?.sensors ?? []).filter(
     (sensor) => sensor.kinds.includes("accel") && isRead(sensor),
   );
@@ -19,6 +23,7 @@ export function unjudgedWarnings(site: Site | null): ConfigurationFault[] {
     ({ location }) => location === undefined || !withSpeed.has(location.machine),
   );
   return [
+    ...(waveformDays === "0" ? bandWarnings(site?.machines ?? []) : []),
     ...warning(
       noClass,
       "no machineClass and no limits",
@@ -32,6 +37,22 @@ export function unjudgedWarnings(site: Site | null): ConfigurationFault[] {
       "set location of each, and the machine with its speed in machines",
     ),
   ];
+}
+
+/** Bands are measured from stored samples, once the speed at their time is known. */
+function bandWarnings(machines: readonly Machine[]): ConfigurationFault[] {
+  return machines.flatMap(({ bands }, i) =>
+    bands === undefined
+      ? []
+      : [
+          {
+            place: `machines[${i}].bands`,
+            problem:
+              "are measured from stored samples, and WAVEFORM_DAYS is 0: they may be missing",
+            remedy: "set WAVEFORM_DAYS to 1 or more",
+          },
+        ],
+  );
 }
 
 function warning(
