@@ -51,6 +51,8 @@ export function email({ url, from, to, zone, link }: Mailbox, site: () => string
   };
 }
 
+const CERTIFICATE_CODE = /CERT|VERIFY|ALTNAME/;
+
 type Recipient = string | { readonly address: string };
 
 const addressOf = (recipient: Recipient) =>
@@ -59,8 +61,8 @@ const addressOf = (recipient: Recipient) =>
 /** What the server says may repeat a secret: its number and the step say enough. */
 function inWords(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const [code, status, errno] = ["code", "responseCode", "errno"].map((name): unknown =>
-    Reflect.get(error, name),
+  const [code, status, original, errno] = ["code", "responseCode", "originalCode", "errno"].map(
+    (name): unknown => Reflect.get(error, name),
   );
   const reply = typeof status === "number" ? ` (SMTP ${status})` : "";
   if (code === "EAUTH")
@@ -70,7 +72,12 @@ function inWords(error: unknown): unknown {
   if (typeof status === "number")
     return new DeliveryRefused(`the mail server refuses the message${reply}`, status >= 500);
   // nodemailer calls every failure of a connection ESOCKET.
-  return typeof errno === "number" && errno < 0
-    ? new DeliveryRefused(getSystemErrorName(errno))
-    : error;
+  const cause =
+    typeof errno === "number" && errno < 0 ? getSystemErrorName(errno) : (original ?? null);
+  if (typeof cause !== "string") return error;
+  return new DeliveryRefused(
+    CERTIFICATE_CODE.test(cause)
+      ? `the mail server's certificate is not trusted (${cause})`
+      : cause,
+  );
 }

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
+import { createServer as startTlsServer } from "node:tls";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import type { Clock, Logger } from "../../src/core/ports.ts";
 import {
@@ -286,6 +287,26 @@ test("alarm delivery – a mail that fails is reported by its cause, as is one t
     await failure(port, ["left@example.com"]),
     "the mail server refuses the sender or every recipient (SMTP 550)",
   );
+});
+
+test("alarm delivery – a mail server whose certificate is not trusted is told as that", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-mail-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const made = createCertificates(directory);
+  const pair = { cert: made.read("serverCert"), key: made.read("serverKey") };
+  const server = startTlsServer(pair, (socket) => socket.write("220 mail.test\r\n"));
+  server.on("tlsClientError", () => {});
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  t.after(() => server.close());
+  const url = `smtps://localhost:${(server.address() as AddressInfo).port}`;
+  const box = { url, from: "a@b.example", to: ["c@d.example"], zone: "UTC", link: null };
+  const delivery = deliveryOf(
+    email(box, () => "plant-7"),
+    new RecordingLogger(),
+  );
+  const signal = AbortSignal.timeout(deadlineMs(5000));
+  const failure = await delivery.test(alarmNotice(EVENT), signal);
+  assert.match(failure ?? "", /^the mail server's certificate is not trusted \([A-Z_]+\)$/);
 });
 
 test("alarm delivery – a notice that the receiver refuses for what it says holds up no other one", async () => {
