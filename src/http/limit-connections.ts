@@ -54,7 +54,9 @@ function isWaiting(connection: ClientConnection | undefined): boolean {
   return connection?.request?.complete === true && connection.response?.headersSent === false;
 }
 
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}/${remotePort}`;
+/** A connection, where TLS has a second socket for the same one. */
+export const peerOf = ({ remoteAddress, remotePort }: Socket): string =>
+  `${remoteAddress}/${remotePort}`;
 
 function cutOldestIdle(connections: Map<string, ClientConnection>): void {
   for (const [peer, { socket, request }] of connections) {

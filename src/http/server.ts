@@ -25,6 +25,7 @@ import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
 import { OwnAddresses } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
+import { answerPlainRequests } from "./plain-request.ts";
 import { refusalOf, refuse } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
 import { SharedResponses } from "./shared-responses.ts";
@@ -141,6 +142,7 @@ class TlsPort {
     // Node's default is two minutes.
     const limits = { ...SERVER_LIMITS, handshakeTimeout: HEADERS_TIMEOUT_MS };
     this.#server = createTlsServer(limits, handler);
+    answerPlainRequests(this.#server);
     return this.#server;
   }
   /** Throws if it cannot be read. */

@@ -75,7 +75,7 @@ async function shown(address: string, maxVersion?: "TLSv1.1"): Promise<string> {
 
 const fingerprint = ({ cert }: Pair) => new X509Certificate(cert).fingerprint256;
 
-test("tls – the port accepts only TLS, the socket stays plain, and cookies are Secure", async (t) => {
+test("tls – the port accepts only TLS and says so to browsers without it, the socket stays plain, and cookies are Secure", async (t) => {
   const { directory, files, write, server } = place(t);
   const pair = makePair();
   write(pair);
@@ -85,9 +85,9 @@ test("tls – the port accepts only TLS, the socket stays plain, and cookies are
   assert.equal(await shown(address), fingerprint(pair));
   await assert.rejects(shown(address, "TLSv1.1"));
   const question = { headers: {}, content: null, signal: AbortSignal.timeout(deadlineMs(5000)) };
-  await assert.rejects(
-    requestAddress(`${address.replace("https", "http")}/healthz`, { ...question, certFile: null }),
-  );
+  const plain = await fetch(`${address.replace("https", "http")}/`, { signal: question.signal });
+  assert.deepEqual([plain.status, plain.statusText], [400, "This port speaks https"]);
+  assert.match(await plain.text(), /write https:\/\/ in front/);
   await assert.rejects(requestAddress(`${address}/healthz`, { ...question, certFile: null }));
   const own = { ...question, certFile: files.certFile };
   assert.equal((await requestAddress(`${address}/healthz`, own)).status, 200);
