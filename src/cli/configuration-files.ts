@@ -35,8 +35,7 @@ export function createConfigurationFiles(
       };
     },
     settings: () => settingsWithoutSecrets(running),
-    secretSettings: () =>
-      SETTING_NAMES.filter((name) => SETTINGS[name].secret && running.shown[name] !== ""),
+    secretSettings: () => SETTING_NAMES.filter((name) => holdsSecret(running, name)),
     texts: () => textsOf(running),
     pendingRestart() {
       const now = loadSettings(environmentNow(), {
@@ -109,10 +108,19 @@ export function settingsShown(loaded: LoadedSettings): Record<string, string> {
   );
 }
 
-/** For backups: also without addresses that may hold a secret. */
+/** They are shown without user name, password and query: whoever restores a backup needs them. Other addresses are secrets as a whole. */
+const ADDRESSES: ReadonlySet<SettingName> = new Set(["GATEWAY_URL", "MQTT_URL"]);
+
+/** For backups. */
 function settingsWithoutSecrets({ shown }: LoadedSettings): Record<string, string> {
-  const names = SETTING_NAMES.filter((name) => !SETTINGS[name].secret);
+  const names = SETTING_NAMES.filter((name) => !SETTINGS[name].secret || ADDRESSES.has(name));
   return Object.fromEntries(names.map((name) => [name, shown[name]]));
+}
+
+function holdsSecret(running: LoadedSettings, name: SettingName): boolean {
+  if (!SETTINGS[name].secret) return false;
+  const text = ADDRESSES.has(name) ? running.valueOf(name) : running.shown[name];
+  return ADDRESSES.has(name) ? /\/\/[^/?#,]*@|\?/.test(text) : text !== "";
 }
 
 function textsOf({ shown }: LoadedSettings): ConfigurationTexts {

@@ -89,6 +89,7 @@ test("backup – the two files without secrets, mode 0600, never over a file, an
     uplink("local"),
   ]);
   assert.equal(backup.sha256, digestOf(backup));
+  assert.equal(backup.settings.GATEWAY_URL, "http://127.0.0.1:9");
   const text = readFileSync(box.path("first.json"), "utf8");
   assert.doesNotMatch(text, /pass-of|plant-7-user|gateway-secret|nobody-reads|secret-h/);
   const again = await box.run("backup", "--out", "first.json");
@@ -98,6 +99,32 @@ test("backup – the two files without secrets, mode 0600, never over a file, an
     JSON.parse((await box.run("backup", "--out", "-")).stdout).missing,
     backup.missing,
   );
+});
+
+test("backup – an address without a secret is inside and not missing; of one with a query only the rest", async (t) => {
+  const box = openBox(t, []);
+  const made = async (more: object) => {
+    const { stdout, stderr } = await runCommand(["backup", "--out", "-"], {
+      env: { ...box.env, ...more },
+      cwd: box.cwd,
+    });
+    const { missing, settings } = JSON.parse(stdout || stderr);
+    return [missing.filter((name: string) => /^(GATEWAY|MQTT)/.test(name)), settings.MQTT_URL];
+  };
+  const plain = {
+    GATEWAY_URL: "http://127.0.0.1:9",
+    MQTT_URL: "mqtts://a.example,mqtts://b.example",
+  };
+  assert.deepEqual(await made(plain), [[], "mqtts://a.example,mqtts://b.example"]);
+  const query = { ...plain, MQTT_URL: "wss://a.example/mqtt?key=secret-of-the-broker" };
+  const [missing, url] = await made(query);
+  assert.deepEqual(missing, ["MQTT_URL"]);
+  assert.match(url, /^wss:\/\/a\.example\/mqtt/);
+  assert.doesNotMatch(url, /secret/);
+  const user = { ...plain, MQTT_URL: "mqtt://plant:secret-of-the-broker@a.example" };
+  const [names, shown] = await made(user);
+  assert.deepEqual(names, ["MQTT_PASSWORD", "MQTT_URL", "MQTT_USERNAME"]);
+  assert.equal(shown, "mqtt://a.example");
 });
 
 test("restore – says the difference, keeps the replaced files as versions and this box's own secrets; the same again is unchanged", async (t) => {
