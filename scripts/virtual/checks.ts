@@ -1,5 +1,5 @@
 /** What must hold at every minute of a trial, looked up in the agent's database by a connection of our own. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
@@ -18,6 +18,8 @@ const BACKLOG_SMALL = 2000;
 const RARELY_MINUTES = 15;
 /** A buffer from this size on is never full within a trial. */
 const ROOMY_MB = 64;
+/** CONFIG_TRIAL_S is 300. */
+const TRIAL_MINUTES_MAX = 7;
 /** Before HISTORY_DAYS (30) nothing leaves by age. */
 const YOUNG_MS = 20 * 24 * HOUR_MS;
 
@@ -49,6 +51,8 @@ export class Checks {
   /** Rows of the store when last looked at. */
   #rows = 0;
   #wasFull = false;
+  /** The trial that was found at the last looks, and at how many. */
+  #trial = { digest: "", looks: 0 };
   /** Readings that the lane of `main` had as pending when last looked at, with their ids. */
   #pending = new Map<number, string>();
 
@@ -65,6 +69,7 @@ export class Checks {
     if (!agent.isRunning || !existsSync(path)) return;
     this.#space(agent.dataDir);
     this.#uptime();
+    this.#trialEnds(agent.dataDir);
     const db = new Sqlite(path, { readonly: true });
     try {
       this.#wholeNumbers(db);
@@ -113,6 +118,16 @@ export class Checks {
     if (stats === undefined) return;
     const { uptimeS }: { uptimeS: number } = JSON.parse(stats.payload.toString());
     if (uptimeS < 0 || uptimeS > world.nowMs / 1000 + 1) this.#fail(`uptimeS is ${uptimeS}`);
+  }
+
+  /** What a trial left behind is not there for longer than one lasts: an agent that was killed in it ends it at its next start. */
+  #trialEnds(directory: string): void {
+    const path = join(directory, "configuration", "trial.json");
+    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+    const digest = text === "" ? "" : String((JSON.parse(text) as { digest: string }).digest);
+    this.#trial = { digest, looks: digest === this.#trial.digest ? this.#trial.looks + 1 : 0 };
+    if (digest !== "" && this.#trial.looks > TRIAL_MINUTES_MAX)
+      this.#fail("the trial of a document does not end");
   }
 
   #space(directory: string): void {

@@ -85,11 +85,11 @@ class Trial {
     const names = new Set(plan.map(({ what }) => what.name));
     const explained = [
       ...(names.has("disk fault") ? ["^"] : []),
-      // Over MQTT 3.1.1 a broker can refuse only by closing the connection.
+      // Over MQTT 3.1.1 a broker can refuse only by closing the connection; one that refuses may also be shut down.
       ...(names.has("broker refusing")
         ? [
             "^the broker refuses this topic",
-            "the broker (closes the connection at every publish|closed .* soon after each connect)",
+            "the broker (closes the connection at every publish|closed .* soon after each connect|closed the connection after it refused)",
           ]
         : []),
       ...(env["BUFFER_MAX_MB"] === SMALLEST_MB ? ["^the buffer is full"] : []),
