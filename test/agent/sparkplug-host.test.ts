@@ -109,13 +109,16 @@ test("sparkplug – a host application that holds the built agent to its rules: 
   const changed = { ...site, sensors: site.sensors.filter(({ code }) => code !== gone.code) };
   writeFileSync(plant.siteFile, JSON.stringify(changed));
   agent.process.kill("SIGHUP");
+  const died = (code: string) => since(mark, "DDEATH", code).length > 0;
+  const born = (code: string) => since(mark, "DBIRTH", code).length > 0;
   await until(
     "the deaths that a reload causes",
-    () => since(mark, "DDEATH").length === 2 && since(mark, "DBIRTH", fewer.code).length === 1,
+    () => died(gone.code) && died(fewer.code) && born(fewer.code),
   );
-  assert.deepEqual(
-    new Set(since(mark, "DDEATH").map(({ device }) => device)),
-    new Set([gone.code, fewer.code]),
+  // On a machine that reads too late, others may be silent for a while.
+  const others = codes.filter((code) => code !== gone.code);
+  await until("the births of all others that died", () =>
+    others.every((code) => !died(code) || born(code)),
   );
   const [reborn] = since(mark, "DBIRTH", fewer.code);
   const kept = reborn?.payload.metrics.map(({ name = "" }) => name) ?? [];

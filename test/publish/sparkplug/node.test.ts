@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { property, rebirth, valueFields, valueOf } from "./peer.ts";
 import { MOTOR, metric, PUMP, TestSite } from "./site.ts";
@@ -41,7 +42,7 @@ test("sparkplug – every message is QoS 0, not retained, and stamped with its s
     if (verb !== "NDEATH") assert.equal(qos, 0);
     assert.equal(retain, false);
     const age = at - (payload.timestamp ?? 0);
-    assert.ok(age >= 0 && age < 5000, `${verb} is ${age} ms old`);
+    assert.ok(age >= 0 && age < deadlineMs(5000), `${verb} is ${age} ms old`);
   }
 });
 
