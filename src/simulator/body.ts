@@ -139,6 +139,8 @@ async function strikeBody(
   } else if (name === "reset") {
     // A reset that overtakes earlier bytes would look like an end to some clients.
     await new Promise((resolve) => setTimeout(resolve, RESET_PAUSE_MS));
+    // A client in this process that was held up reads them now.
+    await new Promise((resolve) => setImmediate(resolve));
     response.socket?.resetAndDestroy();
   } else response.socket?.end();
   return { isComplete: false, items };
