@@ -133,7 +133,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   main: { rooms: ["cli", "config"], node: [], packages: [] },
   modbus: { rooms: ["core"], node: ["fs", "net", "path", "timers/promises"], packages: [] },
   "node-state": { rooms: SHARED, node: ["net"], packages: ["modbus-serial"] },
-  notify: { rooms: SHARED, node: ["crypto"], packages: ["nodemailer", "undici"] },
+  notify: { rooms: SHARED, node: ["crypto", "util"], packages: ["nodemailer", "undici"] },
   poll: { rooms: SHARED, node: [], packages: [] },
   publish: {
     rooms: SHARED,
