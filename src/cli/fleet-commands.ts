@@ -12,7 +12,7 @@ A message is acknowledged after it is committed. Several addresses in --from are
 Each flag is also a setting: COLLECT_FROM, COLLECT_TO, COLLECT_GROUP, COLLECT_PREFIX, COLLECT_METRICS, COLLECT_KEEP_DAYS,
 COLLECT_KEEP_HOURS_DAYS. Use
 COLLECT_FROM_FILE and COLLECT_TO_FILE to keep the passwords in the two addresses out of the process list.
-TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. Log lines are JSON on stdout.`,
+TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. RECONNECT_SPREAD_S as for the boxes. Log lines are JSON on stdout.`,
     flags: COLLECT_FLAGS,
     examples: [
       "gateside collect --from mqtt://broker.example --to postgres://gateside@db.example/gateside",

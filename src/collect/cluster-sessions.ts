@@ -6,13 +6,16 @@ import { type BrokerAddress, publicBroker } from "./broker-url.ts";
 import { messageOf } from "./database/failure.ts";
 
 const RETRY_MIN_MS = 500;
-const RETRY_MAX_MS = 30_000;
 /** Between two tries of the own address while another one is in use; doubled while it accepts connections but no session, ms. */
 const OWN_MS = 30_000;
 const OWN_MAX_MS = 3_600_000;
-/** Collectors return one after another, ms. */
-const OWN_SPREAD_MS = 5000;
 const CHECK_MS = 5000;
+
+interface ClusterTimes {
+  readonly ownMs?: number;
+  /** Before the own address is taken again, at most; three times that between attempts while no address answers, ms. */
+  readonly spreadMs: number;
+}
 
 /**
  * One session after another with a broker cluster. A failure is logged, and the next attempt uses the next address. The
@@ -23,6 +26,7 @@ export class ClusterSessions {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #ownMs: number;
+  readonly #spreadMs: number;
   #own: number | null = null;
   #index = 0;
   #pauseMs: number;
@@ -30,12 +34,13 @@ export class ClusterSessions {
   constructor(
     addresses: readonly BrokerAddress[],
     { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-    ownMs = OWN_MS,
+    { ownMs = OWN_MS, spreadMs }: ClusterTimes,
   ) {
     this.#addresses = addresses;
     this.#clock = clock;
     this.#logger = logger;
     this.#ownMs = ownMs;
+    this.#spreadMs = spreadMs;
     this.#pauseMs = ownMs;
   }
 
@@ -64,7 +69,7 @@ export class ClusterSessions {
     session: (onOpen: () => void, signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
+    const backoff = new Backoff(RETRY_MIN_MS, 3 * this.#spreadMs);
     while (!signal.aborted) {
       const leaving = new AbortController();
       const ending = AbortSignal.any([signal, leaving.signal]);
@@ -95,7 +100,7 @@ export class ClusterSessions {
     const own = this.#at(this.#own);
     do await this.#clock.sleep(this.#pauseMs, signal);
     while (!signal.aborted && !(await accepts(own)));
-    await this.#clock.sleep(Math.random() * Math.min(OWN_SPREAD_MS, this.#ownMs), signal);
+    await this.#clock.sleep(Math.random() * this.#spreadMs, signal);
     if (signal.aborted) return;
     this.#pauseMs = Math.min(this.#pauseMs * 2, OWN_MAX_MS);
     this.#index = this.#own;

@@ -129,9 +129,10 @@ async function prepareBroker(options: CollectOptions, logger: Logger): Promise<n
   }
 }
 
-function sourceOptions({ from, tls, group, prefix, topic }: CollectOptions): SourceOptions {
+function sourceOptions(options: CollectOptions): SourceOptions {
+  const { from, tls, group, prefix, topic, reconnectSpreadS } = options;
   const topics = new SiteTopics(prefix, topic);
-  return { addresses: from.map(brokerAddress), tls, group, prefix, topics };
+  return { addresses: from.map(brokerAddress), tls, group, prefix, topics, reconnectSpreadS };
 }
 
 function isAmqp({ addresses }: SourceOptions): boolean {

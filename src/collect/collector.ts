@@ -6,6 +6,7 @@ import type { PendingDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CollectMetrics } from "./metrics.ts";
 import type { MessageReject } from "./parse/item.ts";
+import { ELEMENTS_MAX, jsonShape } from "./parse/json-shape.ts";
 import { type ParseOptions, parseMessage, rejected } from "./parse/parse-message.ts";
 
 export interface CollectorParts {
@@ -21,6 +22,8 @@ export interface CollectorParts {
 /** Per transaction. Larger ones gain little: the statements are shared by 5,000 readings already. */
 const BATCH_MESSAGES_MAX = 5000;
 const BATCH_BYTES_MAX = 8 << 20;
+/** Of messages that are parsed at once: 5,000 readings have half as many, and `{},` takes 20 times its bytes. */
+const BATCH_ELEMENTS_MAX = 500_000;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 /** A persistent failure is logged again after this long, ms. */
@@ -44,22 +47,32 @@ export class Collector {
     const { inbox, metrics, clock } = this.#parts;
     while (!signal.aborted) {
       const batch = await inbox.take(BATCH_MESSAGES_MAX, BATCH_BYTES_MAX, signal);
-      if (batch.length === 0) continue;
-      const startedAt = clock.monotonic();
-      const entries = batch.map((delivery) => this.#parse(delivery));
-      const isWritten = await this.#write(entries, signal);
-      if (isWritten) {
-        for (const delivery of batch) delivery.acknowledge();
-        this.#parts.flush();
-        metrics.batchSeconds.observe((clock.monotonic() - startedAt) / 1000);
+      while (batch.length > 0) {
+        const startedAt = clock.monotonic();
+        const entries = this.#parse(batch);
+        const part = batch.splice(0, entries.length);
+        if (await this.#write(entries, signal)) {
+          for (const delivery of part) delivery.acknowledge();
+          this.#parts.flush();
+          metrics.batchSeconds.observe((clock.monotonic() - startedAt) / 1000);
+        }
+        inbox.release(part);
       }
-      inbox.release(batch);
       metrics.waiting.set(inbox.length);
     }
   }
 
-  #parse(delivery: PendingDelivery): Entry {
-    return { delivery, item: parseMessage(delivery, this.#options) };
+  /** The first messages, as many as may be held in parsed form at once. */
+  #parse(deliveries: readonly PendingDelivery[]): Entry[] {
+    const entries: Entry[] = [];
+    let elements = 0;
+    for (const delivery of deliveries) {
+      const shape = jsonShape(delivery.payload);
+      if (shape.elements <= ELEMENTS_MAX) elements += shape.elements;
+      if (entries.length > 0 && elements > BATCH_ELEMENTS_MAX) break;
+      entries.push({ delivery, item: parseMessage(delivery, this.#options, shape) });
+    }
+    return entries;
   }
 
   /**

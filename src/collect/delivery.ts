@@ -36,6 +36,8 @@ export interface SourceOptions {
   readonly group: string;
   readonly prefix: string;
   readonly topics: SiteTopics;
+  /** Longest wait before the own address is taken again, s. */
+  readonly reconnectSpreadS: number;
 }
 
 /** A waveform of 262,144 samples has 1.4 MB. A larger message is not ours: only its first bytes are kept in memory. */

@@ -16,6 +16,8 @@ export interface CollectOptions {
   readonly keepDays: number | null;
   /** Hourly values older than this are dropped by whole months, days. */
   readonly keepHoursDays: number;
+  /** RECONNECT_SPREAD_S of a broker cluster, s. */
+  readonly reconnectSpreadS: number;
   /** PEM texts for mqtts and amqps. */
   readonly tls: BrokerTls;
 }

@@ -10,13 +10,18 @@ export type Dots = "kept" | "levels";
 export const DEFAULT_TOPIC = "{prefix}/{site}/#";
 
 const SPECIAL = /[\\^$.*?()[\]{}|]/g;
-/** Limit of sites in memory. */
-const REMEMBERED_MAX = 20_000;
+
+/** Of a topic: what stands before the site, and what after it. */
+interface Around {
+  readonly before: RegExp;
+  readonly after: RegExp;
+}
 
 /** What a topic proves: whose message it carries. */
 export class SiteTopics {
   readonly #levels: readonly string[];
   readonly #known = new Map<string, RegExp>();
+  readonly #around = new Map<Dots, Around>();
 
   constructor(prefix: string, pattern: string) {
     this.#levels = pattern.replaceAll("{prefix}", prefix).split("/");
@@ -54,9 +59,19 @@ export class SiteTopics {
     return this.#expression(dots, ANY_SITE).test(topic);
   }
 
-  /** The levels below those of the pattern, joined; null if this site may not publish there. */
+  /**
+   * The levels below those of the pattern, joined; null if this site may not publish there. The site is compared as a
+   * text: bodies may name thousands, and an expression for each would be kept.
+   */
   restOf(topic: string, dots: Dots, site: string): string | null {
-    return this.#expression(dots, topicLevel(site)).exec(topic)?.groups?.["rest"] ?? null;
+    const { before, after } = this.#aroundSite(dots);
+    before.lastIndex = 0;
+    if (!before.test(topic)) return null;
+    const at = before.lastIndex;
+    const level = this.namesSite ? levelOf(topicLevel(site), dots) : "";
+    if (!topic.startsWith(level, at)) return null;
+    after.lastIndex = at + level.length;
+    return after.exec(topic)?.groups?.["rest"] ?? null;
   }
 
   /**
@@ -69,27 +84,54 @@ export class SiteTopics {
     return { site, levels: rest.split("/") };
   }
 
-  #expression(dots: Dots, site: string | symbol): RegExp {
-    const key = `${dots}${typeof site === "symbol" ? site.description : `/${site}`}`;
+  #aroundSite(dots: Dots): Around {
+    const known = this.#around.get(dots);
+    if (known !== undefined) return known;
+    const parts = this.#levels.map((part) => (part === "{site}" ? part : expressionOf(part, dots)));
+    // Without a site, everything stands after it.
+    const at = parts.indexOf("{site}");
+    const around = {
+      before: new RegExp(
+        parts
+          .slice(0, Math.max(at, 0))
+          .map((part) => `${part}/`)
+          .join(""),
+        "sy",
+      ),
+      after: new RegExp(
+        `${parts
+          .slice(at + 1)
+          .map((part, n) => (at < 0 && n === 0 ? part : `/${part}`))
+          .join("")}$`,
+        "sy",
+      ),
+    };
+    this.#around.set(dots, around);
+    return around;
+  }
+
+  #expression(dots: Dots, site: typeof ANY_SITE | typeof ONE_LEVEL): RegExp {
+    const key = `${dots} ${site}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    if (this.#known.size > REMEMBERED_MAX) this.#known.clear();
-    const sitePattern =
-      site === ANY_SITE ? ".+" : site === ONE_LEVEL ? "[^/]+" : escaped(String(site), dots);
-    const parts = this.#levels.map((part) => {
-      if (part === "{site}") return `(?<site>${sitePattern})`;
-      if (part === "+") return "[^/]+";
-      return part === "#" ? "(?<rest>.+)" : escaped(part, dots);
-    });
+    const parts = this.#levels.map((part) =>
+      part === "{site}" ? `(?<site>${site})` : expressionOf(part, dots),
+    );
     const expression = new RegExp(`^${parts.join("/")}$`, "s");
     this.#known.set(key, expression);
     return expression;
   }
 }
 
-const ANY_SITE = Symbol("any site");
-const ONE_LEVEL = Symbol("one level");
+const ANY_SITE = ".+";
+const ONE_LEVEL = "[^/]+";
 
-function escaped(text: string, dots: Dots): string {
-  return (dots === "levels" ? text.replaceAll(".", "/") : text).replace(SPECIAL, "\\$&");
+/** A level of the pattern that is not the site. */
+function expressionOf(part: string, dots: Dots): string {
+  if (part === "+") return ONE_LEVEL;
+  return part === "#" ? "(?<rest>.+)" : levelOf(part, dots).replace(SPECIAL, "\\$&");
+}
+
+function levelOf(text: string, dots: Dots): string {
+  return dots === "levels" ? text.replaceAll(".", "/") : text;
 }

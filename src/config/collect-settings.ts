@@ -24,6 +24,7 @@ export interface CollectSettings {
   readonly metrics: { readonly host: string; readonly port: number } | null;
   readonly keepDays: number | null;
   readonly keepHoursDays: number;
+  readonly reconnectSpreadS: number;
   readonly tls: {
     readonly ca: string | null;
     readonly cert: string | null;
@@ -35,6 +36,9 @@ export interface CollectSettings {
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 const KEEP_DAYS_MAX = 36_525;
 const KEEP_HOURS_DAYS = 3650;
+/** As a box has it. */
+const SPREAD_S = 5;
+const SPREAD_MAX_S = 3600;
 /** The host may be omitted: then only this machine can read the metrics. */
 const METRICS = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:[\]]+):)?(?<port>\d{1,5})$/i;
 
@@ -103,6 +107,7 @@ export function loadCollectSettings(place: CollectPlace): {
     keepDays: keepDaysOf("keep-days", text("keep-days"), place, faults),
     keepHoursDays:
       keepDaysOf("keep-hours-days", text("keep-hours-days"), place, faults) ?? KEEP_HOURS_DAYS,
+    reconnectSpreadS: reconnectSpread(place.env, faults),
     tls: {
       ca: file(place, COLLECT_FILES.ca, faults),
       cert: file(place, COLLECT_FILES.cert, faults),
@@ -256,6 +261,18 @@ function keepDaysOf(
     remedy: "set the number of days to keep, or remove it to keep everything",
   });
   return null;
+}
+
+function reconnectSpread(env: Environment, faults: ConfigurationFault[]): number {
+  const text = env["RECONNECT_SPREAD_S"]?.trim() || String(SPREAD_S);
+  const seconds = Number(text);
+  if (seconds >= 1 && seconds <= SPREAD_MAX_S) return seconds;
+  faults.push({
+    place: "RECONNECT_SPREAD_S",
+    problem: `${JSON.stringify(text)} is not a number from 1 to ${SPREAD_MAX_S}`,
+    remedy: "set the longest wait before a collector returns to its own broker, in seconds",
+  });
+  return SPREAD_S;
 }
 
 function logLevel(env: Environment, faults: ConfigurationFault[]): string {

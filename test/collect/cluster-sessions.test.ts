@@ -16,7 +16,7 @@ test("cluster sessions – begin at an address that the client id chooses, and r
   const sessions = new ClusterSessions(
     addresses,
     { clock: systemClock, logger: new RecordingLogger() },
-    20,
+    { ownMs: 20, spreadMs: 20 },
   );
   sessions.beginAtOwn("collector-1");
   const stop = new AbortController();

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { publishAll, readUntil, skipWithoutBuild, startCollect } from "../support/collecting.ts";
+import {
+  publishAll,
+  READING_TOPIC,
+  readingPayload,
+  readUntil,
+  skipWithoutBuild,
+  startCollect,
+} from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -16,6 +23,9 @@ const COUNT = 40;
 /** No box of ours sends so much. */
 const GIANT_BYTES = 48 << 20;
 const GIANTS = 3;
+/** JSON that takes 20 times its bytes once parsed: too much of it in a message, and as much as a message may have. */
+const DENSE = [1_300_000, 45_000].map((objects) => `[${"{},".repeat(objects)}0]`);
+const DENSE_COUNT = 12;
 
 /** Resident memory and its peak, MB. */
 function memory(pid: number): { now: number; peak: number } {
@@ -28,6 +38,14 @@ async function publishGiants(mqttUrl: string): Promise<void> {
   const payload = Buffer.alloc(GIANT_BYTES, "[");
   for (let n = 0; n < GIANTS; n++)
     await publishAll(mqttUrl, [{ topic: "gateside/plant-7/100/rpm/history", payload }]);
+}
+
+async function publishDense(mqttUrl: string): Promise<void> {
+  for (const raw of DENSE)
+    for (let n = 0; n < DENSE_COUNT; n++) {
+      const payload = readingPayload(n, { raw: "@" }).replace('"@"', raw);
+      await publishAll(mqttUrl, [{ topic: READING_TOPIC, payload }]);
+    }
 }
 
 async function publishWaveforms(mqttUrl: string): Promise<void> {
@@ -66,6 +84,7 @@ async function check(t: TestContext, from: string, mqttUrl: string): Promise<unk
   await earlier.logged("connected", 60_000);
   assert.equal(await earlier.end(), 0);
   await publishGiants(mqttUrl);
+  await publishDense(mqttUrl);
   await publishWaveforms(mqttUrl);
   const collect = startCollect(from, url);
   t.after(() => void collect.child.kill("SIGKILL"));
@@ -82,9 +101,16 @@ async function check(t: TestContext, from: string, mqttUrl: string): Promise<unk
   t.diagnostic(`${before.toFixed(0)} MB before, at most ${peak.toFixed(0)} MB`);
   assert.ok(peak - before < GROWTH_MAX_MB, `${before} MB grew to ${peak} MB`);
   assert.equal(await collect.end(), 0);
+  const readings = await postgres.query(url, "SELECT count(*)::int AS count FROM reading");
+  assert.deepEqual(readings, [{ count: DENSE_COUNT }]);
+  const dense = await postgres.query(
+    url,
+    `SELECT reason, count(*)::int AS count FROM rejected WHERE bytes < ${GIANT_BYTES} GROUP BY reason`,
+  );
+  assert.deepEqual(dense, [{ reason: "too_large", count: DENSE_COUNT }]);
   return postgres.query(
     url,
-    "SELECT reason, bytes::int, octet_length(payload) AS kept FROM rejected",
+    `SELECT reason, bytes::int, octet_length(payload) AS kept FROM rejected WHERE bytes >= ${GIANT_BYTES}`,
   );
 }
 

@@ -137,15 +137,21 @@ test("writer – a reading reads back as it was published: values, quality, unkn
       values: { channel1_vel_rms: 0.1 + 0.2, channel1_zone: "C", battery: null, new_value: 7 },
       units: { channel1_vel_rms: "mm/s", new_value: "bar" },
       quality: { battery: { quality: "bad", reason: "missing" } },
-      attributes: { time_data: time, device: "vibration", odd: "2026-01-01T00:00:00+01:00" },
+      attributes: JSON.parse(
+        `{"time_data":"${time}","device":"vibration","odd":"2026-01-01T00:00:00+01:00","__proto__":{"a":1}}`,
+      ),
       raw: { A: 1 },
       surprise: true,
     }),
   ]);
-  const [row] = await postgres.query(
+  const [row] = await postgres.query<{ attributes: object }>(
     url,
     'SELECT "values", units, quality, attributes, raw FROM reading',
   );
+  const [, strange] =
+    Object.entries(row?.attributes ?? {}).find(([name]) => name === "__proto__") ?? [];
+  assert.deepEqual(strange, { a: 1 });
+  Reflect.deleteProperty(row?.attributes ?? {}, "__proto__");
   assert.deepEqual(row, {
     values: { channel1_vel_rms: 0.1 + 0.2, channel1_zone: "C", battery: null, new_value: 7 },
     units: { channel1_vel_rms: "mm/s", new_value: "bar" },
@@ -175,6 +181,27 @@ test("writer – a reading reads back as it was published: values, quality, unkn
     "SELECT value, number, unit, quality, reason, text FROM latest ORDER BY value",
   );
   assert.deepEqual(latest, lines);
+});
+
+test("writer – what is not steady stays in its reading: the memory of units and attributes is bounded", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const large = (n: number) =>
+    Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`value_${n}_${i}`, "mm/s"]));
+  await writer.write([1, 2].map((n) => reading(n, { attributes: large(n), units: large(n) })));
+  const rows = await postgres.query(url, "SELECT attributes, units FROM reading ORDER BY time");
+  assert.deepEqual(
+    rows,
+    [1, 2].map((n) => ({ attributes: large(n), units: large(n) })),
+  );
+  const sets = await postgres.query(
+    url,
+    "SELECT (SELECT count(*) FROM attribute_set) + (SELECT count(*) FROM unit_set) AS sets",
+  );
+  assert.deepEqual(sets, [{ sets: "0" }]);
 });
 
 test("writer – a kind that this version does not know is kept, its values as a measurement", {

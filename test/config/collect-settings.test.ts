@@ -12,7 +12,7 @@ const BOTH = { COLLECT_FROM: "mqtt://b", COLLECT_TO: "postgres://d/g" };
 
 test("collect settings – flags take precedence over the environment, and everything else has its default", () => {
   const { settings, faults } = load(
-    { ...BOTH, COLLECT_GROUP: "a", COLLECT_METRICS: "9464" },
+    { ...BOTH, COLLECT_GROUP: "a", COLLECT_METRICS: "9464", RECONNECT_SPREAD_S: "60" },
     { group: "b", "keep-days": "30", from: "mqtts://u:p@x:8883, mqtts://y" },
   );
   assert.deepEqual(faults, []);
@@ -25,9 +25,14 @@ test("collect settings – flags take precedence over the environment, and every
     metrics: { host: "127.0.0.1", port: 9464 },
     keepDays: 30,
     keepHoursDays: 3650,
+    reconnectSpreadS: 60,
     tls: { ca: null, cert: null, key: null },
     logLevel: "info",
   });
+});
+
+test("collect settings – without any, collectors return within the boxes' default", () => {
+  assert.equal(load(BOTH).settings?.reconnectSpreadS, 5);
 });
 
 test("collect settings – addresses may come from files, but not from both", (t) => {
@@ -46,7 +51,7 @@ test("collect settings – addresses may come from files, but not from both", (t
 
 test("collect settings – every error is reported at once, without any password", async () => {
   const { faults } = load(
-    {},
+    { RECONNECT_SPREAD_S: "0" },
     {
       from: "mqtt://u:secret@a,amqp://u:secret@b,http://u:secret@c",
       to: "mysql://u:secret@d",
@@ -56,7 +61,7 @@ test("collect settings – every error is reported at once, without any password
       "keep-days": "0",
     },
   );
-  assert.equal(faults.length, 7);
+  assert.equal(faults.length, 8);
   assert.ok(!JSON.stringify(faults).includes("secret"));
   const fleet = await runCommand(["fleet", "--db", "mysql://u:secret@d"]);
   assert.match(fleet.stderr, /^error: --db: is not a PostgreSQL address/);

@@ -58,6 +58,7 @@ const STATS = { v: 1, site: SITE, time: NOW, version: "0.3.0", buffer: {} };
 const SENSOR = { site: SITE, sensor: "100", state: "online", lastReading: NOW, battery: 3.6 };
 const ABOUT = { v: 1, site: SITE, sensor: "100", name: "Shaft", kinds: ["rpm"], channels: {} };
 
+const bad = "wrong_member";
 const READING_AT = "100/rpm/history";
 const reading = (members: Record<string, unknown>, reason = "wrong_member") =>
   at(READING_AT, JSON.parse(readingPayload(9_000_000, { time: NOW, ...members })), {}, reason);
@@ -80,7 +81,6 @@ function text(rest: string, payload: string | Buffer, reason: string | null): Ma
   return { topic: `${SITE}/${rest}`, payload, reason };
 }
 
-const bad = "wrong_member";
 export const MALFORMED: readonly Malformed[] = [
   // No JSON, or no object.
   text(READING_AT, "{", "not_json"),
@@ -93,6 +93,9 @@ export const MALFORMED: readonly Malformed[] = [
   text(READING_AT, Buffer.from([0, 1, 2, 255]), "not_json"),
   text(READING_AT, Buffer.from('{"v":1,"site":"\xff\xfe"}', "latin1"), "not_json"),
   text(READING_AT, Buffer.alloc(5 << 20, 32), "too_large"),
+  // Parsed, it would take 100 MB.
+  readingText("attributes", `{"a":[${"{},".repeat(1_300_000)}1]}`, "too_large"),
+  readingText("raw", `[${"1e308,".repeat(600_000)}1]`, "too_large"),
   text("agent/state", "online", "not_json"),
   text("agent/event", "true", "not_an_object"),
   // Depth, wherever it is.
@@ -116,6 +119,7 @@ export const MALFORMED: readonly Malformed[] = [
   reading({ site: "plant-8" }, "site_mismatch"),
   reading({ site: "plant" }, "site_mismatch"),
   reading({ site: 7 }),
+  { topic: "/agent/state", payload: JSON.stringify({ ...STATE, site: "" }), reason: bad },
   reading({ site: LONG }),
   reading({ site: ["plant-7"] }),
   reading({ site: null }, "unknown_message"),
@@ -123,9 +127,16 @@ export const MALFORMED: readonly Malformed[] = [
   ...[7, "", null, [], {}, LONG, WIDE, "a\0b", "\ud800"].map((sensor) => reading({ sensor })),
   ...[7, "", null, true, LONG, WIDE, "\0"].map((kind) => reading({ kind })),
   ...[7, "", null, {}, LONG, "\0"].map((id) => reading({ id })),
-  ...[7, null, "", "2026-11-20T15:04:05", "2026-13-45T10:00:00Z", "now", {}].map((time) =>
-    reading({ time }),
-  ),
+  ...[
+    7,
+    null,
+    "",
+    "2026-11-20T15:04:05",
+    "2026-13-45T10:00:00Z",
+    "2026-02-30T10:00:00Z",
+    "now",
+    {},
+  ].map((time) => reading({ time })),
   reading({ time: "1999-01-01T00:00:00Z" }, "time_out_of_range"),
   reading({ time: "9999-12-31T23:59:59-12:00" }),
   reading({ time: "0000-01-01T00:00:00.000Z" }),
@@ -183,6 +194,13 @@ export const MALFORMED: readonly Malformed[] = [
   at("agent/stats", STATS, { time: undefined }, bad),
   at("agent/stats", STATS, { configuration: 5 }, bad),
   at("agent/stats", STATS, { buffer: "\0" }, bad),
+  ...["many", 1.5, -1, 1e300, {}].map((depth) =>
+    at("agent/stats", STATS, { buffer: { depth } }, bad),
+  ),
+  at("agent/stats", STATS, { buffer: { hoursUntilFull: "9" } }, bad),
+  at("agent/stats", STATS, { buffer: { oldestAgeS: [] } }, bad),
+  at("agent/stats", STATS, { sensors: { silent: "none" } }, bad),
+  at("agent/stats", STATS, { alarms: { alarm: true } }, bad),
   at("100/state", SENSOR, { state: {} }, bad),
   at("100/state", SENSOR, { battery: "full" }, bad),
   at("100/state", SENSOR, { lastReading: "0000-01-01" }, bad),
@@ -190,6 +208,9 @@ export const MALFORMED: readonly Malformed[] = [
   at("100/about", ABOUT, { location: 5 }, bad),
   at("100/about", ABOUT, { name: "\ud800" }, bad),
   at("100/about", ABOUT, { channels: [] }, bad),
+  ...["bar", { rpm: "rpm" }, { rpm: { rpm: 7 } }, { rpm: { rpm: LONG } }].map((units) =>
+    at("100/about", ABOUT, { units }, bad),
+  ),
   // Nothing that we know.
   text("100/rpm", "{}", "unknown_message"),
   text("100/rpm", '{"hello":"world"}', "unknown_message"),

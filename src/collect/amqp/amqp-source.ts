@@ -42,7 +42,8 @@ export class AmqpSource implements Source {
   constructor(parts: AmqpSourceParts, options: SourceOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#sessions = new ClusterSessions(options.addresses, parts);
+    const spreadMs = options.reconnectSpreadS * 1000;
+    this.#sessions = new ClusterSessions(options.addresses, parts, { spreadMs });
     this.#queue = queueName(options);
   }
 

@@ -7,6 +7,8 @@ import type { NumberedRow } from "./write-readings.ts";
 
 /** Limit of entries in memory. */
 const REMEMBERED_MAX = 200_000;
+/** A longer location, as JSON, is not remembered but written each time: four names of 512 characters have as many. */
+const LOCATION_LENGTH_MAX = 2500;
 
 interface Described {
   readonly stream: number;
@@ -87,11 +89,13 @@ export class StoredDescriptions {
   }
 
   remember(rows: readonly Described[]): void {
-    for (const { stream, item } of rows)
+    for (const { stream, item } of rows) {
+      if ((jsonOf(item.location)?.length ?? 0) > LOCATION_LENGTH_MAX) continue;
       this.#known.set(stream, {
         name: item.name,
         location: item.location,
         timeMs: item.timeMs,
       });
+    }
   }
 }

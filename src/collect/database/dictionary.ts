@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
 
-/** Limit of entries in memory; a fleet has a few hundred. */
+/** Limit of entries in memory, and of their characters together; a fleet has a few hundred. */
 const REMEMBERED_MAX = 50_000;
+const REMEMBERED_LENGTH_MAX = 16 << 20;
+/** A longer one stays in its reading: the units of 200 bands have 6,000 characters. */
+const LENGTH_MAX = 16_384;
 /** Limit of entries in the database. A box whose objects never repeat has them in its readings instead. */
 const SETS_MAX = 200_000;
 
@@ -11,6 +14,8 @@ export class Dictionary {
   readonly #table: "unit_set" | "attribute_set";
   readonly #column: string;
   readonly #numbers = new Map<string, number | null>();
+  /** Characters of all of them. */
+  #length = 0;
 
   constructor(table: "unit_set" | "attribute_set") {
     this.#table = table;
@@ -24,10 +29,13 @@ export class Dictionary {
 
   /** Looks up, and adds, unknown ones. In a small transaction of its own: repeating it changes nothing. */
   async learn(client: ClientBase, texts: ReadonlySet<string>): Promise<void> {
-    const unknown = [...texts].filter((text) => !this.#numbers.has(text));
+    const unknown = [...texts].filter(
+      (text) => text.length <= LENGTH_MAX && !this.#numbers.has(text),
+    );
     if (unknown.length === 0) return;
-    if (this.#numbers.size > REMEMBERED_MAX) {
+    if (this.#numbers.size > REMEMBERED_MAX || this.#length > REMEMBERED_LENGTH_MAX) {
       this.#numbers.clear();
+      this.#length = 0;
       return this.learn(client, texts);
     }
     const hashes = unknown.map((text) => createHash("md5").update(text).digest("hex"));
@@ -51,6 +59,7 @@ export class Dictionary {
     }
     unknown.forEach((text, at) => {
       this.#numbers.set(text, found.get(hashes[at] ?? "") ?? null);
+      this.#length += text.length;
     });
   }
 }

@@ -41,12 +41,14 @@ export function failureKind(error: unknown): FailureKind {
   return SETUP_CLASSES.includes(group) ? "setup" : "later";
 }
 
-/** A number or a partition that was remembered does not exist any more. */
+/**
+ * A number or a partition that was remembered does not exist any more. That there is no partition is told apart from a
+ * check by the constraint, which only a check names: messages are in the server's language.
+ */
 function isStale(error: unknown): boolean {
   const code = sqlState(error);
-  return (
-    code === FOREIGN_KEY || (code === CHECK && /no partition of relation/.test(messageOf(error)))
-  );
+  if (code !== CHECK) return code === FOREIGN_KEY;
+  return error instanceof Error && Reflect.get(error, "constraint") === undefined;
 }
 
 /** The five characters of SQLSTATE, or null for everything that PostgreSQL did not say. */
@@ -80,7 +82,8 @@ export async function writing<T>(items: readonly Item[], statement: Promise<T>):
     return await statement;
   } catch (error) {
     const where = error instanceof Error ? String(Reflect.get(error, "where") ?? "") : "";
-    const line = /^COPY \w+, line (\d+)/.exec(where)?.[1];
+    // The word for line is the server's language.
+    const line = /^COPY \w+\D+(\d+)/.exec(where)?.[1];
     const one = line === undefined ? undefined : items[Number(line) - 1];
     if (typeof error === "object" && error !== null)
       REFUSED.set(error, one === undefined ? items : [one]);

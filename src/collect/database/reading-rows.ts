@@ -19,6 +19,9 @@ export interface ReadingRow {
 
 type Members = Record<string, unknown>;
 
+/** In which `__proto__` is a name like any other. */
+const members = (): Members => Object.create(null) as Members;
+
 export function readingRow(item: ReadingItem): ReadingRow {
   const table = readingTable(item.kind);
   const fields: string[] = [];
@@ -28,10 +31,10 @@ export function readingRow(item: ReadingItem): ReadingRow {
   for (const name in item.attributes) {
     const value = item.attributes[name];
     const ms = typeof value === "string" ? parseInstant(value) : null;
-    if (ms === null) (steady ??= {})[name] = value;
+    if (ms === null) (steady ??= members())[name] = value;
     // A column returns exactly this text; any other spelling is kept as it is.
     else if (table.times.includes(name) && instantText(ms) === value) times.set(name, ms);
-    else (own ??= {})[name] = value;
+    else (own ??= members())[name] = value;
   }
   for (const name of table.times) fields.push(copyTime(times.get(name) ?? null));
 

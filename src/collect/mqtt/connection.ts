@@ -13,6 +13,7 @@ import { CLOSED, CLOSED_UNANSWERED, connectRefusal, lackOf } from "./refusal.ts"
 
 /** Name, TCP, TLS and CONNACK together, ms. */
 const CONNECT_TIMEOUT_MS = 20_000;
+const TICK_MS = 1000;
 const KEEPALIVE_S = 30;
 /** QoS 1 messages that the broker may send before it waits for us: enough for two batches. */
 const RECEIVE_MAXIMUM = 10_000;
@@ -112,12 +113,9 @@ export class MqttConnection {
       this.#write(generate(connect));
     });
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#close(`no response within ${CONNECT_TIMEOUT_MS / 1000} s`),
-        CONNECT_TIMEOUT_MS,
-      );
+      const stop = this.#deadline(`no response within ${CONNECT_TIMEOUT_MS / 1000} s`);
       this.#connected = (outcome) => {
-        clearTimeout(timer);
+        stop();
         this.#connected = null;
         if (outcome instanceof Error) reject(outcome);
         else resolve(outcome);
@@ -254,18 +252,25 @@ export class MqttConnection {
     this.#packetId = (this.#packetId % 65_535) + 1;
     const messageId = this.#packetId;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#close("the broker did not acknowledge a request"),
-        CONNECT_TIMEOUT_MS,
-      );
+      const stop = this.#deadline("the broker did not acknowledge a request");
       this.#acknowledged.set(messageId, (codes) => {
-        clearTimeout(timer);
+        stop();
         this.#acknowledged.delete(messageId);
         if (this.#closedFor === null) resolve(codes);
         else reject(new Error(this.#closedFor));
       });
       this.#write(packet(messageId));
     });
+  }
+
+  /** Closes the connection unless it is stopped in time, which does not pass while nothing is read. */
+  #deadline(reason: string): () => void {
+    let waitedMs = 0;
+    const timer = setInterval(() => {
+      if (!this.#isPaused) waitedMs += TICK_MS;
+      if (waitedMs >= CONNECT_TIMEOUT_MS) this.#close(reason);
+    }, TICK_MS);
+    return () => clearInterval(timer);
   }
 
   /** A paused connection receives nothing but still sends pings. */

@@ -42,7 +42,8 @@ export class MqttSource implements Source {
   constructor(parts: MqttSourceParts, options: SourceOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#sessions = new ClusterSessions(options.addresses, parts);
+    const spreadMs = options.reconnectSpreadS * 1000;
+    this.#sessions = new ClusterSessions(options.addresses, parts, { spreadMs });
     this.#share = `$share/${options.group}/${options.topics.filter}`;
   }
 

@@ -1,16 +1,9 @@
+import { DEPTH_MAX, ELEMENTS_MAX, type JsonShape } from "./json-shape.ts";
 import { type Body, isObject } from "./members.ts";
-
-/** No message of ours has more than five levels; writers recurse level by level. */
-const DEPTH_MAX = 32;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPENING = [0x5b, 0x7b];
-const CLOSING = [0x5d, 0x7d];
 
 /** Why a payload is no JSON object that can be stored. */
 export class Unusable {
-  readonly reason: "not_json" | "not_an_object" | "too_deep" | "wrong_member";
+  readonly reason: "not_json" | "not_an_object" | "too_deep" | "too_large" | "wrong_member";
   readonly detail: string;
 
   constructor(reason: Unusable["reason"], detail: string) {
@@ -19,10 +12,12 @@ export class Unusable {
   }
 }
 
-/** The payload as a JSON object in which every text can be stored; its depth is checked before it is parsed. */
-export function jsonBody(payload: Buffer): Body | Unusable {
-  if (isNestedDeeper(payload, DEPTH_MAX))
+/** The payload as a JSON object in which every text can be stored; its shape is checked before it is parsed. */
+export function jsonBody(payload: Buffer, { depth, elements }: JsonShape): Body | Unusable {
+  if (depth > DEPTH_MAX)
     return new Unusable("too_deep", `is nested more than ${DEPTH_MAX} levels deep`);
+  if (elements > ELEMENTS_MAX)
+    return new Unusable("too_large", `has more than ${ELEMENTS_MAX} members and elements`);
   let value: unknown;
   try {
     value = JSON.parse(UTF8.decode(payload));
@@ -39,24 +34,6 @@ export function jsonBody(payload: Buffer): Body | Unusable {
 
 /** A text with replaced bytes would be another text. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Reads bytes only: it must not depend on what a parser does with a text of a million brackets. */
-function isNestedDeeper(json: Buffer, levels: number): boolean {
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at] ?? 0;
-    if (isText) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) isText = true;
-    else if (byte === OPENING[0] || byte === OPENING[1]) {
-      depth += 1;
-      if (depth > levels) return true;
-    } else if (byte === CLOSING[0] || byte === CLOSING[1]) depth -= 1;
-  }
-  return false;
-}
 
 // PostgreSQL stores no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form.
 const UNSTORABLE = /\0|\p{Surrogate}/u;

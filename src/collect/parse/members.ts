@@ -138,9 +138,15 @@ const INSTANT_MAX_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** ms UTC, or null if the text is not an instant. */
 export function parseInstant(text: unknown): number | null {
-  if (typeof text !== "string" || !TIME.test(text)) return null;
+  if (typeof text !== "string" || !TIME.test(text) || !isDay(text)) return null;
   const ms = Date.parse(text);
   return ms >= INSTANT_MIN_MS && ms <= INSTANT_MAX_MS ? ms : null;
+}
+
+/** 31 February would be read as 3 March. */
+function isDay(text: string): boolean {
+  const day = Number(text.slice(8, 10));
+  return day <= 28 || new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
 }
 
 export function requiredTime(body: Body, name: string): number {

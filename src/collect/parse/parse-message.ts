@@ -2,6 +2,7 @@ import { PAYLOAD_BYTES_MAX, type PendingDelivery } from "../delivery.ts";
 import type { SiteTopics } from "../site-topics.ts";
 import type { Item, MessageReject, RejectedItem } from "./item.ts";
 import { isStorable, jsonBody, Unusable } from "./json-body.ts";
+import { type JsonShape, jsonShape } from "./json-shape.ts";
 import { type Body, checkName, isObject, optionalName, WrongMember } from "./members.ts";
 import { parseAbout, parseBoxState, parseBoxStats, parseSensorState } from "./parse-states.ts";
 import { parseEvent, parseGap, parseReading, parseWaveform } from "./parse-stored.ts";
@@ -22,15 +23,19 @@ const PLAIN_BYTES_MAX = 1024;
  * Interprets a message: its body says what it is and whose, its topic proves the site. Never throws: every member that
  * is stored is checked here, so that no check fails inside the transaction.
  */
-export function parseMessage(delivery: PendingDelivery, options: ParseOptions): Item {
-  const item = parseOrReject(delivery, options);
+export function parseMessage(
+  delivery: PendingDelivery,
+  options: ParseOptions,
+  shape = jsonShape(delivery.payload),
+): Item {
+  const item = parseOrReject(delivery, options, shape);
   if (item.type !== "rejected") return item;
   return { ...item, site: options.topics.split(delivery.topic, delivery.dots)?.site ?? null };
 }
 
-function parseOrReject(delivery: PendingDelivery, options: ParseOptions): Item {
+function parseOrReject(delivery: PendingDelivery, options: ParseOptions, shape: JsonShape): Item {
   try {
-    return parse(delivery, options);
+    return parse(delivery, options, shape);
   } catch (error) {
     if (error instanceof WrongMember) return rejected("wrong_member", error.message);
     // Our fault; with one message it is known which, and the rest goes on.
@@ -43,7 +48,7 @@ export function rejected(reason: MessageReject, detail: string): RejectedItem {
   return { type: "rejected", reason, detail };
 }
 
-function parse(delivery: PendingDelivery, options: ParseOptions): Item {
+function parse(delivery: PendingDelivery, options: ParseOptions, shape: JsonShape): Item {
   const { topic, dots, payload, bytes } = delivery;
   const { topics } = options;
   if (bytes > PAYLOAD_BYTES_MAX)
@@ -52,7 +57,7 @@ function parse(delivery: PendingDelivery, options: ParseOptions): Item {
   if (topic.includes("/agent/cmd/")) return { type: "ignored", family: "command" };
   if (payload.length === 0) return cleared(delivery, options);
 
-  const body = jsonBody(payload);
+  const body = jsonBody(payload, shape);
   if (body instanceof Unusable) {
     if (isPlainValue(delivery, topics)) return { type: "ignored", family: "plain" };
     return rejected(body.reason, body.detail);
@@ -61,6 +66,7 @@ function parse(delivery: PendingDelivery, options: ParseOptions): Item {
   if (version !== undefined && version !== VERSION)
     return rejected("unsupported_version", `v is ${JSON.stringify(version).slice(0, 40)}`);
   const site = optionalName(body, "site");
+  if (site === "") return rejected("wrong_member", "site is empty");
   if (site === null) return withoutSite(body, delivery, options);
   const rest = topics.restOf(topic, dots, site);
   if (rest === null)

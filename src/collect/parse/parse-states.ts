@@ -5,13 +5,25 @@ import {
   checkName,
   cutText,
   objectMember,
+  optionalCount,
   optionalNumber,
   optionalText,
   parseInstant,
   requiredText,
   requiredTime,
+  unitsMember,
   WrongMember,
 } from "./members.ts";
+
+/** What a table of all boxes shows of the statistics: one box's text there would fail it for all. */
+const COUNTS = [
+  ["buffer", "depth"],
+  ["sensors", "online"],
+  ["sensors", "silent"],
+  ["sensors", "unknown"],
+  ["alarms", "warning"],
+  ["alarms", "alarm"],
+] as const;
 
 export function parseBoxState(site: string, body: Body): BoxStateItem {
   checkName(site, "site");
@@ -25,6 +37,9 @@ export function parseBoxStats(site: string, body: Body): BoxStatsItem {
   checkName(site, "site");
   requiredTime(body, "time");
   for (const name of ["version", "configuration"]) optionalText(body, name);
+  for (const [member, name] of COUNTS) optionalCount(objectMember(body, member), name);
+  const buffer = objectMember(body, "buffer");
+  for (const name of ["oldestAgeS", "hoursUntilFull"]) optionalNumber(buffer, name);
   return { type: "boxStats", site, body };
 }
 
@@ -42,6 +57,8 @@ export function parseAbout(site: string, sensor: string, body: Body): AboutItem 
   checkName(sensor, "sensor");
   objectMember(body, "location");
   objectMember(body, "channels");
+  const units = objectMember(body, "units");
+  for (const kind of Object.keys(units)) unitsMember({ units: objectMember(units, kind) });
   return { type: "about", site, sensor, body: { ...body, name: cutText(body, "name") } };
 }
 
