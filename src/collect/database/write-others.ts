@@ -137,12 +137,15 @@ export async function writeEvents(
 
 /** Readings that a box dropped. A record has no id: the same content is the same gap. Returns how many were new. */
 export async function writeGaps(client: ClientBase, items: readonly GapItem[]): Promise<number> {
+  const hashed = items.map((item) => ({
+    item,
+    hash: createHash("md5")
+      .update(JSON.stringify([item.site, item.body]))
+      .digest("hex"),
+  }));
   let stored = 0;
-  for (const item of items) {
+  for (const { item, hash } of hashed.sort((a, b) => compare(a.hash, b.hash))) {
     const { site, body } = item;
-    const hash = createHash("md5")
-      .update(JSON.stringify([site, body]))
-      .digest("hex");
     const insert = client.query({
       name: "gap",
       text: `INSERT INTO gap (hash, site, sensor, kind, "from", "to", count, reason, uplink, received)

@@ -3,6 +3,7 @@ import type { AboutItem, BoxStateItem, BoxStatsItem, SensorStateItem } from "../
 import { type Received } from "../parse/item.ts";
 import { parseInstant } from "../parse/members.ts";
 import { writing } from "./failure.ts";
+import { compare } from "./order.ts";
 
 /** A will was written at its CONNECT, so its time is slightly before that session's `online`. */
 const WILL_BEFORE = "interval '60 seconds'";
@@ -23,7 +24,9 @@ export async function writeBoxStates(
   client: ClientBase,
   states: readonly Received<BoxStateItem>[],
 ): Promise<void> {
-  for (const { item, receivedMs } of states) {
+  // Those of a box in the order of their arrival, boxes in one order everywhere: no two collectors wait for each other.
+  const sorted = [...states].sort((a, b) => compare(a.item.site, b.item.site));
+  for (const { item, receivedMs } of sorted) {
     const { body, site } = item;
     const received = new Date(receivedMs);
     const query =
