@@ -64,13 +64,14 @@ export class Collector {
 
   /** The first messages, as many as may be held in parsed form at once. */
   #parse(deliveries: readonly PendingDelivery[]): Entry[] {
+    const options = { ...this.#options, skewMs: this.#parts.writer.skewMs };
     const entries: Entry[] = [];
     let elements = 0;
     for (const delivery of deliveries) {
       const shape = jsonShape(delivery.payload);
       if (shape.elements <= ELEMENTS_MAX) elements += shape.elements;
       if (entries.length > 0 && elements > BATCH_ELEMENTS_MAX) break;
-      entries.push({ delivery, item: parseMessage(delivery, this.#options, shape) });
+      entries.push({ delivery, item: parseMessage(delivery, options, shape) });
     }
     return entries;
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { raiseHorizon, waitForWriters } from "../../src/collect/database/horizon.ts";
+import { dropHours } from "../../src/collect/database/hours.ts";
 import { removeLeavingWeeks } from "../../src/collect/database/leaving-weeks.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { entry, READING_TOPIC, readingPayload, readUntil } from "../support/collecting.ts";
@@ -63,6 +64,21 @@ test("weeks – the horizon only rises, and keeps 35 days at least", {
   assert.ok(least > at && least <= Date.now() - 35 * 86_400_000);
   await writer.write([reading(1, 34)]);
   assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 1);
+});
+
+test("weeks – a collector whose clock is years ahead removes nothing by it, and refuses nothing", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const aheadMs = Date.now() + 5 * 365 * 86_400_000;
+  const at = await writer.maintain(({ client }) => raiseHorizon(client, aheadMs, 60));
+  assert.equal(await keep(writer, 60), at);
+  assert.equal(await writer.maintain(({ client }) => dropHours(client, aheadMs, 60)), 0);
+  await writer.write([reading(1, 1)]);
+  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 1);
+  assert.ok(Math.abs(writer.skewMs) < 60_000);
 });
 
 test("weeks – a reader of an old week holds up nobody who writes, and the week leaves after it", {

@@ -8,13 +8,23 @@ import { readingPayload } from "../support/collecting.ts";
 const parse = (
   topic: string,
   text: string,
-  options: { keepDays?: number; prefix?: string; topic?: string; dots?: "kept" | "levels" } = {},
+  options: {
+    keepDays?: number;
+    prefix?: string;
+    topic?: string;
+    dots?: "kept" | "levels";
+    skewMs?: number;
+  } = {},
 ) => {
   const payload = Buffer.from(text);
   const { dots = "kept", prefix = "gateside", topic: pattern = DEFAULT_TOPIC } = options;
   return parseMessage(
     { topic, dots, payload, bytes: payload.length, receivedMs: Date.now(), acknowledge() {} },
-    { topics: new SiteTopics(prefix, pattern), keepDays: options.keepDays ?? null },
+    {
+      topics: new SiteTopics(prefix, pattern),
+      keepDays: options.keepDays ?? null,
+      skewMs: options.skewMs ?? 0,
+    },
   );
 };
 const outcome = (...args: Parameters<typeof parse>) => {
@@ -109,6 +119,10 @@ test("parse – times without a zone, years off or older than --keep-days are re
   assert.equal(outcome(topic, at(daysAgo(-2))), "time_out_of_range");
   assert.equal(outcome(topic, at(daysAgo(1000)), { keepDays: 2000 }), "reading");
   assert.equal(outcome(topic, at(daysAgo(10)), { keepDays: 5 }), "time_out_of_range");
+  // Where this machine's clock is not the database's, what either accepts: a rejected reading is gone.
+  for (const days of [-3650, 3650])
+    assert.equal(outcome(topic, at(daysAgo(days)), { skewMs: -days * 86_400_000 }), "reading");
+  assert.equal(outcome(topic, at(daysAgo(0)), { skewMs: 1e12 }), "reading");
 });
 
 test("parse – unknown members are accepted, members of the wrong type are named", () => {

@@ -1,10 +1,10 @@
 import type { ClientBase } from "pg";
-import { DAY_MS } from "../../core/time-units.ts";
-
 /** Less would drop a backlog that boxes may still hold, days. */
 export const KEEP_DAYS_MIN = 35;
 const WRITER_KEY = "hashtext('gateside'), hashtext('write')";
 const CHECK_MS = 50;
+/** Of a time ($1) and a number ($2): the database's own time counts if it is earlier. */
+export const DAYS_AGO = "least($1::timestamptz, now()) - $2::integer * interval '1 day'";
 
 /** What no horizon of these days can accept; nearer ones are judged by the horizon itself, which lies on a Monday, days. */
 export function acceptedDays(keepDays: number | null): number | null {
@@ -14,7 +14,10 @@ export function acceptedDays(keepDays: number | null): number | null {
 /** For `BEGIN`: held by every transaction that writes batches, so that those which saw an old horizon can be waited for. Nobody takes it alone. */
 export const WRITER_LOCK = `SELECT pg_advisory_xact_lock_shared(${WRITER_KEY})`;
 
-/** Raises the horizon to the week of this many days ago; it never sinks. Returns it, ms, or -Infinity. */
+/**
+ * Raises the horizon to the week of this many days ago, by this clock or the database's, whichever is behind: it never
+ * sinks, and a clock that is ahead would remove everything. Returns it, ms, or -Infinity.
+ */
 export async function raiseHorizon(
   client: ClientBase,
   nowMs: number,
@@ -22,8 +25,8 @@ export async function raiseHorizon(
 ): Promise<number> {
   const days = Math.max(keepDays, KEEP_DAYS_MIN);
   const { rows } = await client.query<{ before: number }>(
-    "SELECT (extract(epoch FROM gateside_raise_horizon($1)) * 1000)::float8 AS before",
-    [new Date(nowMs - days * DAY_MS)],
+    `SELECT (extract(epoch FROM gateside_raise_horizon(${DAYS_AGO})) * 1000)::float8 AS before`,
+    [new Date(nowMs), days],
   );
   return rows[0]?.before ?? Number.NEGATIVE_INFINITY;
 }

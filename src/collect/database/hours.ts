@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
 import { HOUR_MS } from "../../core/time-units.ts";
-import { waitForWriters } from "./horizon.ts";
+import { DAYS_AGO, waitForWriters } from "./horizon.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
 /** Hours of a round: marks are held in memory by the server while they are moved. */
@@ -81,8 +81,8 @@ export async function dropHours(
   keepDays: number,
 ): Promise<number> {
   const { rows } = await client.query<{ dropped: number }>(
-    "SELECT gateside_drop_hours($1) AS dropped",
-    [new Date(nowMs - keepDays * 24 * HOUR_MS)],
+    `SELECT gateside_drop_hours(${DAYS_AGO}) AS dropped`,
+    [new Date(nowMs), keepDays],
   );
   return rows[0]?.dropped ?? 0;
 }

@@ -30,6 +30,8 @@ export interface DatabaseSession {
   readonly tables: string;
   /** Rows before it are not accepted; of the newest transaction. */
   horizonMs: number;
+  /** The server's clock minus ours, then, ms. */
+  skewMs: number;
 }
 
 /** Identified by process number and start. */
@@ -95,18 +97,27 @@ export async function begin(session: DatabaseSession): Promise<boolean> {
   const { client } = session;
   // The lock keeps a restore that begins now waiting until the end of the transaction.
   await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE; ${WRITER_LOCK}`);
-  const { tables, horizonMs } = await stateOf(client);
+  const { tables, horizonMs, skewMs } = await stateOf(client);
   if (tables !== session.tables) throw new TablesReplaced();
   const hasRisen = horizonMs !== session.horizonMs;
   session.horizonMs = horizonMs;
+  session.skewMs = skewMs;
   return hasRisen;
 }
 
-async function stateOf(client: Client): Promise<Pick<DatabaseSession, "tables" | "horizonMs">> {
-  const { rows } = await client.query<{ tables: string; before: number }>(
+type SessionState = Pick<DatabaseSession, "tables" | "horizonMs" | "skewMs">;
+
+async function stateOf(client: Client): Promise<SessionState> {
+  const { rows } = await client.query<{ tables: string; before: number; now: number }>(
     `SELECT (SELECT string_agg(name || pg_relation_filenode(name::regclass), ' ')
        FROM unnest(string_to_array('${NUMBERED}', ', ')) name) AS tables,
-       (extract(epoch FROM before) * 1000)::float8 AS before FROM horizon`,
+       (extract(epoch FROM before) * 1000)::float8 AS before, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+     FROM horizon`,
   );
-  return { tables: rows[0]?.tables ?? "", horizonMs: rows[0]?.before ?? Number.NEGATIVE_INFINITY };
+  const [row] = rows;
+  return {
+    tables: row?.tables ?? "",
+    horizonMs: row?.before ?? Number.NEGATIVE_INFINITY,
+    skewMs: row === undefined ? 0 : row.now - Date.now(),
+  };
 }

@@ -46,6 +46,7 @@ export class Writer {
   #session: DatabaseSession | null = null;
   /** Of the connection before. */
   #failure: string | null = null;
+  #skewMs = 0;
   /** A connection does one thing at a time: maintenance must not get into a batch's transaction. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -60,6 +61,12 @@ export class Writer {
     if (this.#session === null) return this.#failure ?? "not connected";
     const { waitsFor } = this.#watch;
     return waitsFor === null ? null : `waits for ${waitsFor}`;
+  }
+
+  /** The database's clock minus ours, as far as it is known, ms. */
+  get skewMs(): number {
+    if (this.#session !== null) this.#skewMs = this.#session.skewMs;
+    return this.#skewMs;
   }
 
   /** Connects if necessary, with the schema up to date. Rejects if that fails. */

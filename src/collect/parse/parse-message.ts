@@ -12,6 +12,8 @@ export interface ParseOptions {
   readonly topics: SiteTopics;
   /** Older readings are rejected, days; null = `PAST_DAYS`. */
   readonly keepDays: number | null;
+  /** The database's clock minus ours, ms: a time that either accepts is accepted. */
+  readonly skewMs?: number;
 }
 
 /** The newest version of payloads that this program understands. */
@@ -83,10 +85,10 @@ function family(
   levels: readonly string[],
   body: Body,
   delivery: PendingDelivery,
-  { keepDays }: ParseOptions,
+  { keepDays, skewMs = 0 }: ParseOptions,
 ): Item {
   const { receivedMs } = delivery;
-  const range = { receivedMs, keepDays };
+  const range = { receivedMs, keepDays, skewMs };
   const place = placeOf(levels);
   if (body["values"] !== undefined || body["base64"] !== undefined) {
     if (body["v"] === undefined)

@@ -26,6 +26,8 @@ export interface TimeRange {
   readonly receivedMs: number;
   /** Days; null = `PAST_DAYS`. */
   readonly keepDays: number | null;
+  /** How far another clock is ahead of the one that dated the arrival, ms. */
+  readonly skewMs: number;
 }
 
 /**
@@ -140,10 +142,14 @@ export function parseGap(site: string, body: Body): GapItem {
   return { type: "gap", site, body };
 }
 
-function outOfRange(timeMs: number, { receivedMs, keepDays }: TimeRange): RejectedItem | null {
+/** What is rejected is acknowledged, and gone: a wrong clock of this machine alone must not do that to a whole fleet. */
+function outOfRange(
+  timeMs: number,
+  { receivedMs, keepDays, skewMs }: TimeRange,
+): RejectedItem | null {
   const days = keepDays ?? PAST_DAYS;
-  const isFuture = timeMs > receivedMs + FUTURE_MS;
-  if (!isFuture && timeMs >= receivedMs - days * DAY_MS) return null;
+  const isFuture = timeMs > receivedMs + Math.max(0, skewMs) + FUTURE_MS;
+  if (!isFuture && timeMs >= receivedMs + Math.min(0, skewMs) - days * DAY_MS) return null;
   const when = isFuture ? "in the future" : `more than ${days} days ago`;
   const detail = `${new Date(timeMs).toISOString()} is ${when}`;
   return { type: "rejected", reason: "time_out_of_range", detail };
