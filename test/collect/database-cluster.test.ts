@@ -10,6 +10,7 @@ import { Writer } from "../../src/collect/database/writer.ts";
 import { SessionSlots } from "../../src/collect/mqtt/session-slots.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { entry, READING_TOPIC, readingPayload, readUntil } from "../support/collecting.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import {
   openPostgres,
   type Postgres,
@@ -142,7 +143,11 @@ test("cluster – while a synchronous standby is away one connection waits, one 
   const server = await serverFor(t);
   const url = await server.createDatabase("plant");
   const logger = new RecordingLogger();
-  const writer = new Writer(url, logger, { lookMs: 20, silenceMs: 100, remindMs: 0 });
+  const writer = new Writer(url, logger, {
+    lookMs: deadlineMs(200),
+    silenceMs: deadlineMs(1000),
+    remindMs: 0,
+  });
   t.after(() => writer.close());
   await writer.write(reading(1));
   const admin = await openConnection(url, "test");
@@ -162,7 +167,7 @@ test("cluster – while a synchronous standby is away one connection waits, one 
     logger.lines.filter((line) => /a synchronous standby to confirm/.test(JSON.stringify(line)));
   await waitUntil(
     () => logger.text,
-    () => waits().length >= 20,
+    () => waits().length >= 8,
   );
   assert.match(String(writer.problem), /^waits for a synchronous standby/);
   assert.equal((await admin.query(BACKENDS)).rows.length, 2);
