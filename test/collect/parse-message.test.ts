@@ -116,7 +116,9 @@ test("parse – times without a zone, years off or older than --keep-days are re
   assert.equal(outcome(topic, at(12)), "wrong_member");
   assert.equal(outcome(topic, at("2026-13-45T10:00:00Z")), "wrong_member");
   assert.equal(outcome(topic, at(daysAgo(1000))), "time_out_of_range");
-  assert.equal(outcome(topic, at(daysAgo(-2))), "time_out_of_range");
+  // Boxes keep and flag what is dated in the future: it is stored, too, unless it is a year ahead.
+  assert.equal(outcome(topic, at(daysAgo(-300))), "reading");
+  assert.equal(outcome(topic, at(daysAgo(-400))), "time_out_of_range");
   assert.equal(outcome(topic, at(daysAgo(1000)), { keepDays: 2000 }), "reading");
   assert.equal(outcome(topic, at(daysAgo(10)), { keepDays: 5 }), "time_out_of_range");
   // Where this machine's clock is not the database's, what either accepts: a rejected reading is gone.

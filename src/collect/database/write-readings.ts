@@ -21,10 +21,14 @@ export interface NumberedRow {
   readonly numbers: RowNumbers;
 }
 
-/** Writes readings within the running transaction; returns how many were new. Of two of one identity the first stays. */
+/**
+ * Writes readings within the running transaction; returns how many were new. Of two of one identity the first stays.
+ * @param nowMs by the clock that is ahead, this machine's or the server's
+ */
 export async function writeReadings(
   client: ClientBase,
   rows: readonly NumberedRow[],
+  nowMs: number,
 ): Promise<number> {
   // Tables and rows in one order everywhere: two collectors with the same readings wait for each other without a
   // deadlock.
@@ -40,7 +44,8 @@ export async function writeReadings(
     const list = byTable.get(table);
     if (list !== undefined) stored += await writeTable(client, table, list);
   }
-  await writeLatest(client, sorted);
+  const present = sorted.filter((row) => !isFromFuture(row, nowMs));
+  await writeLatest(client, present);
   return stored;
 }
 
@@ -72,10 +77,14 @@ async function writeTable(
   return rowCount ?? 0;
 }
 
-/** Readings dated in the future would stay the newest for ever; the agent flags them. */
-function isFromFuture({ row }: NumberedRow): boolean {
+/** A box's own day may be ahead of ours by its zone and some drift, ms. */
+const AHEAD_MS = 26 * 3_600_000;
+
+/** Readings dated in the future would stay the newest for long; the agent flags them, unless the clock of its gateway is ahead, too. */
+function isFromFuture({ row }: NumberedRow, nowMs: number): boolean {
   const { flags } = row.item.attributes;
-  return Array.isArray(flags) && flags.includes("time_in_future");
+  const isFlagged = Array.isArray(flags) && flags.includes("time_in_future");
+  return isFlagged || row.item.timeMs > nowMs + AHEAD_MS;
 }
 
 /** `rows` are in order, so the newest of a stream is the last of its run; of one identity the first was stored. */
@@ -83,7 +92,6 @@ async function writeLatest(client: ClientBase, rows: readonly NumberedRow[]): Pr
   let lines = "";
   let newest: NumberedRow | null = null;
   for (const row of rows) {
-    if (isFromFuture(row)) continue;
     if (newest !== null && inOrder(newest, row) === 0) continue;
     if (newest !== null && newest.numbers.stream !== row.numbers.stream)
       lines += copyLatest(newest);

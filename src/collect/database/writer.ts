@@ -182,7 +182,8 @@ async function transaction(session: DatabaseSession, entries: readonly Entry[]):
     await client.query("ROLLBACK");
     return transaction(session, entries);
   }
-  const readings = await writeReadings(client, numbered);
+  const nowMs = Date.now() + Math.max(0, session.skewMs);
+  const readings = await writeReadings(client, numbered, nowMs);
   const waveforms = await writeWaveforms(client, sorted.waveforms);
   const events = await writeEvents(client, sorted.events);
   const gaps = await writeGaps(client, sorted.gaps);

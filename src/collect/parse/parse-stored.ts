@@ -35,8 +35,8 @@ export interface TimeRange {
  * each week.
  */
 const PAST_DAYS = 731;
-/** A box's own day may be ahead of ours by its zone and some drift; more is a wrong clock. */
-const FUTURE_MS = 26 * 3_600_000;
+/** A sensor whose clock is ahead is flagged by its box and stored. Further ahead is no time: each week has tables of its own. */
+const FUTURE_MS = 366 * DAY_MS;
 
 export function parseReading(
   site: string,
