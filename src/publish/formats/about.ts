@@ -33,11 +33,14 @@ export function aboutPayload(site: string, sensor: Sensor, withUnits = false): s
     location: sensor.location ?? null,
     channels: channelsOf(sensor),
     machineClass: sensor.machineClass ?? null,
-    ...(withUnits ? { units: unitsOf(sensor) } : {}),
+    ...(withUnits ? { units: describedUnits(sensor) } : {}),
   });
 }
 
-function unitsOf(sensor: Sensor): Readonly<Record<string, Readonly<Record<string, string>>>> {
+/** By kind and value. */
+export function describedUnits(
+  sensor: Sensor,
+): Readonly<Record<string, Readonly<Record<string, string>>>> {
   return Object.fromEntries(
     readingKinds(sensor).map((kind) => [
       kind,

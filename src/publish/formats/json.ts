@@ -1,7 +1,8 @@
 import { channelLabels } from "../../core/channel-labels.ts";
 import type { Message } from "../../core/message.ts";
-import { type Kind, readingKinds } from "../../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
+import { describedUnits } from "./about.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
 import { selectValues, type ValueFilter } from "./value-filter.ts";
@@ -9,7 +10,7 @@ import { selectValues, type ValueFilter } from "./value-filter.ts";
 export interface JsonEncoderOptions extends Naming {
   /** PUBLISH_RAW. */
   readonly withRaw: boolean;
-  /** Without units, names and location. */
+  /** Without names, location, and the units that the sensor's description tells. */
   readonly compact?: boolean;
   /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
@@ -27,6 +28,8 @@ interface MessageFrame {
   readonly head: string;
   /** `,"location":{…},"channels":{…}` if the site file has them. */
   readonly tail: string;
+  /** Whether the description tells these units, by their text; null where readings carry them. */
+  readonly isDescribed: ((units: string) => boolean) | null;
   readonly isRetained: boolean;
 }
 
@@ -58,6 +61,7 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
       head: `","site":${JSON.stringify(options.site)},"sensor":${JSON.stringify(code)},"kind":"${kind}"${name},"time":"`,
       isRetained:
         retain && (!clearRemoved || (sensor !== undefined && readingKinds(sensor).includes(kind))),
+      isDescribed: compact && sensor !== undefined ? createUnitsCheck(sensor, kind) : null,
       tail: labels === null ? location : `${location},"channels":${JSON.stringify(labels)}`,
     };
     frames.set(key, frame);
@@ -68,7 +72,7 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
     const reading = isWanted === null ? stored : selectValues(stored, isWanted);
     if (reading === null) return [];
     const frame = frameOf(reading.sensor, reading.kind);
-    const units = compact ? "" : `,"units":${reading.units}`;
+    const units = frame.isDescribed?.(reading.units) ? "" : `,"units":${reading.units}`;
     const raw = options.withRaw ? `,"raw":${reading.raw}` : "";
     return [
       {
@@ -80,5 +84,23 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
         userProperties: { id: reading.id, kind: reading.kind },
       },
     ];
+  };
+}
+
+/**
+ * A reading that was stored before the unit of a channel was changed must not take the new one from the description. Parses
+ * each text once: a sensor has few.
+ */
+function createUnitsCheck(sensor: Sensor, kind: Kind): (units: string) => boolean {
+  const described = describedUnits(sensor)[kind] ?? {};
+  const known = new Map<string, boolean>();
+  return (units) => {
+    let isDescribed = known.get(units);
+    if (isDescribed === undefined) {
+      const own = Object.entries(JSON.parse(units) as Readonly<Record<string, string>>);
+      isDescribed = own.every(([value, unit]) => described[value] === unit);
+      known.set(units, isDescribed);
+    }
+    return isDescribed;
   };
 }

@@ -292,7 +292,8 @@ test("json – an uplink that selects values gets only those, and no message if 
 });
 
 test("encoders – compact readings carry no units, names or location; the description carries the units by kind and value", () => {
-  const site = fixedSite({ site: "plant-7", sensors: [sensor] });
+  const channels = { current1: { clamp: 100, name: "L1" }, current2: { clamp: 100 } } as const;
+  const site = fixedSite({ site: "plant-7", sensors: [{ ...sensor, channels }] });
   const options = { prefix: "gateside", site: "plant-7", source: site, withRaw: false };
   const [message] = createJsonEncoder({ ...options, compact: true })({ reading, live: true });
   const body: Record<string, unknown> = JSON.parse(String(message?.payload));
@@ -305,6 +306,23 @@ test("encoders – compact readings carry no units, names or location; the descr
     kinds: ["loop"],
     channels: { channel1: { name: "Suction", unit: "bar", low: 0, high: 10 } },
   };
+  // Stored before the channel's unit was corrected, or of a sensor that is no longer described.
+  const unitsOf = (sensors: readonly Sensor[], units: object) => {
+    const source = fixedSite({ site: "plant-7", sensors });
+    const stored = { ...reading, sensor: "30007", kind: "loop" as const };
+    const values = JSON.stringify({ channel1: 5, battery: 3.6 });
+    const [sent] = createJsonEncoder({ ...options, source, compact: true })({
+      reading: { ...stored, values, units: JSON.stringify(units) },
+      live: true,
+    });
+    return JSON.parse(String(sent?.payload)).units;
+  };
+  assert.equal(unitsOf([loop], { channel1: "bar", battery: "V" }), undefined);
+  assert.deepEqual(unitsOf([loop], { channel1: "kPa", battery: "V" }), {
+    channel1: "kPa",
+    battery: "V",
+  });
+  assert.deepEqual(unitsOf([], { channel1: "bar" }), { channel1: "bar" });
   const about = (withUnits: boolean) => JSON.parse(aboutPayload("plant-7", loop, withUnits));
   assert.deepEqual(about(true).units, {
     loop: { channel1: "bar", channel1_ma: "mA", battery: "V", module_temperature: "degC" },
