@@ -9,8 +9,8 @@ import { CallFailure } from "../core/failure.ts";
 import type { Clock } from "../core/ports.ts";
 import { rejectedLocally, resultOfFailure, resultOfResponse } from "./command-result.ts";
 
-/** At most one call per 10 s (contract section 8), as the gateway counts: a slow call may be followed by a fast one. */
-const CALL_SPACING_MS = 10_100;
+/** At most one call per 10 s (contract section 8), from the end of one to the next: a slow call may be followed by a fast one. */
+const CALL_SPACING_MS = 10_000;
 export const WAITING_MAX = 10;
 
 export interface CallQueueParts {
@@ -88,6 +88,8 @@ export class CallQueue {
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
       return resultOfFailure(error);
+    } finally {
+      this.#lastCallAt = clock.monotonic();
     }
   }
 

@@ -19,7 +19,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 /** Ten seconds and what a call may lose on its way, ms. */
-const SPACING = 10_100;
+const SPACING = 10_000;
 const TOPIC = "gateside/plant-7/agent/cmd/saveSettings";
 const REQUEST = {
   sensor: "10234",
@@ -70,6 +70,8 @@ interface Bench {
   readonly calls: { at: number; operation: string; range: number }[];
   readonly replies: Message[];
   answers: Answer[];
+  /** How long each call takes, ms. */
+  tookMs: number;
   dispatcher: Dispatcher;
   restart(): Promise<void>;
   send(request: unknown, extra?: object): Promise<CommandResult>;
@@ -82,10 +84,12 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
   const replies: Message[] = [];
   const audited: string[][] = [];
   const gateway: SettingsGateway = {
-    queueSettings(operation, settings) {
+    async queueSettings(operation, settings) {
       calls.push({ at: clock.monotonic(), operation, range: settings.rangeG });
       const answer = made.answers.shift() ?? { statusNumber: 0, description: "OK" };
-      return answer instanceof CallFailure ? Promise.reject(answer) : Promise.resolve(answer);
+      if (made.tookMs > 0) await clock.sleep(made.tookMs);
+      if (answer instanceof CallFailure) throw answer;
+      return answer;
     },
   };
   const make = () =>
@@ -114,6 +118,7 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
     calls,
     replies,
     answers: [],
+    tookMs: 0,
     dispatcher: make(),
     async restart() {
       await made.dispatcher.close();
@@ -205,6 +210,19 @@ test("dispatcher – the call after a lost response keeps the minimum spacing to
   assert.equal(b.calls.length, 1);
   await b.clock.advance(1);
   assert.equal((await second).outcome, "queued");
+});
+
+test("dispatcher – the spacing begins when a call has ended: it may have reached the gateway late, and the next one at once", async (t) => {
+  const b = bench(t);
+  b.tookMs = 3000;
+  const results = [b.send(REQUEST), b.send({ ...REQUEST, Range: 4 })];
+  await settle();
+  await b.clock.advance(3000 + SPACING - 1);
+  assert.equal(b.calls.length, 1);
+  await b.clock.advance(1);
+  assert.equal(b.calls.length, 2);
+  await b.clock.advance(3000);
+  await Promise.all(results);
 });
 
 test("dispatcher – a gateway that was not reached is reported as such, and nothing is claimed about the settings", async (t) => {
