@@ -6,8 +6,10 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
 import { Watchdog } from "../../src/agent/watchdog.ts";
 import { StoreFailure } from "../../src/store/database/store-failure.ts";
+import { oneStep } from "../../src/store/database/write-job.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { append, readingOf, START_MS, tempDirectory, tempStore } from "../support/temp-database.ts";
+import { openQueue } from "../support/write-queue.ts";
 
 /** Nobody may write the file from now on; false where this is not permitted. */
 function freeze(t: TestContext, path: string): boolean {
@@ -53,4 +55,28 @@ test("a store that was made read-only under the agent is written again by itself
   stop.abort();
   await ended;
   assert.equal(store.state().readings, 2);
+});
+
+test("a transaction that writes nothing succeeds on a store that cannot be written, ends no process, and does not make it well", async (t) => {
+  const { db, queue } = openQueue(t);
+  const write = () =>
+    queue.enqueue(
+      oneStep("note", 1, () =>
+        db.writer.exec("INSERT OR REPLACE INTO meta VALUES ('x', random())"),
+      ),
+      0,
+    );
+  const look = () =>
+    queue.enqueue(
+      oneStep("look", 0, () => 7),
+      0,
+    );
+  await write();
+  const log = `${db.path}-wal`;
+  if (!freeze(t, db.path) || !freeze(t, log)) return t.skip("needs the right to use chattr +i");
+  await assert.rejects(write(), StoreFailure);
+  assert.equal(await look(), 7);
+  assert.notEqual(queue.failure, null);
+  thaw(db.path);
+  thaw(log);
 });

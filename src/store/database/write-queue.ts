@@ -196,8 +196,7 @@ export class WriteQueue {
   #direct<T>(write: (tx: Tx) => T): T {
     this.#revive();
     const result = transact(this.#parts.db, write);
-    this.#count();
-    this.#failure = null;
+    this.#committed();
     return result;
   }
 
@@ -300,8 +299,7 @@ export class WriteQueue {
       this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
       return this.#fail(error, what, tx);
     }
-    this.#failure = null;
-    this.#count();
+    this.#committed();
     const isFollowed = followDisk(() => tx.committed());
     if (isFollowed) for (const [index, { resolve }] of group.entries()) resolve(results[index]);
     return null;
@@ -333,23 +331,35 @@ export class WriteQueue {
     return failure;
   }
 
+  /** A transaction that wrote nothing succeeds on a file that cannot be written, too. */
+  #committed(): void {
+    try {
+      if (this.#count() > 0) this.#failure = null;
+    } catch (error) {
+      if (StoreFailure.from(error, "count").code === "internal") throw error;
+      this.#parts.logger.debug({ err: error }, "what was written is not counted");
+    }
+  }
+
   /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
-  #count(): void {
+  #count(): number {
     const { db, statistics } = this.#parts;
     statistics.commits += 1;
     const [state] = db.writer.pragma("wal_checkpoint(NOOP)") as {
       log: number;
       checkpointed: number;
     }[];
-    if (state === undefined) return;
+    if (state === undefined) return 0;
     const before = this.#frames;
     const isNewLog = state.log < before.log;
     const frames = isNewLog ? state.log : state.log - before.log;
     const pages = isNewLog
       ? state.checkpointed
       : Math.max(0, state.checkpointed - before.checkpointed);
-    statistics.bytesWritten += frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
+    const bytes = frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
+    statistics.bytesWritten += bytes;
     this.#frames = { log: state.log, checkpointed: state.checkpointed };
+    return bytes;
   }
 }
 
