@@ -10,7 +10,7 @@
  */
 import { parseArgs } from "node:util";
 import { THRESHOLDS, type Thresholds } from "../src/core/diagnosis/thresholds.ts";
-import type { FaultKind } from "../src/simulator/faulty-machine.ts";
+import type { FaultKind } from "../src/simulator/machine-fault.ts";
 import { chance, mix } from "../src/simulator/random.ts";
 import { DAYS, FLEETS, machineOf, runYear, TRUTH, type Trial, WHY_DAYS } from "./diagnosis/year.ts";
 

@@ -10,7 +10,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { BoxWatch } from "../notify/box-watch.ts";
-import type { Delivery, Memory } from "../notify/delivery.ts";
+import type { Delivery, DeliveryMemory } from "../notify/delivery.ts";
 import { createDestinations, type DestinationSettings } from "../notify/destinations.ts";
 import { Heartbeat } from "../notify/heartbeat.ts";
 import { alarmNotice, type Notice } from "../notify/notice.ts";
@@ -143,7 +143,7 @@ function testNotice(timeMs: number): Notice {
 function memoryOf(
   name: string,
   { store, logger }: Pick<NotificationParts, "store" | "logger">,
-): Memory {
+): DeliveryMemory {
   const key = `notified:${name}`;
   return {
     get: () => store.meta.get(key),

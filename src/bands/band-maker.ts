@@ -7,68 +7,17 @@
  * once; the first stored stands.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import type { SensorBands } from "../core/bands/band.ts";
 import { type BandRecord, bandReadingSteps } from "../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import { canonicalJson } from "../core/identity.ts";
-import type { SpeedAround, Wait } from "../core/machine-state/wait.ts";
-import type { Clock, Logger, ReadingLog, WaveformReader } from "../core/ports.ts";
+import type { SpeedAround } from "../core/machine-state/wait.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Reading, Value } from "../core/reading.ts";
-import { isRead, type Kind, normalCode, type Sensor } from "../core/sensor.ts";
-import type { DftPlans } from "../core/signal/fft.ts";
+import { isRead, normalCode } from "../core/sensor.ts";
 import { worstZone, type Zone } from "../core/signal/severity.ts";
-import { type Site } from "../core/site.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import type { Site } from "../core/site.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
-import type { Metrics } from "../lib/metrics.ts";
-
-export interface BandMakerParts {
-  readonly site: SiteSource;
-  readonly wait: Pick<Wait, "isOver" | "stateAt" | "speedAround">;
-  readonly history: {
-    range(query: {
-      readonly sensor: string;
-      readonly kind: Kind;
-      readonly fromMs: number;
-      readonly toMs: number;
-    }): Iterable<StoredReading>;
-  };
-  readonly waveforms: WaveformReader;
-  readonly log: ReadingLog;
-  /** Since when a definition holds. */
-  readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
-  readonly clock: Clock;
-  /** The gateway's clock, ms. */
-  readonly gatewayNow: () => number;
-  /** How long samples are stored, ms. */
-  readonly samplesMs: number;
-  /** GATEWAY_TIMEZONE. */
-  readonly zone: string;
-  readonly plans: DftPlans;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "readings">;
-  /** Called with each reading once it is durable. */
-  readonly onStored: (reading: Reading) => void;
-}
-
-type BandSensor = Sensor & { readonly bands: SensorBands };
-
-/** A record without bands. */
-interface BandCandidate {
-  readonly id: string;
-  readonly timeMs: number;
-  /** Monotonic, ms. */
-  readonly sinceMs: number;
-}
-
-interface Candidates {
-  /** In order of time. */
-  waiting: BandCandidate[];
-  /** Their wait is over, and state or speed are unknown: a late reading of the signal may tell. */
-  unknown: BandCandidate[];
-}
+import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
 
 const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;

@@ -1,5 +1,6 @@
 import { csvField } from "../core/csv.ts";
-import { type PublishedTopic, publishedTopics } from "../core/topics/published.ts";
+import { publishedTopics } from "../core/topics/published.ts";
+import type { PublishedTopic } from "../core/topics/published-row.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 

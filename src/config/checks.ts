@@ -1,9 +1,5 @@
 /** Parsing and checks of single settings that JSON Schema cannot express. Each returns the value or a fault. */
-import { readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
-import { fileTrouble } from "../lib/file-trouble.ts";
 import { likely } from "../lib/nearest.ts";
-import { errorCode } from "./environment.ts";
 import { type Note, shown } from "./fault.ts";
 
 const PORT_MAX = 65_535;
@@ -255,57 +251,4 @@ export function isLoopback(host: string): boolean {
     bare === "::1" ||
     /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(bare)
   );
-}
-
-interface TlsFile {
-  readonly name: string;
-  readonly path: string;
-  /** The name of the file in a fault, if its path may not be a path. */
-  readonly word?: string;
-}
-export interface TlsFiles {
-  readonly ca?: TlsFile;
-  readonly cert?: TlsFile;
-  readonly key?: TlsFile;
-}
-
-/** A file that cannot be read, or has the wrong content. */
-function pemTrouble(error: unknown): string {
-  return error instanceof Error && "syscall" in error
-    ? fileTrouble(error)
-    : `cannot be used (${errorCode(error)})`;
-}
-
-/** The files exist, are PEM, and the key matches the certificate. */
-export function checkTlsFiles(files: TlsFiles, note: Note): void {
-  const context: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
-  let isComplete = true;
-  for (const role of ["ca", "cert", "key"] as const) {
-    const file = files[role];
-    if (!file) continue;
-    try {
-      const content = readFileSync(file.path);
-      if (!content.includes("-----BEGIN ")) throw new Error("is not a PEM file");
-      // Each alone first, so that the fault names the right file; a key only with its certificate.
-      if (role !== "key") createSecureContext({ [role]: content });
-      context[role] = content;
-    } catch (error) {
-      isComplete = false;
-      note({
-        place: file.name,
-        problem: `${file.word ?? file.path} ${pemTrouble(error)}`,
-        remedy: "use a PEM file that this user can read",
-      });
-    }
-  }
-  if (!isComplete || !context.cert || !context.key || !files.key) return;
-  try {
-    createSecureContext(context);
-  } catch (error) {
-    note({
-      place: files.key.name,
-      problem: `the key does not match the certificate (${errorCode(error)})`,
-      remedy: "use the certificate's key, without a passphrase",
-    });
-  }
 }

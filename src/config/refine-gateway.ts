@@ -1,9 +1,10 @@
 /** Settings of the gateway: address, headers, certificates, zone. */
-import { checkTlsFiles, isTimezone, parseAddress, parseHeaders } from "./checks.ts";
+import { isTimezone, parseAddress, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import type { Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
+import { checkTlsFiles } from "./tls-files.ts";
 import { zoneDoubt } from "./zone-names.ts";
 
 export function refineGateway(raw: RawSettings, { note, warn, path }: Refining) {

@@ -1,7 +1,8 @@
 /** Shared by the checks of all settings. */
-import { checkTlsFiles } from "./checks.ts";
+
 import type { Note } from "./fault.ts";
 import type { RawSettings } from "./settings-table.ts";
+import { checkTlsFiles } from "./tls-files.ts";
 
 export interface Refining {
   /** Notes a fault: the program does not start. */

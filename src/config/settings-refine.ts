@@ -1,7 +1,7 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import { checkTlsFiles, parseFormats, parseHeaders } from "./checks.ts";
+import { parseFormats, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
@@ -11,6 +11,7 @@ import type { Refining } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
 import { type AlarmEmail, FORMATS, type UnboundSettings } from "./settings-shape.ts";
 import { plainSettings, type RawSettings, SETTINGS } from "./settings-table.ts";
+import { checkTlsFiles } from "./tls-files.ts";
 
 export function refineSettings(
   raw: RawSettings,

@@ -1,5 +1,6 @@
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
+import type { Note } from "./fault.ts";
 import type { PendingFiles } from "./uplinks-secrets.ts";
 
 /** What the rules of the uplinks file depend on besides the file. */
@@ -15,3 +16,5 @@ export interface UplinksContext {
   readonly mayBeEmpty?: boolean;
   readonly pending?: PendingFiles;
 }
+
+export type ReportFault = { readonly fault: Note; readonly warn: Note };

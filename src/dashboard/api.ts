@@ -24,7 +24,6 @@ import type {
   MeasurementAround,
   SENSORS,
   ShownSensor,
-  SPECTRA,
   SPECTRUM,
   Trend,
   WAVEFORM,
@@ -41,18 +40,14 @@ import {
   trendAsRead,
 } from "./as-read.ts";
 import { noResponse } from "./no-response.ts";
+import {
+  type PackedSpectra,
+  type SpectrumSeries,
+  unpacked,
+  type WaterfallData,
+  type WaveformSeries,
+} from "./series.ts";
 import { unitsKept } from "./units-kept.ts";
-
-interface Base64Series {
-  readonly base64: string;
-}
-type Unpacked<T> = Omit<T, "base64"> & { readonly values: Float32Array };
-export type SpectrumSeries = Unpacked<Of<typeof SPECTRUM>>;
-export type WaveformSeries = Unpacked<Of<typeof WAVEFORM>>;
-type PackedSpectra = Of<typeof SPECTRA>;
-/** A spectrum of a waterfall. */
-export type FallSpectrum = Unpacked<PackedSpectra["spectra"][number]>;
-type WaterfallData = Omit<PackedSpectra, "spectra"> & { readonly spectra: readonly FallSpectrum[] };
 
 /** The agent responded with an error. */
 class ApiError extends Error {
@@ -367,19 +362,4 @@ function measurementsOf(sensor: string): string {
 
 function instant(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-function unpacked<T extends Base64Series>({ base64, ...rest }: T): Unpacked<T> {
-  return { ...rest, values: floats(base64) };
-}
-
-/** Little-endian 32-bit floats in base64. */
-function floats(base64: string): Float32Array {
-  const text = atob(base64);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  const view = new DataView(bytes.buffer);
-  const values = new Float32Array(bytes.length >> 2);
-  for (let i = 0; i < values.length; i++) values[i] = view.getFloat32(4 * i, true);
-  return values;
 }

@@ -1,5 +1,5 @@
-import type { SpectrumSeries, WaveformSeries } from "./api.ts";
 import { number } from "./format.ts";
+import type { SpectrumSeries, WaveformSeries } from "./series.ts";
 import { doubtWords } from "./words.ts";
 
 /** Purpose of the record, as numbered by the service. */

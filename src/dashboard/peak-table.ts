@@ -1,7 +1,7 @@
 import { frequencyScale, type ReadUnits } from "../core/read-units.ts";
-import type { SpectrumSeries } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
+import type { SpectrumSeries } from "./series.ts";
 import { type PeakOrder, sortedPeaks } from "./signal-specs.ts";
 
 /** A peak this close to a whole multiple of the speed is labelled with it. */

@@ -3,7 +3,7 @@
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
 import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
-import type { Api, SpectrumSeries, WaveformSeries } from "./api.ts";
+import type { Api } from "./api.ts";
 import { offerAxes } from "./axis-choice.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
@@ -16,6 +16,7 @@ import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
 import { PeakTable } from "./peak-table.ts";
 import { placeNow, remember } from "./place.ts";
+import type { SpectrumSeries, WaveformSeries } from "./series.ts";
 import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
 import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
 import type { Theme } from "./theme.ts";

@@ -1,8 +1,8 @@
 /** Specifications of the plots of a measurement. */
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
-import type { SpectrumSeries, WaveformSeries } from "./api.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { number } from "./format.ts";
+import type { SpectrumSeries, WaveformSeries } from "./series.ts";
 import { type CursorKind, spectrumCursor } from "./spectrum-cursor.ts";
 import type { MarkerLine } from "./spectrum-markers.ts";
 

@@ -1,9 +1,9 @@
 /** Exports a waterfall: the numbers as CSV, the picture as PNG. */
 
 import { csvField } from "../core/csv.ts";
-import type { FallSpectrum } from "./api.ts";
 import { save } from "./chart-export.ts";
 import { csvTimeHeads, csvTimes } from "./csv.ts";
+import type { FallSpectrum } from "./series.ts";
 import { colour } from "./theme.ts";
 
 /** @param rows with their steps in the unit of the axis */

@@ -2,11 +2,12 @@
 
 import type { ShownMeasurement } from "../core/query/shown.ts";
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
-import type { Api, FallSpectrum } from "./api.ts";
+import type { Api } from "./api.ts";
 import { onPaper } from "./chart-paper.ts";
 import { h, setText } from "./dom.ts";
 import { niceStep, number } from "./format.ts";
 import type { Model } from "./model.ts";
+import type { FallSpectrum } from "./series.ts";
 import { labelled } from "./spectrum-tools.ts";
 import { type Pen, SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";

@@ -1,13 +1,12 @@
 /** Operations that answer from the site file and the newest readings. */
 
 import { startMs } from "../core/query/dates.ts";
+import { deviceFacts, deviceResponse } from "../core/query/device-response.ts";
 import type { QueryFields } from "../core/query/request.ts";
 import {
   assignmentResponse,
   type Cell,
   currentMeasures,
-  deviceFacts,
-  deviceResponse,
   hasChannel,
   historyRows,
   nodeResponse,

@@ -1,10 +1,10 @@
 /** Runs the state reads of all sensors: one at a time per source, after the day's records, and in a small share of the time. */
-import { CallFailure } from "../core/failure.ts";
 import { isRead } from "../core/sensor.ts";
-import { type Site } from "../core/site.ts";
+import type { Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
 import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
+import { isSourceAway, retryIn } from "./state-retry.ts";
 
 /** Records come first; but if the gateway does not return all of them, states are requested after this long, ms. */
 const FIRST_WAIT_MAX_MS = 60_000;
@@ -15,11 +15,6 @@ const IDLE_MS = 30_000;
 const LANES_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors and boxes spread out. */
 const JITTER = 0.1;
-/**
- * The gateway may be being redeployed: an operation that it rejects as a wrong request is retried after this long,
- * ms.
- */
-const REQUEST_RETRY_MS = 300_000;
 /**
  * After a read without an interval of its own, its source pauses for this many times the duration of the request:
  * records have the rest.
@@ -273,31 +268,4 @@ export class NodeStates {
     await clock.sleep(Math.max(0, until - now), woken.signal);
     signal.removeEventListener("abort", abort);
   }
-}
-
-function retryIn(error: unknown, job: StateJob): number {
-  const { intervalMs, backoff } = job;
-  if (!(error instanceof CallFailure)) return backoff.next();
-  const own = (): number => {
-    switch (error.failureClass) {
-      case "service_status":
-      case "configuration":
-        return intervalMs;
-      case "request":
-        return Math.max(REQUEST_RETRY_MS, backoff.next());
-      case "transient":
-      case "not_json":
-      case "truncated":
-      case "too_large":
-      case "aborted":
-        return backoff.next();
-    }
-  };
-  return Math.max(own(), error.retryAfterMs ?? 0);
-}
-
-/** True if every other read of the same source would fail the same way. */
-function isSourceAway(error: unknown): boolean {
-  if (error instanceof CallFailure) return error.isGatewayFault;
-  return error instanceof Error && "isDeviceAway" in error && error.isDeviceAway === true;
 }

@@ -1,7 +1,7 @@
 /** Tells people of faults of the box that stand for a minute, once, and when they are over. */
 import { type BoxFault, boxFaultKey } from "../core/box-fault.ts";
 import type { Clock } from "../core/ports.ts";
-import type { Memory } from "./delivery.ts";
+import type { DeliveryMemory } from "./delivery.ts";
 import { boxNotice, type Notice } from "./notice.ts";
 
 const CHECK_MS = 5_000;
@@ -15,7 +15,7 @@ export interface BoxWatchParts {
   readonly clock: Clock;
   readonly tell: (notices: readonly Notice[]) => void;
   /** Holds what was told, which a restart does not tell again. */
-  readonly memory: Memory;
+  readonly memory: DeliveryMemory;
 }
 
 interface StandingFault {
@@ -79,7 +79,7 @@ export class BoxWatch {
 }
 
 /** Damaged text counts as none. */
-function toldBefore(memory: Memory): readonly BoxFault[] {
+function toldBefore(memory: DeliveryMemory): readonly BoxFault[] {
   try {
     return JSON.parse(memory.get() ?? "[]") as readonly BoxFault[];
   } catch {

@@ -12,7 +12,7 @@ import type { Notice } from "./notice.ts";
 export type Send = (notices: readonly Notice[], signal: AbortSignal) => Promise<string | null>;
 
 /** Text that outlives the process. */
-export interface Memory {
+export interface DeliveryMemory {
   get(): string | null;
   set(text: string): void;
 }
@@ -37,7 +37,7 @@ export interface DeliveryParts {
   /** What stands now; told after an outage that lasted longer than the notices that could wait, or than the process. */
   readonly standing: () => readonly Notice[];
   /** Records that something waits. */
-  readonly memory: Memory;
+  readonly memory: DeliveryMemory;
   readonly clock: Clock;
   readonly logger: Logger;
 }

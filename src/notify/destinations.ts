@@ -2,7 +2,7 @@
 
 import type { Clock, Logger } from "../core/ports.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
-import { Delivery, type Memory } from "./delivery.ts";
+import { Delivery, type DeliveryMemory } from "./delivery.ts";
 import { Digest, WAITING_MAX } from "./digest.ts";
 import { email, type Mailbox } from "./email.ts";
 import type { Notice } from "./notice.ts";
@@ -22,7 +22,7 @@ export interface DestinationSettings {
 export interface NoticeParts {
   readonly site: () => string;
   readonly standing: () => readonly Notice[];
-  readonly memory: (name: string) => Memory;
+  readonly memory: (name: string) => DeliveryMemory;
   readonly clock: Clock;
   readonly logger: Logger;
 }

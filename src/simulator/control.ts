@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
-import { FAULTS, parseFault } from "./faults.ts";
+import { FAULTS } from "./faults.ts";
+import { parseFault } from "./parse-fault.ts";
 import { toTransport } from "./plain-record.ts";
 import { BadRequest, readText } from "./request.ts";
 import type { Simulator } from "./simulator.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WaveformSeries } from "../../src/dashboard/api.ts";
+import type { WaveformSeries } from "../../src/dashboard/series.ts";
 import { waveformSpec } from "../../src/dashboard/signal-specs.ts";
 
 const wave: WaveformSeries = {

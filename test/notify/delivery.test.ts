@@ -13,9 +13,9 @@ import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import type { Clock, Logger } from "../../src/core/ports.ts";
 import {
   Delivery,
+  type DeliveryMemory,
   type DeliveryParts,
   DeliveryRefused,
-  type Memory,
   type Send,
 } from "../../src/notify/delivery.ts";
 import { Digest } from "../../src/notify/digest.ts";
@@ -56,7 +56,7 @@ const EVENT: AlarmEvent = {
 const clock: Clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() };
 
 /** What outlives a process. */
-function memory(): Memory {
+function memory(): DeliveryMemory {
   let kept: string | null = null;
   return {
     get: () => kept,

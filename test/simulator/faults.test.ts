@@ -4,12 +4,8 @@ import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import type { PolledKind } from "../../src/core/sensor.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import {
-  FAULTS,
-  type FaultName,
-  type FaultSpec,
-  parseFaultFlag,
-} from "../../src/simulator/faults.ts";
+import { FAULTS, type FaultName, type FaultSpec } from "../../src/simulator/faults.ts";
+import { parseFaultFlag } from "../../src/simulator/parse-fault.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { type RawAnswer, rawCall } from "./raw-call.ts";

@@ -2,7 +2,7 @@ import type { ClientBase } from "pg";
 import { topicLevel } from "../../core/topic-level.ts";
 import type { Received } from "../parse/item.ts";
 
-interface Named {
+interface NamedBox {
   readonly site: string;
   readonly sensor?: string;
 }
@@ -21,7 +21,7 @@ export class Names {
   }
 
   /** Of these items; within the transaction that writes them. */
-  static async of(client: ClientBase, items: readonly Received<Named>[]): Promise<Names> {
+  static async of(client: ClientBase, items: readonly Received<NamedBox>[]): Promise<Names> {
     const sites = new Map<string, string>();
     const sensors = new Map<string, string>();
     const names = new Names(sites, sensors);
@@ -56,7 +56,7 @@ export class Names {
   }
 
   /** The items under their names. */
-  named<T extends Named>(items: readonly Received<T>[]): readonly Received<T>[] {
+  named<T extends NamedBox>(items: readonly Received<T>[]): readonly Received<T>[] {
     return items.map((received) => {
       const { item } = received;
       const site = this.#site(item.site);
@@ -70,7 +70,7 @@ export class Names {
 /** Called when names are written: rows stored under their topic levels move to them. */
 export async function joinNames(
   client: ClientBase,
-  named: readonly Required<Named>[],
+  named: readonly Required<NamedBox>[],
 ): Promise<void> {
   const levels = new Set<string>();
   for (const { site, sensor } of named)

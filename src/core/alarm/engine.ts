@@ -4,12 +4,13 @@
  * readings. If that is rolled back, the change is taken back.
  */
 import type { SensorState } from "../agent-status.ts";
-import { type FindingEngine, isFindingState } from "../diagnosis/engine.ts";
+import type { FindingEngine } from "../diagnosis/engine.ts";
+import { isFindingState } from "../diagnosis/finding-event.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
 import { type Kind, normalCode } from "../sensor.ts";
-import { type Site } from "../site.ts";
+import type { Site } from "../site.ts";
 import type { Tx } from "../tx.ts";
 import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";

@@ -6,43 +6,31 @@ import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import { KeptStates } from "../alarm/kept-states.ts";
-import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
-import { type Site } from "../site.ts";
+import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
-import { findingKey, type Stage } from "./finding.ts";
+import type { Stage } from "./finding.ts";
+import { eventOf, isFindingState, SAVED_PREFIX, type Watched } from "./finding-event.ts";
 import { judge } from "./judge.ts";
 import { possibleFindings } from "./possible.ts";
 import {
   advance,
   extend,
-  type FindingChange,
   loadFindings,
   NO_FINDINGS,
   type SensorFindings,
   saveFindings,
 } from "./sensor-findings.ts";
-import { endedSentence, findingSentence } from "./sentence.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
-
-/** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
-const SAVED_PREFIX = "finding:";
 
 export interface FindingOptions {
   /** State and speed of the machines, and what waits for them. */
   readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAt" | "stateAt">;
   readonly thresholds?: Thresholds;
-}
-
-interface Watched {
-  readonly sensor: Sensor;
-  /** Normalised codes of the sensors that were in its place before it. */
-  readonly formers: readonly string[];
-  readonly machine: Machine;
 }
 
 export class FindingEngine {
@@ -272,49 +260,4 @@ export class FindingEngine {
         }),
     );
   }
-}
-
-export function isFindingState(sensor: string): boolean {
-  return sensor.startsWith(SAVED_PREFIX);
-}
-
-function eventOf(
-  { change, state }: FindingChange,
-  { sensor, machine }: Watched,
-  readingId: string,
-  timeMs: number,
-): AlarmEvent {
-  const { finding, bearing, missed, last, since, stands } = state;
-  const { verdict } = last;
-  const value = findingKey(finding, bearing);
-  const isEnded = change === "ended";
-  return {
-    id:
-      change === "stands"
-        ? (stands?.id ?? "")
-        : eventId(FINDING_ALARM, sensor.code, value, readingId, change),
-    sensor: sensor.code,
-    kind: "accel",
-    value,
-    alarm: FINDING_ALARM,
-    severity: state.worstStage === 3 ? "alarm" : "warning",
-    state: isEnded ? "cleared" : "active",
-    timeMs,
-    limit: verdict.limit,
-    hysteresis: null,
-    measured: isEnded ? null : verdict.level,
-    unit: verdict.unit,
-    readingId,
-    raisedMs: stands?.sinceMs ?? timeMs,
-    sinceMs: sinceMs(since),
-    worst: { measured: verdict.level, timeMs: last.timeMs },
-    acknowledged: null,
-    shelved: null,
-    note: null,
-    reason: null,
-    text: isEnded
-      ? endedSentence(finding, bearing, sensor.code, missed)
-      : findingSentence(verdict, state, machine, sensor),
-    historical: false,
-  };
 }

@@ -1,13 +1,11 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
-import { isRead, type Sensor } from "../sensor.ts";
 import { zoneNumber } from "../signal/severity.ts";
-import { firmwareOf, internalRms, signalOf } from "../state/node-facts.ts";
+import { internalRms } from "../state/node-facts.ts";
 import type { StoredReading } from "../stored-reading.ts";
 import {
   API_ASSIGNMENT,
   API_CHANNEL,
-  API_DEVICE,
   API_EXTRA_VALUE,
   API_MEASURES,
   API_NODE,
@@ -34,7 +32,7 @@ export function openReading(reading: StoredReading): OpenReading {
   };
 }
 
-function numberOf(values: Readonly<Record<string, unknown>>, name: string): number | null {
+export function numberOf(values: Readonly<Record<string, unknown>>, name: string): number | null {
   const value = Object.hasOwn(values, name) ? values[name] : null;
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
@@ -214,85 +212,6 @@ export function extraValue(date: string, unit: UnitEntry, value: number | null):
     [API_EXTRA_VALUE.value]: value,
     [API_EXTRA_VALUE.unit]: unit.code,
     [API_EXTRA_VALUE.descUnit]: unit.label,
-  };
-}
-
-/** What the newest records of a sensor say about it. */
-export interface DeviceFacts {
-  readonly batteryV: number | null;
-  readonly temperatureC: number | null;
-  readonly firmware: number | null;
-  /** Usually dBm: in the unit of the site file. */
-  readonly signal: number | null;
-}
-export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
-  const newestFirst = [...readings].sort((a, b) => b.reading.timeMs - a.reading.timeMs);
-  const first = (of: (open: OpenReading) => number | null): number | null => {
-    for (const open of newestFirst) {
-      const found = of(open);
-      if (found !== null) return found;
-    }
-    return null;
-  };
-  return {
-    batteryV: first(({ values }) => numberOf(values, "battery")),
-    temperatureC: first(
-      ({ values }) => numberOf(values, "module_temperature") ?? numberOf(values, "temperature"),
-    ),
-    firmware: first(({ reading, values, attributes }) =>
-      reading.kind === "node" ? wholeNumber(firmwareOf(values)) : numberOf(attributes, "version"),
-    ),
-    signal: first(({ reading, values }) => (reading.kind === "node" ? signalOf(values) : null)),
-  };
-}
-
-/** The device list's firmware is an integer: a name such as 2.1 is not. */
-function wholeNumber(firmware: string | number | null): number | null {
-  if (firmware === null || firmware === "") return null;
-  const number = Number(firmware);
-  return Number.isInteger(number) ? number : null;
-}
-
-/** `axes`: the number of axes on which the sensor measures vibration. */
-function channelCount(sensor: Sensor, axes: number): number {
-  const listed = Object.keys(sensor.channels).length;
-  const fixed = sensor.kinds.includes("rpm") ? 1 : 4;
-  return axes > 0 ? axes : listed > 0 ? listed : fixed;
-}
-
-/**
- * The device's number: its serial number if that is numeric (32 bits, as typed clients read it), otherwise one derived
- * from the text.
- */
-function deviceId(code: string): number {
-  const number = Number(code);
-  if (/^\d+$/.test(code) && number > 0 && number <= 0x7fffffff) return number;
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(code, "utf8")) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash & 0x7fffffff || 1;
-}
-
-export function deviceResponse(
-  sensor: Sensor,
-  axes: number,
-  facts: DeviceFacts,
-  lastUpdateConfig: string,
-): Record<string, Cell> {
-  return {
-    [API_DEVICE.id]: deviceId(sensor.code),
-    [API_DEVICE.code]: sensor.code,
-    [API_DEVICE.model]: sensor.model ?? null,
-    [API_DEVICE.type]: sensor.type,
-    [API_DEVICE.channelCount]: channelCount(sensor, axes),
-    [API_DEVICE.name]: sensor.name ?? null,
-    [API_DEVICE.description]: sensor.description ?? null,
-    [API_DEVICE.enabled]: isRead(sensor) ? 1 : 0,
-    [API_DEVICE.batteryVoltage]: facts.batteryV,
-    [API_DEVICE.batteryType]: sensor.batteryType ?? null,
-    [API_DEVICE.temperature]: facts.temperatureC,
-    [API_DEVICE.signalStrengthValue]: facts.signal === null ? null : Math.round(facts.signal),
-    [API_DEVICE.firmwareVersion]: facts.firmware,
-    [API_DEVICE.lastUpdateConfig]: lastUpdateConfig,
   };
 }
 

@@ -2,7 +2,8 @@
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { hasFixedTopics } from "../uplink.ts";
-import { type PublishedTopic, publishedTopics, type TopicPlan } from "./published.ts";
+import { publishedTopics } from "./published.ts";
+import type { PublishedTopic, TopicPlan } from "./published-row.ts";
 import { createTopics } from "./topics.ts";
 
 export interface TopicFault {

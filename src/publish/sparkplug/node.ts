@@ -1,63 +1,23 @@
 import type { LinkState } from "../../core/agent-status.ts";
 import { mayHeal } from "../../core/failure.ts";
-import type { LinkNeeds, SessionLink, Will } from "../../core/link.ts";
-import type { WaveformReader } from "../../core/ports.ts";
-import type { Select } from "../../core/uplink.ts";
+import type { SessionLink, Will } from "../../core/link.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { PendingAlarmChanges } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
 import { SETTINGS_OUTCOME } from "./device-command.ts";
-import { Devices, type DevicesOptions, type DevicesParts } from "./devices.ts";
+import { Devices } from "./devices.ts";
 import { SparkplugInbox } from "./inbox.ts";
 import { LeasedReadings } from "./leased-readings.ts";
-import { NodeReport, type NodeValue } from "./node-metrics.ts";
+import { NodeReport } from "./node-metrics.ts";
+import type { SparkplugNodeOptions, SparkplugNodeParts } from "./node-parts.ts";
 import { PrimaryHost } from "./primary-host.ts";
 import { ProofWindow, type SparkplugLane } from "./proof-window.ts";
 import { Sender } from "./sender.ts";
 import { NodeSession, will } from "./session.ts";
 import { type RunEnd, SessionRunner } from "./session-runner.ts";
-import { Settlements, type SettlementsParts } from "./settlements.ts";
+import { Settlements } from "./settlements.ts";
 import { NodeTopics } from "./topic.ts";
 import { Wake } from "./wake.ts";
-
-/** Where the bdSeq of the last CONNECT is stored across restarts. */
-interface BdSeqStore {
-  load(): number | null;
-  save(bdSeq: number): void;
-}
-
-export interface SparkplugNodeParts extends DevicesParts, SettlementsParts {
-  /** Makes the node's own link; it opens with `run`. */
-  readonly createLink: (needs: LinkNeeds) => SessionLink;
-  readonly waveforms: WaveformReader;
-  readonly bdSeq: BdSeqStore;
-  readonly nodeValues: () => readonly NodeValue[];
-  /** A DCMD with settings; resolves with the outcome in words. Absent: commands are disabled. */
-  readonly onDeviceCommand?: (
-    sensor: string,
-    settings: Readonly<Record<string, number>>,
-  ) => Promise<string>;
-}
-
-export interface SparkplugNodeOptions extends Pick<DevicesOptions, "site"> {
-  /** Messages written before a proof is required. */
-  readonly inflight: number;
-  readonly group: string;
-  readonly node: string;
-  readonly hostId: string | null;
-  /** MQTT_BACKLOG_RATE, messages per second; 0 = as fast as the broker answers. */
-  readonly backlogRatePerS: number;
-  /** The uplink's selection; by default everything. */
-  readonly select?: Select;
-  /** PUBLISH_WAVEFORMS. */
-  readonly waveforms: "always" | "alarm" | "never";
-  /** SPARKPLUG_HISTORY_BATCH: maximum records in one historical message; by default as many as are leased. */
-  readonly historyBatch?: number;
-  /** How long a proven message is kept in case the primary host died unnoticed, ms. */
-  readonly hostHoldMs?: number;
-  /** How long data waits after a broken session, ms, if no primary host reports its return. */
-  readonly reconnectGraceMs?: number;
-}
 
 /** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH. */
 const LEAVE_MAX_MS = 3_000;
@@ -69,7 +29,7 @@ const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];
 const BDSEQ_COUNT = 256;
 
 /** One CONNECT and the session that may follow it: its bdSeq, and messages that arrive before it is in use. */
-interface Attempt {
+interface SparkplugAttempt {
   readonly session: NodeSession;
   readonly connection: NodeConnection;
   readonly inbox: SparkplugInbox;
@@ -88,7 +48,7 @@ export class SparkplugNode {
   readonly #link: SessionLink;
   readonly #settlements: Settlements;
   #runner: SessionRunner | null = null;
-  #attempt: Attempt | null = null;
+  #attempt: SparkplugAttempt | null = null;
   #bdSeq: number | null = null;
   #wasLost = false;
   readonly #pendingAlarms = new PendingAlarmChanges();
@@ -171,7 +131,7 @@ export class SparkplugNode {
     return { ...will(this.#topics, bdSeq, this.#parts.clock.now()), qos: 1, retain: false };
   }
 
-  async #session(attempt: Attempt, signal: AbortSignal): Promise<RunEnd> {
+  async #session(attempt: SparkplugAttempt, signal: AbortSignal): Promise<RunEnd> {
     const { logger } = this.#parts;
     const { connection, session } = attempt;
     const runner = this.#createRunner(attempt);
@@ -226,7 +186,7 @@ export class SparkplugNode {
     });
   }
 
-  #createRunner({ session, connection, inbox, wake }: Attempt): SessionRunner {
+  #createRunner({ session, connection, inbox, wake }: SparkplugAttempt): SessionRunner {
     const { outbox, waveforms, clock, logger, nodeValues } = this.#parts;
     const devices = this.#devices;
     const window = this.#window;

@@ -8,27 +8,20 @@ import {
   PINS_MAX,
   type PinOutcome,
 } from "../../core/kept/ports.ts";
-import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import { hourOf, parseRefs, toStoredReading } from "../readings/stored-reading.ts";
+import { hourOf, toStoredReading } from "../readings/stored-reading.ts";
 import type { Keeper } from "./keeper.ts";
 import { idOf, type MeasurementPlace, MUST_STAY_RANK } from "./kept-rows.ts";
+import { type Found, keptOf, measurementsOf, newestFirst } from "./measurement-rows.ts";
 
 interface MeasurementsParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly queue: Pick<WriteQueue, "direct" | "read">;
   readonly keeper: Keeper;
-}
-
-/** With samples that are stored, before what is known of the machine and of why it is kept. */
-interface Found extends MeasurementPlace {
-  readonly channels: readonly WaveformRef[];
-  readonly ladder: boolean;
-  /** Of kept ones; young ones are looked up. */
-  readonly machine: { readonly running: boolean | null; readonly speedRpm: number | null } | null;
 }
 
 type Before = NonNullable<MeasurementQuery["before"]>;
@@ -269,38 +262,3 @@ export class StoredMeasurements implements Measurements {
 }
 
 const EVER_MS = -1e15;
-
-function keptOf(stream: number, row: Row): Found {
-  const [timeMs, id, waveforms, ladder, running, speedRpm] = row;
-  return {
-    stream,
-    timeMs: timeMs as number,
-    id: id as string,
-    channels: parseRefs(waveforms as string),
-    ladder: Number(ladder) > 0,
-    machine: {
-      running: running === null ? null : running === 1,
-      speedRpm: speedRpm as number | null,
-    },
-  };
-}
-
-/** Rows of channels, those of one measurement together. */
-function measurementsOf(stream: number, rows: readonly Row[]): Found[] {
-  const found = new Map<string, Found & { readonly channels: WaveformRef[] }>();
-  for (const [timeMs, id, fileId, channel, axis] of rows) {
-    const key = `${timeMs}/${id}`;
-    const known = found.get(key);
-    const ref = { fileId, channel, axis } as WaveformRef;
-    if (known !== undefined) known.channels.push(ref);
-    else {
-      const place = { stream, timeMs: timeMs as number, id: id as string };
-      found.set(key, { ...place, channels: [ref], ladder: false, machine: null });
-    }
-  }
-  return [...found.values()];
-}
-
-function newestFirst(a: Measurement, b: Measurement): number {
-  return b.timeMs - a.timeMs || (a.reading < b.reading ? 1 : -1);
-}

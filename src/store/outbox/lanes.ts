@@ -14,6 +14,7 @@ import { LaneQueue } from "./lane-queue.ts";
 import { loadLanes } from "./lane-rows.ts";
 import { hasChosen, LaneUplink } from "./lane-uplink.ts";
 import { addLane, carryNewest } from "./new-lane.ts";
+import { IN_USE_SQL, isCarried, numberOf, type StoredLane } from "./stored-lane.ts";
 
 interface LanesParts {
   readonly db: Database;
@@ -24,14 +25,6 @@ interface LanesParts {
   readonly startGraceMs?: number | undefined;
 }
 
-/** One lane on disk. */
-export interface StoredLane {
-  readonly lane: number;
-  readonly uplink: string;
-  readonly format: Lane;
-}
-
-const IN_USE_SQL = "SELECT lane, uplink, format FROM lanes WHERE leaving IS NULL ORDER BY lane";
 /** An uplink delivers for this long after its last acknowledgement. */
 const DELIVERING_MS = 30_000;
 /** Sessions are open this long after a start; until then nothing is given up. */
@@ -298,8 +291,3 @@ export class Lanes {
     db.write("UPDATE lanes SET leaving = ? WHERE lane = ?").run(leaving, number);
   }
 }
-
-const numberOf = (lanes: readonly StoredLane[], uplink: string, format: Lane) =>
-  lanes.find((one) => one.uplink === uplink && one.format === format)?.lane;
-
-const isCarried = (change: LaneChange) => change.what === "carried";

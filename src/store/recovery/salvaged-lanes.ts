@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import type { StoredLane } from "../outbox/lanes.ts";
+import type { StoredLane } from "../outbox/stored-lane.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 
 /** The lanes of the uplinks that are configured now. */

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { beyondAmqp, topicFaults } from "../../../src/core/topics/collisions.ts";
-import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
+import { publishedTopics } from "../../../src/core/topics/published.ts";
+import { type TopicPlan } from "../../../src/core/topics/published-row.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
 
 const at = (machine: number) => ({ company: 1, area: 2, machine, point: 1 });

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../../src/core/message.ts";
-import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
+import { publishedTopics } from "../../../src/core/topics/published.ts";
+import { type TopicPlan } from "../../../src/core/topics/published-row.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
 import { createHomeAssistantProfile } from "../../../src/publish/formats/homeassistant.ts";
 import { homeAssistantMeaning } from "../../../src/publish/formats/homeassistant-units.ts";

@@ -10,12 +10,12 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
 import type { MqttLinkOptions } from "../../../src/link/link-options.ts";
 import { MqttLink } from "../../../src/link/mqtt-link.ts";
+import { SparkplugNode } from "../../../src/publish/sparkplug/node.ts";
+import type { NodeValue } from "../../../src/publish/sparkplug/node-metrics.ts";
 import {
-  SparkplugNode,
   type SparkplugNodeOptions,
   type SparkplugNodeParts,
-} from "../../../src/publish/sparkplug/node.ts";
-import type { NodeValue } from "../../../src/publish/sparkplug/node-metrics.ts";
+} from "../../../src/publish/sparkplug/node-parts.ts";
 import { MemoryOutbox, storedReading } from "../../support/memory-outbox.ts";
 import {
   type Mosquitto,

@@ -1,0 +1,61 @@
+/** Certificates and keys that settings name: each is read once when the settings are checked. */
+
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import { fileTrouble } from "../lib/file-trouble.ts";
+import { errorCode } from "./environment.ts";
+import type { Note } from "./fault.ts";
+
+interface TlsFile {
+  readonly name: string;
+  readonly path: string;
+  /** The name of the file in a fault, if its path may not be a path. */
+  readonly word?: string;
+}
+
+export interface TlsFiles {
+  readonly ca?: TlsFile;
+  readonly cert?: TlsFile;
+  readonly key?: TlsFile;
+}
+
+/** A file that cannot be read, or has the wrong content. */
+function pemTrouble(error: unknown): string {
+  return error instanceof Error && "syscall" in error
+    ? fileTrouble(error)
+    : `cannot be used (${errorCode(error)})`;
+}
+
+/** The files exist, are PEM, and the key matches the certificate. */
+export function checkTlsFiles(files: TlsFiles, note: Note): void {
+  const context: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
+  let isComplete = true;
+  for (const role of ["ca", "cert", "key"] as const) {
+    const file = files[role];
+    if (!file) continue;
+    try {
+      const content = readFileSync(file.path);
+      if (!content.includes("-----BEGIN ")) throw new Error("is not a PEM file");
+      // Each alone first, so that the fault names the right file; a key only with its certificate.
+      if (role !== "key") createSecureContext({ [role]: content });
+      context[role] = content;
+    } catch (error) {
+      isComplete = false;
+      note({
+        place: file.name,
+        problem: `${file.word ?? file.path} ${pemTrouble(error)}`,
+        remedy: "use a PEM file that this user can read",
+      });
+    }
+  }
+  if (!isComplete || !context.cert || !context.key || !files.key) return;
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    note({
+      place: files.key.name,
+      problem: `the key does not match the certificate (${errorCode(error)})`,
+      remedy: "use the certificate's key, without a passphrase",
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { type AlarmEvent, eventId } from "../alarm/event.ts";
+import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
+import { sinceMs } from "../alarm/since.ts";
+import type { Machine } from "../machine.ts";
+import { type Sensor } from "../sensor.ts";
+import { findingKey } from "./finding.ts";
+import type { FindingChange } from "./sensor-findings.ts";
+import { endedSentence, findingSentence } from "./sentence.ts";
+
+/** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
+export const SAVED_PREFIX = "finding:";
+
+export function isFindingState(sensor: string): boolean {
+  return sensor.startsWith(SAVED_PREFIX);
+}
+
+export function eventOf(
+  { change, state }: FindingChange,
+  { sensor, machine }: Watched,
+  readingId: string,
+  timeMs: number,
+): AlarmEvent {
+  const { finding, bearing, missed, last, since, stands } = state;
+  const { verdict } = last;
+  const value = findingKey(finding, bearing);
+  const isEnded = change === "ended";
+  return {
+    id:
+      change === "stands"
+        ? (stands?.id ?? "")
+        : eventId(FINDING_ALARM, sensor.code, value, readingId, change),
+    sensor: sensor.code,
+    kind: "accel",
+    value,
+    alarm: FINDING_ALARM,
+    severity: state.worstStage === 3 ? "alarm" : "warning",
+    state: isEnded ? "cleared" : "active",
+    timeMs,
+    limit: verdict.limit,
+    hysteresis: null,
+    measured: isEnded ? null : verdict.level,
+    unit: verdict.unit,
+    readingId,
+    raisedMs: stands?.sinceMs ?? timeMs,
+    sinceMs: sinceMs(since),
+    worst: { measured: verdict.level, timeMs: last.timeMs },
+    acknowledged: null,
+    shelved: null,
+    note: null,
+    reason: null,
+    text: isEnded
+      ? endedSentence(finding, bearing, sensor.code, missed)
+      : findingSentence(verdict, state, machine, sensor),
+    historical: false,
+  };
+}
+
+export interface Watched {
+  readonly sensor: Sensor;
+  /** Normalised codes of the sensors that were in its place before it. */
+  readonly formers: readonly string[];
+  readonly machine: Machine;
+}
