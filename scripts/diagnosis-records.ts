@@ -3,10 +3,10 @@
  * Each record is cut into pieces of one length, which follow each other as readings of one sensor; a fault counts as
  * named once a finding stands. The folder and its files: scripts/diagnosis/real-records.ts.
  *
- * --set develop|others|all   which records (develop)
- * --sizes N,N                lengths of a reading, samples (4096,8192,16384)
- * --list                     every record, with what was found
- * --depth                    how deep the lines of each part are in the whitened envelope, instead
+ * --set develop|others|all|beside   which records (develop)
+ * --sizes N,N                       lengths of a reading, samples (4096,8192,16384)
+ * --list                            every record, with what was found
+ * --depth                           how deep the lines of each part are in the whitened envelope, instead
  */
 import { parseArgs } from "node:util";
 import { depthsOn, findingsOn } from "./diagnosis/pieces.ts";

@@ -20,8 +20,11 @@ export interface RealRecord {
   readonly samplesG: Float64Array;
 }
 
-/** Those that rules are made with; the others are looked at when the rules are finished. */
-export type RecordSet = "develop" | "others" | "all";
+/**
+ * Those that rules are made with; the others are looked at when the rules are finished. `beside`: the other end of the
+ * damaged machines, whose bearing is whole.
+ */
+export type RecordSet = "develop" | "others" | "all" | "beside";
 
 const DRIVE_END = { name: "6205", bpfo: 3.5848, bpfi: 5.4152, bsf: 2.3567, ftf: 0.3983 } as const;
 const FAN_END = { name: "6203", bpfo: 3.053, bpfi: 4.9469, bsf: 1.9938, ftf: 0.3816 } as const;
@@ -86,30 +89,48 @@ function* cwru(folder: string, set: RecordSet): Generator<RealRecord> {
     for (const [i, number] of numbers.entries()) {
       const load = firstLoad + i;
       const isDeveloped = end === "DE" && load < 2;
-      if (set !== "all" && isDeveloped !== (set === "develop")) continue;
+      if (set !== "all" && set !== "beside" && isDeveloped !== (set === "develop")) continue;
       const path = files.get(number);
       if (path === undefined) throw new Error(`${folder} has no file ${number}.mat`);
+      if (set === "beside") {
+        const other = end === "DE" ? "FE" : "DE";
+        const whole = endOf(path, other, LOAD_RPM[load] ?? 1797);
+        if (whole === null) continue;
+        yield {
+          name: `beside ${other} of ${end} ${fault} ${size} (${number})`,
+          ...whole,
+          truth: null,
+        };
+        continue;
+      }
       yield {
         name: `cwru ${end} ${fault} ${size} load ${load} (${number})`,
-        ...endOf(path, end, LOAD_RPM[load] ?? 1797),
+        ...present(endOf(path, end, LOAD_RPM[load] ?? 1797), path),
         truth: TRUTH[fault],
       };
     }
   }
+  if (set === "beside") return;
   const path = files.get(UNDAMAGED);
   if (path === undefined) throw new Error(`${folder} has no file ${UNDAMAGED}.mat`);
   for (const end of ["DE", "FE"] as const) {
     if (set !== "all" && (end === "DE") !== (set === "develop")) continue;
     const name = `cwru ${end} undamaged (${UNDAMAGED})`;
-    yield { name, ...endOf(path, end, LOAD_RPM[0]), truth: null };
+    yield { name, ...present(endOf(path, end, LOAD_RPM[0]), path), truth: null };
   }
 }
 
+function present<T>(record: T | null, path: string): T {
+  if (record === null) throw new Error(`${path} lacks an end`);
+  return record;
+}
+
+/** Null: that end was not recorded. */
 function endOf(path: string, end: "DE" | "FE", nominalRpm: number) {
   const arrays = matArrays(readFileSync(path));
   const named = (ending: string) => [...arrays].find(([name]) => name.endsWith(ending))?.[1];
   const samplesG = named(`${end}_time`);
-  if (samplesG === undefined) throw new Error(`${path} has no ${end}_time`);
+  if (samplesG === undefined) return null;
   const speedRpm = named("RPM")?.[0] ?? nominalRpm;
   const bearing = end === "DE" ? DRIVE_END : FAN_END;
   return { sampleRateHz: 12_000, speedRpm, bearing, samplesG };
@@ -139,5 +160,5 @@ function* mfpt(folder: string): Generator<RealRecord> {
 
 export function* realRecords(folder: string, set: RecordSet): Generator<RealRecord> {
   yield* cwru(join(folder, "cwru"), set);
-  if (set !== "others") yield* mfpt(join(folder, "mfpt"));
+  if (set !== "others" && set !== "beside") yield* mfpt(join(folder, "mfpt"));
 }

@@ -15,8 +15,15 @@ const SLIP_STEPS = 4;
 const REACH_LINES = 0.6;
 /** Lines by which tones must be apart to be two. */
 const APART_LINES = 3;
-/** Between these multiples of the shaft frequency nothing may be stronger: slow changes of the load raise all of them. */
+/** Between these multiples of the shaft frequency nothing may be stronger than either of the two. */
 const AROUND = [0.3, 0.85] as const;
+/**
+ * What else turns nearby: a line above them that is stronger, or a series of a line with its double from this share of the
+ * stronger one on. So many lines are examined.
+ */
+const SERIES_SHARE = 0.5;
+const SERIES_DOUBLE = 0.3;
+const SERIES_LINES = 6;
 /** Harmonics of FTF that all reach these shares of the first are those of impacts. */
 const IMPACT_SHARES = [
   [2, 0.4],
@@ -64,7 +71,11 @@ function pairIn(look: Look, white: ToneList, { ftf, bsf }: BearingOrders): Named
     const spinning = toneNear(white, (bsf ?? 0) * slip * shaftHz, reach);
     const others: (readonly [Tone | null, number, string])[] = [
       [turning, WHITENED.supportRatio, "1x - FTF"],
-      [isOrder(look, white, spinning) ? null : spinning, WHITENED.mainRatio, "BSF"],
+      [
+        spinning !== null && isOrder(look, white, spinning.hz) ? null : spinning,
+        WHITENED.mainRatio,
+        "BSF",
+      ],
     ];
     for (const [other, least, name] of others) {
       if (other === null || other.ratio < least || cage.ratio < least) continue;
@@ -81,20 +92,44 @@ function pairIn(look: Look, white: ToneList, { ftf, bsf }: BearingOrders): Named
   ];
 }
 
-function isOrder({ shaftHz, shaftLines }: Look, white: ToneList, tone: Tone | null): boolean {
-  if (tone === null) return false;
-  const order = Math.round(tone.hz / shaftHz);
+function isOrder({ shaftHz, shaftLines }: Look, white: ToneList, hz: number): boolean {
+  const order = Math.max(1, Math.round(hz / shaftHz));
   const apart = Math.hypot(1, shaftLines * order) * white.resolutionHz;
-  return Math.abs(tone.hz - order * shaftHz) < apart;
+  return Math.abs(hz - order * shaftHz) < apart;
 }
 
-function hasStronger({ shaftHz }: Look, white: ToneList, first: Tone, second: Tone): boolean {
+/**
+ * Slow changes of the load raise all lines around FTF, and blows of anything else that turns, as of another bearing nearby,
+ * come with a cage's lines too: then theirs are the strongest.
+ */
+function hasStronger(look: Look, white: ToneList, first: Tone, second: Tone): boolean {
+  const { shaftHz } = look;
   const apart = APART_LINES * white.resolutionHz;
   const isOwn = (hz: number) =>
     [first.hz, second.hz, 2 * first.hz].some((own) => Math.abs(hz - own) < apart);
   const [from, to] = AROUND;
-  const other = strongestIn(white, from * shaftHz, to * shaftHz, isOwn);
-  return other !== null && other.amplitude > Math.min(first.amplitude, second.amplitude);
+  const beside = strongestIn(white, from * shaftHz, to * shaftHz, isOwn);
+  const [weaker = 0, stronger = 0] = [first.amplitude, second.amplitude].toSorted((a, b) => a - b);
+  return (beside?.amplitude ?? 0) > weaker || hasSeries(look, white, stronger, isOwn);
+}
+
+function hasSeries(
+  look: Look,
+  white: ToneList,
+  stronger: number,
+  isOwn: (hz: number) => boolean,
+): boolean {
+  const seen: number[] = [];
+  const isPassed = (hz: number) => isOwn(hz) || isOrder(look, white, hz) || seen.includes(hz);
+  for (let n = 0; n < SERIES_LINES; n++) {
+    const tone = strongestIn(white, AROUND[1] * look.shaftHz, white.topHz, isPassed);
+    if (tone === null || tone.amplitude < SERIES_SHARE * stronger) return false;
+    if (tone.amplitude > stronger) return true;
+    const double = toneNear(white, 2 * tone.hz, white.resolutionHz);
+    if (double !== null && double.amplitude >= SERIES_DOUBLE * tone.amplitude) return true;
+    seen.push(tone.hz);
+  }
+  return false;
 }
 
 /** Impacts of the cage itself have harmonics that hardly fall; a load that changes as the cage turns has few. */

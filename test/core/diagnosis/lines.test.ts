@@ -180,6 +180,21 @@ test("an element that the cage carries through loads is told by them where its o
   assert.deepEqual(names(judged(modulatedNoise(91, slow), B6203)), []);
 });
 
+test("another bearing's damage nearby, which sends its cage's lines along, is no element's", () => {
+  const cageHz = 0.3796 * SHAFT_HZ;
+  const far = (t: number) => 0.3 * sine(3.585 * SHAFT_HZ, t) + 0.25 * sine(2 * 3.585 * SHAFT_HZ, t);
+  const carried = (t: number) => 0.4 * sine(cageHz, t) + 0.3 * sine(SHAFT_HZ - cageHz, t);
+  assert.deepEqual(
+    names(
+      judged(
+        modulatedNoise(91, (t) => carried(t) + far(t)),
+        B6203,
+      ),
+    ),
+    [],
+  );
+});
+
 test("an element of which one race answers less is told at BSF, with the cage's line", () => {
   const spun = (t: number) => 0.4 * sine(0.3963 * SHAFT_HZ, t) + 0.25 * sine(2.345 * SHAFT_HZ, t);
   const found = judged(modulatedNoise(93, spun), B6205);
