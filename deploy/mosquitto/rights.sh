@@ -32,11 +32,13 @@ prefix_of() {
   [[ $1 =~ ^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$ ]] || { echo "error: $1 is not the beginning of a topic" >&2; exit 2; }
   printf '%s' "$1"
 }
-# user client-id
+# user client-id role. Somebody else's user, such as the administrator's, is left alone.
 put_client() {
-  local password
+  local password other
   IFS= read -r password || [ -n "$password" ] || { echo "error: give the password on standard input" >&2; exit 2; }
   if grep -qxF "$1" <<< "$(control listClients)"; then
+    other=$(control getClient "$1" | awk '/^[A-Z]/ { r = 0 } sub(/^Roles: */, "") { r = 1 } r && NF { print $1 }' | grep -vxF "$3" | head -n 1 || true)
+    [ -z "$other" ] || { echo "error: $1 is a user with the role $other; choose another name" >&2; exit 2; }
     control setClientPassword "$1" <<< "$password"$'\n'"$password" > /dev/null
   else
     control createClient "$1" <<< "$password"$'\n'"$password" > /dev/null
@@ -63,7 +65,7 @@ case $1 in
     prefix=$(prefix_of "${3:-gateside}")
     group=${4:-gateside}
     check "$group"
-    put_client "$user" ""
+    put_client "$user" "" "reader-$user"
     # A literal subscription is not matched by patterns that a client might choose.
     put_role "reader-$user" "publishClientReceive:$prefix/#" "subscribeLiteral:\$share/$group/$prefix/#" "unsubscribeLiteral:\$share/$group/$prefix/#" \
       "subscribePattern:$prefix/#" "unsubscribePattern:$prefix/#"
@@ -74,7 +76,7 @@ case $1 in
     site=$1
     check "$site"
     prefix=$(prefix_of "${2:-gateside}")
-    put_client "$site" "gateside-$site"
+    put_client "$site" "gateside-$site" "box-$site"
     own="$prefix/$site/#"
     put_role "box-$site" "publishClientSend:$own" "publishClientReceive:$own" "subscribePattern:$own" "unsubscribePattern:$own"
     control addClientRole "$site" "box-$site" > /dev/null

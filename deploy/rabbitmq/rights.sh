@@ -15,6 +15,8 @@ escape() { sed 's/\./\\./g' <<< "$1"; }
 control() { rabbitmqctl -q "$@"; }
 # The password on standard input is not for these.
 list() { control --no-table-headers "$@" < /dev/null; }
+# Administrators have tags.
+check_user() { if list list_users | grep -qP "^\Q$1\E\t\[.+\]"; then refuse "$1 is a user with tags; choose another name"; fi; }
 permissions() { list list_user_permissions "$1" 2> /dev/null || true; }
 # The password goes in by standard input: arguments are seen by everybody on this machine.
 put_user() {
@@ -32,6 +34,7 @@ put_reader() {
     [[ $group != *-* ]] || refuse "a group with - is not told apart from a prefix in the queue's name; use a group without -"
     queue=$queue-${prefix//\//.}
   fi
+  check_user "$user"
   [[ $(permissions "$user") != *"^mqtt-subscription-"* ]] || refuse "$user is the user of a box"
   put_user "$user"
   control set_permissions "$user" "^$(escape "$queue")\$" "^$(escape "$queue")\$" "^($(escape "$queue")|amq\\.topic)\$"
@@ -43,6 +46,7 @@ put_box() {
   local site=$1 prefix=$2 allowed user pattern other id queue own
   check "$site"
   check_prefix "$prefix"
+  check_user "$site"
   allowed=$(permissions "$site")
   [[ $allowed != *"^gateside-collect-"* ]] || refuse "$site is the user of a collector"
   local key=${prefix//\//.}.$site

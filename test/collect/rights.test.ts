@@ -79,6 +79,10 @@ test("rights – on mosquitto, a box is refused whatever is not its own", {
   for (const site of ["plant-1", "plant-2", "plant-10"]) rights(site);
   assert.match(rights("plant-1"), /^MQTT_USERNAME=plant-1\nMQTT_CLIENT_ID=gateside-plant-1\n$/);
   rights("--reader", "collector");
+  rights("--reader", "collector");
+  // A user is a box's, a collector's, or the administrator's.
+  for (const words of [["admin"], ["--reader", "admin"], ["collector"], ["--reader", "plant-1"]])
+    assert.equal(run(...words).status, 2, words.join(" "));
   const user = (username: string, clientId: string): IClientOptions => ({
     protocolVersion: 5,
     username,
@@ -330,8 +334,8 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
   for (const site of ["dotted", "dotted.site.more", "gateside"])
     assert.equal(rights(site).status, site === "gateside" ? 0 : 2, site);
   assert.equal(rights("site", "gateside/dotted").status, 2);
-  // A user is a box's or a collector's.
-  for (const words of [["collector"], ["--reader", "plant-1"]])
+  // A user is a box's, a collector's, or the administrator's.
+  for (const words of [["collector"], ["--reader", "plant-1"], ["guest"], ["--reader", "guest"]])
     assert.equal(rights(...words).status, 2);
   await checkBox(rabbit, own);
   await forge(rabbit, own);
