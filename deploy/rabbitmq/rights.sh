@@ -11,6 +11,7 @@ usage="usage: rights.sh SITE [PREFIX] < password, or rights.sh --reader USER [PR
 refuse() { echo "error: $1" >&2; exit 2; }
 check() { [[ $1 =~ ^[A-Za-z0-9._-]+$ ]] || refuse "$1 may contain only letters, digits, . _ and - here"; }
 check_prefix() { [[ $1 =~ ^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$ ]] || refuse "$1 is not the beginning of a topic"; }
+# Patterns end with \z: $ would let a name in that goes on with a line feed.
 escape() { sed 's/\./\\./g' <<< "$1"; }
 control() { rabbitmqctl -q "$@"; }
 # The password on standard input is not for these.
@@ -37,7 +38,7 @@ put_reader() {
   check_user "$user"
   [[ $(permissions "$user") != *"^mqtt-subscription-"* ]] || refuse "$user is the user of a box"
   put_user "$user"
-  control set_permissions "$user" "^$(escape "$queue")\$" "^$(escape "$queue")\$" "^($(escape "$queue")|amq\\.topic)\$"
+  control set_permissions "$user" "^$(escape "$queue")\\z" "^$(escape "$queue")\\z" "^($(escape "$queue")|amq\\.topic)\\z"
   control set_topic_permissions "$user" amq.topic '^$' "^$(escape "${prefix//\//.}")\\."
   echo "user $user reads $queue"
 }
@@ -64,7 +65,7 @@ put_box() {
   put_user "$site"
   # Its own subscription queues, and the exchange of the MQTT plug-in.
   queue="mqtt-subscription-$(escape "$id")qos[01]"
-  control set_permissions "$site" "^$queue\$" "^($queue|amq\\.topic)\$" "^($queue|amq\\.topic)\$"
+  control set_permissions "$site" "^$queue\\z" "^($queue|amq\\.topic)\\z" "^($queue|amq\\.topic)\\z"
   # RabbitMQ accepts a longer routing key than AMQP can carry (255 bytes), and then fails over its delivery.
   own="^$(escape "$key")\\..{0,$((254 - ${#key}))}\\z"
   control set_topic_permissions "$site" amq.topic "$own" "$own"

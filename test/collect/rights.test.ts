@@ -216,8 +216,8 @@ async function checkBox(rabbit: Rabbitmq, clientId: string): Promise<void> {
   // Over AMQP, were its port open to boxes.
   const overAmqp = triesOverAmqp(boxOverAmqp(rabbit).href);
   const queue = "gateside-collect-gateside";
-  assert.equal(await overAmqp((channel) => channel.assertQueue("mine")), "refused");
-  assert.equal(await overAmqp((channel) => channel.assertQueue("")), "refused");
+  for (const name of ["mine", "", `mqtt-subscription-${clientId}qos1\n`])
+    assert.equal(await overAmqp((channel) => channel.assertQueue(name)), "refused", name);
   assert.equal(
     await overAmqp((channel) => channel.checkQueue(queue).then(() => channel.get(queue))),
     "refused",
