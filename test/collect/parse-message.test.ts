@@ -43,6 +43,7 @@ test("parse – a site may publish only as itself; a name is compared in the for
   const topic = "gateside/plant-8/100/rpm";
   assert.equal(outcome(topic, readingPayload(1)), "site_mismatch");
   assert.equal(outcome("gateside/a_b/1/rpm", readingPayload(1, { site: "a/b" })), "reading");
+  assert.equal(outcome("gateside//1/rpm", readingPayload(1, { site: "" })), "wrong_member");
 });
 
 test("parse – RabbitMQ's dots are levels: the body tells the names, the topic proves the site", () => {

@@ -119,7 +119,6 @@ export const MALFORMED: readonly Malformed[] = [
   reading({ site: "plant-8" }, "site_mismatch"),
   reading({ site: "plant" }, "site_mismatch"),
   reading({ site: 7 }),
-  { topic: "/agent/state", payload: JSON.stringify({ ...STATE, site: "" }), reason: bad },
   reading({ site: LONG }),
   reading({ site: ["plant-7"] }),
   reading({ site: null }, "unknown_message"),
