@@ -17,7 +17,7 @@ control() { rabbitmqctl -q "$@"; }
 # The password on standard input is not for these.
 list() { control --no-table-headers "$@" < /dev/null; }
 # Administrators have tags.
-check_user() { if list list_users | grep -qP "^\Q$1\E\t\[.+\]"; then refuse "$1 is a user with tags; choose another name"; fi; }
+check_user() { if grep -qP "^\Q$1\E\t\[.+\]" <<< "$(list list_users)"; then refuse "$1 is a user with tags; choose another name"; fi; }
 permissions() { list list_user_permissions "$1" 2> /dev/null || true; }
 # The password goes in by standard input: arguments are seen by everybody on this machine.
 put_user() {
