@@ -1,7 +1,7 @@
 /**
  * Whether tests notice: breaks `count` places of the sources, one line each, and runs those tests of the same room that reach it.
  *
- *   npm run mutate -- --seed 1 --count 120 [--folders core/tx.ts,store/outbox] [--jobs 2]
+ *   npm run mutate -- --seed 1 --count 120 [--folders core/tx.ts,store/outbox] [--tests core/tx.test.ts,store/outbox] [--jobs 2]
  *
  * All breaks are compiled into one bundle, each behind a switch, so that a run of a test chooses one by an environment variable. A run
  * that takes too long is repeated alone; if it takes too long again, the break is noticed. What nobody notices is listed.
@@ -21,6 +21,8 @@ const { values: flags } = parseArgs({
     seed: { type: "string", default: "1" },
     count: { type: "string", default: "120" },
     folders: { type: "string", default: "core,store,poll,publish,link" },
+    /** Which tests may notice; by default all of the same rooms. */
+    tests: { type: "string" },
     jobs: { type: "string", default: "2" },
   },
 });
@@ -38,17 +40,17 @@ const PATIENCE = 3;
 const PATIENCE_MS = 15_000;
 
 const filesBelow = (directory: string, end: string) =>
+  directory.endsWith(".ts") ? [directory] : filesIn(directory, end);
+const filesIn = (directory: string, end: string) =>
   readdirSync(directory, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(end) && !name.includes("generated"))
     .map((name) => join(directory, name))
     .sort();
 
-const sourcesOf = (path: string) => (path.endsWith(".ts") ? [path] : filesBelow(path, ".ts"));
-
 const folders = flags.folders
   .split(",")
   .map((folder) =>
-    sourcesOf(join(root, "src", folder)).flatMap((path) =>
+    filesBelow(join(root, "src", folder), ".ts").flatMap((path) =>
       sitesOf(relative(root, path), readFileSync(path, "utf8")),
     ),
   );
@@ -62,7 +64,9 @@ const mutants: Mutant[] = draw(folders, Number(flags.count), () => random.next()
 
 const roomOf = (file: string) => file.split("/")[1] ?? "";
 const rooms = [...new Set(mutants.map(({ file }) => roomOf(file)))];
-const tests = rooms.flatMap((room) => filesBelow(join(root, "test", room), ".test.ts"));
+const tests = (flags.tests?.split(",") ?? rooms).flatMap((name) =>
+  filesBelow(join(root, "test", name), ".test.ts"),
+);
 const breaks = {
   name: "breaks",
   setup({
@@ -179,16 +183,20 @@ const placeOf = ({ file, line, from, to }: Mutant) => `${file}:${line}  ${from} 
 try {
   const jobs = Number(flags.jobs);
   const measured = await all(tests, jobs, measure);
-  const verdicts = await all(mutants, jobs, (mutant) => judge(mutant, measured, 1));
+  const isReached = ({ number }: Mutant) => measured.some(({ reached }) => reached.has(number));
+  const tell = (mutant: Mutant) =>
+    console.log(`${isReached(mutant) ? "survived" : "no test comes here"}  ${placeOf(mutant)}`);
+  const verdicts = await all(mutants, jobs, async (mutant) => {
+    const verdict = await judge(mutant, measured, 1);
+    if (verdict === "unnoticed") tell(mutant);
+    return verdict;
+  });
   for (const [i, mutant] of mutants.entries())
     if (verdicts[i] === "too long") {
-      const again = await judge(mutant, measured, 2);
-      verdicts[i] = again === "unnoticed" ? again : "noticed";
+      verdicts[i] = await judge(mutant, measured, 2);
+      if (verdicts[i] === "unnoticed") tell(mutant);
+      else verdicts[i] = "noticed";
     }
-  const isReached = ({ number }: Mutant) => measured.some(({ reached }) => reached.has(number));
-  for (const [i, mutant] of mutants.entries())
-    if (verdicts[i] === "unnoticed")
-      console.log(`${isReached(mutant) ? "survived" : "no test comes here"}  ${placeOf(mutant)}`);
   for (const folder of flags.folders.split(",")) {
     const own = verdicts.filter((_, i) => mutants[i]?.file.startsWith(`src/${folder}`));
     const noticed = own.filter((verdict) => verdict === "noticed").length;

@@ -83,7 +83,7 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
     await clock.advance(ms);
     for (let n = 0; n < 4; n++) await turn();
   };
-  return { db, queue, pass, pending, main, insert, store, backlog, live, fail, minutesOf };
+  return { db, queue, pass, lanes, pending, main, insert, store, backlog, live, fail, minutesOf };
 }
 
 /** Whether whoever waits for something to send is woken. */
@@ -115,10 +115,15 @@ test("outbox – a row that is being dropped is handed out to nobody; if it stay
 });
 
 test("outbox – a row that was dropped is no longer pending, and nothing older goes live after it", (t) => {
-  const { pending, main, queue, store, backlog, live } = open(t);
+  const { lanes, pending, main, queue, store, backlog, live } = open(t);
   const [, newest] = store(1, 2);
   assert.ok(newest);
-  queue.direct("drop", (tx) => pending.drop(tx, newest));
+  const isTaken = () => lanes.all.map((lane) => lane.isTaken(newest.seq));
+  queue.direct("drop", (tx) => {
+    pending.drop(tx, newest);
+    assert.deepEqual(isTaken(), [true]);
+  });
+  assert.deepEqual(isTaken(), [false], "memory would grow with each that is dropped");
   assert.deepEqual(main.depth("json"), { readings: 1, oldestTimeMs: START_MS + MINUTE_MS });
   assert.deepEqual(live(), []);
   assert.equal(main.liveMark("json", "1", "rpm"), newest.timeMs);
