@@ -115,14 +115,19 @@ test("outbox – a row that is being dropped is handed out to nobody; if it stay
 });
 
 test("outbox – a row that was dropped is no longer pending, and nothing older goes live after it", (t) => {
-  const { lanes, pending, main, queue, store, backlog, live } = open(t);
-  const [, newest] = store(1, 2);
-  assert.ok(newest);
+  const { db, lanes, pending, main, queue, store, backlog, live } = open(t);
+  const [, other, newest] = store(1, 3, 2).sort((a, b) => a.timeMs - b.timeMs);
+  assert.ok(other && newest);
+  const marks = () => db.read("SELECT time_ms FROM live_marks").all();
+  queue.direct("drop", (tx) => pending.drop(tx, other));
+  assert.deepEqual(marks(), [], "the newest is still to come");
   const isTaken = () => lanes.all.map((lane) => lane.isTaken(newest.seq));
   queue.direct("drop", (tx) => {
     pending.drop(tx, newest);
     assert.deepEqual(isTaken(), [true]);
+    assert.deepEqual(pending.drop(tx, newest), [], "it is gone already");
   });
+  assert.deepEqual(marks(), [[newest.timeMs]]);
   assert.deepEqual(isTaken(), [false], "memory would grow with each that is dropped");
   assert.deepEqual(main.depth("json"), { readings: 1, oldestTimeMs: START_MS + MINUTE_MS });
   assert.deepEqual(live(), []);
