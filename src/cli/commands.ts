@@ -127,7 +127,7 @@ export const COMMANDS: readonly Command[] = [
     name: "rollback",
     summary: "downgrade the store of the stopped agent for an older package",
     details:
-      "Schema version 1 belongs to Gateside 0.1. Readings are kept, and so are undelivered readings of the uplink main. Alarms, their events, and\nundelivered readings of other uplinks are deleted. Exit code 0, or 1 if an agent is running or the store cannot be written.",
+      "Schema version 5 belongs to Gateside 0.2, version 1 to 0.1. Readings are kept, and so are undelivered readings of the uplink main. With version 1,\nalarms, their events, and undelivered readings of other uplinks are deleted. Exit code 0, or 1 if an agent is running or the store cannot be written.",
     flags: [
       { name: "to", value: "VERSION", doc: "schema version of the older program", required: true },
       ENVIRONMENT_FLAG,
