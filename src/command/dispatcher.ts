@@ -13,6 +13,7 @@ import type {
 import type { Message } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { createWireNames } from "../core/wire/wire-names.ts";
 import { CallQueue, WAITING_MAX } from "./call-queue.ts";
 import { CommandGate } from "./command-gate.ts";
 import { rejectedLocally, remembered } from "./command-result.ts";
@@ -42,6 +43,7 @@ export interface DispatcherParts {
 export interface DispatcherOptions {
   readonly site: SiteSource;
   readonly operation: SettingsOperation;
+  /** WIRE_WORD as set; requests name it as the wire does. */
   readonly wireWord: string;
   /** COMMAND_RESPONSE_PREFIX; null or absent = anywhere outside the agent's own topics. */
   readonly responsePrefix?: string | null;
@@ -50,6 +52,8 @@ export interface DispatcherOptions {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #options: DispatcherOptions;
+  /** The vendor's word for `sensor`, spelled as in every other request. */
+  readonly #word: string;
   readonly #gate: CommandGate;
   readonly #refusals: Refusals;
   readonly #calls: CallQueue;
@@ -59,6 +63,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts, options: DispatcherOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#word = createWireNames({ word: options.wireWord, service: "" }).wire("sensor");
     this.#gate = new CommandGate(parts.clock, parts.logger);
     this.#refusals = new Refusals(parts);
     this.#calls = new CallQueue(parts, options.operation);
@@ -102,7 +107,7 @@ export class Dispatcher {
   #context(): RequestContext {
     return {
       receivedAtMs: this.#parts.clock.now(),
-      wireWord: this.#options.wireWord,
+      wireWord: this.#word,
       redact: (text) => this.#redact(text),
     };
   }
@@ -170,8 +175,8 @@ export class Dispatcher {
     request: Request,
   ): CommandResult | { readonly settings: SensorSettings; readonly mustWait: boolean } {
     if (request.refused !== null) return rejectedLocally(request.refused);
-    const { site, wireWord, operation } = this.#options;
-    const checked = checkSettings(request.body, site.current.sensors, wireWord, operation);
+    const { site, operation } = this.#options;
+    const checked = checkSettings(request.body, site.current.sensors, this.#word, operation);
     if ("whyNots" in checked) {
       const refused = refusal(checked.whyNots);
       return { ...refused, description: this.#redact(refused.description) };

@@ -77,7 +77,11 @@ interface Bench {
   send(request: unknown, extra?: object): Promise<CommandResult>;
 }
 
-function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): Bench {
+function bench(
+  t: TestContext,
+  operation: SettingsOperation = "saveSettings",
+  wireWord = "sensor",
+): Bench {
   const clock = new ManualClock();
   const log = new MemoryLog();
   const calls: Bench["calls"] = [];
@@ -108,7 +112,7 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
           sensors: [{ code: "10234", type: 3, kinds: ["accel"], channels: {} }],
         }),
         operation,
-        wireWord: "sensor",
+        wireWord,
       },
     );
   const made: Bench = {
@@ -154,6 +158,20 @@ test("dispatcher – a request that is not JSON is answered, logged and not exec
   assert.equal(b.log.entries[0]?.outcome, "rejected_local");
   assert.equal(b.replies[0]?.topic, `${TOPIC}/result`);
   assert.deepEqual(JSON.parse(String(b.replies[0]?.payload)), result);
+});
+
+test("dispatcher – a request is understood with the vendor's word as the wire spells it, however WIRE_WORD is written", async (t) => {
+  const { sensor, ...settings } = REQUEST;
+  for (const [wireWord, name] of [
+    ["Acme", "acme"],
+    ["ACME", "acme"],
+    ["smartSensor", "smartSensor"],
+  ] as const) {
+    const b = bench(t, "saveSettings", wireWord);
+    const { outcome } = await b.send({ [name]: sensor, ...settings });
+    assert.equal(outcome, "queued", wireWord);
+    assert.equal(b.log.entries[0]?.sensor, "10234", wireWord);
+  }
 });
 
 test("dispatcher – a command over MQTT is audited once with its uplink; a redelivery and a command over HTTP are not", async (t) => {
