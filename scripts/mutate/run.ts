@@ -24,8 +24,19 @@ const { values: flags } = parseArgs({
     /** Which tests may notice; by default all of the same rooms. */
     tests: { type: "string" },
     jobs: { type: "string", default: "2" },
+    help: { type: "boolean", default: false },
   },
 });
+if (flags.help) {
+  console.log(`Breaks lines of the sources, one at a time, and says which breaks no test notices.
+
+  --seed N       draws the places (1)
+  --count N      places, shared evenly among the folders (120)
+  --folders A,B  files and folders of src (core,store,poll,publish,link)
+  --tests A,B    tests that may notice; by default all of the same rooms
+  --jobs N       test processes at once (2)`);
+  process.exit(0);
+}
 
 type Mutant = Site & { readonly number: number };
 interface TestFile {
