@@ -335,7 +335,8 @@ export class Waterfall {
       ctx.fillText(String(Number(at.toPrecision(6))), Math.max(x, 12), height - BOTTOM + 17);
     }
     ctx.textAlign = "left";
-    ctx.fillText(this.#unit, LEFT + inner + 6, height - BOTTOM + 17);
+    // Beside the widest label of the last tick.
+    ctx.fillText(this.#unit, LEFT + inner + 26, height - BOTTOM + 17);
   }
 }
 
