@@ -1,22 +1,9 @@
+import { CHANNEL_MEMBERS } from "../core/channel-members.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { shown } from "./fault.ts";
 import { dict } from "./site-parts.ts";
-
-/** Channel names by kind, and the members that apply there (besides `name`). */
-const CHANNELS: Readonly<
-  Record<PolledKind, { word: string; count: number; members: readonly string[] }>
-> = {
-  accel: { word: "channel", count: 3, members: ["axis"] },
-  current: { word: "current", count: 3, members: ["clamp"] },
-  currentV2: { word: "current", count: 4, members: ["clamp"] },
-  // The clamp is a property of the channel whatever is read from it, although ampere-hours need no factor.
-  accCurrent: { word: "current", count: 4, members: ["clamp"] },
-  loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
-  dryContact: { word: "input", count: 4, members: ["invert"] },
-  rpm: { word: "", count: 0, members: [] },
-};
 
 const AXES = ["H", "V", "A"];
 
@@ -30,7 +17,7 @@ export function checkPresence(
   for (const kind of kinds) {
     const needs = NEEDS[kind];
     if (needs === undefined) continue;
-    const { word, count } = CHANNELS[kind];
+    const { word, count } = CHANNEL_MEMBERS[kind];
     // If accel shares a loop channel, only loop members make it one.
     const isShared = kind === "loop" && kinds.includes("accel");
     const hasOne = Object.entries(channels ?? {}).some(
@@ -54,7 +41,7 @@ const NEEDS: Readonly<Partial<Record<PolledKind, string>>> = {
 };
 
 export function fits(name: string, kind: PolledKind): boolean {
-  const { word, count } = CHANNELS[kind];
+  const { word, count } = CHANNEL_MEMBERS[kind];
   const n = Number(name.slice(-1));
   return word !== "" && name.slice(0, -1) === word && n <= count;
 }
@@ -70,8 +57,8 @@ export function checkChannel(
   const users = kinds.filter((kind) => fits(name, kind));
   if (users.length === 0) {
     const usable = kinds
-      .filter((kind) => CHANNELS[kind].count > 0)
-      .map((kind) => `${CHANNELS[kind].word}1…${CHANNELS[kind].count} (${kind})`);
+      .filter((kind) => CHANNEL_MEMBERS[kind].count > 0)
+      .map((kind) => `${CHANNEL_MEMBERS[kind].word}1…${CHANNEL_MEMBERS[kind].count} (${kind})`);
     faults.push({
       place,
       problem: `fits none of the sensor's kinds (${kinds.join(", ")})`,
@@ -79,8 +66,8 @@ export function checkChannel(
     });
     return;
   }
-  const members = new Set(["name", ...users.flatMap((kind) => CHANNELS[kind].members)]);
-  const all = new Set(POLLED_KINDS.flatMap((kind) => CHANNELS[kind].members));
+  const members = new Set(["name", ...users.flatMap((kind) => CHANNEL_MEMBERS[kind].members)]);
+  const all = new Set(POLLED_KINDS.flatMap((kind) => CHANNEL_MEMBERS[kind].members));
   for (const member of Object.keys(channel)) {
     if (all.has(member) && !members.has(member)) {
       faults.push({

@@ -1,6 +1,8 @@
 /** The channels of a sensor: all that its kinds have, each listed or not. */
 
+import { CHANNEL_MEMBERS } from "../core/channel-members.ts";
 import type { JsonObject } from "../core/record.ts";
+import { POLLED_KINDS } from "../core/sensor.ts";
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
 import {
@@ -11,21 +13,6 @@ import {
   newId,
   resolved,
 } from "./setup-schema.ts";
-
-/** As the site file names them, with the members that apply to each. */
-const CHANNELS: Readonly<
-  Record<
-    string,
-    { readonly word: string; readonly count: number; readonly members: readonly string[] }
-  >
-> = {
-  accel: { word: "channel", count: 3, members: ["axis"] },
-  current: { word: "current", count: 3, members: ["clamp"] },
-  currentV2: { word: "current", count: 4, members: ["clamp"] },
-  accCurrent: { word: "current", count: 4, members: ["clamp"] },
-  loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
-  dryContact: { word: "input", count: 4, members: ["invert"] },
-};
 
 interface ChannelRow {
   readonly name: string;
@@ -124,8 +111,9 @@ export function channelsControl(
 function membersByName(kinds: readonly unknown[]): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const kind of kinds) {
-    const channels = CHANNELS[String(kind)];
-    if (channels === undefined) continue;
+    const polled = POLLED_KINDS.find((one) => one === kind);
+    if (polled === undefined) continue;
+    const channels = CHANNEL_MEMBERS[polled];
     for (let n = 1; n <= channels.count; n++) {
       const name = `${channels.word}${n}`;
       found.set(name, [...new Set([...(found.get(name) ?? []), ...channels.members])]);
