@@ -12,8 +12,8 @@ const REPEAT_MS = 60_000;
 const REPEATED_MAX = 200;
 const DETAIL_LENGTH_MAX = 500;
 
-const COLUMNS =
-  "entry, time_ms, who, address, what, detail, outcome, times, coalesce(last_ms, time_ms), person";
+const NEWEST_SQL = `SELECT entry, time_ms AS timeMs, who, person, address, what, detail, outcome, times,
+  coalesce(last_ms, time_ms) AS lastTimeMs FROM audit WHERE entry < ? ORDER BY entry DESC LIMIT ?`;
 
 /** A refusal that may be repeated. */
 interface Repeated {
@@ -88,22 +88,11 @@ export class SqliteAuditLog implements AuditLog {
   newest(limit: number, before: number | null): StoredAuditEntry[] {
     const counted = new Map([...this.#repeated.values()].map((one) => [one.entry, one]));
     return this.#db
-      .read(`SELECT ${COLUMNS} FROM audit WHERE entry < ? ORDER BY entry DESC LIMIT ?`)
+      .read<StoredAuditEntry>(NEWEST_SQL)
       .all(before ?? Number.MAX_SAFE_INTEGER, limit)
-      .map(([entry, timeMs, who, address, what, detail, outcome, times, lastTimeMs, person]) => {
-        const now = counted.get(Number(entry));
-        return {
-          entry: Number(entry),
-          timeMs: Number(timeMs),
-          who: String(who),
-          person: person === null ? null : String(person),
-          address: String(address),
-          what: String(what),
-          detail: String(detail),
-          outcome: String(outcome),
-          times: now?.times ?? Number(times),
-          lastTimeMs: now?.lastMs ?? Number(lastTimeMs),
-        };
+      .map((stored) => {
+        const now = counted.get(stored.entry);
+        return now === undefined ? stored : { ...stored, times: now.times, lastTimeMs: now.lastMs };
       });
   }
 

@@ -6,7 +6,7 @@ import {
   type LoggedOutcome,
   type RefusedCommand,
 } from "../core/command.ts";
-import type { Database, Row } from "./database/database.ts";
+import type { Database } from "./database/database.ts";
 import type { WriteQueue } from "./database/write-queue.ts";
 
 /** Its outcome is null while the call runs. */
@@ -15,8 +15,9 @@ interface LoggedCommand extends CommandEntry, LoggedOutcome {
   readonly finishedAtMs: number | null;
 }
 
-const COLUMNS =
-  "command, received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms";
+/** Columns of a `LoggedCommand`. */
+const COLUMNS = `command, received_at_ms AS receivedAtMs, key, sensor, source, payload, outcome,
+  status_number AS statusNumber, description, finished_at_ms AS finishedAtMs`;
 
 /**
  * Every command with its time and outcome: the audit log, and the memory that makes it happen only once. Both writes
@@ -81,8 +82,8 @@ export class SqliteCommandLog implements CommandLog {
 
   /** At start: commands interrupted by a crash get their outcome. When they ended is unknown. */
   endInterrupted(): void {
-    const [open] = this.#db.read("SELECT 1 FROM commands WHERE outcome IS NULL LIMIT 1").all();
-    if (open === undefined) return;
+    const sql = "SELECT 1 FROM commands WHERE outcome IS NULL LIMIT 1";
+    if (this.#db.read(sql).get() === undefined) return;
     this.#queue.direct("settle interrupted commands", () => {
       this.#db
         .write("UPDATE commands SET outcome = 'unknown', description = ? WHERE outcome IS NULL")
@@ -92,25 +93,20 @@ export class SqliteCommandLog implements CommandLog {
 
   /** The newest command with this key since a time. */
   findByKey(key: string, sinceMs: number): LoggedCommand | null {
-    const [row] = this.#db
-      .read(
-        `SELECT ${COLUMNS} FROM commands WHERE key = ? AND received_at_ms >= ?
-         ORDER BY received_at_ms DESC, command DESC LIMIT 1`,
-      )
-      .all(key, sinceMs);
-    return row === undefined ? null : toCommand(row);
+    const where = "key = ? AND received_at_ms >= ? ORDER BY received_at_ms DESC, command DESC";
+    return this.#first(where, key, sinceMs);
   }
 
   /** Newest first. */
   list(max: number): LoggedCommand[] {
     return this.#db
-      .read(`SELECT ${COLUMNS} FROM commands ORDER BY command DESC LIMIT ?`)
-      .all(max)
-      .map(toCommand);
+      .read<LoggedCommand>(`SELECT ${COLUMNS} FROM commands ORDER BY command DESC LIMIT ?`)
+      .all(max);
   }
 
   get count(): number {
-    return Number(this.#db.read("SELECT count(*) FROM commands").all()[0]?.[0] ?? 0);
+    const sql = "SELECT count(*) AS count FROM commands";
+    return this.#db.read<{ count: number }>(sql).get()?.count ?? 0;
   }
 
   /**
@@ -135,12 +131,7 @@ export class SqliteCommandLog implements CommandLog {
 
   /** Newest settings that the gateway queued for a sensor. */
   lastQueued(sensor: string): LoggedCommand | null {
-    const [row] = this.#db
-      .read(
-        `SELECT ${COLUMNS} FROM commands WHERE sensor = ? AND outcome = 'queued' ORDER BY command DESC LIMIT 1`,
-      )
-      .all(sensor);
-    return row === undefined ? null : toCommand(row);
+    return this.#first("sensor = ? AND outcome = 'queued' ORDER BY command DESC", sensor);
   }
 
   /**
@@ -148,27 +139,12 @@ export class SqliteCommandLog implements CommandLog {
    * none.
    */
   lastCall(): LoggedCommand | null {
-    const [row] = this.#db
-      .read(
-        `SELECT ${COLUMNS} FROM commands WHERE outcome IS NULL OR outcome <> 'rejected_local'
-         ORDER BY command DESC LIMIT 1`,
-      )
-      .all();
-    return row === undefined ? null : toCommand(row);
+    return this.#first("outcome IS NULL OR outcome <> 'rejected_local' ORDER BY command DESC");
   }
-}
 
-function toCommand(row: Row): LoggedCommand {
-  return {
-    command: row[0] as number,
-    receivedAtMs: row[1] as number,
-    key: row[2] as string,
-    sensor: row[3] as string,
-    source: row[4] as CommandEntry["source"],
-    payload: row[5] as string,
-    outcome: row[6] as LoggedCommand["outcome"],
-    statusNumber: row[7] as number | null,
-    description: row[8] as string | null,
-    finishedAtMs: row[9] as number | null,
-  };
+  /** @param where with the order that decides which is first */
+  #first(where: string, ...values: (string | number)[]): LoggedCommand | null {
+    const sql = `SELECT ${COLUMNS} FROM commands WHERE ${where} LIMIT 1`;
+    return this.#db.read<LoggedCommand>(sql).get(...values) ?? null;
+  }
 }

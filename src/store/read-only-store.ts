@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Lane } from "../core/delivery.ts";
-import { type LaneChange, planLanes, type WantedLanes } from "../core/lane-plan.ts";
+import { type KnownLane, type LaneChange, planLanes, type WantedLanes } from "../core/lane-plan.ts";
 import type { WaveformReader } from "../core/ports.ts";
 import { Database } from "./database/database.ts";
 import { Streams } from "./database/streams.ts";
@@ -42,14 +41,13 @@ export function storedMeta(dataDir: string, name: string, nativeBinding?: string
   const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
   db.openReadOnly();
   try {
-    const [value] = db.read(META_SQL).get(name) ?? [];
-    return typeof value === "string" ? value : null;
+    return db.read<{ value: string }>(META_SQL).get(name)?.value ?? null;
   } finally {
     db.close();
   }
 }
 
-const LANES_TABLE_SQL = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'lanes'";
+const LANES_TABLE_SQL = "SELECT 1 FROM sqlite_master WHERE name = 'lanes'";
 const PENDING_SQL = `SELECT uplink, format AS lane, (SELECT count(*) FROM outbox o WHERE o.lane = l.lane) AS readings
   FROM lanes l WHERE leaving IS NULL ORDER BY l.lane`;
 
@@ -63,16 +61,8 @@ export function laneChangesAhead(
   db.openReadOnly();
   try {
     // A store of 0.1 is migrated by the next start.
-    if (db.read(LANES_TABLE_SQL).get()?.[0] !== 1) return [];
-    const known = db
-      .read(PENDING_SQL)
-      .all()
-      .map(([uplink, lane, readings]) => ({
-        uplink: String(uplink),
-        lane: String(lane) as Lane,
-        readings: Number(readings),
-      }));
-    return planLanes(known, wanted);
+    if (db.read(LANES_TABLE_SQL).get() === undefined) return [];
+    return planLanes(db.read<KnownLane>(PENDING_SQL).all(), wanted);
   } finally {
     db.close();
   }

@@ -14,13 +14,10 @@ export class SessionTable implements SessionStore {
 
   all(): StoredSession[] {
     return this.#db
-      .read("SELECT name, token, last_used_ms FROM sessions ORDER BY last_used_ms")
-      .all()
-      .map(([name, token, lastUsedMs]) => ({
-        name: String(name),
-        token: Number(token),
-        lastUsedMs: Number(lastUsedMs),
-      }));
+      .read<StoredSession>(
+        "SELECT name, token, last_used_ms AS lastUsedMs FROM sessions ORDER BY last_used_ms",
+      )
+      .all();
   }
 
   put({ name, token, lastUsedMs }: StoredSession): void {

@@ -1,5 +1,5 @@
 import { type AlarmEvent, EVENT_KIND } from "../../core/alarm/event.ts";
-import type { FollowUp, ReadingFollower } from "../../core/alarm/follow-up.ts";
+import type { FollowUp, LearningSample, ReadingFollower } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../core/alarm/shown.ts";
 import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
@@ -27,7 +27,9 @@ const REFUSED_MAX = 1_000;
 /** Longest time that a job nobody waits for may wait to share a commit, ms. */
 const TICK_WINDOW_MS = 200;
 
-const EVENTS_SQL = `SELECT r.seq, r.time_ms, r."values" FROM readings r
+const STATES_SQL = "SELECT sensor, state AS text FROM alarm_states";
+const SAMPLES_SQL = `SELECT sensor, number, "values" AS text FROM alarm_samples ORDER BY sensor, number`;
+const EVENTS_SQL = `SELECT r.seq, r.time_ms AS storedAtMs, r."values" AS payload FROM readings r
   WHERE r.is_future = 1 AND r.seq < ? AND r.stream IN (SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')
   ORDER BY r.seq DESC LIMIT ?`;
 
@@ -65,18 +67,9 @@ export class AlarmLog implements AlarmStore {
 
   saved(): SavedAlarms {
     const { db } = this.#parts;
-    const states = db.read("SELECT sensor, state FROM alarm_states").all();
-    const samples = db
-      .read('SELECT sensor, number, "values" FROM alarm_samples ORDER BY sensor, number')
-      .all();
-    return {
-      states: states.map(([sensor, text]) => ({ sensor: String(sensor), text: String(text) })),
-      samples: samples.map(([sensor, number, text]) => ({
-        sensor: String(sensor),
-        number: Number(number),
-        text: String(text),
-      })),
-    };
+    const states = db.read<SavedAlarms["states"][number]>(STATES_SQL);
+    const samples = db.read<LearningSample>(SAMPLES_SQL);
+    return { states: states.all(), samples: samples.all() };
   }
 
   /** Attributes of a reading as stored: they include its machine's state if that is known. */
@@ -178,29 +171,13 @@ export class AlarmLog implements AlarmStore {
 
   actions(max: number): readonly AlarmAction[] {
     return this.#parts.db
-      .read(
-        "SELECT time_ms, who, source, what, subject, detail, outcome FROM alarm_actions ORDER BY action DESC LIMIT ?",
+      .read<AlarmAction>(
+        "SELECT time_ms AS timeMs, who, source, what, subject, detail, outcome FROM alarm_actions ORDER BY action DESC LIMIT ?",
       )
-      .all(max)
-      .map(([timeMs, who, source, what, subject, detail, outcome]) => ({
-        timeMs: Number(timeMs),
-        who: String(who),
-        source: String(source),
-        what: String(what),
-        subject: String(subject),
-        detail: String(detail),
-        outcome: String(outcome),
-      }));
+      .all(max);
   }
 
   events(before: number | null, max: number): readonly StoredEvent[] {
-    return this.#parts.db
-      .read(EVENTS_SQL)
-      .all(before ?? Number.MAX_SAFE_INTEGER, max)
-      .map(([seq, timeMs, payload]) => ({
-        seq: Number(seq),
-        storedAtMs: Number(timeMs),
-        payload: String(payload),
-      }));
+    return this.#parts.db.read<StoredEvent>(EVENTS_SQL).all(before ?? Number.MAX_SAFE_INTEGER, max);
   }
 }

@@ -22,7 +22,7 @@ export interface EventRowsParts {
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
   "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, 1, NULL, ?, ?, ?, '{}', '{}', '{}', NULL)`;
-const NEWEST_SQL = `SELECT max(o.time_ms) FROM outbox o JOIN streams s ON s.stream = o.stream WHERE s.kind = ?`;
+const NEWEST_SQL = `SELECT max(o.time_ms) AS timeMs FROM outbox o JOIN streams s ON s.stream = o.stream WHERE s.kind = ?`;
 
 /**
  * Writes events as rows that are pending like readings. A row's time is when it was written, by the clock by which
@@ -38,8 +38,8 @@ export class EventRows {
   }
 
   load(): void {
-    const [row] = this.#parts.db.read(NEWEST_SQL).all(EVENT_KIND);
-    this.#lastMs = Number(row?.[0] ?? Number.NEGATIVE_INFINITY);
+    const newest = this.#parts.db.read<{ timeMs: number | null }>(NEWEST_SQL).get(EVENT_KIND);
+    this.#lastMs = newest?.timeMs ?? Number.NEGATIVE_INFINITY;
   }
 
   insert(tx: Tx, event: AlarmEvent): void {

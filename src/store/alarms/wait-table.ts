@@ -1,7 +1,8 @@
 import type { WaitRow, WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Database } from "../database/database.ts";
 
-const ALL_SQL = "SELECT queue, number, time_ms, since_ms FROM waiting ORDER BY number";
+const ALL_SQL =
+  "SELECT queue, number, time_ms AS timeMs, since_ms AS sinceMs FROM waiting ORDER BY number";
 const FIRST_SQL = `SELECT number, time_ms AS timeMs, since_ms AS sinceMs, text FROM waiting
   WHERE queue = ? ORDER BY number LIMIT ?`;
 const INSERT_SQL =
@@ -17,13 +18,7 @@ export class WaitTable implements WaitRows {
   }
 
   all(): ReturnType<WaitRows["all"]> {
-    const rows = this.#db.read(ALL_SQL).all();
-    return rows.map(([queue, number, timeMs, sinceMs]) => ({
-      queue: String(queue),
-      number: Number(number),
-      timeMs: Number(timeMs),
-      sinceMs: Number(sinceMs),
-    }));
+    return this.#db.read<ReturnType<WaitRows["all"]>[number]>(ALL_SQL).all();
   }
 
   add(queue: string, { number, timeMs, sinceMs, text }: WaitRow): void {

@@ -14,7 +14,7 @@ import Sqlite from "better-sqlite3";
 import { APPLICATION_ID, migrate, requireKnownVersion } from "./migrate.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-export type Row = readonly (string | number | Buffer | null)[];
+type Column = string | number | Buffer | null;
 type Statement<T> = Sqlite.Statement<unknown[], T>;
 
 export interface DatabaseOptions {
@@ -45,6 +45,7 @@ export class Database {
   readonly #options: DatabaseOptions;
   readonly #writes = new Map<string, Statement<unknown>>();
   readonly #reads = new Map<string, Statement<unknown>>();
+  readonly #arrayReads = new Map<string, Statement<unknown>>();
   #writer: Sqlite.Database | null = null;
   #reader: Sqlite.Database | null = null;
   /** Of the open file. */
@@ -214,24 +215,19 @@ export class Database {
     throw new StoreFailure("io", `${this.path} could not be reopened yet`);
   }
 
-  /** A statement of the writing connection. */
+  /** A statement of the writing connection: it sees what the running transaction has written. */
   write<T = unknown>(sql: string): Statement<T> {
-    let statement = this.#writes.get(sql);
-    if (statement === undefined) {
-      statement = this.writer.prepare<unknown[], unknown>(sql);
-      this.#writes.set(sql, statement);
-    }
-    return statement as Statement<T>;
+    return prepared(this.#writes, sql, () => this.writer.prepare(sql));
   }
 
-  /** A statement of the reading connection that returns rows as arrays. */
-  read(sql: string): Statement<Row> {
-    let statement = this.#reads.get(sql);
-    if (statement === undefined) {
-      statement = this.reader.prepare<unknown[], unknown>(sql).raw(true);
-      this.#reads.set(sql, statement);
-    }
-    return statement as Statement<Row>;
+  /** A statement of the reading connection: it sees what is committed. */
+  read<T = unknown>(sql: string): Statement<T> {
+    return prepared(this.#reads, sql, () => this.reader.prepare(sql));
+  }
+
+  /** The same with rows as arrays, which take less time than objects. */
+  readArrays<R extends readonly Column[]>(sql: string): Statement<R> {
+    return prepared(this.#arrayReads, sql, () => this.reader.prepare(sql).raw(true));
   }
 
   /** Page size of the open file, bytes: files of earlier versions have larger pages. */
@@ -263,12 +259,27 @@ export class Database {
   disconnect(): void {
     this.#writes.clear();
     this.#reads.clear();
+    this.#arrayReads.clear();
     const connections = [this.#reader, this.#writer];
     this.#reader = null;
     this.#writer = null;
     // The reader first: the last one to close, the writer, checkpoints and removes the -wal.
     for (const connection of connections) connection?.close();
   }
+}
+
+/** @typeParam T the columns that the statement selects */
+function prepared<T>(
+  known: Map<string, Statement<unknown>>,
+  sql: string,
+  prepare: () => Statement<unknown>,
+): Statement<T> {
+  let statement = known.get(sql);
+  if (statement === undefined) {
+    statement = prepare();
+    known.set(sql, statement);
+  }
+  return statement as Statement<T>;
 }
 
 function placeOf(path: string): string {

@@ -9,6 +9,11 @@ export interface Stream {
   readonly kind: Kind;
 }
 
+interface UnitSet {
+  readonly unitSet: number;
+  readonly units: string;
+}
+
 /** Alarm events are registered like a kind, though no poll and no query knows it. */
 export const EVENT_STREAM_KIND = EVENT_KIND as string as Kind;
 
@@ -28,12 +33,11 @@ export class Streams {
 
   /** Adds those on disk. Numbers assigned but not yet written stay assigned. */
   load(): void {
-    for (const row of this.#db.read("SELECT stream, sensor, kind FROM streams").all()) {
-      this.#remember({ stream: Number(row[0]), sensor: String(row[1]), kind: row[2] as Kind });
-    }
-    for (const row of this.#db.read("SELECT unit_set, units FROM unit_sets").all()) {
-      this.#rememberUnits(Number(row[0]), String(row[1]));
-    }
+    const sql = "SELECT stream, sensor, kind FROM streams";
+    for (const stream of this.#db.read<Stream>(sql).all()) this.#remember(stream);
+    const unitSets = "SELECT unit_set AS unitSet, units FROM unit_sets";
+    for (const { unitSet, units } of this.#db.read<UnitSet>(unitSets).all())
+      this.#rememberUnits(unitSet, units);
   }
 
   /**
@@ -42,9 +46,7 @@ export class Streams {
    */
   loadNewer(): void {
     const sql = "SELECT stream, sensor, kind FROM streams WHERE stream > ?";
-    for (const row of this.#db.read(sql).all(this.#highest)) {
-      this.#remember({ stream: Number(row[0]), sensor: String(row[1]), kind: row[2] as Kind });
-    }
+    for (const stream of this.#db.read<Stream>(sql).all(this.#highest)) this.#remember(stream);
   }
 
   #remember(stream: Stream): void {

@@ -8,6 +8,11 @@ import { indexOf, placeOf } from "./hour-rows.ts";
 
 const ROWS_SQL = "SELECT place, body FROM day_medians WHERE place >= ? AND place < ?";
 
+interface MediansRow {
+  readonly place: number;
+  readonly body: string;
+}
+
 /** Medians of days, a row for each sensor, kind and day. */
 export class DayMedianTable implements DayMedianStore {
   readonly #db: Database;
@@ -27,8 +32,8 @@ export class DayMedianTable implements DayMedianStore {
     const found: DayMedians[] = [];
     for (let day = fromDay; day < toDay; day += 1) {
       const place = placeOf(day, stream);
-      const [row] = this.#db.read(ROWS_SQL).all(place, place + 1);
-      if (row !== undefined) found.push({ day: indexOf(Number(row[0])), ...parse(String(row[1])) });
+      const row = this.#db.read<MediansRow>(ROWS_SQL).get(place, place + 1);
+      if (row !== undefined) found.push({ day: indexOf(row.place), ...parse(row.body) });
     }
     return found;
   }
@@ -63,7 +68,7 @@ export class DayMedianTable implements DayMedianStore {
   }
 
   async dropBefore(day: number): Promise<void> {
-    const [old] = this.#db.read(ROWS_SQL).all(Number.MIN_SAFE_INTEGER, placeOf(day, 0));
+    const old = this.#db.read(ROWS_SQL).get(Number.MIN_SAFE_INTEGER, placeOf(day, 0));
     if (old === undefined) return;
     const drop = () =>
       this.#db.write("DELETE FROM day_medians WHERE place < ?").run(placeOf(day, 0));

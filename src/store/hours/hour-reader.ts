@@ -12,7 +12,7 @@ import type { Series } from "./sums-body.ts";
 const FIRST_SQL = "SELECT hour FROM readings ORDER BY hour LIMIT 1";
 const LAST_SQL = "SELECT hour FROM readings ORDER BY hour DESC LIMIT 1";
 const STORED_COUNT_SQL =
-  "SELECT count(*) FROM readings WHERE hour = ? AND stream = ? AND is_future = 0";
+  "SELECT count(*) AS count FROM readings WHERE hour = ? AND stream = ? AND is_future = 0";
 
 /** Beyond every reading, ms. */
 const EVER_MS = 1e15;
@@ -72,8 +72,8 @@ export class HourReader implements HourValues {
     const first = (hour: number | null) => hour ?? Number.POSITIVE_INFINITY;
     const last = (hour: number | null) => hour ?? Number.NEGATIVE_INFINITY;
     const rows = this.#rows;
-    const fromHour = Math.min(first(rows.oldest("hours")), first(this.#stored(FIRST_SQL)));
-    const toHour = Math.max(last(rows.newest("hours")), last(this.#stored(LAST_SQL)));
+    const fromHour = Math.min(first(rows.oldest("hours")), first(this.#storedHour(FIRST_SQL)));
+    const toHour = Math.max(last(rows.newest("hours")), last(this.#storedHour(LAST_SQL)));
     // From midnight: the days of these hours are points, too.
     return {
       fromMs: Math.min(first(rows.oldest("days")), dayOf(fromHour)) * DAY_MS,
@@ -156,8 +156,9 @@ export class HourReader implements HourValues {
     if (this.#hasMerged(range)) return true;
     const fromMs = Math.floor(range.fromMs / HOUR_MS) * HOUR_MS;
     for (const point of this.points({ ...range, fromMs, span: "hours", values: [] })) {
-      const [row] = this.#db.read(STORED_COUNT_SQL).all(point.startMs / HOUR_MS, stream);
-      if (point.readings > Number(row?.[0])) return true;
+      const stored = this.#db.read<{ count: number }>(STORED_COUNT_SQL);
+      const count = stored.get(point.startMs / HOUR_MS, stream)?.count ?? 0;
+      if (point.readings > count) return true;
     }
     return false;
   }
@@ -176,9 +177,8 @@ export class HourReader implements HourValues {
     return Number.isFinite(fromMs) ? fromMs : null;
   }
 
-  #stored(sql: string): number | null {
-    const [row] = this.#db.read(sql).all();
-    return row === undefined ? null : Number(row[0]);
+  #storedHour(sql: string): number | null {
+    return this.#db.read<{ hour: number }>(sql).get()?.hour ?? null;
   }
 
   #find(sensor: string, kind: Kind): number | null {

@@ -1,5 +1,5 @@
 import { HourSums, type ReadingTexts } from "../../core/hours/hour-sums.ts";
-import type { Database, Row } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { type CountedSums, decodeSums, type Series } from "./sums-body.ts";
 
@@ -44,7 +44,7 @@ export interface HourState {
 export const STATE = "hours";
 const STATE_SQL = "SELECT value FROM meta WHERE name = 'hours'";
 const SERIES_SQL = "SELECT series, value, unit FROM hour_series WHERE stream = ?";
-const STORED_SQL = `SELECT seq, unit_set, "values", quality FROM readings
+const STORED_SQL = `SELECT seq, unit_set AS unitSet, "values", quality FROM readings
   WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;
 
 function parseState(text: string): HourState {
@@ -58,48 +58,52 @@ function parseState(text: string): HourState {
   };
 }
 
-type SelectRows = (sql: string, ...values: unknown[]) => Row[];
+interface SeriesRow {
+  readonly series: number;
+  readonly value: string;
+  /** Empty for none. */
+  readonly unit: string;
+}
+interface SumsRow {
+  readonly upto: number;
+  readonly body: Buffer;
+}
+interface StoredRow extends Omit<ReadingTexts, "units"> {
+  readonly seq: number;
+  readonly unitSet: number;
+}
 
 /** Rows of hours and days as one of the two connections sees them. */
 export class HourRows {
-  readonly #select: SelectRows;
+  readonly #select: Database["read"];
   readonly #streams: Streams;
   /** It is read in every transaction and changes once an hour. */
   #parsed = { text: "{}", state: parseState("{}") };
 
-  private constructor(select: SelectRows, streams: Streams) {
+  private constructor(select: Database["read"], streams: Streams) {
     this.#select = select;
     this.#streams = streams;
   }
 
   static committed(db: Database, streams: Streams): HourRows {
-    return new HourRows((sql, ...values) => db.read(sql).all(...values), streams);
+    return new HourRows(<T>(sql: string) => db.read<T>(sql), streams);
   }
 
   /** Including what the running transaction has written. */
   static written(db: Database, streams: Streams): HourRows {
-    return new HourRows(
-      (sql, ...values) =>
-        db
-          .write<Record<string, Row[number]>>(sql)
-          .all(...values)
-          .map(Object.values),
-      streams,
-    );
+    return new HourRows(<T>(sql: string) => db.write<T>(sql), streams);
   }
 
   state(): HourState {
-    const text = String(this.#select(STATE_SQL)[0]?.[0] ?? "{}");
+    const text = this.#select<{ value: string }>(STATE_SQL).get()?.value ?? "{}";
     if (text !== this.#parsed.text) this.#parsed = { text, state: parseState(text) };
     return this.#parsed.state;
   }
 
   series(stream: number): Map<number, Series> {
+    const rows = this.#select<SeriesRow>(SERIES_SQL).all(stream);
     return new Map(
-      this.#select(SERIES_SQL, stream).map(([series, value, unit]) => [
-        Number(series),
-        { value: String(value), unit: unit === "" ? null : String(unit) },
-      ]),
+      rows.map(({ series, value, unit }) => [series, { value, unit: unit === "" ? null : unit }]),
     );
   }
 
@@ -111,30 +115,33 @@ export class HourRows {
     series: ReadonlyMap<number, Series>,
   ): CountedRow | null {
     const sql = `SELECT upto, body FROM ${table} WHERE place = ?`;
-    const [found] = this.#select(sql, placeOf(index, stream));
+    const found = this.#select<SumsRow>(sql).get(placeOf(index, stream));
     if (found === undefined) return null;
-    const decoded = decodeSums(found[1] as Buffer, series);
-    return decoded === null ? null : { ...decoded, upto: Number(found[0]) };
+    const decoded = decodeSums(found.body, series);
+    return decoded === null ? null : { ...decoded, upto: found.upto };
   }
 
   /** Index of the oldest row from this index on. */
   oldest(table: Table, from = Number.NEGATIVE_INFINITY): number | null {
     const first = Math.max(placeOf(from, 0), Number.MIN_SAFE_INTEGER);
     const sql = `SELECT place FROM ${table} WHERE place >= ? ORDER BY place LIMIT 1`;
-    const [row] = this.#select(sql, first);
-    return row === undefined ? null : indexOf(Number(row[0]));
+    return this.#firstIndex(sql, first);
   }
 
   newest(table: Table): number | null {
-    const [row] = this.#select(`SELECT place FROM ${table} ORDER BY place DESC LIMIT 1`);
-    return row === undefined ? null : indexOf(Number(row[0]));
+    return this.#firstIndex(`SELECT place FROM ${table} ORDER BY place DESC LIMIT 1`);
+  }
+
+  #firstIndex(sql: string, ...values: number[]): number | null {
+    const row = this.#select<{ place: number }>(sql).get(...values);
+    return row === undefined ? null : indexOf(row.place);
   }
 
   /** Streams with rows in this range. */
   streams(table: Table, from: number, to: number): Set<number> {
     const sql = `SELECT place FROM ${table} WHERE place >= ? AND place < ?`;
-    const rows = this.#select(sql, placeOf(from, 0), placeOf(to, 0));
-    return new Set(rows.map(([place]) => streamOf(Number(place))));
+    const rows = this.#select<{ place: number }>(sql).all(placeOf(from, 0), placeOf(to, 0));
+    return new Set(rows.map(({ place }) => streamOf(place)));
   }
 
   /** Adds what is stored in these hours beyond the row; null if nothing is counted at all. */
@@ -147,18 +154,10 @@ export class HourRows {
     const whole = row ?? emptyRow();
     const before = whole.upto;
     for (let hour = fromHour; hour < toHour; hour += 1) {
-      for (const [seq, unitSet, values, quality] of this.#select(
-        STORED_SQL,
-        hour,
-        stream,
-        before,
-      )) {
-        whole.upto = Math.max(whole.upto, Number(seq));
-        countReading(whole, {
-          values: String(values),
-          quality: String(quality),
-          units: this.#streams.units(Number(unitSet)),
-        });
+      const stored = this.#select<StoredRow>(STORED_SQL);
+      for (const { seq, unitSet, values, quality } of stored.all(hour, stream, before)) {
+        whole.upto = Math.max(whole.upto, seq);
+        countReading(whole, { values, quality, units: this.#streams.units(unitSet) });
       }
     }
     return row === null && whole.upto < 0 ? null : whole;

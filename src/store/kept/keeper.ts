@@ -39,6 +39,11 @@ export interface KeeperOptions {
   readonly limitBytes: number;
 }
 
+type KeptSize = Pick<KeptState, "measurements" | "pins" | "bytes">;
+const NOTHING_KEPT: KeptSize = { measurements: 0, pins: 0, bytes: 0 };
+const SIZE_SQL = `SELECT count(*) AS measurements, total(bytes) AS bytes,
+  (SELECT count(*) FROM kept_marks WHERE why = 'pin') AS pins FROM kept_measurements`;
+
 /** What becomes of a measurement whose samples are due. `stays`: the best of its day so far, which is not over. */
 export type Fate = "gone" | "stays" | "kept";
 
@@ -63,7 +68,7 @@ export class Keeper {
   /** The best of a stream's day, by both. */
   readonly #best = new Map<string, string | null>();
   #isFull = false;
-  #size = { measurements: 0, pins: 0, bytes: 0 };
+  #size: KeptSize = NOTHING_KEPT;
 
   constructor(parts: KeeperParts, options: KeeperOptions) {
     this.#parts = parts;
@@ -276,13 +281,6 @@ export class Keeper {
 
   /** Counts what is committed. */
   measure(): void {
-    const count = (sql: string) => this.#parts.db.read(sql).all()[0] ?? [];
-    const [measurements, bytes] = count("SELECT count(*), total(bytes) FROM kept_measurements");
-    const [pins] = count("SELECT count(*) FROM kept_marks WHERE why = 'pin'");
-    this.#size = {
-      measurements: Number(measurements),
-      pins: Number(pins),
-      bytes: Number(bytes),
-    };
+    this.#size = this.#parts.db.read<KeptSize>(SIZE_SQL).get() ?? NOTHING_KEPT;
   }
 }

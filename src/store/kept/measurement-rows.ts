@@ -2,7 +2,6 @@
 
 import type { Measurement } from "../../core/kept/ports.ts";
 import type { WaveformRef } from "../../core/stored-reading.ts";
-import type { Row } from "../database/database.ts";
 import { parseRefs } from "../readings/stored-reading.ts";
 import type { MeasurementPlace } from "./kept-rows.ts";
 
@@ -14,33 +13,42 @@ export interface Found extends MeasurementPlace {
   readonly machine: { readonly running: boolean | null; readonly speedRpm: number | null } | null;
 }
 
-export function keptOf(stream: number, row: Row): Found {
-  const [timeMs, id, waveforms, ladder, running, speedRpm] = row;
+/** Of the reading, as text. */
+export const ID = "lower(hex(reading_id))";
+
+export interface KeptMeasurementRow extends Omit<MeasurementPlace, "stream"> {
+  readonly waveforms: string;
+  /** The rung, or 0. */
+  readonly ladder: number;
+  readonly running: 0 | 1 | null;
+  readonly speedRpm: number | null;
+}
+export const KEPT_COLUMNS = `time_ms AS timeMs, ${ID} AS id, waveforms, ladder, running, speed_rpm AS speedRpm`;
+
+export function keptOf(stream: number, row: KeptMeasurementRow): Found {
+  const { timeMs, id, waveforms, ladder, running, speedRpm } = row;
   return {
     stream,
-    timeMs: timeMs as number,
-    id: id as string,
-    channels: parseRefs(waveforms as string),
-    ladder: Number(ladder) > 0,
-    machine: {
-      running: running === null ? null : running === 1,
-      speedRpm: speedRpm as number | null,
-    },
+    timeMs,
+    id,
+    channels: parseRefs(waveforms),
+    ladder: ladder > 0,
+    machine: { running: running === null ? null : running === 1, speedRpm },
   };
 }
 
+/** A channel of a measurement that is not kept. */
+export interface ChannelRow extends Omit<MeasurementPlace, "stream">, WaveformRef {}
+export const CHANNEL_COLUMNS = `time_ms AS timeMs, ${ID} AS id, file_id AS fileId, channel, axis`;
+
 /** Rows of channels, those of one measurement together. */
-export function measurementsOf(stream: number, rows: readonly Row[]): Found[] {
+export function measurementsOf(stream: number, rows: readonly ChannelRow[]): Found[] {
   const found = new Map<string, Found & { readonly channels: WaveformRef[] }>();
-  for (const [timeMs, id, fileId, channel, axis] of rows) {
+  for (const { timeMs, id, ...ref } of rows) {
     const key = `${timeMs}/${id}`;
     const known = found.get(key);
-    const ref = { fileId, channel, axis } as WaveformRef;
     if (known !== undefined) known.channels.push(ref);
-    else {
-      const place = { stream, timeMs: timeMs as number, id: id as string };
-      found.set(key, { ...place, channels: [ref], ladder: false, machine: null });
-    }
+    else found.set(key, { stream, timeMs, id, channels: [ref], ladder: false, machine: null });
   }
   return [...found.values()];
 }

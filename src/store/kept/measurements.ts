@@ -1,5 +1,4 @@
 import {
-  type KeptWhy,
   type Measurement,
   type MeasurementExtent,
   type MeasurementQuery,
@@ -9,13 +8,23 @@ import {
   type PinOutcome,
 } from "../../core/kept/ports.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
-import type { Database, Row } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import { hourOf, toStoredReading } from "../readings/stored-reading.ts";
+import { hourOf, type ReadingRow, toStoredReading } from "../readings/stored-reading.ts";
 import type { Keeper } from "./keeper.ts";
 import { idOf, type MeasurementPlace, MUST_STAY_RANK } from "./kept-rows.ts";
-import { type Found, keptOf, measurementsOf, newestFirst } from "./measurement-rows.ts";
+import {
+  CHANNEL_COLUMNS,
+  type ChannelRow,
+  type Found,
+  ID,
+  KEPT_COLUMNS,
+  type KeptMeasurementRow,
+  keptOf,
+  measurementsOf,
+  newestFirst,
+} from "./measurement-rows.ts";
 
 interface MeasurementsParts {
   readonly db: Database;
@@ -24,29 +33,29 @@ interface MeasurementsParts {
   readonly keeper: Keeper;
 }
 
+type KeptMark = Measurement["kept"][number];
 type Before = NonNullable<MeasurementQuery["before"]>;
 
 const RANGE = "stream = ? AND time_ms >= ? AND time_ms < ?";
-const ID = "lower(hex(reading_id))";
 const COMMITTED = "file_id NOT IN (SELECT file_id FROM staged_waveforms)";
 const SQL = {
-  kept: `SELECT time_ms, ${ID}, waveforms, ladder, running, speed_rpm FROM kept_measurements
+  kept: `SELECT ${KEPT_COLUMNS} FROM kept_measurements
     WHERE ${RANGE} AND (time_ms, ${ID}) < (?, ?) ORDER BY time_ms DESC, reading_id DESC LIMIT ?`,
-  keptById: `SELECT time_ms, ${ID}, waveforms, ladder, running, speed_rpm FROM kept_measurements
+  keptById: `SELECT ${KEPT_COLUMNS} FROM kept_measurements
     WHERE reading_id = ? AND stream = ?`,
-  keptNext: `SELECT time_ms, ${ID}, waveforms, ladder, running, speed_rpm FROM kept_measurements
+  keptNext: `SELECT ${KEPT_COLUMNS} FROM kept_measurements
     WHERE stream = ? AND time_ms > ? ORDER BY time_ms LIMIT 1`,
-  keptTimes: `SELECT time_ms FROM kept_measurements WHERE ${RANGE}`,
-  keptExtent: `SELECT count(*), min(time_ms), max(time_ms) FROM kept_measurements WHERE ${RANGE}`,
+  keptTimes: `SELECT time_ms AS timeMs FROM kept_measurements WHERE ${RANGE}`,
+  keptExtent: `SELECT count(*) AS count, min(time_ms) AS oldestMs, max(time_ms) AS newestMs FROM kept_measurements WHERE ${RANGE}`,
   reading: `SELECT seq, stream, time_ms, reading_id, offset_minutes, stored_at_ms, unit_set, "values", quality,
     attributes, raw, waveforms FROM kept_measurements WHERE reading_id = ? AND stream = ?`,
   hour: "SELECT hour FROM waveforms WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
-  young: `SELECT time_ms, ${ID}, file_id, channel, axis FROM waveforms WHERE hour = ? AND ${RANGE} AND ${COMMITTED}
+  young: `SELECT ${CHANNEL_COLUMNS} FROM waveforms WHERE hour = ? AND ${RANGE} AND ${COMMITTED}
     ORDER BY time_ms DESC, reading_id DESC, channel`,
-  youngExtent: `SELECT count(DISTINCT reading_id), min(time_ms), max(time_ms) FROM waveforms
+  youngExtent: `SELECT count(DISTINCT reading_id) AS count, min(time_ms) AS oldestMs, max(time_ms) AS newestMs FROM waveforms
     WHERE hour = ? AND ${RANGE} AND ${COMMITTED}`,
-  marks: `SELECT why, max(note) FROM kept_marks WHERE stream = ? AND time_ms = ? AND reading_id = ? GROUP BY why`,
-  pins: "SELECT count(*) FROM kept_marks WHERE why = 'pin'",
+  marks: `SELECT why, max(note) AS note FROM kept_marks WHERE stream = ? AND time_ms = ? AND reading_id = ? GROUP BY why`,
+  pins: "SELECT count(*) AS n FROM kept_marks WHERE why = 'pin'",
 } as const;
 
 const END: Before = { timeMs: Number.MAX_SAFE_INTEGER - 1, reading: "" };
@@ -79,18 +88,17 @@ export class StoredMeasurements implements Measurements {
     const stream = this.#streamOf(sensor);
     if (stream === null) return null;
     const { db, queue } = this.#parts;
-    const rows: Row[] = queue.read("count measurements", () => [
-      ...db.read(SQL.keptExtent).all(stream, fromMs, toMs),
-      ...[...this.#hours(fromMs, toMs)].flatMap((hour) =>
-        db.read(SQL.youngExtent).all(hour, stream, fromMs, toMs),
-      ),
-    ]);
-    const some = rows.map((row) => row.map(Number)).filter(([count]) => (count ?? 0) > 0);
+    const some = queue
+      .read("count measurements", () => [
+        ...db.read<MeasurementExtent>(SQL.keptExtent).all(stream, fromMs, toMs),
+        ...this.#youngExtents(stream, fromMs, toMs),
+      ])
+      .filter(({ count }) => count > 0);
     if (some.length === 0) return null;
     return {
-      count: some.reduce((sum, [count = 0]) => sum + count, 0),
-      oldestMs: Math.min(...some.map(([, from = 0]) => from)),
-      newestMs: Math.max(...some.map(([, , to = 0]) => to)),
+      count: some.reduce((sum, { count }) => sum + count, 0),
+      oldestMs: Math.min(...some.map(({ oldestMs }) => oldestMs)),
+      newestMs: Math.max(...some.map(({ newestMs }) => newestMs)),
     };
   }
 
@@ -108,7 +116,7 @@ export class StoredMeasurements implements Measurements {
     if (stream === null) return null;
     const { db, queue } = this.#parts;
     return queue.read("find a measurement", () => {
-      const [row] = db.read(SQL.keptNext).all(stream, afterMs);
+      const row = db.read<KeptMeasurementRow>(SQL.keptNext).get(stream, afterMs);
       const kept = row === undefined ? null : keptOf(stream, row);
       let young: Found | null = null;
       const range = { fromMs: afterMs + 1, toMs: kept?.timeMs ?? Number.MAX_SAFE_INTEGER };
@@ -123,16 +131,9 @@ export class StoredMeasurements implements Measurements {
     if (stream === null) return [];
     const { db, queue } = this.#parts;
     return queue.read("list measurements", () => {
-      const young = [...this.#hours(fromMs, toMs)].flatMap((hour) =>
-        db.read(SQL.youngExtent).all(hour, stream, fromMs, toMs),
-      );
-      return [
-        ...db
-          .read(SQL.keptTimes)
-          .all(stream, fromMs, toMs)
-          .map(([timeMs]) => Number(timeMs)),
-        ...young.filter(([count]) => Number(count) > 0).map(([, timeMs]) => Number(timeMs)),
-      ];
+      const kept = db.read<{ timeMs: number }>(SQL.keptTimes).all(stream, fromMs, toMs);
+      const young = this.#youngExtents(stream, fromMs, toMs).filter(({ count }) => count > 0);
+      return [...kept.map(({ timeMs }) => timeMs), ...young.map(({ oldestMs }) => oldestMs)];
     });
   }
 
@@ -141,7 +142,7 @@ export class StoredMeasurements implements Measurements {
     if (stream === null) return null;
     const { db, queue, streams } = this.#parts;
     const [row] = queue.read("read a measurement", () =>
-      db.read(SQL.reading).all(idOf(reading), stream),
+      db.readArrays<ReadingRow>(SQL.reading).all(idOf(reading), stream),
     );
     return row === undefined ? null : toStoredReading(row, streams);
   }
@@ -166,7 +167,7 @@ export class StoredMeasurements implements Measurements {
       const bytes = kept?.bytes ?? rows.bytesOf(place);
       const added = kept?.rank === MUST_STAY_RANK ? 0 : bytes;
       const taken = rows.bytesAbove(MUST_STAY_RANK, -1e15) + rows.bytesHeld;
-      const pins = db.write<{ n: number }>(`${SQL.pins.replace("count(*)", "count(*) AS n")}`);
+      const pins = db.write<{ n: number }>(SQL.pins);
       if ((pins.get()?.n ?? 0) >= PINS_MAX || taken + added > keeper.limitBytes) return "full";
       db.write("INSERT INTO kept_marks VALUES (?, ?, ?, 'pin', '', ?, ?, ?)").run(
         ...at,
@@ -206,7 +207,8 @@ export class StoredMeasurements implements Measurements {
   }
 
   #find(stream: number, reading: string): Found | null {
-    const [row] = this.#parts.db.read(SQL.keptById).all(idOf(reading), stream);
+    const keptById = this.#parts.db.read<KeptMeasurementRow>(SQL.keptById);
+    const row = keptById.get(idOf(reading), stream);
     if (row !== undefined) return keptOf(stream, row);
     const all = { fromMs: EVER_MS, toMs: Number.MAX_SAFE_INTEGER };
     for (const found of this.#young(stream, all)) if (found.id === reading) return found;
@@ -216,7 +218,7 @@ export class StoredMeasurements implements Measurements {
   #kept(stream: number, { fromMs, toMs, before, limit }: MeasurementQuery): Found[] {
     const { timeMs, reading } = before ?? END;
     return this.#parts.db
-      .read(SQL.kept)
+      .read<KeptMeasurementRow>(SQL.kept)
       .all(stream, fromMs, Math.min(toMs, timeMs + 1), timeMs, reading, limit)
       .map((row) => keptOf(stream, row));
   }
@@ -227,7 +229,7 @@ export class StoredMeasurements implements Measurements {
   ): Generator<Found, void, void> {
     const endMs = before ? Math.min(toMs, before.timeMs + 1) : toMs;
     for (const hour of this.#hours(fromMs, endMs)) {
-      const rows = this.#parts.db.read(SQL.young).all(hour, stream, fromMs, endMs);
+      const rows = this.#parts.db.read<ChannelRow>(SQL.young).all(hour, stream, fromMs, endMs);
       for (const found of measurementsOf(stream, rows)) {
         const isPassed = before && found.timeMs === before.timeMs && found.id >= before.reading;
         if (!isPassed) yield found;
@@ -235,16 +237,24 @@ export class StoredMeasurements implements Measurements {
     }
   }
 
+  /** Of each hour with samples. */
+  #youngExtents(stream: number, fromMs: number, toMs: number): MeasurementExtent[] {
+    const extent = this.#parts.db.read<MeasurementExtent>(SQL.youngExtent);
+    const hours = [...this.#hours(fromMs, toMs)];
+    return hours.flatMap((hour) => extent.all(hour, stream, fromMs, toMs));
+  }
+
   /** Hours that hold samples of any sensor, newest first. */
   *#hours(fromMs: number, toMs: number): Generator<number, void, void> {
-    const next = (hour: number) => this.#parts.db.read(SQL.hour).all(hour)[0]?.[0] as number;
+    const before = this.#parts.db.read<{ hour: number }>(SQL.hour);
+    const next = (hour: number) => before.get(hour)?.hour ?? Number.NEGATIVE_INFINITY;
     const first = hourOf(Math.max(fromMs, EVER_MS));
     for (let hour = next(hourOf(toMs - 1)); hour >= first; hour = next(hour - 1)) yield hour;
   }
 
   #shown(sensor: string, found: Found): Measurement {
     const { timeMs, id, channels, ladder } = found;
-    const marks = this.#parts.db.read(SQL.marks).all(found.stream, timeMs, idOf(id));
+    const marks = this.#parts.db.read<KeptMark>(SQL.marks).all(found.stream, timeMs, idOf(id));
     const { running, speedRpm } = found.machine ??
       this.#parts.keeper.machines?.at(sensor, timeMs) ?? { running: null, speedRpm: null };
     return {
@@ -253,10 +263,7 @@ export class StoredMeasurements implements Measurements {
       channels,
       running,
       speedRpm,
-      kept: [
-        ...(ladder ? [{ why: "ladder" as const, note: null }] : []),
-        ...marks.map(([why, note]) => ({ why: why as KeptWhy, note: note as string | null })),
-      ],
+      kept: [...(ladder ? [{ why: "ladder" as const, note: null }] : []), ...marks],
     };
   }
 }

@@ -23,7 +23,13 @@ interface GrowingGap {
   readonly toMs: number;
 }
 
-const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink FROM gaps
+/** A row of the table `gaps`. */
+interface StoredGap extends Pick<Gap, "gapId" | "fromMs" | "toMs" | "count" | "reason"> {
+  readonly stream: number;
+  readonly uplink: string;
+}
+
+const PENDING_SQL = `SELECT gap AS gapId, stream, from_ms AS fromMs, to_ms AS toMs, count, reason, uplink FROM gaps
   WHERE ? IS NULL OR uplink = ? OR (? = 1 AND uplink NOT IN (SELECT value FROM json_each(?)))
   ORDER BY gap LIMIT ?`;
 
@@ -94,25 +100,16 @@ export class SqliteGapLog implements GapLog {
 
   #read(max: number, uplink: string | null): Gap[] {
     const { db, streams } = this.#parts;
-    this.#isEmpty ||= db.read("SELECT 1 FROM gaps LIMIT 1").all().length === 0;
+    this.#isEmpty ||= db.read("SELECT 1 FROM gaps LIMIT 1").get() === undefined;
     if (this.#isEmpty) return [];
     const uplinksText = JSON.stringify(this.#uplinks);
     const isFirst = uplink === null || this.#uplinks[0] === uplink ? 1 : 0;
     return db
-      .read(PENDING_SQL)
+      .read<StoredGap>(PENDING_SQL)
       .all(uplink, uplink, isFirst, uplinksText, max)
-      .map((row) => {
-        const { sensor, kind } = streams.get(row[1] as number);
-        return {
-          gapId: row[0] as number,
-          sensor,
-          kind,
-          fromMs: row[2] as number,
-          toMs: row[3] as number,
-          count: row[4] as number,
-          reason: row[5] as string,
-          ...(row[6] === this.#only ? {} : { uplink: row[6] as string }),
-        };
+      .map(({ stream, uplink: lostBy, ...gap }) => {
+        const { sensor, kind } = streams.get(stream);
+        return { ...gap, sensor, kind, ...(lostBy === this.#only ? {} : { uplink: lostBy }) };
       });
   }
 

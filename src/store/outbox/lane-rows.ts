@@ -4,6 +4,21 @@ import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
 
+interface LiveMark {
+  readonly stream: number;
+  readonly timeMs: number;
+}
+interface PendingCount {
+  readonly hour: number;
+  /** Of the stream. */
+  readonly number: number;
+  readonly rows: number;
+}
+
+const MARKS_SQL = "SELECT stream, time_ms AS timeMs FROM live_marks WHERE lane = ?";
+const COUNTS_SQL = `SELECT hour, stream AS number, count(*) AS rows FROM outbox WHERE lane = ?
+  GROUP BY hour, stream`;
+
 /** Reads the delivery state of the lanes: one pass over the index by hour, then a few seeks per stream. */
 export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
   for (const lane of lanes) {
@@ -16,11 +31,9 @@ export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
   }
   const newestHours = new Map<StreamQueue, { lane: LaneQueue; hour: number }>();
   for (const lane of lanes) {
-    for (const row of db
-      .read("SELECT stream, time_ms FROM live_marks WHERE lane = ?")
-      .all(lane.number)) {
-      const stream = lane.stream(row[0] as number);
-      stream.mark = Math.max(stream.mark, row[1] as number);
+    for (const mark of db.read<LiveMark>(MARKS_SQL).all(lane.number)) {
+      const stream = lane.stream(mark.stream);
+      stream.mark = Math.max(stream.mark, mark.timeMs);
     }
     countRows(db, lane, newestHours);
   }
@@ -34,26 +47,18 @@ function countRows(
   lane: LaneQueue,
   newestHours: Map<StreamQueue, { lane: LaneQueue; hour: number }>,
 ): void {
-  const groups = db
-    .read("SELECT hour, stream, count(*) FROM outbox WHERE lane = ? GROUP BY hour, stream")
-    .iterate(lane.number);
-  for (const [hour, number, rows] of groups) {
-    const stream = lane.stream(number as number);
+  for (const { hour, number, rows } of db.read<PendingCount>(COUNTS_SQL).iterate(lane.number)) {
+    const stream = lane.stream(number);
     if (stream.pending === 0) {
-      stream.cursor = {
-        stream: stream.stream,
-        hour: hour as number,
-        timeMs: Number.MIN_SAFE_INTEGER,
-        seq: -1,
-      };
+      stream.cursor = { stream: number, hour, timeMs: Number.MIN_SAFE_INTEGER, seq: -1 };
       stream.isExhausted = false;
     }
-    stream.pending += rows as number;
-    newestHours.set(stream, { lane, hour: hour as number });
+    stream.pending += rows;
+    newestHours.set(stream, { lane, hour });
   }
 }
 
-const NEWEST_SQL = `SELECT time_ms, seq FROM outbox
+const NEWEST_SQL = `SELECT time_ms AS timeMs, seq FROM outbox
   WHERE lane = ? AND hour = ? AND stream = ? AND is_future = 0 ORDER BY time_ms DESC, seq DESC LIMIT 1`;
 const PREVIOUS_HOUR_SQL =
   "SELECT hour FROM outbox WHERE lane = ? AND hour < ? ORDER BY hour DESC LIMIT 1";
@@ -70,28 +75,22 @@ export function newestPending(
 ): Place | null {
   let hour = fromHour;
   for (;;) {
-    const [row] = db.read(NEWEST_SQL).all(lane.number, hour, stream.stream);
+    const newest = db.read<Pick<Place, "timeMs" | "seq">>(NEWEST_SQL);
+    const row = newest.get(lane.number, hour, stream.stream);
     if (row !== undefined) {
-      const place = {
-        stream: stream.stream,
-        hour,
-        timeMs: row[0] as number,
-        seq: row[1] as number,
-      };
+      const place = { stream: stream.stream, hour, ...row };
       return place.timeMs > stream.mark && !isTaken(place.seq) ? place : null;
     }
-    const [previous] = db.read(PREVIOUS_HOUR_SQL).all(lane.number, hour);
+    const previous = db.read<{ hour: number }>(PREVIOUS_HOUR_SQL).get(lane.number, hour);
     // Below the mark nothing can be newer than it.
-    if (previous === undefined || ((previous[0] as number) + 1) * HOUR_MS <= stream.mark) {
-      return null;
-    }
-    hour = previous[0] as number;
+    if (previous === undefined || (previous.hour + 1) * HOUR_MS <= stream.mark) return null;
+    hour = previous.hour;
   }
 }
 
 export const NEXT_HOUR_SQL =
   "SELECT hour FROM outbox WHERE lane = ? AND hour > ? ORDER BY hour LIMIT 1";
-const OLDEST_SQL = `SELECT min(time_ms) FROM outbox
+const OLDEST_SQL = `SELECT min(time_ms) AS timeMs FROM outbox
   WHERE lane = ? AND hour = ? AND seq NOT IN (SELECT value FROM json_each(?))`;
 
 /** Time of the oldest row, ms. Rows whose settlement waits for its commit are on disk, but no longer pending. */
@@ -100,10 +99,11 @@ export function oldestPending(db: Database, lane: LaneQueue): number | null {
   const seqs = JSON.stringify(settled.map(({ place }) => place.seq));
   let hour = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const [next] = db.read(NEXT_HOUR_SQL).all(lane.number, hour);
+    const next = db.read<{ hour: number }>(NEXT_HOUR_SQL).get(lane.number, hour);
     if (next === undefined) return null;
-    hour = next[0] as number;
-    const [row] = db.read(OLDEST_SQL).all(lane.number, hour, seqs);
-    if (row !== undefined && row[0] !== null) return row[0] as number;
+    hour = next.hour;
+    const oldest = db.read<{ timeMs: number | null }>(OLDEST_SQL);
+    const timeMs = oldest.get(lane.number, hour, seqs)?.timeMs ?? null;
+    if (timeMs !== null) return timeMs;
   }
 }

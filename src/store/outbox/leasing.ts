@@ -3,9 +3,14 @@ import type { OutboxEntry } from "../../core/delivery.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
-import type { Database, Row } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
-import { hourOf, READING_COLUMNS, toStoredReading } from "../readings/stored-reading.ts";
+import {
+  hourOf,
+  READING_COLUMNS,
+  type ReadingRow,
+  toStoredReading,
+} from "../readings/stored-reading.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
 import { NEXT_HOUR_SQL } from "./lane-rows.ts";
 
@@ -21,13 +26,17 @@ type Stray = (lane: LaneQueue, place: Place, page: Page) => void;
 
 /** Most rows taken of one sensor and kind before the next one's turn. */
 const PAGE_ROWS = 100;
-const PAGE_SQL = `SELECT o.time_ms, o.seq, ${READING_COLUMNS}
+const PAGE_SQL = `SELECT ${READING_COLUMNS}, o.time_ms, o.seq
   FROM outbox o LEFT JOIN readings r ON r.seq = o.seq
   WHERE o.lane = ? AND o.hour = ? AND o.stream = ? AND (o.time_ms, o.seq) > (?, ?)
   ORDER BY o.time_ms, o.seq LIMIT ?`;
+type Nulls<R extends readonly unknown[]> = { readonly [C in keyof R]: null };
+/** A pending row after the columns of its reading, which are null if that is gone. */
+type PageRow = readonly [...(ReadingRow | Nulls<ReadingRow>), timeMs: number, seq: number];
+
 const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
 // Of what is committed.
-const SEQ_MAX_SQL = "SELECT max(seq) FROM readings";
+const SEQ_MAX_SQL = "SELECT max(seq) AS seq FROM readings";
 /** The read statements, so that their query plans can be asserted. */
 export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
 
@@ -61,7 +70,7 @@ export class Leasing {
       // Older ones wait to be dropped.
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
-      const [row] = this.#parts.db.read(ONE_SQL).all(place.seq);
+      const [row] = this.#parts.db.readArrays<ReadingRow>(ONE_SQL).all(place.seq);
       // Removed alone, whatever has been stored since.
       const page = { stream: place.stream, hour: place.hour, seqMax: place.seq };
       if (row === undefined) this.#onStray(lane, place, page);
@@ -114,17 +123,18 @@ export class Leasing {
     while (entries.length < end && lane.hasBacklog(stream)) {
       const { hour, timeMs, seq } = stream.cursor;
       const limit = end - entries.length;
-      const rows = db.read(PAGE_SQL).all(lane.number, hour, stream.stream, timeMs, seq, limit);
+      const page = db.readArrays<PageRow>(PAGE_SQL);
+      const rows = page.all(lane.number, hour, stream.stream, timeMs, seq, limit);
       this.#takeRows(lane, stream, rows, entries);
       if (rows.length === limit) continue;
-      const [next] = db.read(NEXT_HOUR_SQL).all(lane.number, hour);
+      const next = db.read<{ hour: number }>(NEXT_HOUR_SQL).get(lane.number, hour);
       if (next === undefined) {
         stream.isExhausted = true;
         return;
       }
       stream.cursor = {
         stream: stream.stream,
-        hour: next[0] as number,
+        hour: next.hour,
         timeMs: Number.MIN_SAFE_INTEGER,
         seq: -1,
       };
@@ -134,22 +144,17 @@ export class Leasing {
   #takeRows(
     lane: LaneQueue,
     stream: StreamQueue,
-    rows: readonly Row[],
+    rows: readonly PageRow[],
     entries: OutboxEntry[],
   ): void {
     const { hour } = stream.cursor;
-    const [newest] = this.#parts.db.read(SEQ_MAX_SQL).all();
-    const seqMax = (newest?.[0] ?? 0) as number;
+    const newest = this.#parts.db.read<{ seq: number | null }>(SEQ_MAX_SQL).get();
+    const seqMax = newest?.seq ?? 0;
     const newPage = (): Page => ({ stream: stream.stream, hour, seqMax });
     let page = newPage();
     let index = 0;
     for (const row of rows) {
-      const place = {
-        stream: stream.stream,
-        hour,
-        timeMs: row[0] as number,
-        seq: row[1] as number,
-      };
+      const place = { stream: stream.stream, hour, timeMs: row[12], seq: row[13] };
       stream.cursor = place;
       const isOut =
         lane.isTaken(place.seq) ||
@@ -158,7 +163,7 @@ export class Leasing {
       if (isOut) {
         page = newPage();
         index = 0;
-      } else if (row[2] === null) {
+      } else if (row[0] === null) {
         // On a page of its own: between two of a run it would shorten the one DELETE that removes them.
         this.#onStray(lane, place, newPage());
         page = newPage();
@@ -175,11 +180,10 @@ export class Leasing {
     place: Place,
     page: Page,
     index: number,
-    row: Row,
+    row: readonly [...ReadingRow, ...unknown[]],
     live: boolean,
   ): OutboxEntry {
-    // Rows of the backlog start with the outbox's own two columns.
-    const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams, live ? 0 : 2));
+    const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams));
     const entry = { reading, live };
     const slot = { place, page, index, live, entry, isSettled: false };
     lane.lease(slot);

@@ -2,10 +2,10 @@ import { isEvent } from "../../core/alarm/event.ts";
 import { KINDS, type Kind } from "../../core/sensor.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
-import type { Database, Row } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { NewestTimes } from "./newest-times.ts";
-import { hourOf, READING_COLUMNS, toStoredReading } from "./stored-reading.ts";
+import { hourOf, READING_COLUMNS, type ReadingRow, toStoredReading } from "./stored-reading.ts";
 
 export interface HistoryQuery {
   /** All sensors if not given. */
@@ -32,7 +32,7 @@ export const HISTORY_SQL = {
     ORDER BY r.time_ms, r.seq LIMIT ?`,
   streamDesc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) < (?, ?)
     ORDER BY r.time_ms DESC, r.seq DESC LIMIT ?`,
-  countHour: `SELECT count(*) FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
+  countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
   latest: `${BASE} AND r.stream = ? AND r.is_future = 0 ORDER BY r.time_ms DESC, r.seq DESC LIMIT 1`,
@@ -76,7 +76,7 @@ export class History {
   /** Undefined if that hour no longer contains any. */
   #newestIn(hour: number | null, stream: number): StoredReading | null | undefined {
     if (hour === null) return null;
-    const [row] = this.#db.read(HISTORY_SQL.latest).all(hour, stream);
+    const [row] = this.#db.readArrays<ReadingRow>(HISTORY_SQL.latest).all(hour, stream);
     return row === undefined ? undefined : toStoredReading(row, this.#streams);
   }
 
@@ -113,7 +113,8 @@ export class History {
     let count = 0;
     let hour = this.#nextHour(hourOf(fromMs));
     while (hour !== null && hour <= lastHour) {
-      count += Number(this.#db.read(HISTORY_SQL.countHour).all(hour, stream, fromMs, toMs)[0]?.[0]);
+      const counted = this.#db.read<{ count: number }>(HISTORY_SQL.countHour);
+      count += counted.get(hour, stream, fromMs, toMs)?.count ?? 0;
       hour = this.#nextHour(hour + 1);
     }
     return count;
@@ -139,13 +140,13 @@ export class History {
     const end = Number.MAX_SAFE_INTEGER;
     let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];
     for (;;) {
-      const rows: Row[] = this.#db
-        .read(sql)
+      const rows: ReadingRow[] = this.#db
+        .readArrays<ReadingRow>(sql)
         .all(hour, stream, fromMs, toMs, last[0], last[1], sliceRows);
       for (const row of rows) yield toStoredReading(row, this.#streams);
       const tail = rows.at(-1);
       if (tail === undefined || rows.length < sliceRows) return;
-      last = [tail[2] as number, tail[0] as number];
+      last = [tail[2], tail[0]];
     }
   }
 
@@ -184,10 +185,10 @@ export class History {
   }
 
   #nextHour(hour: number): number | null {
-    return (this.#db.read(HISTORY_SQL.nextHour).all(hour)[0]?.[0] ?? null) as number | null;
+    return this.#db.read<{ hour: number }>(HISTORY_SQL.nextHour).get(hour)?.hour ?? null;
   }
 
   #previousHour(hour: number): number | null {
-    return (this.#db.read(HISTORY_SQL.previousHour).all(hour)[0]?.[0] ?? null) as number | null;
+    return this.#db.read<{ hour: number }>(HISTORY_SQL.previousHour).get(hour)?.hour ?? null;
   }
 }

@@ -56,17 +56,19 @@ export class Identities {
 
   load(): void {
     this.#newest.clear();
-    const [row] = this.#db.read(BYTES_SQL).all(-HORIZON_HOUR, HORIZON_HOUR);
-    this.bytes = Number(row?.[0] ?? 0);
-    const [newest] = this.#db
-      .read("SELECT hour FROM forgotten WHERE hour < ? ORDER BY hour DESC LIMIT 1")
-      .all(HORIZON_HOUR);
-    this.#newestForgottenHour = (newest?.[0] ?? Number.NEGATIVE_INFINITY) as number;
+    const sum = this.#db.read<{ bytes: number }>(BYTES_SQL).get(-HORIZON_HOUR, HORIZON_HOUR);
+    this.bytes = sum?.bytes ?? 0;
+    const newest = this.#db
+      .read<{ hour: number }>(
+        "SELECT hour FROM forgotten WHERE hour < ? ORDER BY hour DESC LIMIT 1",
+      )
+      .get(HORIZON_HOUR);
+    this.#newestForgottenHour = newest?.hour ?? Number.NEGATIVE_INFINITY;
     this.#horizons.clear();
-    for (const [stream, timeMs] of this.#db
-      .read("SELECT stream, time_ms FROM forgotten WHERE hour = ?")
-      .all(HORIZON_HOUR))
-      this.#horizons.set(stream as number, timeMs as number);
+    const horizons = this.#db.read<{ stream: number; timeMs: number }>(
+      "SELECT stream, time_ms AS timeMs FROM forgotten WHERE hour = ?",
+    );
+    for (const { stream, timeMs } of horizons.all(HORIZON_HOUR)) this.#horizons.set(stream, timeMs);
   }
 
   /** Includes what the running transaction has written. */

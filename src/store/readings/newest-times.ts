@@ -8,11 +8,16 @@ export const NEWEST_SQL = {
   previousHour: "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1",
   streamsOfHour: "SELECT DISTINCT stream FROM readings WHERE hour = ?",
   hasReading: "SELECT 1 FROM readings WHERE hour = ? AND stream = ? LIMIT 1",
-  newestInHour: `SELECT time_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
+  newestInHour: `SELECT time_ms AS timeMs FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
     ORDER BY time_ms DESC LIMIT 1`,
-  recentInHour: `SELECT time_ms, stored_at_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
+  recentInHour: `SELECT time_ms AS timeMs, stored_at_ms AS storedAtMs FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
     ORDER BY time_ms DESC LIMIT ?`,
 } as const;
+
+interface RecentRow {
+  readonly timeMs: number;
+  readonly storedAtMs: number;
+}
 
 /** Recent times are searched in at most this many hours with readings: enough for four of a sensor that sends daily. */
 const RECENT_HOURS_MAX = 100;
@@ -59,18 +64,17 @@ export class NewestTimes {
   /** The newest stored readings of a stream, at most `count`. */
   recent(stream: number, count: number): RecentTimes {
     const times: number[] = [];
-    const storedAt = new Set<unknown>();
+    const storedAt = new Set<number>();
     let hour = this.hour(stream);
     for (let hours = 0; hour !== null && hours < RECENT_HOURS_MAX; hours++) {
-      const rows = this.#db.read(NEWEST_SQL.recentInHour).all(hour, stream, count - times.length);
-      for (const [timeMs, storedAtMs] of rows) {
-        times.push(Number(timeMs));
+      const inHour = this.#db.read<RecentRow>(NEWEST_SQL.recentInHour);
+      for (const { timeMs, storedAtMs } of inHour.all(hour, stream, count - times.length)) {
+        times.push(timeMs);
         storedAt.add(storedAtMs);
       }
       if (times.length >= count || this.#recentHoursLeft <= 0) break;
       this.#recentHoursLeft -= 1;
-      const [previous] = this.#db.read(NEWEST_SQL.previousHour).all(hour);
-      hour = previous === undefined ? null : Number(previous[0]);
+      hour = previousHour(this.#db, hour);
     }
     return { timesMs: times.reverse(), cameSingly: storedAt.size === times.length };
   }
@@ -127,24 +131,20 @@ export class NewestTimes {
  * `hoursMax` hours with readings are omitted.
  */
 export function findNewest(db: Database, hoursMax = Number.MAX_SAFE_INTEGER): Map<number, End> {
-  const missing = new Set(
-    db
-      .read(NEWEST_SQL.streams)
-      .all()
-      .map(([stream]) => Number(stream)),
-  );
+  const streams = db.read<{ stream: number }>(NEWEST_SQL.streams).all();
+  const missing = new Set(streams.map(({ stream }) => stream));
   const ends = new Map<number, End>();
   let hour = Number.MAX_SAFE_INTEGER;
   for (let hours = 0; missing.size > 0 && hours < hoursMax; hours++) {
-    const [previous] = db.read(NEWEST_SQL.previousHour).all(hour);
-    if (previous === undefined) break;
-    hour = Number(previous[0]);
+    const previous = previousHour(db, hour);
+    if (previous === null) break;
+    hour = previous;
     for (const stream of streamsOf(db, hour, missing)) {
-      const [row] = db.read(NEWEST_SQL.newestInHour).all(hour, stream);
+      const row = db.read<{ timeMs: number }>(NEWEST_SQL.newestInHour).get(hour, stream);
       const end = ends.get(stream) ?? { hour, timeMs: null };
       ends.set(stream, end);
       if (row === undefined) continue;
-      end.timeMs = Number(row[0]);
+      end.timeMs = row.timeMs;
       missing.delete(stream);
     }
   }
@@ -153,10 +153,14 @@ export function findNewest(db: Database, hoursMax = Number.MAX_SAFE_INTEGER): Ma
 
 function streamsOf(db: Database, hour: number, missing: ReadonlySet<number>): number[] {
   if (missing.size <= FEW_STREAMS) {
-    return [...missing].filter((stream) => db.read(NEWEST_SQL.hasReading).all(hour, stream)[0]);
+    return [...missing].filter((stream) => db.read(NEWEST_SQL.hasReading).get(hour, stream));
   }
-  const rows = db.read(NEWEST_SQL.streamsOfHour).all(hour);
-  return rows.map(([stream]) => Number(stream)).filter((stream) => missing.has(stream));
+  const rows = db.read<{ stream: number }>(NEWEST_SQL.streamsOfHour).all(hour);
+  return rows.map(({ stream }) => stream).filter((stream) => missing.has(stream));
+}
+
+function previousHour(db: Database, hour: number): number | null {
+  return db.read<{ hour: number }>(NEWEST_SQL.previousHour).get(hour)?.hour ?? null;
 }
 
 function newer(one: number | null, other: number | null): number | null {

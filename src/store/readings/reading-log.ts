@@ -25,8 +25,8 @@ export class SqliteReadingLog implements ReadingLog {
   load(): void {
     this.#parts.newest.clear();
     this.#parts.progress.clear();
-    const [row] = this.#parts.db.read("SELECT count(*) FROM readings").all();
-    this.#parts.stored.count = Number(row?.[0] ?? 0);
+    const sql = "SELECT count(*) AS count FROM readings";
+    this.#parts.stored.count = this.#parts.db.read<{ count: number }>(sql).get()?.count ?? 0;
   }
 
   progress(key: DayKey): DayProgress | null {

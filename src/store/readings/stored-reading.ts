@@ -1,6 +1,5 @@
 import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
-import type { Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 
 /** The hour of a time, as SQLite computes it: truncated towards zero. */
@@ -13,27 +12,45 @@ export function hashOf(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
 
-/** Columns of a reading `r`, in the order `toStoredReading` takes them. */
+/** Columns of a reading `r`, as a `ReadingRow` holds them. */
 export const READING_COLUMNS = `r.seq, r.stream, r.time_ms, r.id, r.offset_minutes, r.stored_at_ms, r.unit_set,
   r."values", r.quality, r.attributes, r.raw, r.waveforms`;
 
-/** @param at index of the reading's first column in the row */
-export function toStoredReading(row: Row, streams: Streams, at = 0): StoredReading {
-  const { sensor, kind } = streams.get(row[at + 1] as number);
+export type ReadingRow = readonly [
+  seq: number,
+  stream: number,
+  timeMs: number,
+  id: Buffer,
+  offsetMinutes: number | null,
+  storedAtMs: number,
+  unitSet: number,
+  values: string,
+  quality: string,
+  attributes: string,
+  raw: string,
+  waveforms: string | null,
+];
+
+/** Columns after those of the reading are left alone. */
+export function toStoredReading(
+  row: readonly [...ReadingRow, ...unknown[]],
+  streams: Streams,
+): StoredReading {
+  const { sensor, kind } = streams.get(row[1]);
   return {
-    seq: row[at] as number,
-    id: (row[at + 3] as Buffer).toString("hex"),
+    seq: row[0],
+    id: row[3].toString("hex"),
     sensor,
     kind,
-    timeMs: row[at + 2] as number,
-    offsetMinutes: row[at + 4] as number | null,
-    storedAtMs: row[at + 5] as number,
-    units: streams.units(row[at + 6] as number),
-    values: row[at + 7] as string,
-    quality: row[at + 8] as string,
-    attributes: row[at + 9] as string,
-    raw: row[at + 10] as string,
-    waveforms: row[at + 11] === null ? [] : parseRefs(row[at + 11] as string),
+    timeMs: row[2],
+    offsetMinutes: row[4],
+    storedAtMs: row[5],
+    units: streams.units(row[6]),
+    values: row[7],
+    quality: row[8],
+    attributes: row[9],
+    raw: row[10],
+    waveforms: row[11] === null ? [] : parseRefs(row[11]),
   };
 }
 

@@ -1,14 +1,23 @@
 import type { WaveformFiles } from "../../core/query/ports.ts";
 import type { StoredWaveform } from "../../core/stored-reading.ts";
 import { decodeSamples, WaveformDamage } from "../../lib/waveform-codec.ts";
-import type { Database, Row } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { PendingReading, PendingWaveform } from "./pending-response.ts";
 
+interface WaveformRow extends Omit<StoredWaveform, "fileId" | "sensor" | "readingId" | "samples"> {
+  readonly stream: number;
+  readonly id: Buffer;
+  readonly sampleCount: number;
+  readonly encoding: number;
+  readonly packed: Buffer;
+}
+
 const readSql = (
   table: string,
-) => `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
-  recording_reason, sample_count, encoding, samples FROM ${table} WHERE file_id = ?`;
+) => `SELECT stream, time_ms AS timeMs, reading_id AS id, channel, axis, sample_rate_hz AS sampleRateHz, calibration,
+  recording_reason AS recordingReason, sample_count AS sampleCount, encoding, samples AS packed
+  FROM ${table} WHERE file_id = ?`;
 const hasSql = (table: string) => `SELECT 1 FROM ${table} WHERE file_id = ?`;
 /** Samples move to the second for years; their file ids stay. */
 const TABLES = ["waveforms", "kept_samples"];
@@ -53,37 +62,38 @@ export class Waveforms implements WaveformFiles {
 
   /** Throws StoreFailure while the disk cannot be read. */
   has(fileId: number): boolean {
-    return this.#rows(HAS_SQL, "find samples", fileId).length > 0;
+    return this.#row(HAS_SQL, "find samples", fileId) !== undefined;
   }
 
   /** Throws StoreFailure while the disk cannot be read. */
   read(fileId: number): StoredWaveform | null {
-    const [row] = this.#rows(READ_SQL, "read samples", fileId);
+    const row = this.#row<WaveformRow>(READ_SQL, "read samples", fileId);
     if (row === undefined) return null;
     const samples = this.#samplesOf(row, fileId);
     if (samples === null) return null;
-    const { sensor } = this.#streams.get(row[0] as number);
+    const { stream, timeMs, id, channel, axis, sampleRateHz, calibration, recordingReason } = row;
     return {
       fileId,
-      sensor,
-      timeMs: row[1] as number,
-      readingId: (row[2] as Buffer).toString("hex"),
-      channel: row[3] as number,
-      axis: row[4] as StoredWaveform["axis"],
-      sampleRateHz: row[5] as number,
-      calibration: row[6] as number,
-      recordingReason: row[7] as number | null,
+      sensor: this.#streams.get(stream).sensor,
+      timeMs,
+      readingId: id.toString("hex"),
+      channel,
+      axis,
+      sampleRateHz,
+      calibration,
+      recordingReason,
       samples,
     };
   }
 
   /** Of the first table that has some. */
-  #rows(statements: readonly string[], what: string, fileId: number): Row[] {
+  #row<T>(statements: readonly string[], what: string, fileId: number): T | undefined {
     return this.#reads.read(what, () => {
-      const [own = "", ...others] = statements;
-      const rows = this.#db.read(own).all(fileId);
-      if (rows.length > 0 || !this.#hasKept) return rows;
-      return others.flatMap((sql) => this.#db.read(sql).all(fileId));
+      for (const sql of this.#hasKept ? statements : statements.slice(0, 1)) {
+        const row = this.#db.read<T>(sql).get(fileId);
+        if (row !== undefined) return row;
+      }
+      return undefined;
     });
   }
 
@@ -138,9 +148,9 @@ export class Waveforms implements WaveformFiles {
   }
 
   /** Null if the bytes are damaged: such samples are treated as deleted, and must not block whoever requests them. */
-  #samplesOf(row: Row, fileId: number): Int16Array | null {
+  #samplesOf({ encoding, packed, sampleCount }: WaveformRow, fileId: number): Int16Array | null {
     try {
-      return decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number);
+      return decodeSamples(encoding, packed, sampleCount);
     } catch (error) {
       if (!(error instanceof WaveformDamage)) throw error;
       if (!this.#damaged.has(fileId) && this.#damaged.size < DAMAGED_MAX) {

@@ -175,7 +175,7 @@ test("write queue – a job that fails rolls back its group; then each is tried 
     "commit three",
   ]);
   const names = db.read("SELECT name FROM meta WHERE value = '' ORDER BY name").all();
-  assert.deepEqual(names, [["one"], ["three"]]);
+  assert.deepEqual(names, [{ name: "one" }, { name: "three" }]);
 });
 
 test("write queue – memory is as before when the store is opened again after a failure, or space is freed", async (t) => {

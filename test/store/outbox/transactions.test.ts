@@ -118,7 +118,7 @@ test("outbox – a row that was dropped is no longer pending, and nothing older 
   const { db, lanes, pending, main, queue, store, backlog, live } = open(t);
   const [, other, newest] = store(1, 3, 2).sort((a, b) => a.timeMs - b.timeMs);
   assert.ok(other && newest);
-  const marks = () => db.read("SELECT time_ms FROM live_marks").all();
+  const marks = () => db.read("SELECT time_ms AS timeMs FROM live_marks").all();
   queue.direct("drop", (tx) => pending.drop(tx, other));
   assert.deepEqual(marks(), [], "the newest is still to come");
   const isTaken = () => lanes.all.map((lane) => lane.isTaken(newest.seq));
@@ -127,7 +127,7 @@ test("outbox – a row that was dropped is no longer pending, and nothing older 
     assert.deepEqual(isTaken(), [true]);
     assert.deepEqual(pending.drop(tx, newest), [], "it is gone already");
   });
-  assert.deepEqual(marks(), [[newest.timeMs]]);
+  assert.deepEqual(marks(), [{ timeMs: newest.timeMs }]);
   assert.deepEqual(isTaken(), [false], "memory would grow with each that is dropped");
   assert.deepEqual(main.depth("json"), { readings: 1, oldestTimeMs: START_MS + MINUTE_MS });
   assert.deepEqual(live(), []);

@@ -73,10 +73,10 @@ test("newest times – the hours searched for the recent times of all sensors to
   const db = new Database({ dataDir, checkpointBytes: 400 << 10 });
   db.open();
   t.after(() => db.close());
-  const [[stream = 0] = []] = db.read(NEWEST_SQL.streams).all();
+  const { stream = 0 } = db.read<{ stream: number }>(NEWEST_SQL.streams).get() ?? {};
   const newest = new NewestTimes(db, 2);
-  assert.deepEqual(newest.recent(Number(stream), 3).timesMs, times);
-  assert.deepEqual(newest.recent(Number(stream), 3).timesMs, times.slice(2));
+  assert.deepEqual(newest.recent(stream, 3).timesMs, times);
+  assert.deepEqual(newest.recent(stream, 3).timesMs, times.slice(2));
 });
 
 test("newest times – a reading removed by retention is no longer the newest, and a late reading may be", async (t) => {
