@@ -187,9 +187,19 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   [ ! -e /usr/lib/gateside ] || die "remove left the program: $(ls /usr/lib/gateside)"
   claim "remove keeps settings and readings"
   rm -f /etc/gateside/site.json
-  dpkg -P gateside >/dev/null 2>&1; [ ! -e /var/lib/gateside ] && [ ! -e /etc/gateside ] || die "purge left something"
+  install -m 0640 -g gateside /dev/null /etc/gateside/http.key.pem
+  install -d /etc/systemd/system/multi-user.target.wants
+  ln -sf /usr/lib/systemd/system/gateside@.service /etc/systemd/system/multi-user.target.wants/gateside@north.service
+  group=$(getent group gateside | cut -d: -f3)
+  dpkg -P gateside >"$work/purge.log" 2>&1
+  [ ! -e /var/lib/gateside ] && [ "$(ls /etc/gateside)" = http.key.pem ] || die "purge left something, or took an administrator's key"
+  grep -q /etc/gateside/http.key.pem "$work/purge.log" || die "purge does not say what it left"
   ! getent passwd gateside >/dev/null || die "purge left the user"
-  claim "purge leaves nothing"
+  # An account made later may get the group's number.
+  ! setpriv --reuid=65534 --regid="$group" --clear-groups cat /etc/gateside/http.key.pem 2>/dev/null || die "a key that purge left can be read by others"
+  [ ! -L /etc/systemd/system/multi-user.target.wants/gateside@north.service ] || die "purge left an instance's link"
+  rm -r /etc/gateside
+  claim "purge leaves what an administrator created, for root alone, and nothing else"
 else
   echo "skipped - install test: needs root on an amd64 Debian, mosquitto and curl"
 fi

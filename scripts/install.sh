@@ -16,8 +16,15 @@ if [ "${1:-}" = --uninstall ]; then
   if [ "${2:-}" = --purge ]; then
     rm -rf /var/lib/gateside /etc/gateside/gateside.env
     rmdir /etc/gateside 2>/dev/null || true
+    find /etc/systemd/system -name 'gateside@*.service' -type l -lname '*/gateside@.service' -delete 2>/dev/null || true
     userdel gateside 2>/dev/null || true
     say "Gateside, its readings and its settings have been removed."
+    # A later account may get the number of the group that has gone.
+    if [ -d /etc/gateside ]; then
+      chown root:root /etc/gateside
+      chmod 0700 /etc/gateside
+      say "Files that an administrator created stay in /etc/gateside, now readable by root alone."
+    fi
   else
     say "Gateside has been removed; settings in /etc/gateside and readings in /var/lib/gateside are kept (--purge removes them)."
   fi
