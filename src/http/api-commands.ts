@@ -74,6 +74,16 @@ const START_BACKFILL = {
   schema: BACKFILL_JOB,
 } as const satisfies Operation;
 
+const SETTINGS_FIELDS = [
+  "sensor",
+  "IntervalSendData",
+  "Range",
+  "IntervalRMS",
+  "alarm1",
+  "alarm2",
+  "alarm3",
+] as const;
+
 const SEND_SETTINGS = {
   path: "/api/v1/settings",
   method: "post",
@@ -95,7 +105,7 @@ const SEND_SETTINGS = {
       alarm2: alarm(2),
       alarm3: alarm(3),
     },
-    ["sensor", "IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"],
+    SETTINGS_FIELDS,
   ),
   accepts: ANY_SETTINGS,
   also: { 501: "Not available in this agent." },
@@ -109,6 +119,15 @@ export const COMMANDS_OPERATIONS: readonly Operation[] = [
   START_BACKFILL,
   SEND_SETTINGS,
 ];
+
+/** The settings that a request names, for the audit log; nothing else of it, which may be anything. */
+function settingsIn(body: Readonly<Record<string, unknown>>): string {
+  return SETTINGS_FIELDS.filter((name) =>
+    /^\s*-?\d+(?:\.\d+)?\s*$/.test(String(body[name]).slice(0, 20)),
+  )
+    .map((name) => `, ${name} ${String(body[name]).trim()}`)
+    .join("");
+}
 
 /** Changing operations: a re-read of past days, and settings for a sensor. */
 export function registerCommandsApi(
@@ -132,7 +151,9 @@ export function registerCommandsApi(
       return refuse(reply, 403, SETTINGS_REFUSED);
     }
     // 200 for every outcome: `ok` and `outcome` carry it, as over MQTT (contract section 8).
-    return reply.send(await parts.settings.execute(request.body));
+    const result = await parts.settings.execute(request.body);
+    request.auditDetail = `${result.outcome}${settingsIn(request.body)}`;
+    return reply.send(result);
   });
   serve(app, TRY_PUBLISH, async (request, reply) => {
     if (!parts.tryPublish) return unavailable(reply, "doctor");

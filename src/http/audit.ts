@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AUDIT_PAGE } from "../core/audit.ts";
 import { input } from "../core/schema.ts";
+import { isLocalSocket } from "./api-commands.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
 import { isChange } from "./change.ts";
@@ -81,8 +82,9 @@ export function registerAudit(
   });
 }
 
-/** The token's name; if none is required, the way the request arrived. */
-export function whoOf({ role, server, raw }: FastifyRequest): string {
-  if (server.isTokenRequired) return role === "view" ? "HTTP_VIEW_TOKEN" : "HTTP_TOKEN";
-  return raw.socket.remoteAddress === undefined ? "local socket" : "loopback";
+/** The token's name; if none was needed, the way the request arrived. */
+export function whoOf(request: FastifyRequest): string {
+  if (isLocalSocket(request)) return "local socket";
+  if (!request.server.isTokenRequired) return "loopback";
+  return request.role === "view" ? "HTTP_VIEW_TOKEN" : "HTTP_TOKEN";
 }

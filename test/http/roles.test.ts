@@ -122,7 +122,8 @@ test("audit – a change is recorded with token, address, time, action and outco
   const app = createApp(parts, { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   const headers = { host, authorization: `Bearer ${TOKENS.token}` };
-  const change = { method: "POST", url: "/api/v1/settings", payload: {} } as const;
+  const payload = { sensor: "100200300", Range: 8, alarm1: 2.5, IntervalRMS: "pasted secret" };
+  const change = { method: "POST", url: "/api/v1/settings", payload } as const;
   assert.equal((await app.inject({ ...change, headers: { host } })).statusCode, 401);
   assert.equal((await app.inject({ url: "/api/v1/status", headers })).statusCode, 200);
   assert.deepEqual(entries, []);
@@ -134,7 +135,7 @@ test("audit – a change is recorded with token, address, time, action and outco
       person: null,
       address: "127.0.0.1",
       what: "POST /api/v1/settings",
-      detail: "",
+      detail: "queued, sensor 100200300, Range 8, alarm1 2.5",
       outcome: "200",
     },
   ]);
