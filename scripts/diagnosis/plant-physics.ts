@@ -4,10 +4,10 @@
  * whose modes differ by direction, so that what a direction shows changes with the speed. Blows of a bearing come with slip
  * of their own each (McFadden & Smith 1984; Antoni & Randall 2003: random steps that add up), weighted by the load zone.
  */
+import { addOrder, addTone, G_MM_S2, type Line, loadZone, SENSOR_FILTER } from "./plant-lines.ts";
 import { gaussOf, type Random } from "./random-numbers.ts";
 
 export const DIRECTIONS = ["H", "V", "A"] as const;
-const G_MM_S2 = 9806.65;
 const LOWEST_SOUND_HZ = 500;
 export const RANGE_G = 16;
 
@@ -94,12 +94,6 @@ function gainAt(modes: readonly Mode[], direction: number, hz: number): number {
   return Math.min(6, Math.hypot(re, im));
 }
 
-type Line = readonly [
-  order: number,
-  mmS: readonly [number, number, number],
-  phase: readonly [number, number, number],
-];
-
 export class PlantSignal {
   readonly #plant: Plant;
   readonly #random: Random;
@@ -129,7 +123,9 @@ export class PlantSignal {
       angle += (speedHz * (1 + drift)) / rate;
     }
     const out = DIRECTIONS.map(() => new Float64Array(samples));
-    for (const line of this.#orders(moment, speedHz, force)) addOrder(out, turns, speedHz, line);
+    for (const line of this.#orders(moment, speedHz, force)) {
+      addOrder(out, turns, rate, speedHz, line);
+    }
     for (const { hz, mmS } of [
       ...(moment.neighbourRuns ? plant.neighbours : []),
       ...this.#hum(moment, speedHz),
@@ -317,8 +313,7 @@ export class PlantSignal {
     }
     const noisy = struck.map((blow) => blow + noiseG * gauss());
     for (const { hz, damping, gains } of modes) {
-      // The sensor's filter takes away what its rate cannot show.
-      if (hz > rate / 2.56) continue;
+      if (hz > rate / SENSOR_FILTER) continue;
       const w = (2 * Math.PI * hz) / rate;
       const r = Math.exp(-damping * w);
       const a1 = 2 * r * Math.cos(w * Math.sqrt(1 - damping * damping));
@@ -352,54 +347,6 @@ export class PlantSignal {
         signal[n] = (signal[n] ?? 0) + ((low - before) * rate) / G_MM_S2 + 0.3 * noiseG * gauss();
         before = low;
       }
-    }
-  }
-}
-
-/** Stribeck's load over the angle, in turns; `width` is half of the loaded zone. */
-function loadZone(turn: number, width: number): number {
-  const x = Math.cos(2 * Math.PI * turn);
-  const edge = Math.cos(2 * Math.PI * Math.min(0.49, width));
-  return x <= edge ? 0.03 : ((x - edge) / (1 - edge)) ** 1.5;
-}
-
-/** A velocity at an order of the shaft, as acceleration: mm/s RMS to G. */
-function addOrder(
-  out: readonly Float64Array[],
-  turns: Float64Array,
-  speedHz: number,
-  [order, mmS, phase]: Line,
-): void {
-  const toG = (Math.SQRT2 * 2 * Math.PI * order * speedHz) / G_MM_S2;
-  const [h, v, a] = [mmS[0] * toG, mmS[1] * toG, mmS[2] * toG];
-  const cosines = phase.map((turn) => Math.cos(2 * Math.PI * turn));
-  const sines = phase.map((turn) => Math.sin(2 * Math.PI * turn));
-  const [oh, ov, oa] = out;
-  if (oh === undefined || ov === undefined || oa === undefined) return;
-  for (let n = 0; n < turns.length; n++) {
-    const angle = 2 * Math.PI * order * (turns[n] ?? 0);
-    const c = Math.cos(angle);
-    const s = Math.sin(angle);
-    oh[n] = (oh[n] ?? 0) + h * (c * (cosines[0] ?? 0) - s * (sines[0] ?? 0));
-    ov[n] = (ov[n] ?? 0) + v * (c * (cosines[1] ?? 0) - s * (sines[1] ?? 0));
-    oa[n] = (oa[n] ?? 0) + a * (c * (cosines[2] ?? 0) - s * (sines[2] ?? 0));
-  }
-}
-
-function addTone(
-  out: readonly Float64Array[],
-  rate: number,
-  hz: number,
-  mmS: number,
-  random: Random,
-): void {
-  if (hz > rate / 2.56) return;
-  const size = (mmS * Math.SQRT2 * 2 * Math.PI * hz) / G_MM_S2;
-  for (const signal of out) {
-    const at = random();
-    const own = size * (0.5 + 0.5 * random());
-    for (let n = 0; n < signal.length; n++) {
-      signal[n] = (signal[n] ?? 0) + own * Math.sin(2 * Math.PI * ((hz * n) / rate + at));
     }
   }
 }

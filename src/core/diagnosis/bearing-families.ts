@@ -6,6 +6,7 @@ import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
 import type { EvidenceLine, FindingKind, LineUnit, SideBand, SpectrumName } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
+import { standsAlone } from "./race-on-order.ts";
 
 /** Harmonics examined from the leading one on. */
 export const HARMONICS = 4;
@@ -154,7 +155,23 @@ export function familyOf(
 ): Family | null {
   const led = ledFamily(look, axis, source, fault, isTaken);
   const moved = movedFamily(look, axis, source, fault, isTaken, othersOn);
-  return led === null || (moved?.score ?? 0) > led.score ? moved : led;
+  const found = led === null || (moved?.score ?? 0) > led.score ? moved : led;
+  return found ?? onOrderFamily(look, axis, source, fault, isTaken);
+}
+
+/** A race on an order of the shaft that has no neighbours there. */
+function onOrderFamily(
+  look: Look,
+  axis: AxisLook,
+  source: FamilySource,
+  fault: BearingFault,
+  isTaken: (hz: number) => boolean,
+): Family | null {
+  const first = source.spectrum === "velocity" ? null : lineOnOrder(look, source, fault);
+  if (first === null || isTaken(first.hz)) return null;
+  const lead = { first, lead: 1, needsBands: false, isOthers: isTaken };
+  const family = familyAt(look, axis, source, fault, lead);
+  return family !== null && standsAlone(look, source.list, fault, family.lines) ? family : null;
 }
 
 /** The best of those that begin at one of the first harmonics. */
@@ -271,6 +288,7 @@ function familyAt(
   const lines: EvidenceLine[] = [];
   let support = -1;
   let score = 0;
+  let isOtherSeries = true;
   for (let n = 1; n < lead + HARMONICS; n++) {
     const hz = n * baseHz;
     if (hz > list.topHz) break;
@@ -282,6 +300,7 @@ function familyAt(
     if (isBorrowed && n > lead) continue;
     const name = n === 1 ? fault.name : `${n} × ${fault.name.replace("2 × ", "2·")}`;
     lines.push(lineOf(look, axis, source, name, tone, sideBands(look, source, fault, tone)));
+    if (n % lead !== 0 || lead === 1) isOtherSeries = false;
     if (isBorrowed) continue;
     support += 1;
     score += (Math.PI / 4) * Math.min(tone.ratio, RATIO_COUNTED) ** 2;
@@ -290,7 +309,8 @@ function familyAt(
   const hasBands = (own?.sideBands.length ?? 0) >= 2;
   const isBanded = hasBands && !source.needsHarmonic;
   if (needsBands ? !isBanded : support + (isBanded ? 1 : 0) < fault.support) return null;
-  if (score < source.scoreMin) return null;
+  // Lines at 3x and 6x of the fault are those of something that repeats at its 3x: a wheel, or blades.
+  if (isOtherSeries || score < source.scoreMin) return null;
   const level = rss(lines.flatMap((line) => [line.amplitude, ...line.sideBands.map(bandLevel)]));
   return { lines, level, score };
 }

@@ -84,7 +84,7 @@ export function searchBearing(
         if (family !== undefined && family.level >= limit && !isFaint) {
           if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
           verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
-        } else if (source.spectrum === "envelope" && !onOrders.has(fault)) {
+        } else if (source.spectrum !== "velocity" && !onOrders.has(fault)) {
           const on = lineOnOrder(look, source, fault);
           if (on !== null && source.levelOf(on) >= limit) onOrders.set(fault, on.hz);
         }

@@ -30,10 +30,11 @@ export function bearingFaults(
           : null;
       if (why !== null) {
         rest.cannotTell(fault.finding, name, ...why);
-        // Its lines beside the cage's were looked for all the same: a reading without them interrupts what is no finding yet.
+        // It was looked for all the same, an element beside the cage's lines: a reading without interrupts what is no finding yet.
         const key = findingKey(fault.finding, name);
         const isSought = fault === element && canTellByCage(look, orders);
-        if (isSought && !look.isHeld(key)) rest.judged.push(key);
+        const isMissed = isSought || (verdict === null && why[0] === "sample_rate_low");
+        if (isMissed && !look.isHeld(key)) rest.judged.push(key);
         continue;
       }
       const isElements =
@@ -43,6 +44,9 @@ export function bearingFaults(
     }
   }
 }
+
+/** Housings and races ring above this, if not all: a record that ends below shows few of their blows. */
+const RINGING_HZ = 1000;
 
 type Why = readonly [CannotReason, string];
 
@@ -85,6 +89,13 @@ function hiddenBy(
   const doubt = speedDoubt(look);
   if (doubt !== null) return ["speed_doubtful", doubt];
   const hz = order * shaftHz;
+  const rings = look.axes[0]?.accel.topHz ?? 0;
+  if (rings < RINGING_HZ) {
+    return [
+      "sample_rate_low",
+      `${name} shows no line, but its blows may ring above ${rings.toFixed(0)} Hz, the limit of this sample rate.`,
+    ];
+  }
   if (isVisible(hz, envelope)) return null;
   return [
     "sample_rate_low",

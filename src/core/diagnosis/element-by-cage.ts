@@ -5,11 +5,13 @@
  * cage's own impacts repeat at FTF too, but with harmonics that hardly fall.
  */
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
-import { DEPTH_MIN, WHITENED } from "./bearing-sources.ts";
+import { WHITENED } from "./bearing-sources.ts";
 import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, heldLimit, type Look, rss, toneNear } from "./look.ts";
 
+/** Least depth of the two lines together in the whitened envelope, per cent of its mean. */
+const PAIR_MIN = 10;
 /** Steps of the slip, and lines by which a tone may be off, in resolutions. */
 const SLIP_STEPS = 4;
 const REACH_LINES = 0.6;
@@ -43,7 +45,7 @@ export function canTellByCage({ axes, shaftHz }: Look, { ftf }: BearingOrders): 
 export function elementByCage(look: Look, bearing: string, orders: BearingOrders): Verdict | null {
   if (!canTellByCage(look, orders)) return null;
   const key = findingKey("rolling_element", bearing);
-  const limit = heldLimit(look, key, DEPTH_MIN);
+  const limit = heldLimit(look, key, PAIR_MIN);
   let best: Verdict | null = null;
   for (const axis of look.axes) {
     const found = axis.white === null ? null : pairIn(look, axis.white, orders);

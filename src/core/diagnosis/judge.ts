@@ -67,10 +67,11 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
   const axes = axisLooks(measured.tones, measured.values);
   const measuredHz = (around.speedRpm ?? 0) / 60;
   const bearings = bearingsOf(around);
+  const bearingOrders = linesOf(bearings);
   const shaft = shaftOf(
     axes.map(({ accel }) => accel),
     measuredHz,
-    { lineHz: machine.lineHz, bearingOrders: linesOf(bearings), slip: thresholds.slip },
+    { lineHz: machine.lineHz, bearingOrders, slip: thresholds.slip },
   );
   const look: Look = {
     axes,
@@ -80,8 +81,10 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
     isSeen: shaft.isSeen,
     shaftLines: shaft.lines,
     besideHz: shaft.besideHz,
-    hasAxes: Object.values(sensor.channels).some(({ axis }) => axis !== undefined),
-    normalOf: normalBy(around.reference),
+    bearingOrders,
+    // One that is not stated may be any: the others do not tell which.
+    hasAxes: axes.every(({ channel }) => sensor.channels[`channel${channel}`]?.axis !== undefined),
+    normalOf: normalBy(around.reference, 60 * measuredHz),
     limits: zoneLimits(sensor) ?? DEFAULT_LIMITS,
     thresholds,
     isHeld,
@@ -187,24 +190,29 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       "resolution_coarse",
       `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`,
     );
-  } else if (isLoose) {
-    const text =
-      "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
-    rest.cannotTell("misalignment", null, "looseness_present", text);
-  } else rest.record("misalignment", misalignment(look));
+  } else {
+    rest.record("misalignment", misalignment(look));
+    if (isLoose) {
+      const text =
+        "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
+      rest.speaksAgainst(look, "misalignment", "looseness_present", text);
+    }
+  }
   if (isEither && !look.isHeld("misalignment") && !look.isHeld("looseness")) {
     rest.ambiguous(
+      look,
       ["misalignment", "looseness"],
-      "2x rose with 1x, and nothing else: a misalignment or a loose base.",
+      "2x rose, and nothing above it: a misalignment or a loose base.",
     );
   }
   const isMisaligned = rest.has("misalignment") || look.isHeld("misalignment");
   if (isMisaligned && !look.isHeld("unbalance")) {
     const text = "Misalignment causes 1x along with 2x, so 1x is not evidence of an unbalance.";
-    rest.withdraw("unbalance", "ambiguous", text);
+    rest.ambiguous(look, ["unbalance"], text);
   }
   if (isAxialFirst(look) && !rest.verdicts.some(({ finding }) => isOfShaft(finding))) {
     rest.ambiguous(
+      look,
       ["unbalance", "misalignment"],
       "1x rose along the shaft, but hardly across it, and without 2x: a bent shaft or an angular misalignment.",
     );
@@ -231,7 +239,7 @@ function processFaults(look: Look, rest: Rest): void {
     if (rest.has("looseness") && !look.isHeld("blade_pass")) {
       const text =
         "Looseness causes many multiples of the shaft frequency, also that of the blades.";
-      rest.withdraw("blade_pass", "looseness_present", text);
+      rest.speaksAgainst(look, "blade_pass", "looseness_present", text);
     }
   }
   if (teeth.length > 0) {

@@ -31,6 +31,8 @@ export interface Look {
   readonly shaftLines: number;
   /** A strong line near a measured speed that shows none, Hz. */
   readonly besideHz: number | null;
+  /** Multiples of the shaft frequency at which the bearings of the point have lines. */
+  readonly bearingOrders: readonly number[];
   /** Whether the site file states the directions of the axes. */
   readonly hasAxes: boolean;
   /** The machine's normal amplitudes. */
@@ -51,6 +53,8 @@ const UNSEEN_SHARE = 0.01;
  */
 const LINE_TOLERANCE = 0.75;
 const ORDER_TOLERANCE = 0.05;
+/** A bearing's line this many resolutions from an order can be told from it. */
+const BEARING_APART = 0.5;
 /** A high order is searched this far around, as a share of the shaft frequency, at most. */
 const HIGH_ORDER_SHARE = 0.4;
 
@@ -82,10 +86,18 @@ export function highOrderReach(look: Look, list: ToneList, order: number, hz: nu
   return Math.min(reach, HIGH_ORDER_SHARE * look.shaftHz);
 }
 
-/** The tone at a multiple of the shaft frequency in the velocity spectrum. */
+/** The tone at a multiple of the shaft frequency in the velocity spectrum. One that lies nearer to a bearing's is that. */
 export function orderLine(look: Look, axis: AxisLook, order: number): EvidenceLine | null {
-  const hz = order * look.shaftHz;
-  const tone = toneNear(axis.accel, hz, orderReach(look, axis.accel, order, hz));
+  const { shaftHz, bearingOrders } = look;
+  const hz = order * shaftHz;
+  const reach = orderReach(look, axis.accel, order, hz);
+  const least = BEARING_APART * axis.accel.resolutionHz;
+  const isBearings = (at: number) =>
+    bearingOrders.some((of) => {
+      const ofHz = of * shaftHz;
+      return Math.abs(ofHz - hz) >= least && Math.abs(at - ofHz) < Math.abs(at - hz);
+    });
+  const tone = strongestIn(axis.accel, hz - reach, hz + reach, isBearings);
   if (tone === null || tone.ratio < look.thresholds.supportRatio) return null;
   return velocityLine(look, axis, `${order}x`, tone);
 }

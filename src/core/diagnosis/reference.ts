@@ -15,18 +15,44 @@ const READINGS_MAX = 60;
 /** After the first ones, a reading may raise it by this share of what they showed. */
 const WIDEN_MAX = 1.3;
 
-export interface Reference {
+/** What is normal depends on the speed: readings within this share of one speed are learned together. */
+const SPEED_SHARE = 0.06;
+/** Limits what is kept of a drive that turns at any speed. */
+const SPEEDS_MAX = 12;
+/** At a speed that is not learned yet, the next one that is stands for it, up to this share away. */
+const BORROWED_SHARE = 0.35;
+
+/** The normal state at one speed. */
+interface SpeedNormal {
+  readonly rpm: number;
   readonly readings: number;
   /** Highest of the first readings, and of all so far. */
   readonly first: OrderLevels;
   readonly highest: OrderLevels;
 }
 
+export interface Reference {
+  readonly speeds: readonly SpeedNormal[];
+}
+
 const keyOf = (channel: number, order: number) => `${channel}:${order}`;
 
-export function normalBy(reference: Reference | null | undefined): NormalOf {
-  if (!reference || reference.readings < READINGS_MIN) return () => null;
-  return (channel, order) => reference.highest[keyOf(channel, order)] ?? 0;
+/** The nearest of some speeds, within a share of it. */
+function near(speeds: readonly SpeedNormal[], rpm: number, share: number): SpeedNormal | null {
+  const apart = (one: SpeedNormal) => Math.abs(one.rpm - rpm);
+  const [nearest] = speeds
+    .filter((one) => apart(one) <= share * one.rpm)
+    .toSorted((a, b) => apart(a) - apart(b));
+  return nearest ?? null;
+}
+
+/** Forces grow with the square of the speed: by that, a slower speed's normal state is taken for more. */
+export function normalBy(reference: Reference | null | undefined, rpm: number): NormalOf {
+  const learned = (reference?.speeds ?? []).filter(({ readings }) => readings >= READINGS_MIN);
+  const own = near(learned, rpm, SPEED_SHARE) ?? near(learned, rpm, BORROWED_SHARE);
+  if (own === null) return () => null;
+  const times = Math.max(1, rpm / own.rpm) ** 2;
+  return (channel, order) => times * (own.highest[keyOf(channel, order)] ?? 0);
 }
 
 /** Amplitudes of the orders that stand out; null while an axis is in zone C or D: that is nobody's normal state. */
@@ -44,17 +70,33 @@ export function orderLevels(look: Look): OrderLevels | null {
   return levels;
 }
 
+/** @param rpm at which the levels were measured */
 export function learn(
   before: Reference | null | undefined,
   levels: OrderLevels | null | undefined,
+  rpm: number,
 ): Reference | null {
-  if (!levels || (before && before.readings >= READINGS_MAX)) return before ?? null;
-  const { readings = 0, first = {}, highest = {} } = before ?? {};
+  const speeds = before?.speeds ?? [];
+  const old = near(speeds, rpm, SPEED_SHARE);
+  const isFull = old === null ? speeds.length >= SPEEDS_MAX : old.readings >= READINGS_MAX;
+  if (!levels || isFull) return before ?? null;
+  const { readings, first, highest }: SpeedNormal = old ?? {
+    rpm,
+    readings: 0,
+    first: {},
+    highest: {},
+  };
   const isFirst = readings < READINGS_MIN;
   const next: Record<string, number> = { ...highest };
   for (const [key, level] of Object.entries(levels)) {
     const most = isFirst ? level : Math.min(level, WIDEN_MAX * (first[key] ?? 0));
     next[key] = Math.max(next[key] ?? 0, most);
   }
-  return { readings: readings + 1, first: isFirst ? next : first, highest: next };
+  const now = {
+    rpm: old?.rpm ?? rpm,
+    readings: readings + 1,
+    first: isFirst ? next : first,
+    highest: next,
+  };
+  return { speeds: [...speeds.filter((one) => one !== old), now] };
 }

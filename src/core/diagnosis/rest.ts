@@ -23,9 +23,17 @@ export class Rest implements Judgement {
     if (verdict !== null) this.verdicts.push(verdict);
   }
 
-  /** Lines that several faults may have: none of them is named, and none is absent. */
-  ambiguous(findings: readonly FindingKind[], text: string): void {
-    for (const finding of findings) this.withdraw(finding, "ambiguous", text);
+  /** Lines that several faults may have: none of them is named, and what is no finding yet is interrupted. */
+  ambiguous(look: Look, findings: readonly FindingKind[], text: string): void {
+    for (const finding of findings) this.speaksAgainst(look, finding, "ambiguous", text);
+  }
+
+  /** Something else is seen that has these lines too: a row of readings that show the fault does not go on. */
+  speaksAgainst(look: Look, finding: FindingKind, reason: CannotReason, text: string): void {
+    const key = findingKey(finding, null);
+    if (!this.judged.includes(key)) return;
+    this.withdraw(finding, reason, text);
+    if (!look.isHeld(key)) this.judged.push(key);
   }
 
   /** What was judged turns out not to be told. */

@@ -130,7 +130,7 @@ export function advance(
   const isShaftFaulty = [...states.values()].some(({ last }) => last.verdict.normal !== undefined);
   const reference = isShaftFaulty
     ? (before.reference ?? null)
-    : learn(before.reference, judgement.levels);
+    : learn(before.reference, judgement.levels, speedRpm ?? 0);
   return { next: { newestMs: timeMs, states, reference, seen }, changes };
 }
 
@@ -240,5 +240,6 @@ export function saveFindings({ newestMs, states, reference }: SensorFindings): s
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
   const { newestMs, states, reference = null } = JSON.parse(text) as SavedFindings;
-  return { newestMs, states: new Map(states.map(withSince)), reference, seen: null };
+  const known = reference?.speeds === undefined ? null : reference;
+  return { newestMs, states: new Map(states.map(withSince)), reference: known, seen: null };
 }

@@ -20,6 +20,9 @@ import { HALF_ORDERS, WHOLE_ORDERS } from "./reference.ts";
 /** What rose: at least this share of the middle of zone B, and this many times the normal amplitude. */
 const RISEN_LEVEL = 0.7;
 const RISEN_TIMES = 1.6;
+/** Or 1x by this share of B/C, significant whatever the level (ISO 20816-1, criterion II), and at least so many times. */
+const CHANGE_SHARE = 0.25;
+const CHANGE_TIMES = 1.25;
 /** Share of the velocity of its axis that 1x carries, in an unbalance. */
 const UNBALANCE_SHARE = 0.8;
 /** 2x over 1x of the same axis, in an unbalance at most. */
@@ -44,6 +47,8 @@ const LOOSE_SHARE = 0.5;
 /** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose. */
 const BASE_AXIAL_SHARE = 0.25;
 const BASE_OTHERS_SHARE = 0.08;
+/** The other orders fell if this share of their normal level is left: of the highest that was normal, five sixths are usual. */
+const FALLEN_SHARE = 0.75;
 
 const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
@@ -60,7 +65,10 @@ interface Risen {
 function risen(look: Look, axis: AxisLook, order: number): Risen {
   const line = orderLine(look, axis, order);
   const normal = look.normalOf(axis.channel, order) ?? 0;
-  return { axis, line, rise: at(line) >= RISEN_TIMES * normal ? at(line) - normal : 0 };
+  const rise = at(line) - normal;
+  const isSignificant =
+    order === 1 && rise >= CHANGE_SHARE * look.limits[1] && at(line) >= CHANGE_TIMES * normal;
+  return { axis, line, rise: isSignificant || at(line) >= RISEN_TIMES * normal ? rise : 0 };
 }
 
 const isLearned = (look: Look) =>
@@ -118,10 +126,16 @@ export function unbalance(look: Look): Verdict | null {
   const others = rss(
     [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => risen(look, axis, order).rise),
   );
+  // A direction in which 2x rose with 1x is a misalignment's, whichever it is, unless the unbalance stood before.
+  const mayBePaired = isLearned(look) && !look.isHeld("unbalance");
+  const isPaired = look.axes.some((other) => {
+    const [first, pair] = [risen(look, other, 1).rise, risen(look, other, 2).rise];
+    return pair > UNBALANCE_SECOND * first && pair >= MISALIGNED_AXIAL * UNBALANCE_SECOND * rise;
+  });
   const isMost = isLearned(look)
     ? rise >= others
     : line.amplitude >= UNBALANCE_SHARE * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
-  if (!isMost || second > UNBALANCE_SECOND * rise) return null;
+  if (!isMost || (mayBePaired && isPaired) || second > UNBALANCE_SECOND * rise) return null;
   if (Math.max(0, ...axial) > UNBALANCE_AXIAL * rise) return null;
   const level = line.amplitude;
   const stage = stageOf(level, look.limits[1], look.limits[2]);
@@ -175,32 +189,38 @@ export function isAxialFirst(look: Look): boolean {
 }
 
 /**
- * A base or foot that lifts: 2x rose with 1x across the shaft, while 3x to 10x and half orders did not, and hardly any 2x
- * along it. Where the machine's normal 3x would hide that of a misalignment, it may be either.
+ * A base or foot that lifts: 2x rose across the shaft, hardly along it, and no higher or half order with it. They often
+ * fall; where they do not, it may be a misalignment whose 3x the machine's normal one hides, or one without 1x.
  */
 export function looseBase(
   look: Look,
   isMachinesOwn: (hz: number) => boolean,
 ): Verdict | "either" | null {
-  if (!isLearned(look) || isMachinesOwn(2 * look.shaftHz)) return null;
+  if (isMachinesOwn(2 * look.shaftHz)) return null;
   const seconds = look.axes.map((axis) => risen(look, axis, 2));
   const best = strongest(seconds.filter(({ axis }) => !look.hasAxes || isRadial(axis)));
   if (best === null || best.line === null) return null;
   const { axis, line, rise } = best;
   const limit = limitOf(look, "looseness");
   const first = risen(look, axis, 1);
-  const isPair = first.rise > 0 && rise >= MISALIGNED_SECOND * first.rise;
-  if (line.amplitude < limit || !isPair) return null;
+  if (line.amplitude < limit || rise < MISALIGNED_SECOND * first.rise) return null;
   const others = seconds.filter((one) => one !== best).map((one) => one.rise);
   const along2x = seconds.filter((one) => !isRadial(one.axis)).map((one) => one.rise);
   const alongRise = look.hasAxes ? Math.max(0, ...along2x) : Math.min(...others);
   if (alongRise > BASE_AXIAL_SHARE * rise) return null;
+  if (!isLearned(look)) return "either";
+  const orders = [...HALF_ORDERS, ...WHOLE_ORDERS].filter(
+    (order) => !isMachinesOwn(order * look.shaftHz),
+  );
   const least = BASE_OTHERS_SHARE * rise;
-  const isRisen = (order: number) =>
-    !isMachinesOwn(order * look.shaftHz) &&
-    look.axes.some((one) => risen(look, one, order).rise > least);
-  if ([...HALF_ORDERS, ...WHOLE_ORDERS].some(isRisen)) return null;
-  if (look.axes.some(({ channel }) => (look.normalOf(channel, 3) ?? 0) > least)) return "either";
+  const all = look.axes.flatMap((one) => orders.map((order) => risen(look, one, order)));
+  if (all.some((one) => one.rise > least)) return null;
+  const normals = look.axes.flatMap(({ channel }) =>
+    orders.map((order) => look.normalOf(channel, order) ?? 0),
+  );
+  const hasFallen = rss(all.map((one) => at(one.line))) <= FALLEN_SHARE * rss(normals);
+  const isHidden = look.axes.some(({ channel }) => (look.normalOf(channel, 3) ?? 0) > least);
+  if (!hasFallen && (isHidden || first.rise === 0)) return "either";
   const stage = stageOf(line.amplitude, middleOfB(look), look.limits[1]);
   return shaftVerdict(look, "looseness", line.amplitude, limit, stage, present([line, first.line]));
 }

@@ -90,10 +90,10 @@ test("a drive that slows down does not break the row, but only what reaches the 
 test("the machine's normal state is kept over a restart, and learned again on command", () => {
   const { engine, follow, options } = engineOf();
   for (let hour = 1; hour <= 12; hour++) follow(recordOf({}, hour), hour);
-  assert.equal(engine.of("10234").reference?.readings, 12);
+  assert.equal(engine.of("10234").reference?.speeds[0]?.readings, 12);
   const again = new FindingEngine(siteOf(), options);
   again.load(engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" })));
-  assert.equal(again.of("10234").reference?.readings, 12);
+  assert.equal(again.of("10234").reference?.speeds[0]?.readings, 12);
   const states = again.relearn(tx.now, "10234");
   tx.commit();
   assert.deepEqual(states, [{ sensor: "finding:10234", text: null }]);

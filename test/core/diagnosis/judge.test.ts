@@ -19,7 +19,7 @@ function normalState(): Reference | null {
   let reference: Reference | null = null;
   for (let n = 50; n < 60; n++) {
     const record = recordOf({}, n);
-    reference = learn(reference, judge(record, around(record.speedRpm)).levels);
+    reference = learn(reference, judge(record, around(record.speedRpm)).levels, 1480);
   }
   return reference;
 }
@@ -216,7 +216,7 @@ test("what a machine has shown since it was learned is its normal state", () => 
   let reference: Reference | null = null;
   for (let n = 0; n < 10; n++) {
     const record = recordOf(plain, n);
-    reference = learn(reference, judge(record, around(record.speedRpm)).levels);
+    reference = learn(reference, judge(record, around(record.speedRpm)).levels, 1480);
   }
   assert.deepEqual(found(recordOf({ ...plain, severity: 0.45 }, 11), { reference }), []);
   assert.deepEqual(found(recordOf({ ...plain, severity: 0.9 }, 12), { reference }), ["unbalance"]);
@@ -284,7 +284,7 @@ const learned = (first: number, second: number, third: number): Reference => {
       [`${channel}:3`, third],
     ]),
   );
-  return { readings: 20, first: highest, highest };
+  return { speeds: [{ rpm: 1480, readings: 20, first: highest, highest }] };
 };
 
 test("2x that rose with 1x across the shaft and nothing else is a loose base, and no misalignment", () => {
@@ -293,14 +293,35 @@ test("2x that rose with 1x across the shaft and nothing else is a loose base, an
   const whole = { reference: learned(0.2, 0.2, 0.02) };
   assert.deepEqual(found(seen, whole), ["misalignment"]);
   assert.deepEqual(found(based, whole), ["looseness"]);
-  // 3x of the machine itself would hide that of a misalignment.
-  const hidden = judge(based, around(based.speedRpm, { reference: learned(0.2, 0.2, 0.6) }));
-  assert.deepEqual(hidden.verdicts, []);
-  const told = hidden.cannot.filter(({ reason }) => reason === "ambiguous");
-  assert.deepEqual(
-    told.map(({ finding }) => finding),
-    ["misalignment", "looseness"],
+  // 3x of the machine itself would hide that of a misalignment, unless it fell.
+  const still = { 3: [0.74, 0.76, 0.94] };
+  const both = raised(seen, { 1: [1, 1, 0.05], 2: [1, 1, 0.05], ...still });
+  const alone = raised(seen, { 1: [0.1, 0.2, 0.1], 2: [1, 1, 0.05], ...still });
+  const before = { reference: learned(0.2, 0.2, 0.6) };
+  for (const hidden of [both, alone]) {
+    const { verdicts, cannot, judged } = judge(hidden, around(hidden.speedRpm, before));
+    assert.deepEqual(verdicts, []);
+    const told = cannot.filter(({ reason }) => reason === "ambiguous");
+    assert.deepEqual(
+      told.map(({ finding }) => finding),
+      ["misalignment", "looseness"],
+    );
+    // Such a reading interrupts what is no finding yet.
+    assert.ok(judged.includes("misalignment") && judged.includes("looseness"));
+  }
+  const fallen = raised(seen, { 1: [0.1, 0.2, 0.1], 2: [1, 1, 0.05], 3: [0.3, 0.3, 0.3] });
+  assert.deepEqual(found(fallen, before), ["looseness"]);
+});
+
+test("what is normal at one speed says nothing of another", () => {
+  const reference = learned(0.2, 0.2, 0.02);
+  const plant = { ...PLANT, speedRpm: 2980 };
+  const seen = judge(
+    recordOf({ fault: "unbalance", severity: 1.4 }, 3, 8192, plant),
+    around(2980, { reference }),
   );
+  assert.equal(seen.verdicts[0]?.finding, "unbalance");
+  assert.equal(seen.verdicts[0]?.normal, null);
 });
 
 test("1x of a misalignment is told as no unbalance, unless that stood before", () => {

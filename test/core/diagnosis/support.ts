@@ -83,6 +83,40 @@ export function recordOf(
   return { tones, values, speedRpm };
 }
 
+/** A line of a spectrum: multiple of the shaft frequency, amplitude in the spectrum's unit, ratio to the noise. */
+export type DrawnLine = readonly [order: number, amplitude: number, ratio: number];
+
+export function toneList(shaftHz: number, resolutionHz: number, lines: readonly DrawnLine[]) {
+  const sorted = lines.toSorted(([a], [b]) => a - b);
+  const data = new Float32Array(sorted.flatMap(([order, ...rest]) => [order * shaftHz, ...rest]));
+  return { resolutionHz, topHz: 2000, data };
+}
+
+/** A record of three axes that shows these velocities at multiples of its shaft frequency, mm/s, and nothing else. */
+export function shaftRecord(
+  speedRpm: number,
+  axes: readonly Readonly<globalThis.Record<number, number>>[],
+): Record {
+  const shaftHz = speedRpm / 60;
+  const values: globalThis.Record<string, number | null> = {};
+  const tones = axes.map((lines, i): ChannelTones => {
+    const drawn = Object.entries(lines).map(([order, mmS]): DrawnLine => {
+      const gOfMmS = (Math.SQRT2 * 2 * Math.PI * Number(order) * shaftHz) / 9800;
+      return [Number(order), mmS * gOfMmS, mmS / 0.02];
+    });
+    values[`channel${i + 1}_vel_rms`] = Math.hypot(0.3, ...Object.values(lines));
+    values[`channel${i + 1}_env_rms`] = 0.01;
+    return {
+      channel: i + 1,
+      axis: (["H", "V", "A"] as const)[i] ?? "A",
+      durationS: 1.28,
+      isClipped: false,
+      tones: { accel: toneList(shaftHz, 0.78, drawn), envelope: null },
+    };
+  });
+  return { tones, values, speedRpm };
+}
+
 const HOUR = 3_600_000;
 
 export function readingOf(record: Record, hour: number): FollowedReading {
@@ -92,7 +126,7 @@ export function readingOf(record: Record, hour: number): FollowedReading {
 }
 
 /** An engine whose speed and state the test sets. */
-export function engineOf(machine: Machine = MACHINE) {
+export function engineOf(machine: Machine = MACHINE, site: Site = siteOf(machine)) {
   const world: { speedRpm: number | null; state: "running" | "standing" | null } = {
     speedRpm: 1480,
     state: null,
@@ -106,7 +140,7 @@ export function engineOf(machine: Machine = MACHINE) {
       stateAt: () => world.state,
     },
   };
-  const engine = new FindingEngine(siteOf(machine), options);
+  const engine = new FindingEngine(site, options);
   const follow = (record: Record, hour: number) => {
     const up = engine.follow(tx.now, "10234", "accel", [readingOf(record, hour)]);
     tx.commit();
