@@ -12,6 +12,7 @@ import {
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { proxyAgent } from "../lib/proxy.ts";
 import { SecretGate } from "../lib/secrets.ts";
+import { secretsOfAddress } from "../lib/url-login.ts";
 import { AnalyticsFailure } from "./failure.ts";
 import { envelopes, integerOf, isDict, rowsOf, textOf } from "./response.ts";
 
@@ -63,7 +64,7 @@ export class AnalyticsClient {
     const trimmed = url.replace(/\/+$/, "");
     this.#base = `${trimmed}/`.endsWith(`/${path}`) ? `${trimmed}/` : `${trimmed}/${path}`;
     this.#token = token;
-    this.#secrets = [token, proxy === null ? "" : new URL(proxy).password];
+    this.#secrets = [token, ...secretsOfAddress(proxy)];
     this.#gate = new SecretGate(this.#secrets);
     this.#textGate = this.#gate;
     this.#names = names;

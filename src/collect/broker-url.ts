@@ -1,3 +1,4 @@
+import { loginOf } from "../lib/url-login.ts";
 import type { BrokerTls } from "./options.ts";
 
 /** A broker's address taken apart. */
@@ -24,12 +25,13 @@ export function brokerAddress(text: string): BrokerAddress {
   if (!isProtocol(protocol))
     throw new Error(`begins with ${url.protocol}//; give mqtt://, mqtts://, amqp:// or amqps://`);
   if (url.hostname === "") throw new Error("has no host");
+  const login = loginOf(url);
   return {
     protocol,
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port === "" ? PORTS[protocol] : Number(url.port),
-    username: url.username === "" ? null : decodeURIComponent(url.username),
-    password: url.password === "" ? null : decodeURIComponent(url.password),
+    username: login?.username || null,
+    password: login?.password || null,
     url: text,
   };
 }

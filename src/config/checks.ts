@@ -1,5 +1,6 @@
 /** Parsing and checks of single settings that JSON Schema cannot express. Each returns the value or a fault. */
 import { likely } from "../lib/nearest.ts";
+import { loginOf } from "../lib/url-login.ts";
 import { type Note, shown } from "./fault.ts";
 
 const PORT_MAX = 65_535;
@@ -75,11 +76,14 @@ export function parseAddress(
     });
     return null;
   }
-  const username = decode(url.username);
-  const password = decode(url.password);
+  const login = loginOf(url);
   url.username = "";
   url.password = "";
-  return { url: url.href.replace(/\/+$/, ""), username, password };
+  return {
+    url: url.href.replace(/\/+$/, ""),
+    username: login?.username || null,
+    password: login?.password || null,
+  };
 }
 
 /** The address of an HTTP proxy that opens tunnels. */
@@ -161,15 +165,6 @@ export function parseBrokers(
   if (new Set(urls).size < urls.length)
     note({ place: name, problem: "contains an address twice", remedy: "keep one" });
   return { urls, username, password };
-}
-
-function decode(text: string): string | null {
-  if (text === "") return null;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Headers that the client itself must set. */

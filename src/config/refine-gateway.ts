@@ -1,4 +1,5 @@
 /** Settings of the gateway: address, headers, certificates, zone. */
+import { basicAuthorization } from "../lib/url-login.ts";
 import { isTimezone, parseAddress, parseHeaders } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
@@ -20,7 +21,8 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining) 
   const gatewayHeaders = raw.GATEWAY_HEADERS
     ? parseHeaders("GATEWAY_HEADERS", raw.GATEWAY_HEADERS, note)
     : {};
-  if (gateway?.username) {
+  const { username = null, password = null } = gateway ?? {};
+  if (username !== null || password !== null) {
     if (Object.keys(gatewayHeaders).some((name) => name.toLowerCase() === "authorization")) {
       note({
         place: "GATEWAY_URL",
@@ -29,8 +31,10 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining) 
         remedy: "keep one of the two",
       });
     }
-    const credentials = `${gateway.username}:${gateway.password ?? ""}`;
-    gatewayHeaders["authorization"] = `Basic ${Buffer.from(credentials).toString("base64")}`;
+    gatewayHeaders["authorization"] = basicAuthorization({
+      username: username ?? "",
+      password: password ?? "",
+    });
   }
   if (raw.GATEWAY_SETTINGS_OPERATION === "UpdateConfig" && raw.GATEWAY_GENERATION !== "1") {
     note({

@@ -1,3 +1,4 @@
+import { secretsOfAddress } from "../lib/url-login.ts";
 import type { Settings, UnboundSettings } from "./settings-shape.ts";
 
 type Secrets = Pick<
@@ -53,30 +54,21 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
     ...uplinks,
   ];
   for (const { username, password, sasKey, proxy } of sessions as readonly UplinkSecrets[]) {
-    found.push(username ?? "", password ?? "", sasKey ?? "", ...partsOfAddress(proxy ?? null));
+    found.push(username ?? "", password ?? "", sasKey ?? "", ...secretsOfAddress(proxy ?? null));
     if (username !== null && password !== null) found.push(`${username}:${password}`);
   }
   found.push(
     settings.httpToken ?? "",
     settings.httpViewToken ?? "",
-    ...partsOfAddress(settings.gatewayProxy),
-    ...partsOfAddress(settings.alarmEmail?.url ?? null),
+    ...secretsOfAddress(settings.gatewayProxy),
+    ...secretsOfAddress(settings.alarmEmail?.url ?? null),
     settings.alarmWebhookSecret ?? "",
-    ...partsOfAddress(settings.alarmWebhookUrl),
+    ...secretsOfAddress(settings.alarmWebhookUrl),
     ...partsOfWebhook(settings.alarmWebhookUrl),
-    ...partsOfAddress(settings.heartbeatUrl),
+    ...secretsOfAddress(settings.heartbeatUrl),
     ...partsOfWebhook(settings.heartbeatUrl),
   );
   return [...new Set(found.filter((secret) => secret !== ""))];
-}
-
-/** The password of a URL with user name and password, and the Basic and PLAIN credentials made from it. */
-function partsOfAddress(address: string | null): string[] {
-  if (address === null || !URL.canParse(address)) return [];
-  const { username, password } = new URL(address);
-  if (password === "") return [];
-  const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
-  return [password, plain, `${user}:${plain}`, `\0${user}\0${plain}`];
 }
 
 /** Parts of a path or query of this length are generated: such a URL is a token. */
@@ -88,7 +80,7 @@ function partsOfWebhook(address: string | null): string[] {
   const tokens = `${pathname}${search}`
     .split(/[/?&=]/)
     .filter((part) => part.length >= TOKEN_LENGTH_MIN);
-  return [...partsOfAddress(address), ...tokens];
+  return [...secretsOfAddress(address), ...tokens];
 }
 
 /** A whole header, the credentials after its scheme, and the content of Basic credentials. */

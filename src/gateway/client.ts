@@ -97,10 +97,8 @@ export class GatewayClient implements RecordSource, StateSource {
     this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.#shownUrl = `${url.origin}${this.#basePath}`;
-    this.#headers = requestHeaders(url, options.headers ?? {});
-    this.#gate =
-      options.gate ??
-      new SecretGate(Object.values({ ...basicAuthorization(url), ...options.headers }));
+    this.#headers = requestHeaders(options.headers ?? {});
+    this.#gate = options.gate ?? new SecretGate(Object.values(options.headers ?? {}));
     this.#words = new ResponseWords(this.#gate);
     this.#wakeUp = new WakeUp(parts.clock, this.#aborts, IDLE_MS);
     this.#connections = new Connections(
@@ -339,26 +337,15 @@ export class GatewayClient implements RecordSource, StateSource {
   }
 }
 
-function requestHeaders(
-  url: URL,
-  extra: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
+function requestHeaders(extra: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const own = {
     "content-type": "application/json",
     accept: "application/json",
     // On a local network compression costs both ends more than it saves.
     "accept-encoding": "identity",
-    ...basicAuthorization(url),
   };
   const lowered = Object.entries(extra).map(([name, value]) => [name.toLowerCase(), value]);
   return { ...own, ...Object.fromEntries(lowered) };
-}
-
-/** A user and password in the URL become a header, so that neither is ever shown with it. */
-function basicAuthorization(url: URL): Record<string, string> {
-  if (url.username === "" && url.password === "") return {};
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
 const isLost = (result: object) =>

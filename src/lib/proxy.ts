@@ -1,6 +1,7 @@
 /** One HTTP proxy for every request over it. */
 import type { Socket } from "node:net";
 import { buildConnector, Client, ProxyAgent } from "undici";
+import { basicAuthorization, loginOf } from "./url-login.ts";
 
 export interface ProxyOptions {
   /** http(s)://[user:password@]host:port */
@@ -24,12 +25,12 @@ export function proxyAgent({
   keepAliveMs,
   onSocket,
 }: ProxyOptions): ProxyAgent {
-  const { origin, username, password } = new URL(proxy);
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const url = new URL(proxy);
+  const login = loginOf(url);
   return new ProxyAgent({
-    uri: origin,
+    uri: url.origin,
     proxyTunnel: false,
-    ...(username === "" ? {} : { token: `Basic ${Buffer.from(pair).toString("base64")}` }),
+    ...(login === null ? {} : { token: basicAuthorization(login) }),
     requestTls: { timeout: connectMs, ...(ca === null ? {} : { ca: [...ca] }) },
     proxyTls: { timeout: connectMs },
     connections: 1,

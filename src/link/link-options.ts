@@ -17,8 +17,7 @@ export interface TlsTexts {
 export interface MqttLinkOptions {
   readonly name: "mqtt" | "sparkplug";
   /**
-   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:. User name and password in one are
-   * used if the fields below are not set.
+   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:, without user name and password.
    */
   readonly urls: readonly string[];
   readonly version: 4 | 5;
@@ -100,8 +99,8 @@ export function clientOptions(
   const isV5 = options.version === 5;
   // A URL writes IPv6 addresses in brackets, a socket expects them without.
   const host = isWebSocket ? url.hostname : url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const username = now(options.username) ?? (decodeURIComponent(url.username) || undefined);
-  const password = now(options.password) ?? (decodeURIComponent(url.password) || undefined);
+  const username = now(options.username);
+  const password = now(options.password);
   const connect: IClientOptions = {
     protocol: scheme,
     host,

@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
+import { basicAuthorization, loginOf } from "../lib/url-login.ts";
 import { errorCode, type LinkFailure } from "./link-errors.ts";
 
 export const BROKER_PORTS: Readonly<Record<string, number>> = {
@@ -27,10 +28,10 @@ export class TunnelError extends Error {
  * @param timeoutMs until the proxy has answered
  */
 export function openTunnel(proxy: string, address: string, timeoutMs: number): Promise<Socket> {
-  const { hostname, port, username, password } = new URL(proxy);
+  const { hostname, port } = new URL(proxy);
+  const login = loginOf(new URL(proxy));
   const target = new URL(address);
   const authority = `${target.hostname}:${target.port || BROKER_PORTS[target.protocol]}`;
-  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return new Promise((resolve, reject) => {
     const fail = (text: string, needsHands = false) => reject(new TunnelError(text, needsHands));
     const asking = request({
@@ -42,9 +43,7 @@ export function openTunnel(proxy: string, address: string, timeoutMs: number): P
       signal: AbortSignal.timeout(timeoutMs),
       headers: {
         host: authority,
-        ...(username === ""
-          ? {}
-          : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
+        ...(login === null ? {} : { "proxy-authorization": basicAuthorization(login) }),
       },
     });
     asking.on("error", (err) => fail(...unreachable(err)));

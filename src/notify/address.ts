@@ -1,4 +1,4 @@
-/** Where a message goes, and what names us there. */
+import { basicAuthorization, loginOf } from "../lib/url-login.ts";
 
 /** An address without its `user:password@`, which is sent as Basic. */
 export function splitLogin(address: string): {
@@ -6,19 +6,8 @@ export function splitLogin(address: string): {
   readonly headers: Readonly<Record<string, string>>;
 } {
   const target = new URL(address);
-  const { username, password } = target;
+  const login = loginOf(target);
   target.username = "";
   target.password = "";
-  if (username === "" && password === "") return { target, headers: {} };
-  const login = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64");
-  return { target, headers: { authorization: `Basic ${login}` } };
-}
-
-/** Some write a % as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return { target, headers: login === null ? {} : { authorization: basicAuthorization(login) } };
 }

@@ -198,8 +198,8 @@ test("link – a wrong password is reported with its remedy, and no secret is lo
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await mosquittoFor(t, { passwords: { gateside: "right" } });
-  const url = server.url.replace("mqtt://", "mqtt://gateside:hunter2@");
-  const { link: l, logger } = link(t, { url });
+  const login = { username: "gateside", password: "hunter2" };
+  const { link: l, logger } = link(t, { url: server.url, ...login });
   await waitUntil("the refusal", () => l.state.lastError !== null);
   assert.match(l.state.lastError ?? "", /MQTT_USERNAME|MQTT_PASSWORD/);
   assert.equal(l.state.url, server.url);
