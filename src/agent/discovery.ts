@@ -1,9 +1,11 @@
 /** Queries an analytics service for its sensors, in the background of a running agent; the result stays in memory until the next one. */
+
 import { AnalyticsClient } from "../analytics/client.ts";
 import { draftSite } from "../analytics/draft.ts";
 import { AnalyticsFailure } from "../analytics/failure.ts";
 import { type Survey, survey } from "../analytics/survey.ts";
 import type { Logger } from "../core/ports.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { normalCode, type PolledKind } from "../core/sensor.ts";
 import type {
   DiscoveryDraft,
@@ -108,10 +110,8 @@ function typesOf({ devices }: Survey): DiscoveryDraft["types"] {
   return [...types].map(([type, rest]) => ({ type, ...rest })).sort((a, b) => a.type - b.type);
 }
 
-function siteLike(content: unknown): { readonly sensors: Record<string, unknown>[] } {
-  const site = typeof content === "object" && content !== null ? content : {};
-  const sensors: unknown = Reflect.get(site, "sensors");
-  const isDict = (one: unknown): one is Record<string, unknown> =>
-    typeof one === "object" && one !== null;
-  return { ...site, sensors: Array.isArray(sensors) ? sensors.filter(isDict) : [] };
+function siteLike(content: unknown): { readonly sensors: JsonObject[] } {
+  const site = isJsonObject(content) ? content : {};
+  const sensors = site["sensors"];
+  return { ...site, sensors: Array.isArray(sensors) ? sensors.filter(isJsonObject) : [] };
 }

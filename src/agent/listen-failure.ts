@@ -1,12 +1,12 @@
 import type { Settings } from "../config/settings.ts";
+import { codeOf } from "../core/thrown.ts";
 
 /** Names the setting to correct; the code stays, because `demo` uses it to choose another port. */
 export function listenFailure(
   error: unknown,
   { httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">,
 ): Error {
-  const code: unknown =
-    typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
+  const code: unknown = codeOf(error);
   const failure = (message: string) =>
     Object.assign(new Error(message, { cause: error }), { code });
   const place = `${httpHost}:${httpPort}`;

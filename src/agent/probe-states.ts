@@ -1,6 +1,8 @@
 /** Every state read of a sensor once, as it would be stored; registers in both word orders: for `probe` and the set-up page. */
+
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
 import type { ProbedState } from "../core/setup.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
 import { readServiceState, registersOnce } from "./state-once.ts";
 
@@ -33,7 +35,7 @@ export async function probeStates(
             : await ofService(sensor, read, date, sources, signal),
         );
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         probed.push({ source, time: null, values: [], error: message });
       }
     }

@@ -1,5 +1,5 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import {
   API_ASSIGNMENT,
   API_DEVICE,
@@ -14,7 +14,7 @@ import { proxyAgent } from "../lib/proxy.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import { secretsOfAddress } from "../lib/url-login.ts";
 import { AnalyticsFailure } from "./failure.ts";
-import { envelopes, integerOf, isDict, rowsOf, textOf } from "./response.ts";
+import { envelopes, integerOf, rowsOf, textOf } from "./response.ts";
 
 /** One operation, first byte to last. */
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -183,7 +183,7 @@ export class AnalyticsClient {
     const values: unknown[] = [];
     for (const part of parts) {
       const key = this.#names.member(part, ENVELOPE.key);
-      if (isDict(key)) {
+      if (isJsonObject(key)) {
         const status = integerOf(this.#names.member(key, ENVELOPE.statusNumber));
         if (status !== null && status !== 0) {
           const description = this.#textGate
@@ -196,7 +196,7 @@ export class AnalyticsClient {
       const value = this.#names.member(part, ENVELOPE.value);
       // An object where an array is expected is a list of one; `[[…]]` is a nested list.
       if (Array.isArray(value)) values.push(...value.flat(1));
-      else if (isDict(value)) values.push(value);
+      else if (isJsonObject(value)) values.push(value);
     }
     return values;
   }

@@ -1,5 +1,5 @@
 /** Parts of an analytics service's responses, read tolerantly (services section 2). */
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { API_TABLE, ENVELOPE } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 
@@ -8,19 +8,19 @@ import type { WireNames } from "../core/wire/wire-names.ts";
  */
 export function envelopes(response: unknown, names: WireNames, operation: string): JsonObject[] {
   if (Array.isArray(response)) {
-    const parts = response.filter(isDict);
+    const parts = response.filter(isJsonObject);
     const has = (part: JsonObject, name: string) => names.member(part, name) !== undefined;
     const isEnveloped = parts.some((part) => has(part, ENVELOPE.key) || has(part, ENVELOPE.value));
     return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
   }
-  if (!isDict(response)) return [];
+  if (!isJsonObject(response)) return [];
   const inner = names.member(response, `${operation}${ENVELOPE.resultSuffix}`);
   return inner === undefined ? [response] : envelopes(inner, names, operation);
 }
 
 /** Objects as they are; a `{columns, data}` table as one object per row. */
 export function rowsOf(values: readonly unknown[], names: WireNames): JsonObject[] {
-  return values.filter(isDict).flatMap((value) => {
+  return values.filter(isJsonObject).flatMap((value) => {
     const columns = names.member(value, API_TABLE.columns);
     const data = names.member(value, API_TABLE.data);
     if (!Array.isArray(columns) || !Array.isArray(data)) return [value];
@@ -30,9 +30,6 @@ export function rowsOf(values: readonly unknown[], names: WireNames): JsonObject
   });
 }
 
-export function isDict(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 export function textOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }

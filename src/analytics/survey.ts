@@ -1,3 +1,4 @@
+import { messageOf } from "../core/thrown.ts";
 import {
   type AnalyticsClient,
   type Assignment,
@@ -124,8 +125,4 @@ async function assignments(
     }
   }
   return found;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,7 @@
 /** HTTP client of the running agent (contract section 7), for the commands that work through it. */
+
 import type { Settings } from "../config/settings.ts";
+import { isJsonObject } from "../core/record.ts";
 import { agentSocketPath } from "../lib/paths.ts";
 import {
   type AgentRequest,
@@ -106,8 +108,7 @@ export async function findAgent(
   try {
     const client = createAgentClient(settings);
     const status = await client.get("/api/v1/status", signal);
-    const name: unknown =
-      typeof status === "object" && status !== null ? Reflect.get(status, "site") : null;
+    const name = isJsonObject(status) ? status["site"] : null;
     // Another program on that port, or another instance's agent, is not the agent that holds this directory.
     return name === site.site ? client : null;
   } catch (error) {
@@ -155,10 +156,8 @@ function parse(text: string): unknown {
 
 /** `{ error: { message } }`, the form of the HTTP server's refusals. */
 function messageOf(body: unknown): string | null {
-  const error: unknown =
-    typeof body === "object" && body !== null ? Reflect.get(body, "error") : null;
-  const message: unknown =
-    typeof error === "object" && error !== null ? Reflect.get(error, "message") : null;
+  const error = isJsonObject(body) ? body["error"] : null;
+  const message = isJsonObject(error) ? error["message"] : null;
   return typeof message === "string" ? message : null;
 }
 

@@ -1,4 +1,5 @@
 import type { BackfillProgress } from "../core/query/ports.ts";
+import { isJsonObject } from "../core/record.ts";
 import { sameCode } from "../core/sensor.ts";
 import { systemClock } from "../lib/clock.ts";
 import { type AgentClient, AgentFailure, findAgent } from "./agent-client.ts";
@@ -117,17 +118,14 @@ function asUsage(error: unknown): never {
 
 /** Why the gateway currently returns nothing; null while it responds. */
 function holdOf(status: unknown): string | null {
-  const gateway: unknown =
-    typeof status === "object" && status !== null ? Reflect.get(status, "gateway") : null;
-  if (typeof gateway !== "object" || gateway === null) return null;
-  if (Reflect.get(gateway, "isUp") !== false) return null;
-  const why: unknown = Reflect.get(gateway, "lastError");
+  const gateway = isJsonObject(status) ? status["gateway"] : null;
+  if (!isJsonObject(gateway) || gateway["isUp"] !== false) return null;
+  const why = gateway["lastError"];
   return typeof why === "string" ? why : "it does not respond";
 }
 
 function jobOf(response: unknown): BackfillProgress {
-  const job: unknown =
-    typeof response === "object" && response !== null ? Reflect.get(response, "job") : null;
+  const job: unknown = isJsonObject(response) ? response["job"] : null;
   if (typeof job !== "object" || job === null)
     throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
   return job as BackfillProgress;

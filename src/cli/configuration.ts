@@ -1,7 +1,7 @@
 /** Settings and site file together, as the commands need them: complete, or every fault at once. */
+
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { errorCode } from "../config/environment.ts";
 import { faultLine } from "../config/fault.ts";
 import {
   bindSite,
@@ -15,6 +15,7 @@ import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { Site } from "../core/site.ts";
+import { codeOf, messageOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -130,7 +131,7 @@ function readKeys({ settings }: LoadedSettings): {
     return { keys: readPublicKeys(readFileSync(path, "utf8")), faults: [] };
   } catch (error) {
     const isFile = error instanceof Error && "code" in error && "syscall" in error;
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     const fault = {
       place: "CONFIG_PUBLIC_KEY_FILE",
       problem: `${path} ${isFile ? fileTrouble(error) : words}`,
@@ -165,7 +166,7 @@ function readUplinks(
   try {
     return given(readFileSync(path, "utf8"));
   } catch (error) {
-    if (mayBeEmpty && errorCode(error) === "ENOENT") return given("");
+    if (mayBeEmpty && codeOf(error) === "ENOENT") return given("");
     const trouble: ConfigurationFault = {
       place: "UPLINKS_FILE",
       problem: `${path} ${fileTrouble(error)}`,
@@ -223,7 +224,7 @@ function readSite(
   try {
     text = proposed ?? readFileSync(path, "utf8");
   } catch (error) {
-    if (options.mayBeEmpty && errorCode(error) === "ENOENT") return emptySite(path);
+    if (options.mayBeEmpty && codeOf(error) === "ENOENT") return emptySite(path);
     const fault: ConfigurationFault = {
       place: "SITE_FILE",
       problem: `${path} ${fileTrouble(error)}`,

@@ -6,6 +6,7 @@ import { AnalyticsFailure } from "../analytics/failure.ts";
 import { survey } from "../analytics/survey.ts";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
+import { isJsonObject } from "../core/record.ts";
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -154,11 +155,9 @@ function readSite(path: string, shown: string): Readonly<Record<string, unknown>
   } catch (error) {
     throw new UsageError(`--merge ${shown} is not valid JSON: ${(error as Error).message}`);
   }
-  const site =
-    typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  const site = isJsonObject(parsed) ? parsed : {};
   const { sensors } = site;
-  const isList =
-    Array.isArray(sensors) && sensors.every((one) => typeof one === "object" && one !== null);
+  const isList = Array.isArray(sensors) && sensors.every(isJsonObject);
   if (!isList)
     throw new UsageError(`--merge ${shown} is not a site file: it has no list of sensors`);
   return site;

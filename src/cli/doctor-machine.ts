@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCode } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
+import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { newerStore } from "../store/database/stored-version.ts";
 import type { Finding } from "./finding.ts";
@@ -70,7 +70,7 @@ async function nearestDirectory(path: string): Promise<string> {
     if (!about.isDirectory()) throw new Error(`${path} is not a directory`);
     return path;
   } catch (error) {
-    if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+    if (codeOf(error) !== "ENOENT" || dirname(path) === path) throw error;
     return nearestDirectory(dirname(path));
   }
 }

@@ -1,4 +1,5 @@
 /** Tries every state read of the site file once: which of them respond, and what to do about those that do not. */
+
 import { readServiceState, registersOnce } from "../agent/state-once.ts";
 import { CallFailure } from "../core/failure.ts";
 import {
@@ -8,6 +9,7 @@ import {
   type ServiceStateRead,
 } from "../core/sensor.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
+import { messageOf } from "../core/thrown.ts";
 import { ModbusFailure, ModbusStates } from "../node-state/modbus-states.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
@@ -169,7 +171,7 @@ function valuesText({ values, units }: StateSample): string {
 }
 
 function failureText(error: unknown, source: string, hasResponded: boolean): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof ModbusFailure) {
     const remedy =
       error.exception !== null

@@ -1,6 +1,7 @@
 import type { FleetBox } from "../collect/main.ts";
 import { type CollectSettings, loadCollectSettings } from "../config/collect-settings.ts";
 import { faultLine } from "../config/fault.ts";
+import { messageOf } from "../core/thrown.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { ConfigurationError } from "./configuration.ts";
@@ -57,7 +58,7 @@ async function retire(
     );
     return isUnknown ? 2 : 1;
   } catch (error) {
-    stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    stderr.write(`error: ${messageOf(error)}\n`);
     return 1;
   }
 }
@@ -82,7 +83,7 @@ async function show(
   try {
     boxes = await readFleet({ ...settings, db }, Date.now());
   } catch (error) {
-    stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    stderr.write(`error: ${messageOf(error)}\n`);
     return 1;
   }
   const ill = boxes.filter(({ needsHands }) => needsHands.length > 0);

@@ -7,6 +7,7 @@ import { runningElsewhere } from "../agent/running-elsewhere.ts";
 import { type ConfigurationFault, faultText } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { RestoreView } from "../core/setup.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -117,7 +118,7 @@ async function whileStopped(
         await asOwnerOf(dirname(path), () => durableFiles.write(path, text));
     }
   } catch (error) {
-    return refused(context, error instanceof Error ? error.message : String(error));
+    return refused(context, messageOf(error));
   } finally {
     lock.release();
   }

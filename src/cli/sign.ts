@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { isJsonObject } from "../core/record.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { DOCUMENT_BYTES_MAX, type SignedContent, signDocument } from "../setup/signed-document.ts";
@@ -94,7 +95,6 @@ function part(name: "site" | "uplinks", path: string | null, cwd: string): Signe
       error instanceof SyntaxError ? `is not JSON: ${error.message}` : fileTrouble(error);
     throw new UsageError(`--${name}-file ${path} ${words}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UsageError(`--${name}-file ${path} is not a JSON object`);
+  if (!isJsonObject(value)) throw new UsageError(`--${name}-file ${path} is not a JSON object`);
   return { [name]: value };
 }

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorCode } from "../config/environment.ts";
+import { codeOrMessage } from "../core/thrown.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { ModbusServer } from "../modbus/server.ts";
@@ -132,7 +132,7 @@ async function writeSite(path: string, simulator: Simulator): Promise<void> {
     makeDirectory(dirname(path));
     await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
   } catch (error) {
-    throw new UsageError(`--site-out ${path} cannot be written (${errorCode(error)})`);
+    throw new UsageError(`--site-out ${path} cannot be written (${codeOrMessage(error)})`);
   }
 }
 

@@ -2,11 +2,12 @@
  * Files of the store that this user could not open: an agent once run by root leaves such files, and the service then
  * exits with 2.
  */
+
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { errorCode } from "../config/environment.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
+import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 
 /** The database with its journals, and the lock. */
@@ -29,7 +30,7 @@ export function storeAccessFaults(dataDir: string): ConfigurationFault[] {
       accessSync(path, mode);
       return true;
     } catch (error) {
-      if (errorCode(error) === "ENOENT") return false;
+      if (codeOf(error) === "ENOENT") return false;
       faults.push({
         place: "DATA_DIR",
         problem: `${path} ${fileTrouble(error, wish)}`,

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { ownAddress } from "../core/own-address.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { messageOf } from "../core/thrown.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type BrokerAddress, publicBroker } from "./broker-url.ts";
-import { messageOf } from "./database/failure.ts";
 
 const RETRY_MIN_MS = 500;
 /** Between two tries of the own address while another one is in use; doubled while it accepts connections but no session, ms. */

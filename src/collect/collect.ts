@@ -1,10 +1,10 @@
 import { publicDatabase } from "../core/database-url.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { messageOf } from "../core/thrown.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { AmqpSource, declareOnce } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
 import { Collector } from "./collector.ts";
-import { messageOf } from "./database/failure.ts";
 import { acceptedDays } from "./database/horizon.ts";
 import { maintain } from "./database/maintenance.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";

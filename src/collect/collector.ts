@@ -1,6 +1,7 @@
 import type { Clock, Logger } from "../core/ports.ts";
+import { messageOf } from "../core/thrown.ts";
 import { Backoff } from "../lib/backoff.ts";
-import { failureKind, messageOf, refusedItems, sqlState } from "./database/failure.ts";
+import { failureKind, refusedItems, sqlState } from "./database/failure.ts";
 import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { PendingDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";

@@ -1,4 +1,4 @@
-import { messageOf } from "./database/failure.ts";
+import { messageOf } from "../core/thrown.ts";
 
 /** What the operator can check; the code stays for those who know it. */
 const WORDS: Readonly<Record<string, string>> = {

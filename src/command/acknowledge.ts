@@ -2,10 +2,12 @@
  * `agent/cmd/acknowledge`: turns a message into an action on an alarm, or a reason why not. Repeating it changes
  * nothing.
  */
+
 import { ALARM_ACTION_NAMES } from "../core/alarm/shown.ts";
 import type { AlarmActions, AlarmRequest } from "../core/alarm/view.ts";
 import type { Message } from "../core/message.ts";
 import type { Logger } from "../core/ports.ts";
+import { isJsonObject } from "../core/record.ts";
 import type { CommandGate } from "./command-gate.ts";
 import { replyTo } from "./reply.ts";
 import { type CommandMessage, REQUEST_BYTES_MAX } from "./request.ts";
@@ -91,7 +93,7 @@ function requestOf(
   } catch {
     return "the request is not JSON";
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     return "the request is not a JSON object";
   }
   const {

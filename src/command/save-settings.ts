@@ -8,7 +8,7 @@ import {
   type SettingsOperation,
   settingsBounds,
 } from "../core/command.ts";
-import { type JsonValue } from "../core/record.ts";
+import { isJsonObject, type JsonValue } from "../core/record.ts";
 import { type Sensor, sameCode } from "../core/sensor.ts";
 
 /** Documented numbers for refusals that the service would make too (services section 3.9). */
@@ -36,7 +36,7 @@ export function checkSettings(
   wireWord: string,
   operation: SettingsOperation,
 ): CheckedSettings {
-  if (typeof request !== "object" || request === null || Array.isArray(request))
+  if (!isJsonObject(request))
     return { whyNots: [{ problem: "the request is not a JSON object", statusNumber: null }] };
   const fields = new Map<string, unknown>(Object.entries(request));
   const whyNots: WhyNot[] = [];

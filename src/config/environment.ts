@@ -3,14 +3,15 @@
  * environment takes precedence over the file. An empty value counts as not set, like the EnvironmentFile line
  * `NAME=`.
  */
+
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
+import { codeOrMessage } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { COLLECT_ENVIRONMENT } from "./collect-names.ts";
 import { type EnvironmentLines, parseEnvironmentLines } from "./environment-lines.ts";
-import { shown } from "./fault.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
@@ -129,7 +130,7 @@ function readEnvFile(
   try {
     return parseEnvironmentLines(readFileSync(path, "utf8"), path);
   } catch (error) {
-    const code = errorCode(error);
+    const code = codeOrMessage(error);
     if (envFile !== null || (code !== "ENOENT" && code !== "ENOTDIR")) {
       faults.push({
         place: path,
@@ -199,12 +200,4 @@ export function unknownName(name: string): ConfigurationFault | null {
     problem: "is an unknown setting and has no effect",
     remedy: `did you mean ${closest}?`,
   };
-}
-
-export function errorCode(error: unknown): string {
-  if (error instanceof Error) {
-    const code: unknown = Reflect.get(error, "code");
-    return typeof code === "string" ? code : error.message;
-  }
-  return shown(error);
 }

@@ -1,5 +1,5 @@
 /** The valid parts of a site file that may have faults: a part of the right shape is used, the rest skipped. */
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import {
   type ChannelConfig,
   KINDS,
@@ -12,9 +12,7 @@ import {
 } from "../core/sensor.ts";
 
 export function dict(value: unknown): JsonObject | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)
-    : null;
+  return isJsonObject(value) ? value : null;
 }
 
 export function list(value: unknown): readonly unknown[] {

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
+import { codeOrMessage } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
-import { errorCode } from "./environment.ts";
 import type { Note } from "./fault.ts";
 
 interface TlsFile {
@@ -23,7 +23,7 @@ export interface TlsFiles {
 function pemTrouble(error: unknown): string {
   return error instanceof Error && "syscall" in error
     ? fileTrouble(error)
-    : `cannot be used (${errorCode(error)})`;
+    : `cannot be used (${codeOrMessage(error)})`;
 }
 
 /** The files exist, are PEM, and the key matches the certificate. */
@@ -54,7 +54,7 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
   } catch (error) {
     note({
       place: files.key.name,
-      problem: `the key does not match the certificate (${errorCode(error)})`,
+      problem: `the key does not match the certificate (${codeOrMessage(error)})`,
       remedy: "use the certificate's key, without a passphrase",
     });
   }

@@ -2,6 +2,12 @@ import type { PolledKind } from "./sensor.ts";
 
 /** A parsed object whose members are not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Neither null nor a list. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export type JsonValue =
   | null
   | boolean

@@ -1,4 +1,5 @@
 /** What a new site file changes, sensor by sensor: applied by a reload, and shown by `check --diff` and the versions. */
+import { isJsonObject } from "./record.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
 
@@ -41,7 +42,7 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
 
 /** Paths of the differences between two JSON values; a list differs as a whole. */
 export function changedFields(before: unknown, after: unknown, path = ""): string[] {
-  if (isObject(before) && isObject(after)) {
+  if (isJsonObject(before) && isJsonObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
     return [...names].flatMap((name) =>
       changedFields(before[name], after[name], path === "" ? name : `${path}.${name}`),
@@ -53,14 +54,10 @@ export function changedFields(before: unknown, after: unknown, path = ""): strin
 /** JSON with sorted members and no spaces: equal for equal content, however it was written. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? "null";
+  if (!isJsonObject(value)) return JSON.stringify(value) ?? "null";
   const members = Object.keys(value)
     .filter((name) => value[name] !== undefined)
     .sort()
     .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`);
   return `{${members.join(",")}}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

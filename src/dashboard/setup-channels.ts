@@ -1,14 +1,13 @@
 /** The channels of a sensor: all that its kinds have, each listed or not. */
 
 import { CHANNEL_MEMBERS } from "../core/channel-members.ts";
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
 import {
   type Control,
   type FormContext,
-  isDict,
   type JsonSchema,
   newId,
   resolved,
@@ -31,7 +30,7 @@ export function channelsControl(
   const item = resolved(Object.values(schema.patternProperties ?? {})[0] ?? {}, context.whole);
   const rows = h("div", { class: "set-rows" });
   // Input for a channel is kept while its kind is deselected.
-  const known = new Map<string, unknown>(Object.entries(isDict(value) ? value : {}));
+  const known = new Map<string, unknown>(Object.entries(isJsonObject(value) ? value : {}));
   const listed = new Set(known.keys());
   let shown: ChannelRow[] = [];
 

@@ -1,8 +1,7 @@
 /** The differences between two files for people: entries by their names, members with both values. */
 
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { canonicalJson, changedFields } from "../core/site-difference.ts";
-import { isDict } from "./setup-schema.ts";
 
 /** Lists of the two files, and the member that names an entry. */
 const LISTS: Readonly<Record<string, { readonly key: string; readonly word: string }>> = {
@@ -14,7 +13,7 @@ const LISTS: Readonly<Record<string, { readonly key: string; readonly word: stri
 const TEXT_MAX = 120;
 
 export function differenceLines(before: unknown, after: unknown): string[] {
-  const [a, b] = [isDict(before) ? before : {}, isDict(after) ? after : {}];
+  const [a, b] = [isJsonObject(before) ? before : {}, isJsonObject(after) ? after : {}];
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...names].flatMap((name) => {
     const list = LISTS[name];
@@ -24,8 +23,8 @@ export function differenceLines(before: unknown, after: unknown): string[] {
 }
 
 export function entriesOf(content: unknown, list: string): readonly JsonObject[] {
-  const entries = isDict(content) ? content[list] : null;
-  return Array.isArray(entries) ? entries.filter(isDict) : [];
+  const entries = isJsonObject(content) ? content[list] : null;
+  return Array.isArray(entries) ? entries.filter(isJsonObject) : [];
 }
 
 function entryLines(
@@ -34,7 +33,9 @@ function entryLines(
   after: unknown,
 ): string[] {
   const byKey = (list: unknown) =>
-    new Map((Array.isArray(list) ? list.filter(isDict) : []).map((one) => [String(one[key]), one]));
+    new Map(
+      (Array.isArray(list) ? list.filter(isJsonObject) : []).map((one) => [String(one[key]), one]),
+    );
   const [a, b] = [byKey(before), byKey(after)];
   return [
     ...[...b.keys()].filter((one) => !a.has(one)).map((one) => `${word} ${one}: added`),
@@ -55,7 +56,7 @@ function at(value: unknown, path: string, name: string): unknown {
   const own = path === name ? "" : name === "" ? path : path.slice(name.length + 1);
   let found = value;
   for (const part of own === "" ? [] : own.split(".")) {
-    if (!isDict(found)) return undefined;
+    if (!isJsonObject(found)) return undefined;
     found = found[part];
   }
   return found;

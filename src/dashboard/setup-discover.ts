@@ -1,6 +1,6 @@
 /** Finds sensors at an analytics service with a login, and adds the selected ones. */
 
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import type { DiscoveryDraft, DiscoveryState } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
@@ -9,7 +9,7 @@ import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
 import { numberOrText } from "./setup-form.ts";
 import { field, loginForm } from "./setup-login.ts";
-import { isDict, newId, wordOf } from "./setup-schema.ts";
+import { newId, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 import { choiceWords } from "./words.ts";
 
@@ -276,8 +276,8 @@ class DraftView {
 }
 
 function placeWords({ location }: JsonObject): string {
-  const names = isDict(location) ? location["names"] : null;
-  return isDict(names)
+  const names = isJsonObject(location) ? location["names"] : null;
+  return isJsonObject(names)
     ? ` · ${[names["area"], names["machine"], names["point"]].filter(Boolean).join(", ")}`
     : "";
 }

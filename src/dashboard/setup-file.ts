@@ -1,8 +1,7 @@
 /** One of the two files as this page knows it: its content when it was read, and the outcome of a change. */
 
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { type Api, messageOf } from "./api.ts";
-import { isDict } from "./setup-schema.ts";
 
 export type FilePart = "site" | "uplinks";
 
@@ -40,7 +39,7 @@ export class SetupFile {
     this.hash = hash;
     this.#isBlank = isBlank;
     const held = part === "site" ? site : content;
-    this.content = isDict(held) ? held : null;
+    this.content = isJsonObject(held) ? held : null;
   }
 
   /** It has content that is not JSON. */

@@ -2,7 +2,9 @@
  * A form generated from a JSON Schema: each member a control with its title, description and place for faults. A member
  * that nobody touches stays unchanged, and a member left empty is omitted.
  */
+
 import { converted, scaleOf } from "../core/read-units.ts";
+import { isJsonObject } from "../core/record.ts";
 import { h, replace, setText } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
 import {
@@ -10,7 +12,6 @@ import {
   defaultWords,
   type FormContext,
   group,
-  isDict,
   type JsonSchema,
   labelled,
   newId,
@@ -116,7 +117,7 @@ export function objectControl(
   context: FormContext,
   options: ObjectOptions = {},
 ): Control {
-  const before = isDict(value) ? value : {};
+  const before = isJsonObject(value) ? value : {};
   const names = Object.keys(schema.properties ?? {}).filter(
     (one) => one !== "$schema" && (options.only?.includes(one) ?? true),
   );
@@ -335,7 +336,7 @@ function mapControl(
       ]),
     );
   };
-  show(Object.entries(isDict(value) ? value : {}));
+  show(Object.entries(isJsonObject(value) ? value : {}));
   const add = h(
     "button",
     { type: "button", click: () => show([...entries(), ["", {}]]) },

@@ -1,11 +1,11 @@
 /** The entries of one list of a file, each with a link to its form. */
 
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { h, replace } from "./dom.ts";
 import { linkTo } from "./place-link.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { type FilePart, SetupFile } from "./setup-file.ts";
-import { isDict, wordOf } from "./setup-schema.ts";
+import { wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
 export interface ListView {
@@ -25,8 +25,8 @@ export interface ListView {
 
 const texts = (value: unknown) => (Array.isArray(value) ? value.map(String).join(", ") : "");
 const placeOf = ({ location }: JsonObject) => {
-  const { names } = isDict(location) ? location : { names: null };
-  return isDict(names) ? [names["machine"], names["point"]].filter(Boolean).join(", ") : "";
+  const { names } = isJsonObject(location) ? location : { names: null };
+  return isJsonObject(names) ? [names["machine"], names["point"]].filter(Boolean).join(", ") : "";
 };
 
 export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
@@ -83,7 +83,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
       "onlyRunning",
     ],
     removed: "Its active alarms are cleared.",
-    line: (one) => (isDict(one["select"]) ? texts(one["select"]["values"]) : ""),
+    line: (one) => (isJsonObject(one["select"]) ? texts(one["select"]["values"]) : ""),
   },
   uplinks: {
     part: "uplinks",

@@ -1,5 +1,4 @@
 /** Building blocks of the form: the schema, labels and boxes, and the place where each fault is shown. */
-import type { JsonObject } from "../core/record.ts";
 import { h, setAttribute, setText } from "./dom.ts";
 
 export interface JsonSchema {
@@ -93,10 +92,6 @@ export function wordOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : "";
-}
-
-export function isDict(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function defaultWords({ default: usual, examples }: JsonSchema, none = "–"): string {

@@ -1,13 +1,12 @@
 /** Tests before saving: one read of a sensor, one session of an uplink. */
 
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { quantity } from "./format.ts";
 import type { SetupFault } from "./setup-file.ts";
 import type { ListView } from "./setup-list.ts";
-import { isDict } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
 /** The agent gives up earlier, and says so. */
@@ -97,7 +96,7 @@ async function probes(
     const result = await view.api.send("POST", "setup/probe", body, { timeoutMs: TRIAL_MAX_MS });
     results.push({
       status: result.status,
-      body: isDict(result.body) ? { ...result.body, kind } : result.body,
+      body: isJsonObject(result.body) ? { ...result.body, kind } : result.body,
     });
     if (result.status !== 200) return results;
   }
@@ -168,7 +167,7 @@ function shownProbe({
   if (reading === null) return [head];
   const rows = Object.entries(reading.values).map(([name, value]): [string, string, string] => {
     const doubt = reading.quality[name];
-    const words = isDict(doubt)
+    const words = isJsonObject(doubt)
       ? `${String(doubt["quality"])} (${String(doubt["reason"])})`
       : "good";
     const text =

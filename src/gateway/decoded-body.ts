@@ -1,6 +1,7 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { CallFailure } from "../core/failure.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { ExchangeHead } from "./exchange.ts";
 import { headerText } from "./response-headers.ts";
 
@@ -45,7 +46,7 @@ async function* inflate(
     }
   } catch (error) {
     if (error instanceof CallFailure) throw error;
-    const message = `the compressed response is damaged: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `the compressed response is damaged: ${messageOf(error)}`;
     throw new CallFailure({
       message,
       failureClass: "truncated",

@@ -14,6 +14,7 @@ import {
 import { ENVELOPE_TAIL, envelopeHead } from "../core/query/responses.ts";
 import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
+import { isJsonObject } from "../core/record.ts";
 import { fromSite } from "../core/site-source.ts";
 import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
@@ -268,9 +269,7 @@ const TRANSPORT_STATUS: Readonly<Record<number, number>> = {
 function readBody(text: string): QueryBody | null {
   try {
     const body: unknown = JSON.parse(text);
-    return typeof body === "object" && body !== null && !Array.isArray(body)
-      ? (body as QueryBody)
-      : null;
+    return isJsonObject(body) ? body : null;
   } catch {
     return null;
   }

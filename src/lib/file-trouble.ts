@@ -1,4 +1,6 @@
 /** The system's file errors, in words; the operator reads the path next to them. */
+import { codeOf, codeOrMessage } from "../core/thrown.ts";
+
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   ENOTDIR: "is below a path that is not a directory",
@@ -9,12 +11,8 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Follows the path: `/etc/site.json does not exist`. Never throws, whatever was thrown. */
 export function fileTrouble(error: unknown, wish: "read" | "written" = "read"): string {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+  const code = codeOf(error);
   if (code === "EACCES" || code === "EPERM") return `cannot be ${wish} by this user`;
   if (code === "EROFS") return "is on a read-only file system";
-  const known = typeof code === "string" ? WORDS[code] : undefined;
-  if (known !== undefined) return known;
-  const detail =
-    typeof code === "string" ? code : error instanceof Error ? error.message : String(error);
-  return `cannot be ${wish} (${detail})`;
+  return WORDS[String(code)] ?? `cannot be ${wish} (${codeOrMessage(error)})`;
 }

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { errorCode } from "./link-errors.ts";
+import { codeOf } from "../core/thrown.ts";
 
 /** Learns whether the connection opened, i.e. whether the CONNECT queued by mqtt.js was sent. */
 export function watchConnect(
@@ -16,7 +16,7 @@ export function watchConnect(
     // A web socket stream does not show it: assumed sent, unless the address could not even be reached.
     tell.sent();
     stream.once("error", (err: unknown) => {
-      const code = errorCode(err);
+      const code = codeOf(err);
       if (code === "ECONNREFUSED" || code === "ENOTFOUND") tell.unsent();
     });
   }

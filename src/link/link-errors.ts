@@ -1,5 +1,6 @@
 /** The broker's refusals in words an operator can act on. Only `said` is the broker's own text. */
 
+import { codeOf, messageOf } from "../core/thrown.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 
 /** Why a session was not opened or did not last. */
@@ -175,7 +176,7 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
 
 /** A failure below MQTT: name look-up, TCP, TLS, web socket, or mqtt.js itself. */
 export function transportFailure(err: unknown): LinkFailure {
-  const code = errorCode(err);
+  const code = codeOf(err);
   if (typeof code === "string") {
     if (err instanceof Error && /no application protocol/i.test(err.message))
       return hands("the broker speaks none of the protocols offered to it: check MQTT_ALPN");
@@ -214,7 +215,7 @@ export function transportFailure(err: unknown): LinkFailure {
         return transient(`the connection failed (${code})`);
     }
   }
-  const message = err instanceof Error ? err.message : String(err);
+  const message = messageOf(err);
   if (message === "connack timeout") {
     return transient("the broker accepted the connection but did not respond to CONNECT in time");
   }
@@ -228,10 +229,4 @@ export function transportFailure(err: unknown): LinkFailure {
     );
   }
   return transient(message);
-}
-
-/** `code` of an Error: Node's text, or a number if mqtt.js passes on an MQTT reason code. */
-export function errorCode(err: unknown): string | number | undefined {
-  if (typeof err !== "object" || err === null || !("code" in err)) return undefined;
-  return typeof err.code === "string" || typeof err.code === "number" ? err.code : undefined;
 }

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { IConnackPacket, MqttClient } from "mqtt";
 import type { SessionInfo, Subscription, Will } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
+import { codeOf } from "../core/thrown.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { isAboutCertificate } from "./certificate-advice.ts";
 import { watchConnect } from "./connect-sent.ts";
@@ -9,7 +10,6 @@ import { InboundGuard } from "./inbound-guard.ts";
 import {
   connackFailure,
   disconnectFailure,
-  errorCode,
   type LinkFailure,
   transportFailure,
 } from "./link-errors.ts";
@@ -207,7 +207,7 @@ export class MqttSession implements WatchedSession {
       this.#end(this.#quoted(disconnectFailure(this.#code, this.#options.clientId)));
     });
     client.on("error", (err) => {
-      const code = errorCode(err);
+      const code = codeOf(err);
       if (typeof code === "number" && this.#connack === null) {
         this.#noteConnectSent();
         this.#code = code;

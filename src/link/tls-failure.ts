@@ -1,13 +1,14 @@
 /** Why a connection to a broker did not come about, where its certificates may tell. */
+import { codeOf } from "../core/thrown.ts";
 import { describeCertificate } from "../lib/certificates.ts";
 import { certificateAdvice, clientCertificateAdvice } from "./certificate-advice.ts";
-import { errorCode, type LinkFailure, transportFailure } from "./link-errors.ts";
+import { type LinkFailure, transportFailure } from "./link-errors.ts";
 import { type MqttLinkOptions, now, type TlsTexts } from "./link-options.ts";
 import { lookAtChain } from "./peer-chain.ts";
 
 /** The failure of a transport; a broker that rejects our certificate says so in an alert of TLS. */
 export function tlsFailure(err: unknown, options: MqttLinkOptions): LinkFailure {
-  const code = errorCode(err);
+  const code = codeOf(err);
   const isOurs = /^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(String(code));
   if (!isOurs) return transportFailure(err);
   return clientCertificateAdvice(String(code), tlsTexts(options).cert ?? null, Date.now());

@@ -3,8 +3,9 @@ import { request } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
+import { codeOf } from "../core/thrown.ts";
 import { basicAuthorization, loginOf } from "../lib/url-login.ts";
-import { errorCode, type LinkFailure } from "./link-errors.ts";
+import type { LinkFailure } from "./link-errors.ts";
 
 export const BROKER_PORTS: Readonly<Record<string, number>> = {
   "mqtt:": 1883,
@@ -73,7 +74,7 @@ function refusal(status: number, authority: string): [text: string, needsHands: 
 }
 
 function unreachable(err: Error): [text: string, needsHands: boolean] {
-  const text = UNREACHABLE[String(errorCode(err))];
+  const text = UNREACHABLE[String(codeOf(err))];
   return [text ?? `no tunnel through the proxy: ${err.message}`, false];
 }
 

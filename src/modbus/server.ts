@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/ports.ts";
+import { messageOf } from "../core/thrown.ts";
 import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
 
 /** Clients at once, a few kB each; beyond it the next one is refused, unless one has been silent. */
@@ -70,7 +71,7 @@ export class ModbusServer {
         logger.info({ address: this.address }, "modbus listening");
         await ended(signal);
       } catch (error) {
-        const problem = error instanceof Error ? error.message : String(error);
+        const problem = messageOf(error);
         if (problem !== this.#lastError) {
           logger.error({ err: error }, "modbus cannot listen; trying again");
         }

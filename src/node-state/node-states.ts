@@ -1,7 +1,9 @@
 /** Runs the state reads of all sensors: one at a time per source, after the day's records, and in a small share of the time. */
+
 import { isRead } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { messageOf } from "../core/thrown.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
 import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
 import { isSourceAway, retryIn } from "./state-retry.ts";
@@ -228,7 +230,7 @@ export class NodeStates {
       job.dueAtMs = againMs ?? startedAtMs + job.intervalMs * (1 - JITTER * this.#random());
     } catch (error) {
       if (signal.aborted) return;
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = messageOf(error);
       if (job.lastError !== detail) logger.warn({ ...subject, detail }, "state read failed");
       job.lastReadAtMs = clock.now();
       job.lastError = detail;

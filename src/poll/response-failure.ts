@@ -1,6 +1,7 @@
 import type { DayResult } from "../core/decode/day-reader.ts";
 import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { DayOutcome } from "./day-read.ts";
 
 /** How much of a service's own text is shown, characters. */
@@ -62,7 +63,7 @@ export function failedRead(error: unknown, isAborted: boolean): DayOutcome {
     };
   }
   // Faults of the store (a full disk, an I/O error) are temporary; the day is simply read again.
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return {
     ok: false,
     failureClass: "transient",

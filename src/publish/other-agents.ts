@@ -3,8 +3,10 @@
  * other's states. It is seen on `agent/state`, which names the instance that published it. While it was seen lately, our own
  * state is repeated, so that the other one learns of us, too.
  */
+
 import type { Message } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { isJsonObject } from "../core/record.ts";
 import type { RetainedReader } from "./retained-query.ts";
 
 export interface OtherAgentsParts {
@@ -107,8 +109,8 @@ export function onlineInstance(payload: Uint8Array): string | null {
 function stateOf(text: string): { readonly state: string; readonly instance: string } | null {
   try {
     const announced: unknown = JSON.parse(text);
-    if (typeof announced !== "object" || announced === null) return null;
-    const { state, instance } = announced as Readonly<Record<string, unknown>>;
+    if (!isJsonObject(announced)) return null;
+    const { state, instance } = announced;
     if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
     return state === "online" || state === "offline" ? { state, instance } : null;
   } catch {

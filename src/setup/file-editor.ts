@@ -7,6 +7,7 @@ import type {
   FileVersion,
   SaveOutcome,
 } from "../core/setup.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { replaceTrouble } from "../lib/write-trouble.ts";
 import { fileMark } from "./digest.ts";
@@ -140,7 +141,7 @@ export class FileEditor implements FileEditing {
       files.write(path, text);
     } catch (err) {
       logger.error({ err, by, path }, "the file could not be written");
-      const problem = err instanceof Error ? err.message : String(err);
+      const problem = messageOf(err);
       const remedy = `the agent must be able to write ${this.#part.setting}, its directory and DATA_DIR (docs/setup.md)`;
       return { outcome: "not_writable", detail: `${problem}; ${remedy}` };
     }

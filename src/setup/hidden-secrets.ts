@@ -8,7 +8,7 @@
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 
 /** Placeholder for a value that is hidden and stays unchanged in the file. */
 export const HIDDEN = "********";
@@ -48,7 +48,7 @@ class SecretMask {
       if (items === undefined) return this.#hide(value);
       return value.map((item: unknown) => this.shown(item, items));
     }
-    if (!isDict(value))
+    if (!isJsonObject(value))
       return this.#special === null || hasForm(value, own) ? value : this.#hide(value);
     if (![own.type].flat().includes("object")) return this.#hide(value);
     return Object.fromEntries(
@@ -216,17 +216,13 @@ export function isSameWay(one: JsonObject, other: JsonObject): boolean {
 
 /** The content with each uplink changed; entries that are not uplinks stay. */
 export function mapUplinks(content: unknown, change: (uplink: JsonObject) => JsonObject): unknown {
-  if (!isDict(content) || !Array.isArray(content["uplinks"]))
-    return isDict(content) ? content : null;
-  const uplinks = content["uplinks"].map((one: unknown) => (isDict(one) ? change(one) : one));
+  if (!isJsonObject(content) || !Array.isArray(content["uplinks"]))
+    return isJsonObject(content) ? content : null;
+  const uplinks = content["uplinks"].map((one: unknown) => (isJsonObject(one) ? change(one) : one));
   return { ...content, uplinks };
 }
 
 export function uplinksOf(content: unknown): JsonObject[] {
-  const uplinks = isDict(content) ? content["uplinks"] : null;
-  return Array.isArray(uplinks) ? uplinks.filter(isDict) : [];
-}
-
-function isDict(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const uplinks = isJsonObject(content) ? content["uplinks"] : null;
+  return Array.isArray(uplinks) ? uplinks.filter(isJsonObject) : [];
 }

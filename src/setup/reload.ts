@@ -2,6 +2,7 @@
  * Applies changed files to the running agent: read and checked completely first, then applied by difference. One reload
  * at a time. A fault leaves everything as it was, and is reported until a reload succeeds.
  */
+
 import type { KeyObject } from "node:crypto";
 import {
   type ConfigurationChanges,
@@ -22,6 +23,7 @@ import type { Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import type { ReplaceableSite } from "../core/site-source.ts";
+import { messageOf } from "../core/thrown.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { sha256 } from "./digest.ts";
 import type { PendingSecrets } from "./typed-secrets.ts";
@@ -183,7 +185,7 @@ export class Reloader {
     } catch (error) {
       site.replace(before.site);
       await uplinks.replace(before.uplinks);
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = messageOf(error);
       const fault = {
         place: "reload",
         problem,

@@ -2,10 +2,12 @@
  * Applies signed documents: verified, fully checked, written, applied by difference, and tried; one that fails is
  * reverted.
  */
+
 import type { KeyObject } from "node:crypto";
 import { faultText, type ReloadReport } from "../core/configuration.ts";
 import type { Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
+import { messageOf } from "../core/thrown.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import {
@@ -172,7 +174,7 @@ export class RemoteConfiguration {
       if (ended !== null) reportResult({ ok: ended.outcome === "applied", version, ...ended });
     } catch (error) {
       logger.error({ err: error }, "a signed configuration could not be processed");
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = messageOf(error);
       refuse(
         {
           reason: "not_writable",

@@ -2,11 +2,13 @@
  * Backup and restore through the running agent: a restore is checked in whole, kept as a version, applied by difference
  * and tried like a signed document; where links or reads get worse, the files of before come back.
  */
+
 import { faultText } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
 import type { BackupActions, RestoreOutcome, RestoreRequest, RestoreView } from "../core/setup.ts";
 import type { Site } from "../core/site.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { FileVersions } from "./file-versions.ts";
@@ -141,7 +143,7 @@ export class Restorer implements BackupActions {
       journal.restore(trial, paths);
       journal.abandon();
       logger.error({ err, by }, "the backup could not be restored");
-      const detail = err instanceof Error ? err.message : String(err);
+      const detail = messageOf(err);
       return { outcome: { outcome: "not_writable", detail }, trial: null };
     }
     if (view.nextStart) {

@@ -3,8 +3,10 @@
  * signature over exactly the payload's bytes. The payload is
  * `{"v":1,"site":"plant-7","version":12,"notAfter":"2026-12-01T00:00:00Z","content":{"site":{…},"uplinks":{…}}}`.
  */
+
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
+import { isJsonObject } from "../core/record.ts";
 import { sha256 } from "./digest.ts";
 
 /** The largest packet of a session (1 MB), less its topic and properties: some 2,000 sensors. */
@@ -146,9 +148,9 @@ function documentOf(inner: Record<string, unknown>, digest: string): SignedDocum
   if (!Number.isSafeInteger(version) || version < 1 || typeof notAfter !== "string") return null;
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(notAfter);
   const notAfterMs = Date.parse(notAfter);
-  if (!isTime || Number.isNaN(notAfterMs) || !isObject(content)) return null;
+  if (!isTime || Number.isNaN(notAfterMs) || !isJsonObject(content)) return null;
   const { site: siteFile, uplinks } = content;
-  const isPart = (part: unknown) => part === undefined || isObject(part);
+  const isPart = (part: unknown) => part === undefined || isJsonObject(part);
   if (!isPart(siteFile) || !isPart(uplinks)) return null;
   if (siteFile === undefined && uplinks === undefined) return null;
   return { site, version, notAfterMs, content, digest };
@@ -165,7 +167,7 @@ function refuse(reason: RefusalReason, detail: string): DocumentRefusal {
 function parse(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }
@@ -174,8 +176,4 @@ function parse(text: string): Record<string, unknown> | null {
 function bytesOf(value: unknown): Buffer | null {
   if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return null;
   return Buffer.from(value, "base64");
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

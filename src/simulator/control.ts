@@ -2,7 +2,9 @@
  * The simulator's control interface under /sim/: faults, the truth and what was served, for a campaign in another
  * process.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { FAULTS } from "./faults.ts";
 import { parseFault } from "./parse-fault.ts";
@@ -71,9 +73,9 @@ function parse(text: string): unknown {
   }
 }
 
-function parseObject(text: string): Record<string, unknown> {
+function parseObject(text: string): JsonObject {
   const value = parse(text);
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 function* truthLines(simulator: Simulator, query: URLSearchParams): Generator<object> {

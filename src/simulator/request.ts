@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { isJsonObject } from "../core/record.ts";
 import { wireName } from "./wire-writer.ts";
 
 const BODY_BYTES_MAX = 1_048_576;
@@ -38,10 +39,10 @@ export class RequestFields {
     } catch {
       value = null;
     }
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    if (!isJsonObject(value)) {
       throw new BadRequest(400, "Request Error");
     }
-    this.#fields = value as Record<string, unknown>;
+    this.#fields = value;
     this.#word = word;
     this.#isStrict = isStrict;
   }

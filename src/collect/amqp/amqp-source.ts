@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Channel, ConsumeMessage, Message } from "amqplib";
 import type { Clock, Logger } from "../../core/ports.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
-import { messageOf } from "../database/failure.ts";
 import type { PendingDelivery, Source, SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { closeSoon, endOf, inTime, open } from "./connection.ts";

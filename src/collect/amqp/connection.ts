@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, connect } from "amqplib";
+import { messageOf } from "../../core/thrown.ts";
 import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
-import { messageOf } from "../database/failure.ts";
 import type { BrokerTls } from "../options.ts";
 
 const HEARTBEAT_S = 30;

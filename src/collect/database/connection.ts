@@ -2,7 +2,7 @@ import { Client, type ClientBase } from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 import { databaseAddress, publicDatabase } from "../../core/database-url.ts";
 import type { Logger } from "../../core/ports.ts";
-import { messageOf } from "./failure.ts";
+import { messageOf } from "../../core/thrown.ts";
 
 /** Name lookup, TCP, TLS and login together, ms. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
+import { isJsonObject } from "../../core/record.ts";
 import type { AboutItem, ReadingItem } from "../parse/item.ts";
-import { isObject } from "../parse/members.ts";
 
 const keyOf = ({ site, sensor }: { readonly site: string; readonly sensor: string }) =>
   `${site}\0${sensor}`;
@@ -33,8 +33,8 @@ export async function withUnits(
 }
 
 function unitsOf({ kind, values }: ReadingItem, described: unknown): ReadingItem["units"] {
-  const ofKind = isObject(described) ? described[kind] : null;
-  if (!isObject(ofKind)) return {};
+  const ofKind = isJsonObject(described) ? described[kind] : null;
+  if (!isJsonObject(ofKind)) return {};
   return Object.fromEntries(
     Object.entries(ofKind).filter(([name, unit]) => name in values && typeof unit === "string"),
   );

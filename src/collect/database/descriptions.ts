@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
+import { isJsonObject } from "../../core/record.ts";
 import type { ReadingItem } from "../parse/item.ts";
-import { isObject } from "../parse/members.ts";
 import { joinNames } from "./names.ts";
 import { RecentMap } from "./recent-map.ts";
 import type { NumberedRow } from "./write-readings.ts";
@@ -18,7 +18,7 @@ interface Described {
 /** Without creating texts of both, which every reading would pay for. Null if there is no location. */
 function isSameLocation(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (!isObject(a) || !isObject(b)) return false;
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   for (const name in a) if (a[name] !== b[name]) return jsonOf(a) === jsonOf(b);
   return Object.keys(a).length === Object.keys(b).length;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/thrown.ts";
 import type { Item } from "../parse/item.ts";
 
 /** The meaning of a failure to write a batch. */
@@ -57,10 +58,6 @@ export function sqlState(error: unknown): string | null {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E")
     ? code
     : null;
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 /** True if the connection, and what is remembered with it, may be used for the next transaction after a ROLLBACK. */

@@ -1,7 +1,8 @@
 import type { Client, ClientBase } from "pg";
 import type { Logger } from "../../core/ports.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { dropConnection, openConnection } from "./connection.ts";
-import { messageOf, sqlState } from "./failure.ts";
+import { sqlState } from "./failure.ts";
 import { waitForWriters } from "./horizon.ts";
 import { settleHours } from "./hours.ts";
 

@@ -1,8 +1,8 @@
 import type { Clock, Logger } from "../../core/ports.ts";
+import { messageOf } from "../../core/thrown.ts";
 import type { CollectMetrics } from "../metrics.ts";
 import type { CollectOptions } from "../options.ts";
 import { dropConnection, openConnection, requirePrimary } from "./connection.ts";
-import { messageOf } from "./failure.ts";
 import { KEEP_DAYS_MIN, raiseHorizon } from "./horizon.ts";
 import { dropHours, hasDueHours, settleHours } from "./hours.ts";
 import { hasLeavingWeeks, removeLeavingWeeks } from "./leaving-weeks.ts";

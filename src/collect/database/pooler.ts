@@ -1,6 +1,7 @@
 import type { Client } from "pg";
+import { messageOf } from "../../core/thrown.ts";
 import { dropConnection, openConnection } from "./connection.ts";
-import { ConnectionFailure, messageOf } from "./failure.ts";
+import { ConnectionFailure } from "./failure.ts";
 
 /** A pooler gives the connection to other clients between transactions. */
 export class PoolerFailure extends ConnectionFailure {

@@ -1,11 +1,12 @@
 import type { Logger } from "../../core/ports.ts";
+import { messageOf } from "../../core/thrown.ts";
 import type { PendingDelivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { type Received } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
 import { withUnits } from "./described-units.ts";
-import { asConnectionFailure, isConnectionUsable, messageOf } from "./failure.ts";
+import { asConnectionFailure, isConnectionUsable } from "./failure.ts";
 import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";

@@ -1,4 +1,5 @@
 /** A box as `gateside fleet` shows it. Times are ms UTC, ages s. */
+import { isJsonObject } from "../../core/record.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 export interface FleetBox {
   readonly site: string;
@@ -159,9 +160,7 @@ function span(s: number): string {
 }
 
 function json(value: unknown): Json | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : null;
+  return isJsonObject(value) ? value : null;
 }
 
 function text(value: unknown): string | null {

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../core/record.ts";
 import { parseMessage } from "../parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../site-topics.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json, READING_AGE_MAX_MS } from "./box.ts";
@@ -96,8 +97,7 @@ function learn(
 function severityOf(payload: Buffer): string | null {
   try {
     const body: unknown = JSON.parse(payload.toString());
-    const severity: unknown =
-      typeof body === "object" && body !== null ? Reflect.get(body, "severity") : null;
+    const severity = isJsonObject(body) ? body["severity"] : null;
     return typeof severity === "string" ? severity : null;
   } catch {
     return null;

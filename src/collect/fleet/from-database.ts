@@ -1,7 +1,8 @@
 import { publicDatabase } from "../../core/database-url.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { openForReading } from "../database/connection.ts";
-import { messageOf, sqlState } from "../database/failure.ts";
+import { sqlState } from "../database/failure.ts";
 import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
 import { readingsDue } from "./readings-due.ts";

@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { isJsonObject } from "../../core/record.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { createTopics } from "../../core/topics/topics.ts";
 import { brokerAddress } from "../broker-url.ts";
@@ -126,8 +127,7 @@ async function deleteRows(client: Client, site: string): Promise<void> {
 function stateOf(payload: Buffer): string | null {
   try {
     const body: unknown = JSON.parse(payload.toString());
-    const state: unknown =
-      typeof body === "object" && body !== null ? Reflect.get(body, "state") : null;
+    const state = isJsonObject(body) ? body["state"] : null;
     return typeof state === "string" ? state : null;
   } catch {
     return null;

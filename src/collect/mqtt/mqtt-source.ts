@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { IPublishPacket } from "mqtt-packet";
 import type { Clock, Logger } from "../../core/ports.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
-import { messageOf } from "../database/failure.ts";
 import { boundedPayload, type Source, type SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { MqttConnection } from "./connection.ts";

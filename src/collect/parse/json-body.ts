@@ -1,5 +1,6 @@
+import { isJsonObject } from "../../core/record.ts";
 import { DEPTH_MAX, ELEMENTS_MAX, type JsonShape } from "./json-shape.ts";
-import { type Body, isObject } from "./members.ts";
+import { type Body } from "./members.ts";
 
 /** Why a payload is no JSON object that can be stored. */
 export class Unusable {
@@ -24,7 +25,7 @@ export function jsonBody(payload: Buffer, { depth, elements }: JsonShape): Body 
   } catch (error) {
     return new Unusable("not_json", error instanceof SyntaxError ? "" : "is not UTF-8");
   }
-  if (!isObject(value))
+  if (!isJsonObject(value))
     return value === null ? new Unusable("not_json", "") : new Unusable("not_an_object", "");
   // Only an escape can contain what a text column cannot hold.
   const path = payload.includes("\\u") ? unstorablePath(value) : null;

@@ -1,5 +1,7 @@
 /** Members of a payload, read with their limits. Each throws `WrongMember` with the member's name. */
+
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../../core/record.ts";
 
 /** A member that is missing or has the wrong form: the message is rejected with this text. */
 export class WrongMember extends Error {}
@@ -13,10 +15,6 @@ const NAME_BYTES_MAX = 512;
 /** Bands are the most: 200 values of a sensor. */
 const VALUES_MAX = 2000;
 const ID_HEX_DIGITS = 32;
-
-export function isObject(value: unknown): value is Body {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Part of a key, such as a site, a sensor, a kind or an id. */
 export function requiredName(body: Body, name: string): string {
@@ -81,7 +79,7 @@ export function optionalCount(body: Body, name: string): number | null {
 export function objectMember(body: Body, name: string): Body {
   const value = body[name];
   if (value === undefined || value === null) return EMPTY;
-  if (!isObject(value)) throw new WrongMember(`${name} is not an object`);
+  if (!isJsonObject(value)) throw new WrongMember(`${name} is not an object`);
   return value;
 }
 const EMPTY: Body = Object.freeze({});
@@ -120,7 +118,7 @@ export function qualityMember(body: Body): Body {
   for (const name in quality) {
     const entry = quality[name];
     const place = `quality.${name.slice(0, 100)}`;
-    if (!isObject(entry)) throw new WrongMember(`${place} is not an object`);
+    if (!isJsonObject(entry)) throw new WrongMember(`${place} is not an object`);
     for (const member of ["quality", "reason"]) {
       const text = entry[member];
       if (text !== undefined && text !== null && typeof text !== "string")

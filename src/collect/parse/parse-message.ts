@@ -1,9 +1,11 @@
+import { isJsonObject } from "../../core/record.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { PAYLOAD_BYTES_MAX, type PendingDelivery } from "../delivery.ts";
 import type { SiteTopics } from "../site-topics.ts";
 import type { Item, MessageReject, RejectedItem } from "./item.ts";
 import { isStorable, jsonBody, Unusable } from "./json-body.ts";
 import { type JsonShape, jsonShape } from "./json-shape.ts";
-import { type Body, checkName, isObject, optionalName, WrongMember } from "./members.ts";
+import { type Body, checkName, optionalName, WrongMember } from "./members.ts";
 import { parseAbout, parseBoxState, parseBoxStats, parseSensorState } from "./parse-states.ts";
 import { parseEvent, parseGap, parseReading, parseWaveform } from "./parse-stored.ts";
 
@@ -41,7 +43,7 @@ function parseOrReject(delivery: PendingDelivery, options: ParseOptions, shape: 
   } catch (error) {
     if (error instanceof WrongMember) return rejected("wrong_member", error.message);
     // Our fault; with one message it is known which, and the rest goes on.
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     return rejected("internal_error", text.slice(0, 300));
   }
 }
@@ -139,7 +141,11 @@ function withoutSite(body: Body, delivery: PendingDelivery, options: ParseOption
   if (found !== null && isStandard(found.levels))
     return family(found.site, found.levels, body, delivery, options);
   // A state or a description that a template or a dot in a name has put elsewhere.
-  if (typeof body["state"] === "string" || Array.isArray(body["kinds"]) || isObject(body["buffer"]))
+  if (
+    typeof body["state"] === "string" ||
+    Array.isArray(body["kinds"]) ||
+    isJsonObject(body["buffer"])
+  )
     return rejected("ambiguous_topic", "names no site, and its topic has other levels");
   return rejected("unknown_message", "has no site, and no members that a message of ours has");
 }

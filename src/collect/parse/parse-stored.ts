@@ -1,11 +1,11 @@
 /** Messages that become rows of their own. */
+import { isJsonObject } from "../../core/record.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import type { EventItem, GapItem, ReadingItem, RejectedItem, WaveformItem } from "./item.ts";
 import {
   type Body,
   checkName,
   cutText,
-  isObject,
   objectMember,
   optionalCount,
   optionalName,
@@ -60,7 +60,7 @@ export function parseReading(
       attributes: objectMember(body, "attributes"),
       raw: body["raw"],
       name: cutText(body, "name"),
-      location: isObject(body["location"]) ? body["location"] : null,
+      location: isJsonObject(body["location"]) ? body["location"] : null,
       historical: body["historical"] === true,
     }
   );

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/thrown.ts";
 export type StoreFailureCode =
   /** Another agent holds the directory. */
   | "in_use"
@@ -43,7 +44,7 @@ export class StoreFailure extends Error {
   static from(cause: unknown, subject: string): StoreFailure {
     if (cause instanceof StoreFailure) return cause;
     const code = classify(sqliteCode(cause) ?? systemCode(cause));
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = messageOf(cause);
     return new StoreFailure(code, `${subject}: ${detail}`, cause);
   }
 }

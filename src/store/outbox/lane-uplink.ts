@@ -1,5 +1,6 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
+import { isJsonObject, type JsonObject } from "../../core/record.ts";
 import { type ChangeCheck, createChangeCheck, type Judged } from "../../core/thinning.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { isWaveformWanted } from "../../core/uplink.ts";
@@ -108,7 +109,7 @@ export class LaneUplink {
   }
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> {
+function parse(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DayKey } from "../../core/day.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
+import { isJsonObject } from "../../core/record.ts";
 import type { DaySetAside, ReadingMarks } from "../../core/set-aside.ts";
 
 const FILE = "gateside.reading";
@@ -139,8 +140,8 @@ function contentOf(path: string): Content {
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function isKey(value: unknown): value is DayKey {
-  if (typeof value !== "object" || value === null) return false;
-  const { sensor, kind, day } = value as Record<string, unknown>;
+  if (!isJsonObject(value)) return false;
+  const { sensor, kind, day } = value;
   return typeof sensor === "string" && typeof kind === "string" && typeof day === "string";
 }
 

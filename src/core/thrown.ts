@@ -1,0 +1,18 @@
+/** What was thrown, which may be anything. */
+
+/** Never empty for an error: one without a message has its name. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+/** `code` of errors of the system and of most packages; null where there is none. */
+export function codeOf(error: unknown): string | number | null {
+  const code: unknown =
+    typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
+  return typeof code === "string" || typeof code === "number" ? code : null;
+}
+
+/** What is shortest to say of it. */
+export function codeOrMessage(error: unknown): string {
+  return String(codeOf(error) ?? messageOf(error));
+}
