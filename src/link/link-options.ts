@@ -5,8 +5,7 @@ import { type LinkHooks } from "../core/link.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { withPublicAuthorities } from "../lib/authorities.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
-import { clientPacketIds } from "./packet-ids.ts";
-import type { PublishPathName } from "./publish-path.ts";
+import { clientPacketIds } from "./client-stream.ts";
 
 export interface TlsTexts {
   readonly ca?: string;
@@ -48,8 +47,6 @@ export interface MqttLinkOptions {
   readonly publishesPerS?: number;
   /** MQTT_REQUIRE_SUBSCRIBER: PUBACK 0x10 is a refusal. */
   readonly requireSubscriber?: boolean;
-  /** How PUBLISH packets are written; by default `PUBLISH_PATH`. */
-  readonly publishPath?: PublishPathName;
   /** Removes secrets from texts of the broker or a library before they are shown. */
   readonly redact?: (text: string) => string;
   readonly keepaliveS?: number;
@@ -75,14 +72,6 @@ export const ACK_TIMEOUT_MS = 30_000;
 export const INBOUND_PACKET_BYTES_MAX = 1_048_576;
 const WEB_SOCKET_BYTES_MAX = 2 * INBOUND_PACKET_BYTES_MAX;
 const INBOUND_RECEIVE_MAXIMUM = 20;
-
-/**
- * GATESIDE_PUBLISH_PATH=library in the environment leaves PUBLISH packets to mqtt.js: a fallback if one of its versions
- * breaks what the direct path relies on (test/link/mqtt-assumptions.test.ts). Not a setting: nobody needs it while that
- * test passes.
- */
-export const PUBLISH_PATH: PublishPathName =
-  process.env["GATESIDE_PUBLISH_PATH"] === "library" ? "library" : "direct";
 
 /** Options of mqtt.js for one attempt: its own queue, store, reconnect and resubscribe are all off. */
 export function clientOptions(
@@ -113,10 +102,7 @@ export function clientOptions(
     reconnectPeriod: 0,
     resubscribe: false,
     queueQoSZero: false,
-    // Identifiers are divided if publishes are written beside mqtt.js; otherwise all are its own.
-    ...((options.publishPath ?? PUBLISH_PATH) === "library"
-      ? {}
-      : { messageIdProvider: clientPacketIds() }),
+    messageIdProvider: clientPacketIds(),
     // A ping every keep-alive interval costs less than postponing it with each acknowledgement.
     reschedulePings: false,
     // A table of 65,536 prepared packet ids costs 8 MB for the life of the process.

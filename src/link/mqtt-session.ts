@@ -5,8 +5,7 @@ import type { Message } from "../core/message.ts";
 import { codeOf } from "../core/thrown.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { isAboutCertificate } from "./certificate-advice.ts";
-import { watchConnect } from "./connect-sent.ts";
-import { InboundGuard } from "./inbound-guard.ts";
+import { ClientStream } from "./client-stream.ts";
 import {
   connackFailure,
   disconnectFailure,
@@ -20,11 +19,9 @@ import {
   INBOUND_PACKET_BYTES_MAX,
   type MqttLinkOptions,
   now,
-  PUBLISH_PATH,
 } from "./link-options.ts";
 import { identityCheck, isTls } from "./peer-chain.ts";
 import { PingQueue } from "./ping-queue.ts";
-import { type PublishPath, publishPath } from "./publish-path.ts";
 import { type Done, Publishes, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import type { SessionEnd } from "./session-end.ts";
 import type { SessionEvents, SessionTraits } from "./session-events.ts";
@@ -43,8 +40,7 @@ const NO_MQTT_5 =
 export const ISOLATION_ACKS = 500;
 
 /**
- * One CONNECT and what follows it, over one mqtt.js client that is never reused; publishes take the path in the
- * options. Every publish ends exactly once: by its PUBACK, or lost when the session ends. With `isolate` one message
+ * One CONNECT and what follows it, over one mqtt.js client that is never reused. Every publish ends exactly once: by its PUBACK, or lost when the session ends. With `isolate` one message
  * is in flight at a time, so that the one on which the broker closes the connection is found and reported as refused
  * instead of being retried forever.
  */
@@ -52,11 +48,10 @@ export class MqttSession implements WatchedSession {
   readonly #options: MqttLinkOptions;
   readonly #url: string;
   readonly #traits: SessionTraits;
-  readonly #guard = new InboundGuard(INBOUND_PACKET_BYTES_MAX);
   readonly #publishes: Publishes;
   readonly #pings = new PingQueue();
   #client: MqttClient | null = null;
-  #path: PublishPath | null = null;
+  #stream: ClientStream | null = null;
   #connack: IConnackPacket | null = null;
   #connectSent = false;
   #events: SessionEvents | null = null;
@@ -163,17 +158,17 @@ export class MqttSession implements WatchedSession {
     }
     this.#client = client;
     let isExplaining = false;
-    const { version, publishPath: path = PUBLISH_PATH } = this.#options;
-    this.#path = publishPath(path, client, version, (id) => this.#publishes.isPending(id));
-    watchConnect(client.stream, this.#url, tunnel !== null, {
-      sent: () => this.#noteConnectSent(),
-      unsent: () => {
+    const stream = new ClientStream(client, this.#options.version, (id) =>
+      this.#publishes.isPending(id),
+    );
+    this.#stream = stream;
+    const { protocol } = new URL(this.#url);
+    stream.watch(protocol, tunnel !== null, INBOUND_PACKET_BYTES_MAX, {
+      connectSent: () => this.#noteConnectSent(),
+      connectUnsent: () => {
         this.#connectSent = false;
       },
-    });
-    client.stream.on("data", (chunk: Buffer) => {
-      const bytes = this.#guard.feed(chunk);
-      if (bytes !== null) this.#tooLargeInbound(bytes);
+      tooLarge: (bytes) => this.#tooLargeInbound(bytes),
     });
     client.on("packetsend", (packet) => {
       if (packet.cmd === "pingreq") this.#pings.sent();
@@ -258,7 +253,7 @@ export class MqttSession implements WatchedSession {
   prove(): Promise<boolean> {
     const client = this.#client;
     if (!client || !this.isOpen || this.#isDisconnecting) return Promise.resolve(false);
-    this.#path?.flush();
+    this.#stream?.flush();
     this.#watch.requested("PINGREQ");
     return new Promise((resolve) => {
       this.#pings.ask((isAnswered) => {
@@ -272,13 +267,13 @@ export class MqttSession implements WatchedSession {
 
   /** Sends now, or once the window has room; `done` is called exactly once. */
   send(message: Message, bytes: number, done: Done): void {
-    if (!this.#path || !this.isOpen || this.#isDisconnecting) return done({ result: "lost" });
+    if (!this.#stream || !this.isOpen || this.#isDisconnecting) return done({ result: "lost" });
     this.#publishes.send(message, bytes, done);
   }
 
   #transmit(message: Message, bytes: number, onLeft: (() => void) | null): number {
     const retain = message.retain && this.retainAvailable;
-    const id = this.#path?.send(message, retain, bytes, onLeft) ?? 0;
+    const id = this.#stream?.send(message, retain, bytes, onLeft) ?? 0;
     if (onLeft !== null) this.#pings.wrote(bytes);
     return id;
   }
@@ -351,7 +346,7 @@ export class MqttSession implements WatchedSession {
     const publishes = this.#publishes.take({ byPeer, isIsolated, code: this.#code });
     // Destroys the socket and releases the client; its callbacks find nothing pending any more.
     this.#client?.end(true);
-    this.#client?.stream.destroy();
+    this.#stream?.destroy();
     const largestUnproven = this.#pings.unprovenBytesMax;
     this.#pings.lose();
     publishes.end();

@@ -1,6 +1,6 @@
 /**
- * What writing PUBLISH packets beside mqtt.js relies on. A new version of mqtt.js has to pass this before its number is changed in package.json;
- * where it does not, GATESIDE_PUBLISH_PATH=library leaves the packets to it.
+ * What writing PUBLISH packets beside mqtt.js relies on (src/link/client-stream.ts). A new version of mqtt.js has to pass this before its number is
+ * changed in package.json.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -10,9 +10,9 @@ import { type TestContext, test } from "node:test";
 import mqtt from "mqtt";
 import { type Packet, parser } from "mqtt-packet";
 import type { Message } from "../../src/core/message.ts";
+import { ClientStream } from "../../src/link/client-stream.ts";
 import { clientOptions, type MqttLinkOptions } from "../../src/link/link-options.ts";
 import { publishPacketBytes } from "../../src/link/packet-size.ts";
-import { publishPath } from "../../src/link/publish-path.ts";
 import { deadlineMs } from "../support/deadline.ts";
 
 const timeout = deadlineMs(20_000);
@@ -51,11 +51,10 @@ async function peer(t: TestContext) {
     version: 5,
     clientId: "x",
     inflight: 10,
-    publishPath: "direct",
   };
   const client = mqtt.connect(clientOptions(options, options.urls[0] ?? "", null));
   t.after(() => client.end(true));
-  const path = publishPath("direct", client, 5, () => false);
+  const path = new ClientStream(client, 5, () => false);
   await new Promise((resolve) => client.once("connect", resolve));
   return { client, path, packets, answer: (bytes: number[]) => socket?.write(Buffer.from(bytes)) };
 }

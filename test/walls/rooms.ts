@@ -128,7 +128,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: SHARED,
     node: ["crypto", "http", "net", "stream", "tls"],
     packages: ["mqtt"],
-    readsEnvironment: true,
   },
   main: { rooms: ["cli", "config"], node: [], packages: [] },
   modbus: { rooms: ["core"], node: ["fs", "net", "path", "timers/promises"], packages: [] },
