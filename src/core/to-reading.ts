@@ -14,6 +14,7 @@ import type { Flag, Reading, Waveform } from "./reading.ts";
 import type { JsonValue, RawRecord, TimeField, Timestamp } from "./record.ts";
 import type { Sensor } from "./sensor.ts";
 import type { DftPlans } from "./signal/fft.ts";
+import { inOneGo } from "./steps.ts";
 
 /** Context of a record besides its content. */
 export interface ReadingContext {
@@ -54,11 +55,7 @@ export function toReading(record: RawRecord, sensor: Sensor, context: ReadingCon
     convertScalars(record, sensor, sheet);
     return readingOf(record, sensor, context, sheet, null);
   }
-  const steps = readingSteps(record, sensor, context);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return inOneGo(readingSteps(record, sensor, context));
 }
 
 function readingOf(

@@ -8,7 +8,7 @@ import type { Sensor } from "../sensor.ts";
 import type { DftPlans } from "../signal/fft.ts";
 import type { Band, SensorBands } from "./band.ts";
 import { bandUnit } from "./definition.ts";
-import { measureBands } from "./measure.ts";
+import { bandSteps } from "./measure.ts";
 
 /** One channel of the record, as it is stored. */
 interface BandChannel {
@@ -37,7 +37,7 @@ const ID_HEX_DIGITS = 32;
 const SPEED_SHARE_MAX = 0.01;
 const SECONDS_PER_MINUTE = 60;
 
-/** In steps, one a channel, so that the caller can yield to the event loop. @param speed null without a speed signal */
+/** In steps, at least one a channel, so that the caller can yield to the event loop. @param speed null without a speed signal */
 export function* bandReadingSteps(
   sensor: Sensor & { readonly bands: SensorBands },
   record: BandRecord,
@@ -58,7 +58,7 @@ export function* bandReadingSteps(
     const measured =
       samples === null
         ? new Map(bands.map(({ name }): [string, Graded] => [name, { value: null, doubt }]))
-        : measureBands(samples, bands, options);
+        : yield* bandSteps(samples, bands, options);
     for (const band of bands) {
       const graded = measured.get(band.name);
       if (graded === undefined) continue;

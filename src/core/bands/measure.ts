@@ -9,6 +9,7 @@ import { type AxisOptions, type Bands as Limits, USABLE_RATE } from "../signal/b
 import { checkRecord, doubtOf, type Group, isGreater, type SignalFlag } from "../signal/checks.ts";
 import { DftPlans } from "../signal/fft.ts";
 import { type LinePower, recordLines } from "../signal/line-power.ts";
+import { inOneGo } from "../steps.ts";
 import { MM_S2_PER_G } from "../unit.ts";
 import type { Band } from "./band.ts";
 import { followsShaft } from "./definition.ts";
@@ -59,6 +60,15 @@ export function measureBands(
   bands: readonly Band[],
   options: BandOptions,
 ): Map<string, Graded> {
+  return inOneGo(bandSteps(samples, bands, options));
+}
+
+/** In steps of a few milliseconds; a record of usual length takes one. */
+export function* bandSteps(
+  samples: Int16Array,
+  bands: readonly Band[],
+  options: BandOptions,
+): Generator<void, Map<string, Graded>> {
   const { flags, facts, bands: limits } = checkRecord(samples, options);
   const held = flags.filter((flag) => !isOfOverallBands(flag));
   const values = new Map<string, Graded>();
@@ -69,9 +79,7 @@ export function measureBands(
     return values;
   }
   const { plans = new DftPlans() } = options;
-  const lines = recordLines(samples, facts.mean, limits, { ...options, plans });
-  const measure = (band: Band, spectrum: () => PowerLines) =>
-    values.set(band.name, measured(band, held, spectrum, limits, options));
+  const lines = yield* recordLines(samples, facts.mean, limits, { ...options, plans });
   const stepHz = options.sampleRateHz / samples.length;
   const accel = {
     power: lines.accel,
@@ -82,15 +90,22 @@ export function measureBands(
   const velocity = { ...accel, power: integrated(accel) };
   // The envelope is made in the memory of the others' transform, so after them.
   const [bearings, others] = partition(wanted, (band) => "bearing" in band);
-  for (const band of others) measure(band, () => (groupOf(band) === "accel" ? accel : velocity));
-  let envelope: PowerLines | null = null;
-  const ofEnvelope = () => ({
-    power: lines.envelope(),
-    stepHz: options.sampleRateHz / limits.envSize,
-    firstLine: FIRST_ENVELOPE_LINE,
-    lastLine: limits.envLines,
-  });
-  for (const band of bearings) measure(band, () => (envelope ??= ofEnvelope()));
+  for (const band of others) {
+    const spectrum = groupOf(band) === "accel" ? accel : velocity;
+    values.set(band.name, measured(band, held, spectrum, limits, options));
+  }
+  if (bearings.length > 0) {
+    const isReadable = doubtOf(held, "envelope")?.quality !== "bad";
+    const envelope = {
+      power: isReadable ? yield* lines.envelope() : () => Number.NaN,
+      stepHz: options.sampleRateHz / limits.envSize,
+      firstLine: FIRST_ENVELOPE_LINE,
+      lastLine: limits.envLines,
+    };
+    for (const band of bearings)
+      values.set(band.name, measured(band, held, envelope, limits, options));
+  }
+  lines.end();
   return values;
 }
 
@@ -102,14 +117,13 @@ function groupOf(band: Band): Group {
 function measured(
   band: Band,
   flags: readonly SignalFlag[],
-  spectrumOf: () => PowerLines,
+  spectrum: PowerLines,
   limits: Limits,
   { sampleRateHz, shaftHz, isSteady }: BandOptions,
 ): Graded {
   const group = groupOf(band);
   const doubt = doubtOf(flags, group);
   if (doubt?.quality === "bad") return { value: null, doubt };
-  const spectrum = spectrumOf();
   const topHz = group === "envelope" ? limits.envLowPassHz : sampleRateHz / USABLE_RATE;
   const edges = edgesOf(band, shaftHz ?? Number.NaN, spectrum.stepHz).filter(
     ({ highHz }) => !isGreater(highHz, topHz),

@@ -1,5 +1,6 @@
 /** All overall values of one axis of one record, with their quality. */
 import type { Doubt, Graded } from "../quality.ts";
+import { inOneGo } from "../steps.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
 import type { Group, SignalFlag } from "./checks.ts";
 import { checkRecord } from "./checks.ts";
@@ -50,11 +51,7 @@ interface Spectral {
 
 /** In one go. */
 export function analyseAxis(samples: Int16Array, options: AxisOptions): AxisAnalysis {
-  const steps = analysisSteps(samples, options);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return inOneGo(analysisSteps(samples, options));
 }
 
 /** In steps of a few milliseconds; a record of usual length takes one. */

@@ -32,7 +32,7 @@ export class DftPlans {
   readonly #kept = new Map<string, { readonly part: unknown; readonly size: number }>();
   #keptSize = 0;
   /** The garbage collector may take it: a long record is rare, and its work space is 24 MB. */
-  #long: { readonly size: number; readonly transform: WeakRef<LongTransform> } | null = null;
+  #long: WeakRef<LongTransform> | null = null;
 
   /** The plan for complex transforms of `size` points; size >= 1. */
   complex(size: number): DftPlan {
@@ -65,13 +65,16 @@ export class DftPlans {
     return part;
   }
 
-  /** The work space for a record of `size` samples; one calculation at a time may use it. */
-  longTransform(size: number): LongTransform {
-    const kept = this.#long?.size === size ? this.#long.transform.deref() : undefined;
-    if (kept !== undefined) return kept;
-    const transform = new LongTransform(size);
-    this.#long = { size, transform: new WeakRef(transform) };
-    return transform;
+  /** The work space for a record of `size` samples. It belongs to the caller: calculations in steps may interleave. */
+  takeLong(size: number): LongTransform {
+    const kept = this.#long?.deref();
+    this.#long = null;
+    return kept?.sizeMax === size ? kept : new LongTransform(size);
+  }
+
+  /** For the next record of that length. */
+  giveLong(transform: LongTransform): void {
+    this.#long = new WeakRef(transform);
   }
 
   /** Doubles currently cached. */

@@ -18,6 +18,7 @@ const BLOCK_POINTS = 4_096;
 export class LongTransform {
   /** Complex data, interleaved: input and output of `run` at its start. */
   readonly data: Float64Array;
+  readonly sizeMax: number;
   readonly #room: number;
   readonly #kernel: Float64Array;
   readonly #chirp: Float64Array;
@@ -27,6 +28,7 @@ export class LongTransform {
 
   /** Memory for transforms of up to `sizeMax` points. */
   constructor(sizeMax: number) {
+    this.sizeMax = sizeMax;
     // A length that is not a power of two may need twice its size.
     this.#room = powerOfTwoAbove(2 * sizeMax - 1);
     this.data = new Float64Array(2 * this.#room);
