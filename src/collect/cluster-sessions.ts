@@ -1,7 +1,7 @@
-import { connect } from "node:net";
 import { ownAddress } from "../core/own-address.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
+import { acceptsConnections } from "../lib/accepts-connections.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type BrokerAddress, publicBroker } from "./broker-url.ts";
 
@@ -99,7 +99,7 @@ export class ClusterSessions {
     if (this.#own === null) return;
     const own = this.#at(this.#own);
     do await this.#clock.sleep(this.#pauseMs, signal);
-    while (!signal.aborted && !(await accepts(own)));
+    while (!signal.aborted && !(await acceptsConnections(own.host, own.port, CHECK_MS)));
     await this.#clock.sleep(Math.random() * this.#spreadMs, signal);
     if (signal.aborted) return;
     this.#pauseMs = Math.min(this.#pauseMs * 2, OWN_MAX_MS);
@@ -107,18 +107,4 @@ export class ClusterSessions {
     this.#logger.info({ broker: publicBroker(own) }, "returning to the collector's own address");
     leaving.abort();
   }
-}
-
-/** True if something accepts TCP connections there. */
-function accepts({ host, port }: BrokerAddress): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: CHECK_MS });
-    const end = (isThere: boolean) => {
-      socket.destroy();
-      resolve(isThere);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("timeout", () => end(false));
-    socket.once("error", () => end(false));
-  });
 }

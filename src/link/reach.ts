@@ -1,10 +1,10 @@
-import { connect } from "node:net";
+import { acceptsConnections } from "../lib/accepts-connections.ts";
 import { now } from "./link-options.ts";
 import { BROKER_PORTS, openTunnel } from "./tunnel.ts";
 
 const REACH_MS = 5_000;
 
-/** Whether something accepts connections there. No MQTT: a CONNECT with our id would end our own session. */
+/** Whether something accepts connections there, or the proxy reaches it. */
 export async function isReachable(url: string, proxy?: string | (() => string)): Promise<boolean> {
   if (proxy !== undefined) {
     try {
@@ -15,18 +15,9 @@ export async function isReachable(url: string, proxy?: string | (() => string)):
     }
   }
   const { protocol, hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const socket = connect({
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port === "" ? (BROKER_PORTS[protocol] ?? 0) : Number(port),
-      timeout: REACH_MS,
-    });
-    const end = (isThere: boolean) => {
-      socket.destroy();
-      resolve(isThere);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("timeout", () => end(false));
-    socket.once("error", () => end(false));
-  });
+  return acceptsConnections(
+    hostname.replace(/^\[(.*)\]$/, "$1"),
+    port === "" ? (BROKER_PORTS[protocol] ?? 0) : Number(port),
+    REACH_MS,
+  );
 }
