@@ -19,7 +19,7 @@ export type RunRights = (...words: string[]) => Outcome;
 export const passwordOf = (user: string) => `of ${user}`;
 
 function script(path: string, words: readonly string[], env: object): Outcome {
-  const user = words.at(words[0] === "--reader" ? 1 : 0) ?? "";
+  const user = words.at(words[0]?.startsWith("--") ? 1 : 0) ?? "";
   return spawnSync("bash", [path, ...words], {
     input: `${passwordOf(user)}\n`,
     encoding: "utf8",
@@ -28,9 +28,13 @@ function script(path: string, words: readonly string[], env: object): Outcome {
 }
 
 /** mosquitto with the dynamic security plug-in as it is shipped, everything else denied. */
-export async function mosquittoWithRights(
-  options: MosquittoOptions = {},
-): Promise<{ readonly broker: Mosquitto; readonly rights: RunRights; close(): Promise<void> }> {
+export async function mosquittoWithRights(options: MosquittoOptions = {}): Promise<{
+  readonly broker: Mosquitto;
+  readonly rights: RunRights;
+  /** The file with the administrator's connection. */
+  readonly connection: string;
+  close(): Promise<void>;
+}> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-rights-"));
   const file = join(directory, "dynamic-security.json");
   spawnSync("mosquitto_ctrl", ["dynsec", "init", file, "admin"], { input: "of-admin\nof-admin\n" });
@@ -41,14 +45,17 @@ export async function mosquittoWithRights(
     ...options,
     config: [...config, ...(options.config ?? [])],
   });
-  const connection = ["-h 127.0.0.1", `-p ${broker.port}`, "-u admin", "-P of-admin", ""];
-  writeFileSync(join(directory, "mosquitto_ctrl"), connection.join("\n"), { mode: 0o600 });
+  const words = ["-h 127.0.0.1", `-p ${broker.port}`, "-u admin", "-P of-admin", ""];
+  const connection = join(directory, "mosquitto_ctrl");
+  writeFileSync(connection, words.join("\n"), { mode: 0o600 });
   const rights: RunRights = (...words) =>
     script("deploy/mosquitto/rights.sh", words, { XDG_CONFIG_HOME: directory });
-  rights("--deny");
+  const denied = rights("--deny");
+  if (denied.status !== 0) throw new Error(denied.stderr);
   return {
     broker,
     rights,
+    connection,
     async close() {
       await broker.close();
       rmSync(directory, { recursive: true, force: true });
