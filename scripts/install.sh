@@ -10,7 +10,7 @@ fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 systemd_runs() { [ -d /run/systemd/system ]; }
 
 if [ "${1:-}" = --uninstall ]; then
-  if systemd_runs; then systemctl disable --now gateside.service 'gateside@*.service' 2>/dev/null || true; fi
+  if systemd_runs; then systemctl disable --now gateside.service 'gateside@*.service' 'gateside-collect@*.service' 2>/dev/null || true; fi
   rm -rf /usr/lib/gateside /usr/bin/gateside /usr/lib/systemd/system/gateside.service /usr/lib/systemd/system/gateside@.service
   if systemd_runs; then systemctl daemon-reload; fi
   if [ "${2:-}" = --purge ]; then
@@ -72,7 +72,7 @@ for unit in gateside.service gateside@.service; do
   if [ -f /usr/lib/gateside/sdnotify.node ]; then cat "systemd/$unit"; else sed 's/^NotifyAccess=main/NotifyAccess=all/' "systemd/$unit"; fi \
     >"/usr/lib/systemd/system/$unit"
 done
-if systemd_runs; then systemctl daemon-reload; systemctl try-restart gateside.service 'gateside@*.service' || true; fi
+if systemd_runs; then systemctl daemon-reload; systemctl try-restart gateside.service 'gateside@*.service' 'gateside-collect@*.service' || true; fi
 say "Gateside $(gateside --version) is installed. Next:"
 say "  1. set GATEWAY_URL and MQTT_URL in /etc/gateside/gateside.env, write /etc/gateside/site.json"
 say "  2. gateside check && gateside doctor"

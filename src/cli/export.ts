@@ -53,7 +53,7 @@ export async function run(context: CommandContext): Promise<number> {
   if (toDirectory !== null && db === null) throw new UsageError("--to-dir requires --db");
   if (db !== null) {
     if (format !== "parquet") throw new UsageError("--db requires --format parquet");
-    const { readMeasurements, readSiteDays } = await loadCollectBundle();
+    const { knowsSite, readMeasurements, readSiteDays } = await loadCollectBundle();
     const range = {
       fromMs,
       toMs,
@@ -61,6 +61,10 @@ export async function run(context: CommandContext): Promise<number> {
       sensor: flags.text("sensor"),
       kind: kind ?? null,
     };
+    if (range.site !== null && !(await knowsSite(db, range.site)))
+      stderr.write(
+        `warning: the database has no readings of a site ${JSON.stringify(range.site)}; \`gateside fleet --db\` lists them\n`,
+      );
     if (toDirectory !== null) {
       const folder = resolve(context.cwd, toDirectory);
       const written = await writeDayFiles(readSiteDays(db, range), folder, signal);

@@ -15,6 +15,8 @@ export async function run(context: CommandContext): Promise<number> {
   const { flags, operands = [], env, cwd, stderr } = context;
   const [action, site, ...others] = operands;
   const isRetiring = action === "retire" && site !== undefined && others.length === 0;
+  if (action === "retire" && site === undefined)
+    throw new UsageError("which box? `fleet retire SITE`; `gateside fleet` lists them");
   if (action !== undefined && !isRetiring)
     throw new UsageError(
       `${JSON.stringify(operands.join(" "))} is neither empty nor \`retire SITE\``,

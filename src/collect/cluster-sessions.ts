@@ -4,6 +4,7 @@ import { messageOf } from "../core/thrown.ts";
 import { acceptsConnections } from "../lib/accepts-connections.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type BrokerAddress, publicBroker } from "./broker-url.ts";
+import { brokerText } from "./unreached.ts";
 
 const RETRY_MIN_MS = 500;
 /** Between two tries of the own address while another one is in use; doubled while it accepts connections but no session, ms. */
@@ -83,7 +84,7 @@ export class ClusterSessions {
       } catch (error) {
         if (signal.aborted) return;
         this.#logger.warn(
-          { broker: publicBroker(this.address), error: messageOf(error) },
+          { broker: publicBroker(this.address), error: brokerText(messageOf(error)) },
           "no connection to the broker",
         );
         if (!leaving.signal.aborted) this.#index = (this.#index + 1) % this.#addresses.length;

@@ -3,4 +3,9 @@ export { collect } from "./collect.ts";
 export { type FleetBox, readFleet } from "./fleet/fleet.ts";
 export { retireBox } from "./fleet/retire.ts";
 export { MeasurementFile, type ParquetRow } from "./parquet/measurement-file.ts";
-export { readMeasurements, readSiteDays, type SiteDay } from "./parquet/read-database.ts";
+export {
+  knowsSite,
+  readMeasurements,
+  readSiteDays,
+  type SiteDay,
+} from "./parquet/read-database.ts";

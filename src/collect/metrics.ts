@@ -89,10 +89,18 @@ export async function serveMetrics(
 
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error) => reject(portFailure(error, host, port)));
     server.listen(port, host, () => {
-      server.off("error", reject);
+      server.removeAllListeners("error");
       resolve();
     });
   });
+}
+
+function portFailure(error: Error, host: string, port: number): Error {
+  if (!error.message.includes("EADDRINUSE")) return error;
+  return new Error(
+    `COLLECT_METRICS: ${host}:${port} is in use by another program, perhaps another collector; set another port (--metrics), as /etc/gateside-collect/collect-2.env does for gateside-collect@2`,
+    { cause: error },
+  );
 }

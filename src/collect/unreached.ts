@@ -16,6 +16,25 @@ export function unreachedText(error: unknown, what: string): string {
   // A session reports why it closed only in words.
   const code = Object.keys(WORDS).find((one) => text.includes(one)) ?? "";
   const words = WORDS[code];
-  if (words === undefined) return text;
+  if (words === undefined) return what === "the broker" ? brokerText(text) : databaseText(text);
   return `${words} (${code}); check that ${what} is running and that host and port are correct`;
+}
+
+const UNTRUSTED =
+  /self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate/;
+const FORBIDDEN = /refuses .*\(reason code (?:128|135)\)|ACCESS_REFUSED(?! - Login)/;
+
+/** What a broker or the connection to it said, with what to do. */
+export function brokerText(text: string): string {
+  if (UNTRUSTED.test(text))
+    return `${text}: set COLLECT_CA_FILE to the certificate (PEM) of the authority that signed the broker's`;
+  if (FORBIDDEN.test(text))
+    return `${text}: the broker's rights do not allow this; \`rights.sh --reader USER PREFIX GROUP\` gives a collector its rights, \`rights.sh --operator USER PREFIX\` a person's`;
+  return text;
+}
+
+function databaseText(text: string): string {
+  return UNTRUSTED.test(text)
+    ? `${text}: name the certificate (PEM) of its authority in the address, sslrootcert=FILE`
+    : text;
 }

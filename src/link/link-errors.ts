@@ -36,7 +36,7 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
     case 5:
     case 0x87:
       return hands(
-        "the broker does not authorise this client: check MQTT_USERNAME, MQTT_PASSWORD and the broker's access list",
+        "the broker does not authorise this client: check MQTT_USERNAME, MQTT_PASSWORD, MQTT_CLIENT_ID (rights.sh binds a user to one) and the broker's access list",
       );
     case 0x8a:
       return hands("the broker has banned this client");

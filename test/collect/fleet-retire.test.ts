@@ -95,12 +95,24 @@ test("fleet retire – clears the broker and the list, keeps readings, and a box
   await writer.write([...entriesOf("plant-7"), ...entriesOf("plant-70")]);
   await retainAll(broker.url, "plant-7");
   await retainAll(broker.url, "plant-70");
-  const retire = (site: string, ...more: string[]) =>
-    runCommand(["fleet", "retire", site, "--from", broker.url, "--db", url, ...more]);
+  const retire = (site: string, ...more: string[]) => retireFrom(url, site, ...more);
+  const retireFrom = (db: string, site: string, ...more: string[]) =>
+    runCommand(["fleet", "retire", site, "--from", broker.url, "--db", db, ...more]);
 
   const unknown = await retire("plant-9");
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /no box "plant-9"/);
+
+  const nameless = await runCommand(["fleet", "retire"]);
+  assert.equal(nameless.code, 2);
+  assert.match(nameless.stderr, /which box\? `fleet retire SITE`/);
+  // Before the broker is touched, and without blaming it.
+  await postgres.query(url, "CREATE ROLE looking LOGIN IN ROLE gateside_reader");
+  const looking = Object.assign(new URL(url), { username: "looking" }).href;
+  const reading = await retireFrom(looking, "plant-7");
+  assert.equal(reading.code, 1);
+  assert.match(reading.stderr, /^error: postgres:.* role looking may not delete .*gateside_writer/);
+  assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-7")), topicsOf("plant-7").sort());
 
   const online = [["agent/state", { state: "online", time: new Date().toISOString() }]] as const;
   await writer.write(entriesOf("plant-7", online));

@@ -11,6 +11,7 @@ import { readMeasurements, readSiteDays } from "../../src/collect/parquet/read-d
 import { entry as entryOf, READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { runCommand } from "../support/run-command.ts";
 
 async function fileOf(rows: Iterable<ParquetRow> | AsyncIterable<ParquetRow>): Promise<Buffer> {
   const file = new MeasurementFile();
@@ -160,6 +161,12 @@ test("parquet – a file for each site and day, whole, and again in place of the
   await writeDayFiles(readSiteDays(url, range), directory, signal);
   assert.equal(new Set((await read()).map(({ time }) => Number(time))).size, 3);
   assert.deepEqual(files(), ["a%2Fb", `a%2Fb/${day}`, "plant-7", `plant-7/${day}`]);
+
+  const times = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"];
+  const words = ["export", ...times, "--format", "parquet", "--db", url, "--to-dir", directory];
+  const stray = await runCommand([...words, "--site", "plant-99"]);
+  assert.match(stray.stderr, /^warning: the database has no readings of a site "plant-99"/);
+  assert.doesNotMatch((await runCommand([...words, "--site", "plant-7"])).stderr, /warning/);
 });
 
 test("parquet – times are instants of UTC, for readers that ask", async () => {

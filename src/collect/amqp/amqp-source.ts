@@ -6,6 +6,7 @@ import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
 import type { PendingDelivery, Source, SourceOptions } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
+import { brokerText } from "../unreached.ts";
 import { closeSoon, endOf, inTime, open } from "./connection.ts";
 import { ContentLimit } from "./content-limit.ts";
 import { Prefetch } from "./prefetch.ts";
@@ -240,7 +241,7 @@ export async function declareOnce(options: SourceOptions): Promise<string> {
         await closeSoon(connection);
       }
     } catch (error) {
-      failures.push(`${publicBroker(address)}: ${messageOf(error)}`);
+      failures.push(`${publicBroker(address)}: ${brokerText(messageOf(error))}`);
     }
   }
   throw new Error(failures.join("; "));

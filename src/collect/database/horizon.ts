@@ -31,6 +31,14 @@ export async function raiseHorizon(
   return rows[0]?.before ?? Number.NEGATIVE_INFINITY;
 }
 
+/** Ms; -Infinity before the first rise. */
+export async function horizonOf(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ before: number }>(
+    "SELECT (extract(epoch FROM before) * 1000)::float8 AS before FROM horizon",
+  );
+  return rows[0]?.before ?? Number.NEGATIVE_INFINITY;
+}
+
 /** Resolves once all transactions have ended that were writing when it was called. */
 export async function waitForWriters(client: ClientBase): Promise<void> {
   const first = await writers(client);

@@ -1,9 +1,11 @@
+import type { ClientBase } from "pg";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 import type { CollectMetrics } from "../metrics.ts";
 import type { CollectOptions } from "../options.ts";
 import { dropConnection, openConnection, requirePrimary } from "./connection.ts";
-import { KEEP_DAYS_MIN, raiseHorizon } from "./horizon.ts";
+import { horizonOf, KEEP_DAYS_MIN, raiseHorizon } from "./horizon.ts";
 import { dropHours, hasDueHours, settleHours } from "./hours.ts";
 import { hasLeavingWeeks, removeLeavingWeeks } from "./leaving-weeks.ts";
 import type { Writer } from "./writer.ts";
@@ -41,9 +43,27 @@ export async function maintain(
   };
   /** The writer keeps the reason of a failure, and the next batch logs it. */
   const probe = () => writer.maintain(({ client }) => requirePrimary(client)).catch(() => {});
+  let seenMs: number | null = null;
+  const raise = async (client: ClientBase, days: number) => {
+    const before = await horizonOf(client);
+    const after = await raiseHorizon(client, clock.now(), days);
+    const times = { keepDays: days, from: isoOf(before), to: isoOf(after) };
+    if (after > before)
+      // A week at a time is its usual way.
+      logger[after - before > 7 * DAY_MS ? "warn" : "info"](
+        times,
+        "the horizon rises, for all collectors of this database and for good: what is older is refused, and its weeks are dropped",
+      );
+    else if (after !== seenMs && after > clock.now() - Math.max(days, KEEP_DAYS_MIN) * DAY_MS)
+      logger.warn(
+        { keepDays: days, horizon: isoOf(after) },
+        "a collector with fewer --keep-days has raised the horizon: this one cannot keep what is older, and the horizon never sinks",
+      );
+    seenMs = after;
+  };
   const ahead = () =>
     writer.maintain(async ({ client, partitions }) => {
-      if (keepDays !== null) await raiseHorizon(client, clock.now(), keepDays);
+      if (keepDays !== null) await raise(client, keepDays);
       await partitions.ahead(client, clock.now());
     });
   const hours = async () => {
@@ -84,3 +104,5 @@ export async function maintain(
     rounds(REMOVE_MS, "expired tables cannot be dropped", remove),
   ]);
 }
+
+const isoOf = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : null);

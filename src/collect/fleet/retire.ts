@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { publicDatabase } from "../../core/database-url.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { createTopics } from "../../core/topics/topics.ts";
@@ -33,6 +34,7 @@ export async function retireBox(options: RetireOptions): Promise<Retired> {
   const { site, from, prefix, tls, isForced } = options;
   const client = await openConnection(options.db, "gateside fleet retire");
   try {
+    await requireWriter(client, options.db);
     const known = await knownOf(client, site);
     const topics = createTopics(prefix, site);
     let state = known.state;
@@ -75,6 +77,18 @@ export async function retireBox(options: RetireOptions): Promise<Retired> {
   } finally {
     await client.end();
   }
+}
+
+/** Before the broker is touched: rows that stay would list a box of which nothing is retained any more. */
+async function requireWriter(client: Client, url: string): Promise<void> {
+  const { rows } = await client.query<{ role: string; may: boolean }>(
+    "SELECT current_user AS role, has_table_privilege('sensor', 'DELETE') AND has_table_privilege('box', 'DELETE') AS may",
+  );
+  const [found] = rows;
+  if (found !== undefined && !found.may)
+    throw new Error(
+      `${publicDatabase(url)}: the role ${found.role} may not delete rows of sensor and box; use a member of gateside_writer, such as gateside_collect`,
+    );
 }
 
 async function knownOf(client: Client, site: string) {

@@ -48,6 +48,17 @@ export async function* readMeasurements(
   }
 }
 
+/** False if nothing of such a site was ever stored. */
+export async function knowsSite(url: string, site: string): Promise<boolean> {
+  const client = await openForReading(url, "gateside export");
+  try {
+    const { rows } = await client.query("SELECT FROM stream WHERE site = $1 LIMIT 1", [site]);
+    return rows.length > 0;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** The same of at most a day, by a cursor. */
 async function* readDay(
   client: ClientBase,

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { maintain } from "../../src/collect/database/maintenance.ts";
+import { Writer } from "../../src/collect/database/writer.ts";
+import { createCollectMetrics, serveMetrics } from "../../src/collect/metrics.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { readUntil } from "../support/collecting.ts";
+import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+test("maintenance – the log says that the horizon rises for all collectors and from when to when, and to one that keeps more, that it cannot", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("horizon");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  await writer.open();
+  const logged = async (keepDays: number, text: RegExp) => {
+    const logger = new RecordingLogger();
+    const ending = new AbortController();
+    const parts = { url, writer, clock: systemClock, logger, metrics: createCollectMetrics("g") };
+    const ended = maintain(parts, { keepDays, keepHoursDays: 3660 }, ending.signal);
+    const [line] = await readUntil(
+      async () => logger.lines.filter(({ message }) => text.test(message)),
+      (found) => found.length > 0,
+    );
+    ending.abort();
+    await ended;
+    return new Map(Object.entries({ level: line?.level, ...line?.fields }));
+  };
+  const risen = /horizon rises, for all collectors .* and for good/;
+  const first = await logged(400, risen);
+  assert.equal(first.get("from"), null);
+  const second = await logged(60, risen);
+  assert.equal(second.get("level"), "warn");
+  assert.equal(second.get("from"), first.get("to"));
+  const third = await logged(400, /fewer --keep-days has raised the horizon/);
+  assert.equal(third.get("horizon"), second.get("to"));
+});
+
+test("metrics – a port that another collector uses is told by its setting", async (t) => {
+  const metrics = createCollectMetrics("g");
+  const health = () => ({ broker: true, database: null });
+  const first = await serveMetrics({ host: "127.0.0.1", port: 0 }, metrics, health);
+  t.after(() => first.close());
+  await assert.rejects(
+    serveMetrics({ host: "127.0.0.1", port: first.port }, metrics, health),
+    /^Error: COLLECT_METRICS: 127\.0\.0\.1:\d+ is in use .*another collector; set another port/,
+  );
+});
