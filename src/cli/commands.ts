@@ -179,7 +179,7 @@ export const COMMANDS: readonly Command[] = [
     name: "sign",
     summary: "create keys and signed configurations for remote boxes",
     details:
-      "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Publish it to PREFIX/SITE/agent/cmd/site: an agent that has the\npublic key in CONFIG_PUBLIC_KEY_FILE checks it, applies it, and rolls it back if the trial fails.\nThe version must be higher than that of the last document the box accepted; by default it is the current time in seconds.",
+      "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Publish it to PREFIX/SITE/agent/cmd/site: an agent that has the\npublic key in CONFIG_PUBLIC_KEY_FILE checks it, applies it, and rolls it back if the trial fails.\nYour user of the broker needs the right to publish there (deploy/mosquitto/rights.sh --operator makes one).\nThe version must be higher than that of the last document the box accepted; by default it is the current time in seconds.",
     flags: SIGN_FLAGS,
     examples: [
       "gateside sign --new-key fleet",
@@ -335,7 +335,7 @@ export const COMMANDS: readonly Command[] = [
     name: "discover",
     summary: "draft a site file from an analytics service's device and axis lists",
     details:
-      "Writes the draft to stdout or --out; --merge adds sensors to a file without changing the existing ones. What the service cannot\nknow (kinds, clamps, ranges) is listed on stderr with the flag to set. --gateway asks the gateway for the kinds: it tries up to\nthree sensors of each type until one has records.",
+      "Writes the draft to stdout or --out; --merge adds sensors to a file without changing the existing ones. What the service cannot\nknow (kinds, clamps, ranges) is listed on stderr with the flag to set. --gateway asks the gateway for the kinds: it tries up to\nthree sensors of each type until one has records.\nTLS with a private authority: NODE_EXTRA_CA_CERTS=FILE before the command.",
     flags: DISCOVER_FLAGS,
     examples: [
       "gateside discover --url http://analytics.plant:8080 --token T > config/site.json",

@@ -26,7 +26,7 @@ TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. RECONNECT_SPREAD_S as
     operands: "[retire SITE]",
     summary: "show the state of all boxes",
     details:
-      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms; boxes that are offline first, then those that are behind.\nExit code 1 if a box needs attention: it is offline or has not been heard from, it is behind (a reading has waited for over an hour, or\nnone has come for three intervals although its sensors are online), its gateway is down, its buffer will be full within a day, its\nclock is wrong, or a sensor is silent. With --db, ages are by the database's clock.\n`fleet retire SITE --from URL --db URL` takes a box off the list: clears its retained topics and deletes its rows in box and sensor; its\nreadings are kept. Exit code 1 if it is online (unless --force), 2 if there is no such box.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms.",
+      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms; boxes that are offline first, then those that are behind.\nExit code 1 if a box needs attention: it is offline or has not been heard from, it is behind (a reading has waited for over an hour, or\nnone has come for three intervals although its sensors are online), its gateway is down, its buffer will be full within a day, its\nclock is wrong, or a sensor is silent. With --db, ages are by the database's clock.\n`fleet retire SITE --from URL --db URL` takes a box off the list: clears its retained topics and deletes its rows in box and sensor; its\nreadings are kept. Exit code 1 if it is online (unless --force), 2 if there is no such box.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms. TLS of the broker:\nCOLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE.",
     flags: [
       { name: "from", value: "URL[,URL]", doc: "broker: mqtt(s)://…" },
       { name: "db", value: "URL", doc: "database: postgres://user@host/database" },
@@ -37,7 +37,7 @@ TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. RECONNECT_SPREAD_S as
       JSON_FLAG,
     ],
     examples: [
-      "gateside fleet --from mqtts://fleet@broker.example",
+      "COLLECT_CA_FILE=ca.pem gateside fleet --from mqtts://fleet@broker.example",
       "gateside fleet --db postgres://gateside@db.example/gateside --json",
       "gateside fleet retire plant-7 --from mqtts://fleet@broker.example --db postgres://gateside@db.example/gateside",
     ],
