@@ -132,7 +132,10 @@ export class ReadingStep {
     const before = this.#alarm(watch, isLate);
     const seen = { timeMs, value, ...(rank === undefined ? {} : { rank }) };
     const next = step(before.watch, bounds, watch.delay, seen);
-    const cause = { readingId: id, timeMs, measured: value };
+    const normalMs = isLate ? null : (this.#state.normalMs.get(watch.key) ?? null);
+    const cause = { readingId: id, timeMs, measured: value, normalMs };
+    const { passing, active } = next.state;
+    if (!isLate && passing === null && active === null) this.#state.normalMs.set(watch.key, timeMs);
     this.#keep(
       watch.key,
       transit(before, next.state, next.change, cause, this.#subject(watch.test.type, isLate)),
@@ -204,7 +207,8 @@ export class ReadingStep {
     // What a record cannot show is no fault of the sensor.
     if (this.#kind === "bands") return;
     const { quality, values, id, timeMs } = this.#reading;
-    const cause: Cause = { readingId: id, timeMs, measured: null };
+    const normalMs = isLate ? null : (this.#state.newest.get(this.#kind)?.timeMs ?? null);
+    const cause: Cause = { readingId: id, timeMs, measured: null, normalMs };
     const subject = this.#subject(null, isLate);
     for (const [value, doubt] of Object.entries(quality)) {
       if (doubt.quality !== "bad") continue;

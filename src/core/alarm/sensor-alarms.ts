@@ -79,6 +79,8 @@ export interface SensorAlarms {
   readonly past: Map<string, AlarmState>;
   /** By kind, and those of what waits for the machine's state separately. */
   readonly pastMs: Map<string, number>;
+  /** By watch key, time of the newest reading in its order that was normal; not kept on disk. */
+  readonly normalMs: Map<string, number>;
   /** By `watch key@running state`. */
   readonly baselines: Map<string, BaselineState>;
   /** Number of the next learning sample. */
@@ -93,6 +95,7 @@ export function emptySensor(): SensorAlarms {
     live: new Map(),
     past: new Map(),
     pastMs: new Map(),
+    normalMs: new Map(),
     baselines: new Map(),
     nextSample: 0,
     scales: null,
@@ -105,6 +108,7 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
     live: new Map(from.live),
     past: new Map(from.past),
     pastMs: new Map(from.pastMs),
+    normalMs: new Map(from.normalMs),
     baselines: new Map(from.baselines),
     nextSample: from.nextSample,
     scales: from.scales,

@@ -7,14 +7,15 @@ export interface Since {
   readonly ms: number;
   /** From where on the run under way shows it; null while its newest reading does not. */
   readonly runMs: number | null;
-  /** The newest late reading that did not show it. */
+  /** The newest reading before it that did not show it, in its order or late. */
   readonly normalMs: number | null;
   /** The last reading of the run under way. */
   readonly lastMs: number | null;
 }
 
-export function sinceFrom(ms: number): Since {
-  return { ms, runMs: null, normalMs: null, lastMs: null };
+/** @param normalMs of the newest reading in its order that did not show it, if one is known */
+export function sinceFrom(ms: number, normalMs: number | null = null): Since {
+  return { ms, runMs: null, normalMs, lastMs: null };
 }
 
 export function sinceMs({ ms, runMs }: Since): number {

@@ -20,6 +20,8 @@ export interface Cause {
   readonly readingId: string;
   readonly timeMs: number;
   readonly measured: number | null;
+  /** Of the newest reading before it that was normal, if one is known. */
+  readonly normalMs?: number | null;
 }
 
 export interface Subject {
@@ -109,7 +111,7 @@ export function transit(
 /** From the first reading beyond the limit on; null in a normal state. */
 function sinceAfter(before: AlarmState, watch: WatchState, cause: Cause): Since | null {
   if (watch.passing === null && watch.active === null) return null;
-  return before.since ?? sinceFrom(watch.passing?.sinceMs ?? cause.timeMs);
+  return before.since ?? sinceFrom(watch.passing?.sinceMs ?? cause.timeMs, cause.normalMs);
 }
 
 /** True if an active alarm becomes more severe, or passes the limit on the other side. */

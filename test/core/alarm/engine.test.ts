@@ -540,6 +540,15 @@ test("alarms – since says when the machine began to show it, also by readings 
   feed(engine, pressures([8.5, 8.5, 5], T0 - MINUTE * 60));
   assert.deepEqual(since(), [T0 + MINUTE]);
 
+  // What was read in its order lies between as well, as on a first start, which reads today first.
+  const morning = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 2 } }]));
+  feed(morning, pressures([5, 5, 8.5, 8.6]));
+  feed(morning, pressures([8.5, 8.5, 8.5], T0 - DAY));
+  assert.deepEqual(
+    [...morning.alarms()].map(({ state }) => state.since && sinceMs(state.since)),
+    [T0 + 2 * MINUTE],
+  );
+
   const first = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 2 } }]));
   const sinceFirst = () =>
     [...first.alarms()].map(({ state }) => state.since && sinceMs(state.since));
