@@ -31,6 +31,8 @@ export async function checkBrokers(
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const headingOf = (uplink: string) =>
+    uplinks.length === 1 && uplink === MAIN_UPLINK ? "broker" : `broker ${uplink}`;
   const shown: { uplink: string; brokerCertificates: readonly Certificate[] }[] = [];
   const isRunning = isHeld(settings.dataDir);
   for (const uplink of uplinks) {
@@ -74,8 +76,6 @@ export async function checkBrokers(
   }
 }
 
-const headingOf = (uplink: string) => (uplink === MAIN_UPLINK ? "broker" : `broker ${uplink}`);
-
 /** True also where this user may not find out: two sessions with one client id would end each other. */
 function isHeld(dataDir: string): boolean {
   if (!existsSync(join(dataDir, "gateside.lock"))) return false;
@@ -112,5 +112,5 @@ function remedyFor(why: string, what: string): string {
   return isAnswer
     ? "; see the broker's log for the reason"
     : "; check that the broker is running and reachable from this network, and that its address is correct" +
-        (what === "broker" ? " (MQTT_URL)" : "");
+        (what === "broker" || what === `broker ${MAIN_UPLINK}` ? " (MQTT_URL)" : "");
 }

@@ -8,7 +8,7 @@ import {
 import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { certificateTitle, endingText } from "../core/certificate.ts";
 import { renewedBy } from "../core/configuration.ts";
-import { linkTitle } from "../core/link-title.ts";
+import { uplinkTitle } from "../core/link-title.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
@@ -70,7 +70,7 @@ export function statusText(status: SaidStatus): string {
         : `${gateway.isUp ? "responds" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last response ${ago(gateway.lastAnswerAtMs, nowMs)})`,
     ],
     ...links.map((link) => [
-      linkTitle(link, links),
+      uplinkTitle(link, links),
       `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],

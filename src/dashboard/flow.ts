@@ -2,7 +2,7 @@
 
 import type { ShownStatus } from "../core/agent-status.ts";
 import { isUntried } from "../core/agent-status.ts";
-import { linkKey, linkTitle } from "../core/link-title.ts";
+import { linkKey, uplinkTitle } from "../core/link-title.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
 import { age, bytes, count, hours, rate } from "./format.ts";
 import { type BadgeTone, toneIcon, writeTime } from "./marks.ts";
@@ -236,7 +236,7 @@ function syncLinks(
 }
 
 function linkHeading(link: FlowLink, all: readonly FlowLink[]): string {
-  if (link.uplink !== "main") return linkTitle(link, all);
+  if (all.some(({ uplink }) => uplink !== "main")) return uplinkTitle(link, all);
   return link.name === "sparkplug" ? "Sparkplug" : all.length === 1 ? "Broker" : "MQTT";
 }
 

@@ -136,6 +136,22 @@ test("status – counts alarms and says where they are listed", () => {
   assert.match(statusText({ ...status, alarms: null }), /^alarms +off/m);
 });
 
+test("status – main is named as the other uplinks are, where there are several", () => {
+  const status = testParts().status.status();
+  const [link] = status.links;
+  assert.ok(link);
+  const main: typeof link = { ...link, uplink: "main", name: "mqtt" };
+  const sparkplug: typeof link = { ...main, name: "sparkplug" };
+  const shown = (links: (typeof main)[]) =>
+    statusText({ ...status, links })
+      .split("\n")
+      .slice(2, 2 + links.length)
+      .map((line) => line.split(" ")[0]);
+  assert.deepEqual(shown([main, sparkplug]), ["mqtt", "sparkplug"]);
+  const cloud = { ...main, uplink: "cloud" };
+  assert.deepEqual(shown([main, sparkplug, cloud]), ["main", "main/sparkplug", "cloud"]);
+});
+
 test("status – a refused reload has a line of its own with the reason, and is not well", () => {
   const status = testParts().status.status();
   assert.ok(isWell(status));
