@@ -2,12 +2,14 @@
 # Rights in RabbitMQ. May be repeated; passwords are read from standard input.
 #   rights.sh SITE [PREFIX] < password                     a box: its own site's topics, under the client id that this prints (MQTT_CLIENT_ID) alone
 #   rights.sh --reader USER [PREFIX [GROUP]] < password    a collector of that group: declares and reads its queue, publishes nothing
+#   rights.sh --operator USER [PREFIX] < password          a person: sends commands and signed documents, reads results and states, retires boxes (`gateside fleet retire`), under the
+#                             client id operator-USER. Clearing is publishing to the broker, so this user may publish everything below the sites; not for machines
 # Topics are routing keys there: `/` becomes `.`, and dots in names stay. A box may publish and read below its own site only: it reads its commands and, after each
 # connect, what the broker has retained for it. RabbitMQ 3.10 closes the connection of a client that subscribes to more than it may read, and binds no client id to a
 # user: the id ends in 64 random bits, so that no other box can guess it and take the session over. Topics longer than 255 bytes are refused. Boxes must not reach the AMQP port (rabbitmq.conf): over AMQP,
 # CC and dead-letter keys are not checked against these rights.
 set -euo pipefail
-usage="usage: rights.sh SITE [PREFIX] < password, or rights.sh --reader USER [PREFIX [GROUP]] < password"
+usage="usage: rights.sh SITE [PREFIX] < password, rights.sh --reader USER [PREFIX [GROUP]] < password, or rights.sh --operator USER [PREFIX] < password"
 refuse() { echo "error: $1" >&2; exit 2; }
 check() { [[ $1 =~ ^[A-Za-z0-9._-]+$ ]] || refuse "$1 may contain only letters, digits, . _ and - here"; }
 check_prefix() { [[ $1 =~ ^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$ ]] || refuse "$1 is not the beginning of a topic"; }
@@ -18,6 +20,18 @@ control() { rabbitmqctl -q "$@"; }
 list() { control --no-table-headers "$@" < /dev/null; }
 # Administrators have tags.
 check_user() { if grep -qP "^\Q$1\E\t\[.+\]" <<< "$(list list_users)"; then refuse "$1 is a user with tags; choose another name"; fi; }
+# What is not a role of the other kinds: user, roles that it may not have (box, collector, operator).
+refuse_roles() {
+  local allowed role
+  allowed=$(permissions "$1")
+  for role in "${@:2}"; do
+    case $role in
+      box) [[ $allowed != *"^mqtt-subscription-gateside-"* ]] || refuse "$1 is the user of a box" ;;
+      collector) [[ $allowed != *"^gateside-collect-"* ]] || refuse "$1 is the user of a collector" ;;
+      *) [[ $allowed != *"^mqtt-subscription-(gsf"* ]] || refuse "$1 is the user of an operator" ;;
+    esac
+  done
+}
 permissions() { list list_user_permissions "$1" 2> /dev/null || true; }
 # The password goes in by standard input: arguments are seen by everybody on this machine.
 put_user() {
@@ -36,7 +50,7 @@ put_reader() {
     queue=$queue-${prefix//\//.}
   fi
   check_user "$user"
-  [[ $(permissions "$user") != *"^mqtt-subscription-"* ]] || refuse "$user is the user of a box"
+  refuse_roles "$user" box operator
   put_user "$user"
   control set_permissions "$user" "^$(escape "$queue")\\z" "^$(escape "$queue")\\z" "^($(escape "$queue")|amq\\.topic)\\z"
   control set_topic_permissions "$user" amq.topic '^$' "^$(escape "${prefix//\//.}")\\."
@@ -48,8 +62,8 @@ put_box() {
   check "$site"
   check_prefix "$prefix"
   check_user "$site"
+  refuse_roles "$site" collector operator
   allowed=$(permissions "$site")
-  [[ $allowed != *"^gateside-collect-"* ]] || refuse "$site is the user of a collector"
   local key=${prefix//\//.}.$site
   # A site that is, at a dot, the beginning of another would have that one's rights, too.
   while IFS=$'\t' read -r user _ pattern _; do
@@ -73,8 +87,25 @@ put_box() {
   echo "MQTT_CLIENT_ID=$id"
 }
 
+put_operator() {
+  local user=$1 prefix=$2 queue topics
+  check "$user"
+  check_prefix "$prefix"
+  check_user "$user"
+  refuse_roles "$user" box collector
+  put_user "$user"
+  # Sessions of `gateside fleet`, and the user's own: never one of a box, whose commands it would take.
+  queue="mqtt-subscription-(gsf[0-9a-f]{16}|operator-$(escape "$user"))qos[01]"
+  control set_permissions "$user" "^$queue\\z" "^($queue|amq\\.topic)\\z" "^($queue|amq\\.topic)\\z"
+  # Begins with \A and not with ^, by which put_box knows the topics of a box. 255 bytes as there.
+  topics="\\A$(escape "${prefix//\//.}")\\..{0,$((254 - ${#prefix}))}\\z"
+  control set_topic_permissions "$user" amq.topic "$topics" "$topics"
+  echo "user $user operates $prefix/+/# with the client id operator-$user"
+}
+
 case ${1:?$usage} in
   --reader) put_reader "${2:?$usage}" "${3:-gateside}" "${4:-gateside}" ;;
+  --operator) put_operator "${2:?$usage}" "${3:-gateside}" ;;
   -*) refuse "$usage" ;;
   *) put_box "$1" "${2:-gateside}" ;;
 esac

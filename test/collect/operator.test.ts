@@ -10,10 +10,13 @@ import { entry } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { openRabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
 import {
+  clientIdOf,
   mosquittoWithRights,
   passwordOf,
   publishing,
+  rabbitmqRights,
   subscribing,
   tries,
 } from "../support/rights.ts";
@@ -112,4 +115,45 @@ test("rights – on mosquitto, an operator sends a signed document, reads its re
     assert.equal(await as(subscribing(other)), "refused", other);
   for (const other of ["gateside", "north/plant-1/agent/cmd/site", "$CONTROL/dynamic-security/v1"])
     assert.equal(await as(publishing(other)), "refused", other);
+});
+
+test("rights – on RabbitMQ, an operator sends commands, reads results and retires a box, and takes over no session of a box", {
+  skip: skipWithoutRabbitmq || skipWithoutPostgres,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const rabbit = await openRabbitmq();
+  t.after(() => rabbit.close());
+  const rights = rabbitmqRights(rabbit);
+  const operator = rights("--operator", "o");
+  assert.equal(operator.status, 0, operator.stderr);
+  const boxId = clientIdOf(rights("plant-1"));
+  for (const words of [
+    ["o"],
+    ["--reader", "o"],
+    ["--operator", "plant-1"],
+    ["--operator", "guest"],
+  ])
+    assert.equal(rights(...words).status, 2, words.join(" "));
+  const as = (use: (client: MqttClient) => Promise<unknown>, clientId = "operator-o") =>
+    tries(rabbit.mqttUrl, { ...user("o", clientId), protocolVersion: 4 }, use);
+  const topic = "gateside/plant-1/agent/cmd/site";
+  assert.equal(await as(publishing(topic)), "allowed");
+  for (const own of [`${topic}/result`, "gateside/plant-1/#", "gateside/+/agent/state"])
+    assert.equal(await as(subscribing(own)), "allowed", own);
+  for (const other of ["#", "+/plant-1/#", "north/plant-1/#"])
+    assert.equal(await as(subscribing(other)), "refused", other);
+  for (const other of ["north/plant-1/agent/cmd/site", "gateside", "xgateside/plant-1/x"])
+    assert.equal(await as(publishing(other)), "refused", other);
+  assert.equal(await as(subscribing(topic), boxId), "refused");
+
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("operator_rabbitmq");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const state = JSON.stringify({ state: "offline", time: new Date().toISOString() });
+  await writer.write([entry("gateside/plant-1/agent/state", state)]);
+  const from = rabbit.mqttUrl.replace(/\/\/(.*@)?/, `//o:${encodeURIComponent(passwordOf("o"))}@`);
+  const retired = await runCommand(["fleet", "retire", "plant-1", "--from", from, "--db", url]);
+  assert.equal(retired.code, 0, retired.stderr);
 });
