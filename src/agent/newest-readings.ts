@@ -1,6 +1,6 @@
 import { isFlagged, type Reading } from "../core/reading.ts";
 import type { Kind } from "../core/sensor.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import { type StoredReading, storedQuality, storedValues } from "../core/stored-reading.ts";
 import type { NewestReading } from "../modbus/register-image.ts";
 
 /** The newest reading of each sensor and kind, parsed, for frequent readers. Read from the store on first use. */
@@ -22,8 +22,8 @@ export class NewestReadings {
         ? null
         : {
             timeMs: stored.timeMs,
-            values: JSON.parse(stored.values) as NewestReading["values"],
-            quality: JSON.parse(stored.quality) as NewestReading["quality"],
+            values: storedValues(stored),
+            quality: storedQuality(stored),
           };
     this.#known.set(key, newest);
     return newest;

@@ -4,7 +4,7 @@ import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { Zone } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import { type StoredReading, storedValues } from "../core/stored-reading.ts";
 import type { LiveHub } from "./live-hub.ts";
 
 export interface NodeFacts {
@@ -48,7 +48,7 @@ export class ReadingWatch {
         if (this.#remembered.has(`${code} ${kind}`)) continue;
         this.#remembered.add(`${code} ${kind}`);
         const stored = this.#history.latest(code, kind);
-        if (stored !== null) this.#see(code, kind, stored.timeMs, JSON.parse(stored.values));
+        if (stored !== null) this.#see(code, kind, stored.timeMs, storedValues(stored));
       }
     }
   }

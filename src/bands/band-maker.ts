@@ -6,16 +6,17 @@
  * no bands is one to be measured, so a process that ends at any moment loses none and doubles none. A record gets bands
  * once; the first stored stands.
  */
+
 import { setImmediate as turn } from "node:timers/promises";
 import { type BandRecord, bandReadingSteps } from "../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import { canonicalJson } from "../core/identity.ts";
 import type { SpeedAround } from "../core/machine-state/wait.ts";
-import type { Doubt } from "../core/quality.ts";
 import type { Reading, Value } from "../core/reading.ts";
 import { isRead, normalCode } from "../core/sensor.ts";
 import { worstZone, type Zone } from "../core/signal/severity.ts";
 import type { Site } from "../core/site.ts";
+import { storedQuality, storedValues } from "../core/stored-reading.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
 
@@ -244,8 +245,8 @@ export class BandMaker {
     const stored = record.waveforms.map(({ fileId }) => waveforms.read(fileId));
     const [first] = stored;
     if (first === undefined || first === null) return null;
-    const values: Readonly<Record<string, Value>> = JSON.parse(record.values);
-    const quality: Readonly<Record<string, Doubt>> = JSON.parse(record.quality);
+    const values = storedValues(record);
+    const quality = storedQuality(record);
     const channels = [1, 2, 3].filter((channel) => `channel${channel}_accel_rms` in values);
     return {
       id,

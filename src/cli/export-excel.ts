@@ -1,8 +1,12 @@
 /** Stored readings as a table that spreadsheets open as it is: a row a reading, a column per value and unit. */
 import { csvField } from "../core/csv.ts";
-import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedQuality,
+  storedUnits,
+  storedValues,
+} from "../core/stored-reading.ts";
 import { wallClockText } from "../core/time-zone.ts";
 import type { Flags } from "./command.ts";
 import { UsageError } from "./command.ts";
@@ -46,16 +50,10 @@ export function tableStyle(flags: Flags, localZone: string): TableStyle | null {
   return style;
 }
 
-type Parsed = Readonly<{
-  values: Readonly<Record<string, Value>>;
-  units: Readonly<Record<string, string>>;
-  quality: Readonly<Record<string, Doubt>>;
-}>;
-
-const parse = ({ values, units, quality }: StoredReading): Parsed => ({
-  values: JSON.parse(values),
-  units: JSON.parse(units),
-  quality: JSON.parse(quality),
+const parse = (reading: StoredReading) => ({
+  values: storedValues(reading),
+  units: storedUnits(reading),
+  quality: storedQuality(reading),
 });
 
 const headOf = (name: string, unit: string | undefined) =>

@@ -1,17 +1,20 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { ParquetRow } from "../collect/main.ts";
-import type { Doubt } from "../core/quality.ts";
-import type { Value } from "../core/reading.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedQuality,
+  storedUnits,
+  storedValues,
+} from "../core/stored-reading.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type TextSink, UsageError } from "./command.ts";
 import { writeOut } from "./write-out.ts";
 
 /** A row per value, as in CSV. */
 export function* measurementsOf(reading: StoredReading): Generator<ParquetRow> {
-  const values = JSON.parse(reading.values) as Readonly<Record<string, Value>>;
-  const units = JSON.parse(reading.units) as Readonly<Record<string, string>>;
-  const quality = JSON.parse(reading.quality) as Readonly<Record<string, Doubt>>;
+  const values = storedValues(reading);
+  const units = storedUnits(reading);
+  const quality = storedQuality(reading);
   for (const [name, value] of Object.entries(values)) {
     yield {
       timeMs: reading.timeMs,

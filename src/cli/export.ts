@@ -4,10 +4,13 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { ParquetRow } from "../collect/main.ts";
 import { loadSite } from "../config/site.ts";
 import { csvField as cell } from "../core/csv.ts";
-import type { Doubt } from "../core/quality.ts";
-import type { Value } from "../core/reading.ts";
 import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedQuality,
+  storedUnits,
+  storedValues,
+} from "../core/stored-reading.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { openReadOnly } from "../store/read-only-store.ts";
@@ -215,9 +218,9 @@ function sensorOf(
 }
 
 function csvLines(reading: StoredReading, place: string): string {
-  const values = JSON.parse(reading.values) as Readonly<Record<string, Value>>;
-  const units = JSON.parse(reading.units) as Readonly<Record<string, string>>;
-  const quality = JSON.parse(reading.quality) as Readonly<Record<string, Doubt>>;
+  const values = storedValues(reading);
+  const units = storedUnits(reading);
+  const quality = storedQuality(reading);
   const head = `${new Date(reading.timeMs).toISOString()},${cell(reading.sensor)},${reading.kind}`;
   let lines = "";
   for (const [name, value] of Object.entries(values)) {

@@ -1,4 +1,4 @@
-import type { Waveform } from "./reading.ts";
+import type { Reading, Waveform } from "./reading.ts";
 import { INTEGER, named, type Of, object, oneOf } from "./schema.ts";
 import type { Kind } from "./sensor.ts";
 import { AXES } from "./unit.ts";
@@ -23,6 +23,19 @@ export interface StoredReading {
   /** File ids of stored waveform channels, by channel number; empty if none was stored. */
   readonly waveforms: readonly WaveformRef[];
 }
+
+/** Members of a stored reading; damaged text is a SyntaxError. */
+export const storedValues = ({ values }: Pick<StoredReading, "values">): Reading["values"] =>
+  JSON.parse(values);
+export const storedUnits = ({ units }: Pick<StoredReading, "units">): Reading["units"] =>
+  JSON.parse(units);
+export const storedAttributes = (
+  reading: Pick<StoredReading, "attributes">,
+): Reading["attributes"] => JSON.parse(reading.attributes);
+/** Most readings are good throughout. */
+const GOOD: Reading["quality"] = {};
+export const storedQuality = ({ quality }: Pick<StoredReading, "quality">): Reading["quality"] =>
+  quality === "{}" ? GOOD : JSON.parse(quality);
 
 export const WAVEFORM_REF = named(
   "WaveformRef",

@@ -13,6 +13,7 @@ import {
   type Sensor,
 } from "../core/sensor.ts";
 import { fromSite } from "../core/site-source.ts";
+import { storedValues } from "../core/stored-reading.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, integer, SENSOR_CODE, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
@@ -176,7 +177,7 @@ function sensorJson(
     const reading = parts.history.latest(sensor.code, kind);
     if (reading === null) continue;
     newestMs = Math.max(newestMs ?? reading.timeMs, reading.timeMs);
-    if (kind === "accel") zone = readingZone(JSON.parse(reading.values));
+    if (kind === "accel") zone = readingZone(storedValues(reading));
     latest.push(`"${kind}":${readingJson(reading)}`);
   }
   const { code, type, name, description, model, kinds, location, channels } = sensor;

@@ -12,7 +12,12 @@ import type { Change } from "../core/machine-condition/words.ts";
 import { median } from "../core/outlook/robust.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../core/sensor.ts";
 import { worstZone, zoneLimits, zoneOf } from "../core/signal/severity.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedAttributes,
+  storedUnits,
+  storedValues,
+} from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -103,7 +108,7 @@ function worstOfRules(
 function compared(parts: ChangeParts, { sensor, kind, value }: WorstValue, nowMs: number): Change {
   const today = Math.floor(nowMs / DAY_MS);
   const latest = parts.history.latest(sensor.code, kind);
-  const unit = latest === null ? null : ((unitsOf(latest)[value] as string | undefined) ?? null);
+  const unit = latest === null ? null : (storedUnits(latest)[value] ?? null);
   const from = today - MONTH_BACK - MONTH_REACH;
   const to = today - MONTH_BACK + MONTH_REACH + 1;
   const firstMs = parts.hours.firstMs(sensor.code, kind);
@@ -205,11 +210,8 @@ function zoneDays(
 
 const medianOf = (numbers: readonly number[]) => (numbers.length === 0 ? null : median(numbers));
 
-function valuesOf(reading: StoredReading | null): Readonly<Record<string, unknown>> {
-  return reading === null ? {} : (JSON.parse(reading.values) as Record<string, unknown>);
-}
-const unitsOf = ({ units }: StoredReading) => JSON.parse(units) as Record<string, unknown>;
+const valuesOf = (reading: StoredReading | null) => (reading === null ? {} : storedValues(reading));
 
 /** A record of a machine whose state was unknown counts as running, as for zones. */
-export const isOfRunning = ({ attributes }: StoredReading) =>
-  (JSON.parse(attributes) as { readonly machine_state?: string }).machine_state !== "standing";
+export const isOfRunning = (reading: StoredReading) =>
+  storedAttributes(reading)["machine_state"] !== "standing";

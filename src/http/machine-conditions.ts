@@ -21,7 +21,7 @@ import {
   sameCode,
 } from "../core/sensor.ts";
 import type { Zone } from "../core/signal/severity.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import { type StoredReading, storedValues } from "../core/stored-reading.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type ConditionSubject, type KnownSensors, subjectsOf } from "./condition-subjects.ts";
 import { isOfRunning, type MachineChange, machineChange } from "./machine-change.ts";
@@ -245,7 +245,7 @@ export class MachineConditions {
             ?.findingsOf(location.machine)
             ?.checked.find(({ sensor }) => normalCode(sensor) === normalCode(code));
     return (kind: Kind, reading: StoredReading): boolean => {
-      const values = JSON.parse(reading.values) as Readonly<Record<string, unknown>>;
+      const values = storedValues(reading);
       const isThere = (value: string) => (values[value] ?? null) !== null;
       return (
         readingZone(values) !== null ||
@@ -266,7 +266,7 @@ export class MachineConditions {
     for (const limit of [1, RECORDS_WALKED]) {
       const page = { ...range, order: "descending", after: null, limit } as const;
       const last = this.#parts.history.page(page).find(isOfRunning);
-      if (last !== undefined) return readingZone(JSON.parse(last.values));
+      if (last !== undefined) return readingZone(storedValues(last));
     }
     return null;
   }

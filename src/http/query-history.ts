@@ -16,7 +16,7 @@ import {
 } from "../core/query/responses.ts";
 import type { AxisPlace } from "../core/query/site-tree.ts";
 import { unitFactor } from "../core/query/units.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import { type StoredReading, storedUnits } from "../core/stored-reading.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../core/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./query-context.ts";
 import { tableFrame } from "./query-lists.ts";
@@ -78,7 +78,7 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
   if (sensor === null) return jsonResponse([]);
   const { names, time, units, tree } = context;
   const rowsOf = (reading: StoredReading): TableRow[] => {
-    const labels = JSON.parse(reading.units) as Record<string, string>;
+    const labels = storedUnits(reading);
     const date = time.slashed(reading.timeMs);
     return mainValues(reading).map(({ name, channel, value }) => {
       const label = labels[name] ?? "";

@@ -13,7 +13,12 @@ import {
   UNCHANGED_MS,
 } from "../core/state/state-reading.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedQuality,
+  storedUnits,
+  storedValues,
+} from "../core/stored-reading.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { ModbusStates } from "./modbus-states.ts";
@@ -184,9 +189,9 @@ function recall(parts: ReadStateParts, job: StateJob, gatewayNowMs: number): Sta
   for (const stored of parts.stored(job.sensor.code, gatewayNowMs - REMEMBERED_MS)) {
     if (stored.timeMs > gatewayNowMs + UNCHANGED_MS) continue;
     const whole = {
-      values: JSON.parse(stored.values),
-      units: JSON.parse(stored.units),
-      quality: JSON.parse(stored.quality),
+      values: storedValues(stored),
+      units: storedUnits(stored),
+      quality: storedQuality(stored),
     };
     const own = partOf(whole, job.names);
     // Every value belongs to one read of the sensor.

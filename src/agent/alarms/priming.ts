@@ -7,10 +7,15 @@ import type { Earlier } from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
-import { isFlagged, type Value } from "../../core/reading.ts";
+import { isFlagged } from "../../core/reading.ts";
 import { type Kind, readingKinds } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
-import type { StoredReading } from "../../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedAttributes,
+  storedQuality,
+  storedValues,
+} from "../../core/stored-reading.ts";
 
 export interface StoredHistory {
   latest(sensor: string, kind: Kind): StoredReading | null;
@@ -82,7 +87,7 @@ function earlierPoints(
   const points: SignalPoint[] = [];
   const range = { sensor, kind, fromMs: timeMs - EARLIER_MS, toMs: timeMs + 1 };
   for (const reading of history.range({ ...range, order: "desc" })) {
-    if (isFlagged({ attributes: JSON.parse(reading.attributes) }, "time_in_future")) continue;
+    if (isFlagged({ attributes: storedAttributes(reading) }, "time_in_future")) continue;
     const { values, quality } = followed(reading);
     const isBad = quality[value]?.quality === "bad";
     points.push({ timeMs: reading.timeMs, value: isBad ? null : numberOf(values[value]) });
@@ -91,12 +96,12 @@ function earlierPoints(
   return points.reverse();
 }
 
-function followed({ id, timeMs, values, quality }: StoredReading): FollowedReading {
+function followed(reading: StoredReading): FollowedReading {
   return {
-    id,
-    timeMs,
+    id: reading.id,
+    timeMs: reading.timeMs,
     isFuture: false,
-    values: JSON.parse(values) as Readonly<Record<string, Value>>,
-    quality: JSON.parse(quality) as FollowedReading["quality"],
+    values: storedValues(reading),
+    quality: storedQuality(reading),
   };
 }

@@ -1,6 +1,7 @@
 /** What hourly values keep of the readings of an hour or a day (plant section 19). */
 
 import type { Value } from "../reading.ts";
+import { storedQuality, storedUnits, storedValues } from "../stored-reading.ts";
 
 export const HOURS_PER_DAY = 24;
 
@@ -27,7 +28,6 @@ export interface ReadingTexts {
 }
 
 const ZONES = "ABCD";
-const GOOD: Readonly<Record<string, { readonly quality: string }>> = {};
 
 /** Contacts are 0 and 1, zones A to D 1 to 4; null for what has no number. */
 export function numberOf(name: string, value: Value): number | null {
@@ -91,20 +91,20 @@ export class HourSums {
     }
   }
 
-  #addValues({ values, units, quality }: ReadingTexts): void {
-    let named = this.#named.get(units);
+  #addValues(reading: ReadingTexts): void {
+    let named = this.#named.get(reading.units);
     if (named === undefined) {
       named = new Map();
-      this.#named.set(units, named);
+      this.#named.set(reading.units, named);
     }
-    const doubts = quality === "{}" ? GOOD : (JSON.parse(quality) as typeof GOOD);
-    for (const [name, value] of Object.entries(JSON.parse(values) as Record<string, Value>)) {
-      const doubt = doubts === GOOD || !Object.hasOwn(doubts, name) ? null : doubts[name]?.quality;
+    const doubts = storedQuality(reading);
+    for (const [name, value] of Object.entries(storedValues(reading))) {
+      const doubt = Object.hasOwn(doubts, name) ? doubts[name]?.quality : null;
       const number = doubt === "bad" ? null : numberOf(name, value);
       if (number === null && doubt !== "bad") continue;
       let sum = named.get(name);
       if (sum === undefined) {
-        const unit = (JSON.parse(units) as Record<string, string>)[name] ?? null;
+        const unit = storedUnits(reading)[name] ?? null;
         sum = this.of(name, unit);
         named.set(name, sum);
       }

@@ -5,7 +5,7 @@ import type { MeasuredMachines } from "../kept/ports.ts";
 import { median } from "../outlook/robust.ts";
 import { normalCode } from "../sensor.ts";
 import { fromSite, type SiteSource } from "../site-source.ts";
-import type { StoredReading } from "../stored-reading.ts";
+import { type StoredReading, storedValues } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
 import {
   isRunning,
@@ -114,7 +114,7 @@ export class MachinesOverHistory implements MeasuredMachines {
     for (const reading of history.range({ sensor, kind, fromMs: nowMs - USUAL_MS, toMs: nowMs })) {
       rows += 1;
       if (rows % ROWS_PER_TURN === 0) await rest();
-      const value = numberOf(JSON.parse(reading.values)[signal.value]);
+      const value = numberOf(storedValues(reading)[signal.value]);
       if (value !== null) yield { timeMs: reading.timeMs, value };
     }
   }

@@ -1,7 +1,6 @@
 /** Day rows for outlooks (plant section 19): medians of what the running machine showed on a UTC day. */
-import type { Value } from "../reading.ts";
 import type { Kind, Sensor } from "../sensor.ts";
-import type { StoredReading } from "../stored-reading.ts";
+import { type StoredReading, storedUnits, storedValues } from "../stored-reading.ts";
 import { median } from "./robust.ts";
 
 /** Of one value. */
@@ -68,10 +67,8 @@ export class DayMedianMaker {
   add(reading: StoredReading, isRunning: boolean): void {
     this.#readings += 1;
     if (!isRunning) return;
-    const units = JSON.parse(reading.units) as Record<string, string>;
-    for (const [name, value] of Object.entries(
-      JSON.parse(reading.values) as Record<string, Value>,
-    )) {
+    const units = storedUnits(reading);
+    for (const [name, value] of Object.entries(storedValues(reading))) {
       if (typeof value !== "number" || !hasOutlook(this.#kind, name)) continue;
       const unit = units[name] ?? null;
       const known = this.#values.get(name);

@@ -3,7 +3,7 @@ import type { AlarmAction, BaselineView, LimitView } from "../alarm/shown.ts";
 import type { PlaceSpan } from "../query/place.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
 import { zoneLimits } from "../signal/severity.ts";
-import type { StoredReading } from "../stored-reading.ts";
+import { type StoredReading, storedUnits, storedValues } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
 import {
   type DayMedianStore,
@@ -90,8 +90,8 @@ function newestOf(
 ): ReadonlyMap<string, string | null> {
   const reading = newest(code, kind);
   if (reading === null) return new Map();
-  const units = JSON.parse(reading.units) as Record<string, string>;
-  const names = Object.keys(JSON.parse(reading.values) as object);
+  const units = storedUnits(reading);
+  const names = Object.keys(storedValues(reading));
   return new Map(
     names.filter((name) => hasOutlook(kind, name)).map((name) => [name, units[name] ?? null]),
   );

@@ -2,7 +2,12 @@
 
 import { zoneNumber } from "../signal/severity.ts";
 import { internalRms } from "../state/node-facts.ts";
-import type { StoredReading } from "../stored-reading.ts";
+import {
+  type StoredReading,
+  storedAttributes,
+  storedUnits,
+  storedValues,
+} from "../stored-reading.ts";
 import {
   API_ASSIGNMENT,
   API_CHANNEL,
@@ -27,8 +32,8 @@ export interface OpenReading {
 export function openReading(reading: StoredReading): OpenReading {
   return {
     reading,
-    values: JSON.parse(reading.values) as Record<string, unknown>,
-    attributes: JSON.parse(reading.attributes) as Record<string, unknown>,
+    values: storedValues(reading),
+    attributes: storedAttributes(reading),
   };
 }
 
@@ -132,7 +137,7 @@ export function internalRmsRows(open: OpenReading, place: AxisPlace, time: Local
   const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
   const [accel, vel, env] = UNIT_FORMS.label;
   const served = { accel, vel, env };
-  const units = JSON.parse(open.reading.units) as Record<string, string>;
+  const units = storedUnits(open.reading);
   return internalRms(open.values, channel).map(({ name, quantity, value }) => {
     const unit = served[quantity];
     const own = units[name] ?? NO_UNIT;

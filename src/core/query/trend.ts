@@ -1,6 +1,5 @@
 import { addNumber, addSum, emptySum, numberOf, type SeriesSum } from "../hours/hour-sums.ts";
-import type { Value } from "../reading.ts";
-import type { StoredReading } from "../stored-reading.ts";
+import { type StoredReading, storedQuality, storedUnits, storedValues } from "../stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../time-units.ts";
 import type { HourPoint } from "./ports.ts";
 import type { Resolution, Trend, TrendLine, TrendSeries } from "./shown.ts";
@@ -24,8 +23,6 @@ export const SPAN_MS: Readonly<Record<Resolution, number>> = {
 
 /** A sensor has at most 200 bands beside its speed; this limits what a malicious site file could cause. */
 const SERIES_MAX = 256;
-
-const GOOD: Readonly<Record<string, { readonly quality: string }>> = {};
 
 /** The resolution that fits a bucket of the range. */
 export function resolutionFor({ fromMs, toMs, buckets }: TrendRange): Resolution {
@@ -79,14 +76,14 @@ export class TrendBuckets {
     this.#wanted = range.names === null ? null : new Set(range.names);
   }
 
-  addReading({ timeMs, values, quality, units }: StoredReading): void {
+  addReading(reading: StoredReading): void {
+    const { timeMs } = reading;
     this.#readings += 1;
-    // Most readings are good throughout.
-    const doubts = quality === "{}" ? GOOD : (JSON.parse(quality) as typeof GOOD);
-    for (const [name, value] of Object.entries(JSON.parse(values) as Record<string, Value>)) {
+    const doubts = storedQuality(reading);
+    for (const [name, value] of Object.entries(storedValues(reading))) {
       if (this.#wanted !== null && !this.#wanted.has(name)) continue;
-      const doubt = doubts !== GOOD && Object.hasOwn(doubts, name) ? doubts[name]?.quality : null;
-      const bucket = this.#bucket(name, this.#unitOf(units, name), timeMs);
+      const doubt = Object.hasOwn(doubts, name) ? doubts[name]?.quality : null;
+      const bucket = this.#bucket(name, this.#unitOf(reading.units, name), timeMs);
       if (bucket === null) continue;
       if (doubt === "bad") bucket.sum.bad += 1;
       const number = doubt === "bad" ? null : numberOf(name, value);
@@ -131,7 +128,7 @@ export class TrendBuckets {
   #unitOf(text: string, name: string): string | null {
     let units = this.#units.get(text);
     if (units === undefined) {
-      units = JSON.parse(text) as Record<string, string>;
+      units = storedUnits({ units: text });
       this.#units.set(text, units);
     }
     return Object.hasOwn(units, name) ? (units[name] ?? null) : null;

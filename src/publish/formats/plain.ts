@@ -1,9 +1,9 @@
 import { isUnlistedValue } from "../../core/channel-labels.ts";
 import { kindValues } from "../../core/kind-values.ts";
 import type { Message } from "../../core/message.ts";
-import type { Value } from "../../core/reading.ts";
 import { type Kind, readingKinds } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
+import { storedValues } from "../../core/stored-reading.ts";
 import type { Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
 import type { ValueFilter } from "./value-filter.ts";
@@ -54,7 +54,7 @@ export function createPlainEncoder(options: PlainEncoderOptions): Encode {
       ofKind.set(name, topic);
       return topic;
     };
-    const values: Record<string, Value> = JSON.parse(reading.values);
+    const values = storedValues(reading);
     const wanted = Object.entries(values).filter(([name]) => isWanted === null || isWanted(name));
     return wanted.map(([name, value]) => ({
       ...topicOf(name),

@@ -7,7 +7,7 @@
 import { eventTimeMs } from "../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
-import type { Value } from "../../core/reading.ts";
+import { storedQuality, storedValues } from "../../core/stored-reading.ts";
 import { aboutPayload } from "./about.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import type { Encode } from "./encoder.ts";
@@ -46,10 +46,10 @@ export function createThingsBoardProfile(
     const reading =
       options.isWanted === null ? entry.reading : selectValues(entry.reading, options.isWanted);
     if (reading === null) return [];
-    const values: Record<string, Value> = JSON.parse(reading.values);
+    const values = storedValues(reading);
     // ThingsBoard does not accept null. `quality` says that a value is bad, and why.
     const known = Object.entries(values).filter(([, value]) => value !== null);
-    const quality: Record<string, unknown> = JSON.parse(reading.quality);
+    const quality = storedQuality(reading);
     const isDoubtful = Object.keys(quality).length > 0;
     const content = { ...Object.fromEntries(known), ...(isDoubtful ? { quality } : {}) };
     if (Object.keys(content).length === 0) return [];

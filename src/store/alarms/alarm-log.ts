@@ -4,7 +4,7 @@ import type { AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/port
 import type { AlarmAction } from "../../core/alarm/shown.ts";
 import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
 import type { Logger } from "../../core/ports.ts";
-import type { Value } from "../../core/reading.ts";
+import { storedQuality, storedValues } from "../../core/stored-reading.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Stream } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
@@ -101,14 +101,14 @@ export class AlarmLog implements AlarmStore {
         tx,
         sensor,
         kind,
-        readings.map(({ id, timeMs, isFuture, values, quality, tones, record }) => ({
-          id,
-          timeMs,
-          isFuture,
-          tones,
-          record,
-          values: hasValues ? (JSON.parse(values) as Readonly<Record<string, Value>>) : {},
-          quality: quality === "{}" ? {} : JSON.parse(quality),
+        readings.map((reading) => ({
+          id: reading.id,
+          timeMs: reading.timeMs,
+          isFuture: reading.isFuture,
+          tones: reading.tones,
+          record: reading.record,
+          values: hasValues ? storedValues(reading) : {},
+          quality: storedQuality(reading),
         })),
         read,
       );

@@ -7,6 +7,7 @@
  */
 
 import type { Kind } from "../../core/sensor.ts";
+import { storedQuality, storedValues } from "../../core/stored-reading.ts";
 import type { Judged } from "../../core/thinning.ts";
 import { periodOf } from "../../core/thinning.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
@@ -267,7 +268,7 @@ function trackOf({ newest }: State, { timeMs }: PendingRow, everyS: number | nul
 /** Damaged texts count as empty: the publisher reports them. */
 function judged({ timeMs, content }: PendingRow): Judged {
   try {
-    return { timeMs, values: JSON.parse(content.values), quality: JSON.parse(content.quality) };
+    return { timeMs, values: storedValues(content), quality: storedQuality(content) };
   } catch {
     return { timeMs, values: {}, quality: {} };
   }
