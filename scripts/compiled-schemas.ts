@@ -10,15 +10,10 @@ import { Ajv, type AnySchema, type Options } from "ajv";
 import standaloneCode from "ajv/dist/standalone/index.js";
 import type { Plugin } from "esbuild";
 import { settingsSchema } from "../src/config/settings-table.ts";
-import { SITE_SCHEMA_OPTIONS } from "../src/config/site.ts";
-import { UPLINKS_SCHEMA_OPTIONS } from "../src/config/uplinks.ts";
+import { FILE_SCHEMA_OPTIONS } from "../src/config/written-file.ts";
 
 /** Importers of ajv that get the compiled schemas instead. */
-const IMPORTERS = [
-  "node_modules/env-schema/index.js",
-  "src/config/site.ts",
-  "src/config/uplinks.ts",
-];
+const IMPORTERS = ["node_modules/env-schema/index.js", "src/config/written-file.ts"];
 const NAMESPACE = "compiled-schemas";
 
 interface Wanted {
@@ -118,7 +113,7 @@ function ofFiles(): Wanted[] {
   const read = (name: string) =>
     JSON.parse(readFileSync(join("config", name), "utf8")) as AnySchema;
   return [
-    { options: SITE_SCHEMA_OPTIONS, schema: read("site.schema.json") },
-    { options: UPLINKS_SCHEMA_OPTIONS, schema: read("uplinks.schema.json") },
+    { options: FILE_SCHEMA_OPTIONS, schema: read("site.schema.json") },
+    { options: FILE_SCHEMA_OPTIONS, schema: read("uplinks.schema.json") },
   ];
 }

@@ -4,7 +4,7 @@ import type { ConfigurationFault } from "../core/configuration.ts";
 import { likely } from "../lib/nearest.ts";
 import { anyOf, shown } from "./fault.ts";
 
-interface FileRules {
+export interface SchemaWords {
   /** Where the operator finds the rule. */
   readonly schemaFile: string;
   /** True: the file names secrets. A value that may be one, or contain one in the wrong place, is not repeated. */
@@ -14,7 +14,7 @@ interface FileRules {
 /** Converts an ajv error. */
 export function schemaFault(
   error: ErrorObject,
-  { schemaFile, isSecretive }: FileRules,
+  { schemaFile, isSecretive }: SchemaWords,
 ): ConfigurationFault {
   const fault = faultOf(error, schemaFile, isSecretive ?? false);
   return { ...fault, problem: fault.problem.trimStart() };

@@ -8,7 +8,6 @@ import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { shown } from "./fault.ts";
-import { anyKindsIn, dict, list, numbers, texts } from "./site-parts.ts";
 import type { SemanticNotes } from "./site-semantics-machines.ts";
 import {
   checkNamed,
@@ -19,6 +18,7 @@ import {
   type Target,
   targetsOf,
 } from "./site-semantics-targets.ts";
+import { anyKindsIn, dict, list, numbers, texts } from "./written-parts.ts";
 
 export function checkAlarms(
   alarms: readonly unknown[],

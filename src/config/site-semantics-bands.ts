@@ -6,7 +6,7 @@ import { publishedChannels } from "../core/convert/accel.ts";
 import type { Bearing, Machine } from "../core/machine.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
-import { dict, list, numbers } from "./site-parts.ts";
+import { dict, list, numbers } from "./written-parts.ts";
 
 /** More would fill topics, log and disk with numbers that nobody looks at. */
 const VALUES_MAX = 200;

@@ -3,7 +3,7 @@ import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { shown } from "./fault.ts";
-import { dict } from "./site-parts.ts";
+import { dict } from "./written-parts.ts";
 
 const AXES = ["H", "V", "A"];
 

@@ -6,8 +6,8 @@ import { successors } from "../core/replacement.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { shown } from "./fault.ts";
-import { dict, kindsIn, list } from "./site-parts.ts";
 import { checkBands } from "./site-semantics-bands.ts";
+import { dict, kindsIn, list } from "./written-parts.ts";
 
 export interface SemanticNotes {
   readonly faults: ConfigurationFault[];

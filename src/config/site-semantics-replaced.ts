@@ -5,7 +5,7 @@ import type { JsonObject } from "../core/record.ts";
 import { isFormer } from "../core/replacement.ts";
 import { normalCode } from "../core/sensor.ts";
 import { shown } from "./fault.ts";
-import { texts } from "./site-parts.ts";
+import { texts } from "./written-parts.ts";
 
 interface SensorEntry {
   readonly code: string;

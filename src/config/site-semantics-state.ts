@@ -4,7 +4,7 @@ import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";
 import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
 import { shown } from "./fault.ts";
-import { dict, list } from "./site-parts.ts";
+import { dict, list } from "./written-parts.ts";
 
 const SERVICE_MEMBERS = ["operation", "request", "fields"] as const;
 const MODBUS_MEMBERS = ["url", "unit", "function", "wordOrder", "registers"] as const;

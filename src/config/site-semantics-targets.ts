@@ -9,7 +9,7 @@ import { formerCodes } from "../core/replacement.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { shown } from "./fault.ts";
-import { anyKindsIn, dict, list, numbers, texts } from "./site-parts.ts";
+import { anyKindsIn, dict, list, numbers, texts } from "./written-parts.ts";
 
 /** One value that a rule evaluates. */
 export interface Target {

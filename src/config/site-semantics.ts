@@ -7,7 +7,7 @@ import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { shown } from "./fault.ts";
-import { dict, list, roughSensor } from "./site-parts.ts";
+import { roughSensor } from "./rough-sensor.ts";
 import { checkAlarms } from "./site-semantics-alarms.ts";
 import { withRoughBands } from "./site-semantics-bands.ts";
 import { checkAxes, checkChannel, checkPresence, fits } from "./site-semantics-channels.ts";
@@ -20,6 +20,7 @@ import {
 } from "./site-semantics-names.ts";
 import { checkReplaced } from "./site-semantics-replaced.ts";
 import { checkStateReads } from "./site-semantics-state.ts";
+import { dict, list } from "./written-parts.ts";
 
 export interface SemanticFaults {
   readonly faults: readonly ConfigurationFault[];

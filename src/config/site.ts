@@ -3,19 +3,14 @@
  * express.
  */
 
-import { Ajv } from "ajv";
 import siteSchema from "#site-schema";
 import { sensorBands } from "../core/bands/definition.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
-import { parseJsonText, undecodedWarnings } from "./json-text.ts";
-import { schemaFault } from "./schema-fault.ts";
 import { checkSemantics } from "./site-semantics.ts";
-
-/** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
-export const SITE_SCHEMA_OPTIONS = { allErrors: true, verbose: true, strict: true } as const;
+import { placedIn, readWrittenFile } from "./written-file.ts";
 
 export interface LoadedSite {
   /** Null if there are faults. */
@@ -46,40 +41,22 @@ export function emptySite(path: string): LoadedSite {
 
 /** `path` is shown before every location. */
 export function loadSite(text: string, path: string, options: SiteOptions = {}): LoadedSite {
-  const at = (place: string) => (place === "" ? path : `${path}: ${place}`);
   if (options.mayBeEmpty && /^\uFEFF?\s*$/.test(text)) return emptySite(path);
-  const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
-  if ("fault" in parsed) {
-    const { line, column, problem, remedy } = parsed.fault;
-    return {
-      site: null,
-      warnings: [],
-      faults: [{ place: `${path}:${line}:${column}`, problem, remedy }],
-    };
-  }
-  const faults: ConfigurationFault[] = parsed.doubles.map(({ line, column, problem }) => ({
-    place: `${path}:${line}:${column}`,
-    problem,
-    remedy: "keep one",
-  }));
-  const warnings: ConfigurationFault[] = undecodedWarnings(parsed.undecoded, path);
-
-  const validate = new Ajv(SITE_SCHEMA_OPTIONS).compile(siteSchema);
-  if (!validate(parsed.value)) {
-    for (const error of validate.errors ?? []) {
-      const isNoSensors = error.keyword === "minItems" && error.instancePath === "/sensors";
-      if (isNoSensors && options.mayBeEmpty) warnings.push({ place: "sensors", ...NO_SENSORS });
-      else faults.push(schemaFault(error, { schemaFile: "config/site.schema.json" }));
-    }
-  }
-  const meaning = checkSemantics(parsed.value, options);
-  faults.push(...meaning.faults);
-  const placed = (fault: ConfigurationFault): ConfigurationFault =>
-    fault.place.startsWith(path) ? fault : { ...fault, place: at(fault.place) };
+  const { value, faults, warnings } = readWrittenFile(text, path, {
+    schema: siteSchema,
+    schemaFile: "config/site.schema.json",
+    excuse: ({ keyword, instancePath }) =>
+      options.mayBeEmpty === true && keyword === "minItems" && instancePath === "/sensors"
+        ? { place: "sensors", ...NO_SENSORS }
+        : null,
+  });
+  if (value === undefined) return { site: null, faults, warnings };
+  const beyond = checkSemantics(value, options);
+  faults.push(...beyond.faults);
   return {
-    site: faults.length === 0 ? asSite(parsed.value as WrittenSite) : null,
-    faults: faults.map(placed),
-    warnings: [...warnings, ...meaning.warnings].map(placed),
+    site: faults.length === 0 ? asSite(value as WrittenSite) : null,
+    faults: placedIn(path, faults),
+    warnings: placedIn(path, [...warnings, ...beyond.warnings]),
   };
 }
 

@@ -1,17 +1,11 @@
 import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
 import type { JsonObject } from "../core/record.ts";
-import { KINDS, type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
 import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";
-import type { Note } from "./fault.ts";
-import { shown } from "./fault.ts";
-
-const list = <T>(value: unknown, isOne: (item: unknown) => item is T): T[] =>
-  Array.isArray(value) ? value.filter(isOne) : [];
-const isText = (item: unknown): item is string => typeof item === "string";
-const isId = (item: unknown): item is number => typeof item === "number";
-const isKind = (item: unknown): item is Kind => KINDS.some((kind) => kind === item);
+import { type Note, shown } from "./fault.ts";
+import { anyKindsIn, numbers, texts } from "./written-parts.ts";
 
 /**
  * Checks a selection against the site file. What it names and the file does not, or no longer, is a warning: sensors
@@ -26,11 +20,11 @@ export function checkSelect(
   if (written === null || site === null) return;
   const select: Select = {
     ...SELECT_ALL,
-    kinds: list(written["kinds"], isKind),
-    sensors: list(written["sensors"], isText),
-    areas: list(written["areas"], isId),
-    machines: list(written["machines"], isId),
-    values: list(written["values"], isText),
+    kinds: anyKindsIn(written["kinds"]),
+    sensors: texts(written["sensors"]),
+    areas: numbers(written["areas"]),
+    machines: numbers(written["machines"]),
+    values: texts(written["values"]),
   };
   const { sensors } = site;
   let isWhole = true;

@@ -10,14 +10,13 @@ import { MAIN_UPLINK, PROFILES, type Profile } from "../core/uplink.ts";
 import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import { shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
-import { dict } from "./site-parts.ts";
 import { checkTlsFiles } from "./tls-files.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { type ReportFault } from "./uplinks-context.ts";
 import { checkClientId, checkLogin } from "./uplinks-identity.ts";
 import { checkSelect } from "./uplinks-select.ts";
 import { checkPrefixes, checkSessions, mainSessions, sessionsOf } from "./uplinks-sessions.ts";
-import { formatsOf, text } from "./written-parts.ts";
+import { dict, formatsOf, text } from "./written-parts.ts";
 
 export function checkUplinks(
   written: unknown,

@@ -5,9 +5,8 @@ import { topicLevel } from "../core/topic-level.ts";
 import { clientIdsOf, hasFixedTopics, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
 import { isLoopback } from "./checks.ts";
 import { allOf, type Note, shown } from "./fault.ts";
-import { dict } from "./site-parts.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
-import { formatsOf, text } from "./written-parts.ts";
+import { dict, formatsOf, text } from "./written-parts.ts";
 
 interface UplinkSession {
   readonly place: string;

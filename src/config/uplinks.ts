@@ -3,28 +3,19 @@
  * cannot express.
  */
 import { dirname, resolve } from "node:path";
-import { Ajv } from "ajv";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
-import { parseJsonText, undecodedWarnings } from "./json-text.ts";
-import { schemaFault } from "./schema-fault.ts";
+import { parseJsonText } from "./json-text.ts";
 import type { Settings } from "./settings.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials, secretNow, tlsWithDigest } from "./uplinks-secrets.ts";
 import { checkUplinks } from "./uplinks-semantics.ts";
 import { isOneBroker } from "./uplinks-sessions.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
-
-/** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
-export const UPLINKS_SCHEMA_OPTIONS = {
-  allErrors: true,
-  verbose: true,
-  strict: true,
-  allowUnionTypes: true,
-} as const;
+import { placedIn, readWrittenFile } from "./written-file.ts";
 
 /** Records in one historical Sparkplug message, as many as a lease contains. */
 const HISTORY_BATCH_MAX = 256;
@@ -38,32 +29,16 @@ export interface LoadedUplinks {
 
 /** `path` is absolute; it is shown before every location, and relative files are beside it. */
 export function loadUplinks(text: string, path: string, context: UplinksContext): LoadedUplinks {
-  const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
-  if ("fault" in parsed) {
-    const { line, column, problem, remedy } = parsed.fault;
-    const place = `${path}:${line}:${column}`;
-    return {
-      uplinks: null,
-      warnings: [],
-      faults: [{ place, problem, remedy }],
-    };
-  }
-  const faults: ConfigurationFault[] = parsed.doubles.map(({ line, column, problem }) => ({
-    place: `${path}:${line}:${column}`,
-    problem,
-    remedy: "keep one",
-  }));
-  const check = new Ajv(UPLINKS_SCHEMA_OPTIONS).compile(uplinksSchema);
-  if (!check(parsed.value)) {
-    for (const error of check.errors ?? [])
-      faults.push(
-        schemaFault(error, { schemaFile: "config/uplinks.schema.json", isSecretive: true }),
-      );
-  }
+  const { value, faults, warnings } = readWrittenFile(text, path, {
+    schema: uplinksSchema,
+    schemaFile: "config/uplinks.schema.json",
+    isSecretive: true,
+  });
+  if (value === undefined) return { uplinks: null, faults, warnings };
   const directory = dirname(path);
-  const meaning = checkUplinks(parsed.value, directory, context);
-  faults.push(...meaning.faults);
-  const written = faults.length === 0 ? (parsed.value as WrittenFile).uplinks : [];
+  const beyond = checkUplinks(value, directory, context);
+  faults.push(...beyond.faults);
+  const written = faults.length === 0 ? (value as WrittenUplinks).uplinks : [];
   const note = (fault: ConfigurationFault) => void faults.push(fault);
   const placedUplinks = written.flatMap((one, i): PlacedUplink[] => {
     const place = `uplinks[${i}]`;
@@ -72,14 +47,10 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   });
   for (const one of placedUplinks) faults.push(...topicsOf(one, context));
   faults.push(...crossings(placedUplinks, context));
-  const placed = (fault: ConfigurationFault): ConfigurationFault =>
-    fault.place.startsWith(path)
-      ? fault
-      : { ...fault, place: fault.place === "" ? path : `${path}: ${fault.place}` };
   return {
     uplinks: faults.length === 0 ? placedUplinks.map(({ uplink }) => uplink) : null,
-    faults: faults.map(placed),
-    warnings: [...undecodedWarnings(parsed.undecoded, path), ...meaning.warnings.map(placed)],
+    faults: placedIn(path, faults),
+    warnings: placedIn(path, [...warnings, ...beyond.warnings]),
   };
 }
 
@@ -115,7 +86,7 @@ function crossings(
   );
 }
 
-interface WrittenFile {
+interface WrittenUplinks {
   readonly uplinks: readonly WrittenUplink[];
 }
 
@@ -229,7 +200,7 @@ export function sparkplugHints(text: string): {
   readonly isSparkplugGroup: boolean;
 } {
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
-  const value = "fault" in parsed ? null : (parsed.value as Partial<WrittenFile> | null);
+  const value = "fault" in parsed ? null : (parsed.value as Partial<WrittenUplinks> | null);
   const uplinks = Array.isArray(value?.uplinks) ? value.uplinks : [];
   const nodes = uplinks.filter(
     (uplink) => Array.isArray(uplink?.formats) && uplink.formats.includes("sparkplug"),

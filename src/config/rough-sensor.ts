@@ -1,43 +1,6 @@
-/** The valid parts of a site file that may have faults: a part of the right shape is used, the rest skipped. */
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import {
-  type ChannelConfig,
-  KINDS,
-  type Kind,
-  POLLED_KINDS,
-  type PolledKind,
-  type Sensor,
-  type StateRead,
-  type StateRegister,
-} from "../core/sensor.ts";
-
-export function dict(value: unknown): JsonObject | null {
-  return isJsonObject(value) ? value : null;
-}
-
-export function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function texts(value: unknown): readonly string[] {
-  return list(value).filter((item) => typeof item === "string");
-}
-
-export function numbers(value: unknown): readonly number[] {
-  return list(value).filter((item) => typeof item === "number");
-}
-
-/** The kinds of reading that a selection names. */
-export function anyKindsIn(value: unknown): readonly Kind[] {
-  const named = texts(value);
-  return KINDS.filter((kind) => named.includes(kind));
-}
-
-/** The kinds that a sensor names. */
-export function kindsIn(value: unknown): readonly PolledKind[] {
-  const named = texts(value);
-  return POLLED_KINDS.filter((kind) => named.includes(kind));
-}
+import type { JsonObject } from "../core/record.ts";
+import type { ChannelConfig, Sensor, StateRead, StateRegister } from "../core/sensor.ts";
+import { dict, kindsIn, list, texts } from "./written-parts.ts";
 
 /** What is known of a sensor: its values and where it is mounted; null if its code is missing. */
 export function roughSensor(value: unknown): Sensor | null {
