@@ -11,6 +11,7 @@ const { values: flags } = parseArgs({ options: { names: { type: "boolean", defau
 const root = resolve(import.meta.dirname, "..");
 const LONG_LINES = 300;
 const LONGEST_LINES = 380;
+const HEAD_LENGTH = 3_000;
 
 interface Node {
   readonly type: string;
@@ -73,7 +74,7 @@ for (const { name, text } of files) visit(parseSync(name, text).program as unkno
 const linesOf = (text: string) => text.split("\n").length - 1;
 const lines = files.reduce((sum, { text }) => sum + linesOf(text), 0);
 const long = files
-  .map(({ name, text }) => ({ name, lines: linesOf(text) }))
+  .map(({ name, text }) => ({ name, text, lines: linesOf(text) }))
   .filter((file) => file.lines > LONG_LINES)
   .sort((a, b) => b.lines - a.lines);
 const twice = [...types].filter(([, places]) => places.length > 1);
@@ -89,6 +90,13 @@ show(
   `files over ${LONG_LINES} lines`,
   long.length,
   long.map((file) => `${file.lines} ${file.name}`),
+);
+/** A long file says at its head why it is one. */
+const unexplained = long.filter(({ text }) => !text.slice(0, HEAD_LENGTH).includes("In one file:"));
+show(
+  "  without their reason at the head",
+  unexplained.length,
+  unexplained.map(({ name }) => name),
 );
 show(`files over ${LONGEST_LINES} lines`, long.filter((file) => file.lines > LONGEST_LINES).length);
 show(

@@ -1,3 +1,4 @@
+/** The commands and their help. In one file: help, completion and documents are made from this table. */
 import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import type { Command } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./configuration.ts";

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import { databaseAddress } from "../core/database-url.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { checkFrom, checkTo } from "./collect-addresses.ts";
 import {
   COLLECT_FILES,
   COLLECT_NAMES,
@@ -73,7 +73,7 @@ export function loadCollectSettings(place: CollectPlace): {
     .filter((part) => part !== "");
   checkFrom(from, place.required.includes("from"), faults);
   const to = text("to") ?? "";
-  checkTo(to, place, faults);
+  checkTo(to, { place: placeOf(place, "to"), isRequired: place.required.includes("to") }, faults);
   const group = text("group") ?? "gateside";
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(group))
     faults.push({
@@ -173,60 +173,10 @@ function fromEnvironment(
   return own || null;
 }
 
+/** Where a value was given: the flag, or the name in the environment. */
 function placeOf(place: CollectPlace, flag: CollectFlag): string {
   const given = flag === "to" ? (place.databaseFlag ?? flag) : flag;
   return place.flag(flag) === null ? COLLECT_NAMES[flag] : `--${given}`;
-}
-
-function checkFrom(
-  from: readonly string[],
-  isRequired: boolean,
-  faults: ConfigurationFault[],
-): void {
-  const remedy =
-    "use the broker's address, such as mqtts://collector:password@broker.example:8883 or amqps://…";
-  if (from.length === 0) {
-    if (isRequired && !faults.some(({ place }) => place.startsWith("COLLECT_FROM")))
-      faults.push({
-        place: "--from or COLLECT_FROM",
-        problem: "is required but not set",
-        remedy,
-      });
-    return;
-  }
-  const schemes = new Set<string>();
-  for (const [at, address] of from.entries()) {
-    const scheme = /^(mqtts?|amqps?):\/\//i.exec(address)?.[1]?.toLowerCase();
-    if (scheme === undefined || !URL.canParse(address) || new URL(address).hostname === "")
-      // The URL may contain a password: only its setting is named.
-      faults.push({
-        place: `--from, address ${at + 1}`,
-        problem: "is not a broker address",
-        remedy,
-      });
-    else schemes.add(scheme.slice(0, 4));
-  }
-  if (schemes.size > 1)
-    faults.push({
-      place: "--from",
-      problem: "mixes mqtt and amqp, but several addresses are one cluster, tried in turn",
-      remedy: "run one `gateside collect` for each broker",
-    });
-}
-
-function checkTo(to: string, place: CollectPlace, faults: ConfigurationFault[]): void {
-  const remedy =
-    "use the database's address, such as postgres://gateside:password@db.example/gateside";
-  if (to === "") {
-    if (place.required.includes("to") && !faults.some((one) => one.place.startsWith("COLLECT_TO")))
-      faults.push({ place: "--to or COLLECT_TO", problem: "is required but not set", remedy });
-  } else if (databaseAddress(to) === null) {
-    faults.push({
-      place: placeOf(place, "to"),
-      problem: "is not a PostgreSQL address (target_session_attrs may be read-write or any)",
-      remedy: `${remedy}, or of several servers: postgres://…@db1:5432,db2:5432/gateside?target_session_attrs=read-write`,
-    });
-  }
 }
 
 function metricsOf(

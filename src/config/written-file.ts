@@ -12,7 +12,7 @@ export const FILE_SCHEMA_OPTIONS = {
   allowUnionTypes: true,
 } as const;
 
-export interface FileSchema extends SchemaWords {
+export interface WrittenFileRules extends SchemaWords {
   readonly schema: AnySchema;
   /** A warning in the place of a fault; null if it is one. */
   readonly excuse?: (error: ErrorObject) => ConfigurationFault | null;
@@ -26,7 +26,7 @@ export interface ReadFile {
   readonly warnings: ConfigurationFault[];
 }
 
-export function readWrittenFile(text: string, path: string, rules: FileSchema): ReadFile {
+export function readWrittenFile(text: string, path: string, rules: WrittenFileRules): ReadFile {
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
   if ("fault" in parsed) {
     const { line, column, problem, remedy } = parsed.fault;

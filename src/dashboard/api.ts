@@ -1,4 +1,4 @@
-/** Requests and responses of the agent's /api/v1. */
+/** Requests and responses of the agent's /api/v1. In one file: a line or two for each request. */
 
 import type { ShownStatus } from "../core/agent-status.ts";
 import type {

@@ -1,4 +1,7 @@
-/** A plot that can be read by eye, by keyboard and by a screen reader: uPlot in a frame of our own. */
+/**
+ * A plot that can be read by eye, by keyboard and by a screen reader: uPlot in a frame of our own.
+ * In one file: uPlot calls back into the state that cursor and keys change.
+ */
 import uPlot from "uplot";
 import { drawBands, drawLanes, drawLevels, drawMarks } from "./chart-draw.ts";
 import { chartSvg, onPaper } from "./chart-paper.ts";

@@ -1,4 +1,7 @@
-/** The picture at the top: sensors → gateway → buffer → broker, with the current data rates. */
+/**
+ * The picture at the top: sensors → gateway → buffer → broker, with the current data rates.
+ * In one file: stations, pipes and tank share their places with what writes into them.
+ */
 
 import type { ShownStatus } from "../core/agent-status.ts";
 import { isUntried } from "../core/agent-status.ts";

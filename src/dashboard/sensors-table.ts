@@ -2,6 +2,7 @@
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import { labelled, options, searchField, select } from "./filter-controls.ts";
 import type { Model } from "./model.ts";
 import { areaName, type Filter, isShown, noFilter } from "./sensor-filter.ts";
 import { FOLD_MIN, groupRow, groupsOf, SORTS, type SortKey, sorted } from "./sensor-groups.ts";
@@ -56,17 +57,6 @@ export class SensorsTable {
       "Show all",
     );
     this.#area = select("Area", filter, "area", [], apply);
-    const search = h("input", {
-      id: "search",
-      type: "search",
-      placeholder: "Name, code, machine …",
-      autocomplete: "off",
-      value: filter.text,
-      input: (event: Event) => {
-        filter.text = (event.target as HTMLInputElement).value.trim();
-        apply();
-      },
-    });
     const byName = COLUMNS.flatMap(([, text, key]) => (key === null ? [] : [{ key, text }]));
     this.#sortBox = h(
       "select",
@@ -95,11 +85,11 @@ export class SensorsTable {
       h(
         "form",
         { class: "filters", role: "search", submit: (event: Event) => event.preventDefault() },
-        field("search", "Search", search),
-        wrap("State", select("State", filter, "state", Object.entries(STATE_WORDS), apply)),
-        wrap("Kind", select("Kind", filter, "kind", kinds, apply)),
-        wrap("Area", this.#area),
-        wrap("Zone", select("Zone", filter, "zone", [...zones, ["none", "No zone"]], apply)),
+        searchField(filter, apply),
+        labelled("State", select("State", filter, "state", Object.entries(STATE_WORDS), apply)),
+        labelled("Kind", select("Kind", filter, "kind", kinds, apply)),
+        labelled("Area", this.#area),
+        labelled("Zone", select("Zone", filter, "zone", [...zones, ["none", "No zone"]], apply)),
         h(
           "div",
           { class: "field narrow-only" },
@@ -287,37 +277,4 @@ export class SensorsTable {
     replace(this.#area, ...options(wanted.map((name) => [name, name])));
     this.#area.value = this.#filter.area;
   }
-}
-
-function field(id: string, label: string, control: HTMLElement): HTMLElement {
-  return h("div", { class: "field grow" }, h("label", { for: id }, label), control);
-}
-function wrap(label: string, control: HTMLElement): HTMLElement {
-  return h("div", { class: "field" }, h("label", { for: control.id }, label), control);
-}
-
-function select(
-  label: string,
-  filter: Filter,
-  key: Exclude<keyof Filter, "text">,
-  choices: readonly (readonly [string, string])[],
-  apply: () => void,
-): HTMLSelectElement {
-  const element = h(
-    "select",
-    {
-      id: `filter-${label.toLowerCase()}`,
-      change: (event: Event) => {
-        filter[key] = (event.target as HTMLSelectElement).value;
-        apply();
-      },
-    },
-    ...options(choices),
-  );
-  element.value = filter[key];
-  return element;
-}
-
-function options(choices: readonly (readonly [string, string])[]): HTMLElement[] {
-  return [["", "All"] as const, ...choices].map(([value, text]) => h("option", { value }, text));
 }

@@ -1,4 +1,7 @@
-/** The form of one entry: a sensor, a machine, an alarm rule or an uplink. */
+/**
+ * The form of one entry: a sensor, a machine, an alarm rule or an uplink.
+ * In one file: form, checks, saving and conflicts share the entry as it is being edited.
+ */
 
 import type { JsonObject } from "../core/record.ts";
 import { h, replace } from "./dom.ts";

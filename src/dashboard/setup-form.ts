@@ -1,6 +1,8 @@
 /**
  * A form generated from a JSON Schema: each member a control with its title, description and place for faults. A member
  * that nobody touches stays unchanged, and a member left empty is omitted.
+ *
+ * In one file: objects contain lists, and lists objects, so each control builds the others.
  */
 
 import { converted, scaleOf } from "../core/read-units.ts";

@@ -1,4 +1,7 @@
-/** Waveform and spectrum of a measurement, with selection of measurement, axis and unit. */
+/**
+ * Waveform and spectrum of a measurement, with selection of measurement, axis and unit.
+ * In one file: controls, requests and plot share one selection.
+ */
 
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
 import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";

@@ -1,4 +1,7 @@
-/** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
+/**
+ * The spectra of the stored measurements one behind the other, so that growing or moving lines are visible.
+ * In one file: layout, drawing, pointer and keys share the place of each spectrum.
+ */
 
 import type { ShownMeasurement } from "../core/query/shown.ts";
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";

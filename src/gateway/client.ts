@@ -1,3 +1,4 @@
+/** Calls of the gateway. In one file: what one call finds out about the gateway decides how the next one is made. */
 import type { GatewayState } from "../core/agent-status.ts";
 import type { DayRequest, DayResponse, StateRequest } from "../core/day.ts";
 import type { FailureClass } from "../core/failure.ts";

@@ -1,3 +1,7 @@
+/**
+ * Measurements with samples over the API.
+ * In one file: each operation stands beside its schemas, and all of them share the cursor and its range.
+ */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Measurement, PinOutcome } from "../core/kept/ports.ts";

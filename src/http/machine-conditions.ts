@@ -1,30 +1,19 @@
 /** What the machines' conditions are made of: the site file, the newest readings, alarms and findings. */
-import type { SensorState } from "../core/agent-status.ts";
 import { valueLabel } from "../core/alarm/sentence.ts";
 import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import {
-  type ConditionSensor,
   type EarliestOutlook,
   type MachineCondition,
   machineCondition,
 } from "../core/machine-condition/condition.ts";
 import { worseFirst } from "../core/machine-condition/order.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../core/query/place.ts";
-import { readingZone } from "../core/query/reading-zone.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
-import {
-  isRead,
-  type Kind,
-  normalCode,
-  readingKinds,
-  type Sensor,
-  sameCode,
-} from "../core/sensor.ts";
-import type { Zone } from "../core/signal/severity.ts";
-import { type StoredReading, storedValues } from "../core/stored-reading.ts";
+import { normalCode, type Sensor, sameCode } from "../core/sensor.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { conditionSensor, zoneAt } from "./condition-sensor.ts";
 import { type ConditionSubject, type KnownSensors, subjectsOf } from "./condition-subjects.ts";
-import { isOfRunning, type MachineChange, machineChange } from "./machine-change.ts";
+import { type MachineChange, machineChange } from "./machine-change.ts";
 import { outlookFor } from "./machine-outlook.ts";
 import { bySensor, findingKey } from "./open-alarms.ts";
 import type { HttpParts } from "./parts.ts";
@@ -49,9 +38,6 @@ type ConditionParts = Pick<
 
 /** A large site that was just started shows its machines at once; what their past says follows with the next responses. */
 const COMPUTE_MS = 500;
-
-/** Records of a sensor that are looked through for the last one of the running machine. */
-const RECORDS_WALKED = 50;
 
 export class MachineConditions {
   readonly #parts: ConditionParts;
@@ -84,7 +70,7 @@ export class MachineConditions {
       if (subject.id !== id) continue;
       const { members } = await this.#entry(subject, known);
       const zones = subject.sensors.map(
-        (sensor) => [normalCode(sensor.code), this.#zone(sensor, known.nowMs)] as const,
+        (sensor) => [normalCode(sensor.code), zoneAt(this.#parts, sensor, known.nowMs)] as const,
       );
       return { ...members, zones: new Map(zones) };
     }
@@ -139,7 +125,7 @@ export class MachineConditions {
     const found = machineCondition({
       state,
       standing,
-      sensors: sensors.map((sensor) => this.#sensor(sensor, known, recordsEndMs)),
+      sensors: sensors.map((sensor) => conditionSensor(this.#parts, sensor, known, recordsEndMs)),
       alarms:
         known.alarms === null
           ? null
@@ -207,84 +193,11 @@ export class MachineConditions {
     const sensor = this.#parts.site.current.sensors.find((one) => sameCode(one.code, code));
     return sensor === undefined ? text : `${valueLabel(sensor, value)}: ${text}`;
   }
-
-  #sensor(sensor: Sensor, known: KnownSensors, recordsEndMs: number): ConditionSensor {
-    const { code, name, location, batteryLowV } = sensor;
-    const state = known.states.get(normalCode(code));
-    const isFresh = state?.state === "online";
-    const isJudged = this.#judges(sensor);
-    const judgedKinds = readingKinds(sensor).filter((kind) => {
-      const reading = this.#parts.history.latest(code, kind);
-      return reading !== null && isJudged(kind, reading);
-    });
-    return {
-      code,
-      name: name ?? location?.names?.point ?? null,
-      isRead: isRead(sensor),
-      lastReadingMs: state?.lastReadingMs ?? null,
-      isFresh,
-      isJudged: hasClass(sensor) || judgedKinds.length > 0,
-      isJudgedNow: judgedKinds.some((kind) => isKindFresh(state, kind)),
-      zone: this.#zone(sensor, recordsEndMs),
-      isBatteryLow:
-        batteryLowV !== undefined &&
-        typeof state?.batteryV === "number" &&
-        state.batteryV < batteryLowV,
-    };
-  }
-
-  /** Whether a zone, a rule, a learned baseline or a check for findings judged a value of a reading. */
-  #judges({ code, location }: Sensor) {
-    const { alarms, findings } = this.#parts;
-    const limits = (alarms?.limits(code) ?? []).filter(({ alarm }) => alarm !== "battery_low");
-    const baselines = (alarms?.baselines(code) ?? []).filter(({ status }) => status !== "learning");
-    const checked =
-      location === undefined
-        ? undefined
-        : findings
-            ?.findingsOf(location.machine)
-            ?.checked.find(({ sensor }) => normalCode(sensor) === normalCode(code));
-    return (kind: Kind, reading: StoredReading): boolean => {
-      const values = storedValues(reading);
-      const isThere = (value: string) => (values[value] ?? null) !== null;
-      return (
-        readingZone(values) !== null ||
-        limits.some((limit) => limit.kind === kind && isThere(limit.value)) ||
-        baselines.some(({ value }) => isThere(value)) ||
-        (kind === "accel" &&
-          checked?.readingId === reading.id &&
-          (checked?.lookedFor.length ?? 0) > 0)
-      );
-    };
-  }
-
-  /** Zone of the last record of the running machine. */
-  #zone({ code, kinds }: Sensor, endMs: number): Zone | null {
-    if (!kinds.includes("accel")) return null;
-    const range = { sensor: code, kind: "accel", fromMs: 0, toMs: endMs + 1 } as const;
-    // Nearly always the first one is of the running machine.
-    for (const limit of [1, RECORDS_WALKED]) {
-      const page = { ...range, order: "descending", after: null, limit } as const;
-      const last = this.#parts.history.page(page).find(isOfRunning);
-      if (last !== undefined) return readingZone(storedValues(last));
-    }
-    return null;
-  }
 }
 
 /** Day rows are made once an hour, and more often while days are being read. */
 const OUTLOOK_MS = HOUR_MS;
 const CHANGE_MS = 10 * MINUTE_MS;
-
-const hasClass = ({ machineClass, limits }: Sensor) =>
-  machineClass !== undefined || limits !== undefined;
-
-/** Kinds that no read lists (bands) are as fresh as their sensor. */
-function isKindFresh(state: SensorState | undefined, kind: Kind): boolean {
-  const own = state?.kinds.find((one) => one.kind === kind);
-  if (own === undefined) return state?.state === "online";
-  return own.lastReadingMs !== null && own.isSilent !== true;
-}
 
 function conditionMembers(found: MachineCondition) {
   const { condition, reason, unknown, since, alarms, isAcknowledged, stage, zone, marks } = found;

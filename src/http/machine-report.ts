@@ -3,12 +3,7 @@ import { valueLabel } from "../core/alarm/sentence.ts";
 import type { LimitView } from "../core/alarm/shown.ts";
 import type { ReadUnits } from "../core/read-units.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
-import type {
-  ReportAlarm,
-  ReportFinding,
-  ReportInput,
-  ReportTrend,
-} from "../core/report/document.ts";
+import type { ReportAlarm, ReportFinding, ReportInput, ReportTrend } from "../core/report/input.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { zoneLimits } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";

@@ -16,19 +16,14 @@ import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
 import { isJsonObject } from "../core/record.ts";
 import { fromSite } from "../core/site-source.ts";
-import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
-import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
+import { API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { sourceOf } from "./client.ts";
 import { HISTORY_LIMITS } from "./history-limits.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
 import { QueryBodies } from "./query-body.ts";
-import {
-  ClientGone,
-  jsonResponse,
-  type QueryContext,
-  type QueryResponse,
-} from "./query-context.ts";
+import { ClientGone, type QueryContext, type QueryResponse } from "./query-context.ts";
+import { QueryGate } from "./query-gate.ts";
 import * as history from "./query-history.ts";
 import * as lists from "./query-lists.ts";
 import { outlineOf } from "./query-outline.ts";
@@ -46,8 +41,6 @@ const WAITING_MAX = 32;
 const LOGIN_CHARACTERS_MAX = 4_096;
 /** Long responses that are computed while they are sent. */
 const LONG_ANSWERS_MAX = 4;
-/** Different wrong tokens of one address per minute; more than for people, because many tools may share an address. */
-const WRONG_TOKENS_MAX = 60;
 
 type Handler = (
   context: QueryContext,
@@ -196,60 +189,6 @@ export function registerQueryService(
     });
     done();
   });
-}
-
-/** Tokens of the query service: the configured one, and those that Login issued (contract section 7). */
-class QueryGate {
-  readonly #token: TokenCheck;
-  readonly #sessions: Sessions;
-  readonly #wrongTokens: FailureLimit;
-  readonly #wrongPasswords: FailureLimit;
-  readonly #names: HttpOptions["names"];
-
-  constructor({ clock }: Pick<HttpParts, "clock">, options: HttpOptions) {
-    this.#token = new TokenCheck(options.token, options.viewToken ?? null);
-    this.#sessions = new Sessions(clock);
-    this.#wrongTokens = new FailureLimit(clock, WRONG_TOKENS_MAX);
-    this.#wrongPasswords = new FailureLimit(clock);
-    this.#names = options.names;
-  }
-
-  /** Null: accepted. Without a configured token any text is accepted. */
-  check(token: unknown, address: string): QueryFault | null {
-    if (typeof token !== "string") {
-      return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is missing`);
-    }
-    if (this.#sessions.use(token) !== null) return null;
-    if (this.#token.roleOf(token) !== null) return null;
-    const waitS = this.#wrongTokens.retryAfterS(address);
-    if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
-    this.#wrongTokens.failed(address, token);
-    return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has expired`);
-  }
-
-  login(body: QueryBody, address: string, site: string): QueryResponse | QueryFault {
-    const fields = readFields(OPERATIONS.login, body, this.#names);
-    if (isFault(fields)) return fields;
-    const password = fields.text(API_REQUEST.password);
-    const role = this.#token.roleOf(password);
-    if (role === null) {
-      const waitS = this.#wrongPasswords.retryAfterS(address);
-      if (waitS > 0)
-        return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
-      this.#wrongPasswords.failed(address, password);
-      return fault(QUERY_STATUS.tokenWrong, "the password is wrong");
-    }
-    return jsonResponse([
-      {
-        [API_LOGIN.token]: this.#sessions.open(role),
-        [API_LOGIN.dataBase]: {
-          [API_LOGIN.id]: 1,
-          [API_LOGIN.name]: site,
-          [API_LOGIN.dbName]: site,
-        },
-      },
-    ]);
-  }
 }
 
 const BUSY = fault(QUERY_STATUS.busy, "busy; try again in a moment");

@@ -58,12 +58,12 @@ export const durableFiles: DurableFiles = {
       closeSync(file);
     }
     renameSync(fresh, path);
-    syncDirectoryOf(path);
+    syncDirectory(dirname(path));
   },
 
   remove(path) {
     rmSync(path, { force: true });
-    syncDirectoryOf(path);
+    syncDirectory(dirname(path));
   },
 };
 
@@ -76,8 +76,9 @@ function tryToGive(file: number, uid: number, gid: number): void {
   }
 }
 
-function syncDirectoryOf(path: string): void {
-  const directory = openSync(dirname(path), "r");
+/** A renamed file is durable only once its directory is. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
   try {
     fsyncSync(directory);
   } finally {

@@ -1,5 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { codeOf, messageOf } from "../core/thrown.ts";
+import { syncDirectory } from "../lib/durable-file.ts";
 import type { SavedBlock } from "./register-map.ts";
 
 const FILE = "modbus-map.json";
@@ -23,8 +25,8 @@ export function readMapFile(path: string): SavedBlock[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new MapFileFailure(`${path} cannot be read: ${(error as Error).message}`);
+    if (codeOf(error) === "ENOENT") return [];
+    throw new MapFileFailure(`${path} cannot be read: ${messageOf(error)}`);
   }
   let content: unknown;
   try {
@@ -45,7 +47,7 @@ export function writeMapFile(path: string, blocks: readonly SavedBlock[]): void 
   try {
     write(path, `${JSON.stringify({ format: FORMAT, blocks })}\n`);
   } catch (error) {
-    throw new MapFileFailure(`${path} cannot be written: ${(error as Error).message}`);
+    throw new MapFileFailure(`${path} cannot be written: ${messageOf(error)}`);
   }
 }
 
@@ -59,12 +61,7 @@ function write(path: string, text: string): void {
     closeSync(file);
   }
   renameSync(temporary, path);
-  const directory = openSync(dirname(path), "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  syncDirectory(dirname(path));
 }
 
 function damaged(path: string): MapFileFailure {

@@ -1,3 +1,4 @@
+/** When which stream is read. In one file: queue, slots and states of sensors change together. */
 import type { SensorState } from "../core/agent-status.ts";
 import type { StreamFound } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";

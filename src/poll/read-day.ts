@@ -1,3 +1,4 @@
+/** One read of a day. In one file: the steps of one read share what it has found so far. */
 import type { DayKey } from "../core/day.ts";
 import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts";
 import type { FailureClass } from "../core/failure.ts";

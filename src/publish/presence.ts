@@ -8,6 +8,7 @@ import type { PayloadProfile } from "./formats/profile.ts";
 import type { OtherAgents } from "./other-agents.ts";
 import type { ReadBack } from "./read-back.ts";
 import type { RetainedQuery } from "./retained-query.ts";
+import { configurationOf, healthOf } from "./status-changes.ts";
 import type { Turns } from "./turns.ts";
 
 export interface PresenceParts {
@@ -281,28 +282,4 @@ export class Presence {
     if (outcome?.result === "refused" || outcome?.result === "oversize")
       this.#parts.logger.warn({ topic, ...outcome }, "the broker refuses this message");
   }
-}
-
-function configurationOf({ configuration, pendingRestart }: AgentStatus): string {
-  return JSON.stringify([configuration, pendingRestart]);
-}
-
-/** What an operator is alerted for: it changes if something fails or recovers. */
-function healthOf(status: AgentStatus): string {
-  const { gateway, links, buffer, clock, configurationFaults } = status;
-  const sessions = links.map((link) => [
-    link.isConnected,
-    link.hostOnline ?? null,
-    Boolean(link.refused),
-    Boolean(link.otherAgent),
-  ]);
-  const { isWritable, alarm } = buffer;
-  return JSON.stringify([
-    gateway.isUp,
-    sessions,
-    isWritable,
-    alarm !== null,
-    clock.isPlausible,
-    configurationFaults,
-  ]);
 }

@@ -1,3 +1,4 @@
+/** From the outbox to one link. In one file: filling the window, settling and waiting decide on the same counts. */
 import type { DeliveryOutcome, OutboxEntry } from "../core/delivery.ts";
 import { mayHeal } from "../core/failure.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";

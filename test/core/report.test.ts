@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { METRIC, US } from "../../src/core/read-units.ts";
-import { type ReportInput, reportDocument } from "../../src/core/report/document.ts";
+import { reportDocument } from "../../src/core/report/document.ts";
+import type { ReportInput } from "../../src/core/report/input.ts";
 
 const T0 = Date.UTC(2026, 10, 20);
 const alarm = (value: string, text: string) => ({

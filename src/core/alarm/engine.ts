@@ -12,23 +12,17 @@ import { successors } from "../replacement.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { Tx } from "../tx.ts";
-import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
+import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import { type AlarmChange, type AlarmContext, isFollowed } from "./context.ts";
 import { adoptFindings, restoreFindings } from "./finding-alarms.ts";
 import { followReadings, judgeDue } from "./follow-readings.ts";
-import type {
-  FollowedReading,
-  FollowUp,
-  LearningSample,
-  MachineState,
-  ReadingFollower,
-} from "./follow-up.ts";
+import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
+import { loadSample } from "./load-sample.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
-import type { Learned } from "./reading-step.ts";
 import { reconcile } from "./reconcile.ts";
 import type { AlarmState, Newest } from "./sensor-alarms.ts";
 import { AlarmStates } from "./states.ts";
@@ -95,7 +89,7 @@ export class AlarmEngine implements ReadingFollower {
     const damaged = [...this.#states.load(ofAlarms), ...(findings?.load(ofFindings) ?? [])];
     for (const sample of saved.samples) {
       try {
-        this.#loadSample(sample);
+        loadSample(this.#context, sample);
       } catch {
         damaged.push(sample.sensor);
       }
@@ -103,27 +97,6 @@ export class AlarmEngine implements ReadingFollower {
     // Those that stood before findings were alarms.
     restoreFindings(this.#context, findings?.standing() ?? []);
     return damaged;
-  }
-
-  #loadSample({ sensor, number, text }: LearningSample): void {
-    const code = normalCode(sensor);
-    const state = this.#states.loaded(code);
-    state.nextSample = Math.max(state.nextSample, number + 1);
-    for (const [key, [value, zone]] of Object.entries(JSON.parse(text) as Learned)) {
-      const before = state.baselines.get(key) ?? UNLEARNED;
-      if (before.first !== null || number < before.from) continue;
-      const watch = this.#watchOf(code, key.slice(0, key.lastIndexOf("@")));
-      if (watch?.test.type !== "baseline") continue;
-      const seen = { value, zone, timeMs: state.newest.get(watch.kind)?.timeMs ?? 0 };
-      state.baselines.set(key, learn(before, this.#learning.of(code, key), watch.test, seen));
-    }
-  }
-
-  /** What is being learned of a place waits there for the sensor that replaces the one that is gone. */
-  #watchOf(code: string, key: string): Watch | undefined {
-    const { sensors, successors: next } = this.#context;
-    const own = sensors.get(code)?.byKey.get(key);
-    return own ?? sensors.get(normalCode(next.get(code)?.code ?? code))?.byKey.get(key);
   }
 
   /** Every state, for a store that was recreated and lost some of them. */

@@ -1,3 +1,4 @@
+/** From the bytes of a response to its records. In one file: hashing, walking and decoding are one pass over the same bytes. */
 import { SNIPPET_BYTES, snippetOf } from "../failure.ts";
 import type { RawRecord, Reject } from "../record.ts";
 import type { PolledKind } from "../sensor.ts";

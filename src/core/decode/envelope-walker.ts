@@ -13,6 +13,8 @@ import { ValueScanner } from "./value-scanner.ts";
  *
  * Between two calls it holds only its state, its stack of open containers and, inside a value, the scanner's
  * position. The first two fit into a checkpoint, so a day can be resumed in the middle.
+ *
+ * In one file: it is one state machine, and its steps share the frames.
  */
 
 const QUOTE = 0x22;

@@ -1,16 +1,7 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
+import { syncDirectory } from "../../lib/durable-file.ts";
 import { APPLICATION_ID, migrate, requireKnownVersion } from "./migrate.ts";
 import { StoreFailure } from "./store-failure.ts";
 
@@ -289,14 +280,4 @@ function placeOf(path: string): string {
 
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/** A renamed file is durable only once its directory is. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }

@@ -9,6 +9,8 @@
  *
  * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
  * sensor every second would wear a card ten times as much as the same readings in rounds.
+ *
+ * In one file: groups, pauses, failures and reopening are one state.
  */
 import assert from "node:assert/strict";
 import { setImmediate as immediate } from "node:timers/promises";

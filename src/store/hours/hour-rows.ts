@@ -68,7 +68,7 @@ interface SumsRow {
   readonly upto: number;
   readonly body: Buffer;
 }
-interface StoredRow extends Omit<ReadingTexts, "units"> {
+interface CountedReading extends Omit<ReadingTexts, "units"> {
   readonly seq: number;
   readonly unitSet: number;
 }
@@ -154,7 +154,7 @@ export class HourRows {
     const whole = row ?? emptyRow();
     const before = whole.upto;
     for (let hour = fromHour; hour < toHour; hour += 1) {
-      const stored = this.#select<StoredRow>(STORED_SQL);
+      const stored = this.#select<CountedReading>(STORED_SQL);
       for (const { seq, unitSet, values, quality } of stored.all(hour, stream, before)) {
         whole.upto = Math.max(whole.upto, seq);
         countReading(whole, { values, quality, units: this.#streams.units(unitSet) });

@@ -8,6 +8,8 @@
  *   comes after that. A reading of the current hour writes nothing here.
  * - A day has its row as soon as it is over. It is made of its hours while they exist; then the row is all there is.
  * - Nothing is held in memory: a transaction that is rolled back leaves nothing to undo.
+ *
+ * In one file: these rules hold only together.
  */
 import { HOURS_PER_DAY, HourSums, type ReadingTexts } from "../../core/hours/hour-sums.ts";
 import type { Database } from "../database/database.ts";

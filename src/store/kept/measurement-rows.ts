@@ -38,11 +38,11 @@ export function keptOf(stream: number, row: KeptMeasurementRow): Found {
 }
 
 /** A channel of a measurement that is not kept. */
-export interface ChannelRow extends Omit<MeasurementPlace, "stream">, WaveformRef {}
+export interface MeasuredChannel extends Omit<MeasurementPlace, "stream">, WaveformRef {}
 export const CHANNEL_COLUMNS = `time_ms AS timeMs, ${ID} AS id, file_id AS fileId, channel, axis`;
 
 /** Rows of channels, those of one measurement together. */
-export function measurementsOf(stream: number, rows: readonly ChannelRow[]): Found[] {
+export function measurementsOf(stream: number, rows: readonly MeasuredChannel[]): Found[] {
   const found = new Map<string, Found & { readonly channels: WaveformRef[] }>();
   for (const { timeMs, id, ...ref } of rows) {
     const key = `${timeMs}/${id}`;

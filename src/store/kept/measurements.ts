@@ -11,17 +11,17 @@ import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import { hourOf, type ReadingRow, toStoredReading } from "../readings/stored-reading.ts";
+import { hourOf, type StoredReadingRow, toStoredReading } from "../readings/stored-reading.ts";
 import type { Keeper } from "./keeper.ts";
 import { idOf, type MeasurementPlace, MUST_STAY_RANK } from "./kept-rows.ts";
 import {
   CHANNEL_COLUMNS,
-  type ChannelRow,
   type Found,
   ID,
   KEPT_COLUMNS,
   type KeptMeasurementRow,
   keptOf,
+  type MeasuredChannel,
   measurementsOf,
   newestFirst,
 } from "./measurement-rows.ts";
@@ -142,7 +142,7 @@ export class StoredMeasurements implements Measurements {
     if (stream === null) return null;
     const { db, queue, streams } = this.#parts;
     const [row] = queue.read("read a measurement", () =>
-      db.readArrays<ReadingRow>(SQL.reading).all(idOf(reading), stream),
+      db.readArrays<StoredReadingRow>(SQL.reading).all(idOf(reading), stream),
     );
     return row === undefined ? null : toStoredReading(row, streams);
   }
@@ -229,7 +229,7 @@ export class StoredMeasurements implements Measurements {
   ): Generator<Found, void, void> {
     const endMs = before ? Math.min(toMs, before.timeMs + 1) : toMs;
     for (const hour of this.#hours(fromMs, endMs)) {
-      const rows = this.#parts.db.read<ChannelRow>(SQL.young).all(hour, stream, fromMs, endMs);
+      const rows = this.#parts.db.read<MeasuredChannel>(SQL.young).all(hour, stream, fromMs, endMs);
       for (const found of measurementsOf(stream, rows)) {
         const isPassed = before && found.timeMs === before.timeMs && found.id >= before.reading;
         if (!isPassed) yield found;

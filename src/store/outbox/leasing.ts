@@ -8,7 +8,7 @@ import type { Streams } from "../database/streams.ts";
 import {
   hourOf,
   READING_COLUMNS,
-  type ReadingRow,
+  type StoredReadingRow,
   toStoredReading,
 } from "../readings/stored-reading.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
@@ -32,7 +32,11 @@ const PAGE_SQL = `SELECT ${READING_COLUMNS}, o.time_ms, o.seq
   ORDER BY o.time_ms, o.seq LIMIT ?`;
 type Nulls<R extends readonly unknown[]> = { readonly [C in keyof R]: null };
 /** A pending row after the columns of its reading, which are null if that is gone. */
-type PageRow = readonly [...(ReadingRow | Nulls<ReadingRow>), timeMs: number, seq: number];
+type PageRow = readonly [
+  ...(StoredReadingRow | Nulls<StoredReadingRow>),
+  timeMs: number,
+  seq: number,
+];
 
 const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
 // Of what is committed.
@@ -70,7 +74,7 @@ export class Leasing {
       // Older ones wait to be dropped.
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
-      const [row] = this.#parts.db.readArrays<ReadingRow>(ONE_SQL).all(place.seq);
+      const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
       // Removed alone, whatever has been stored since.
       const page = { stream: place.stream, hour: place.hour, seqMax: place.seq };
       if (row === undefined) this.#onStray(lane, place, page);
@@ -180,7 +184,7 @@ export class Leasing {
     place: Place,
     page: Page,
     index: number,
-    row: readonly [...ReadingRow, ...unknown[]],
+    row: readonly [...StoredReadingRow, ...unknown[]],
     live: boolean,
   ): OutboxEntry {
     const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams));

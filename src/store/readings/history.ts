@@ -5,7 +5,12 @@ import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { NewestTimes } from "./newest-times.ts";
-import { hourOf, READING_COLUMNS, type ReadingRow, toStoredReading } from "./stored-reading.ts";
+import {
+  hourOf,
+  READING_COLUMNS,
+  type StoredReadingRow,
+  toStoredReading,
+} from "./stored-reading.ts";
 
 export interface HistoryQuery {
   /** All sensors if not given. */
@@ -76,7 +81,7 @@ export class History {
   /** Undefined if that hour no longer contains any. */
   #newestIn(hour: number | null, stream: number): StoredReading | null | undefined {
     if (hour === null) return null;
-    const [row] = this.#db.readArrays<ReadingRow>(HISTORY_SQL.latest).all(hour, stream);
+    const [row] = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.latest).all(hour, stream);
     return row === undefined ? undefined : toStoredReading(row, this.#streams);
   }
 
@@ -140,8 +145,8 @@ export class History {
     const end = Number.MAX_SAFE_INTEGER;
     let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];
     for (;;) {
-      const rows: ReadingRow[] = this.#db
-        .readArrays<ReadingRow>(sql)
+      const rows: StoredReadingRow[] = this.#db
+        .readArrays<StoredReadingRow>(sql)
         .all(hour, stream, fromMs, toMs, last[0], last[1], sliceRows);
       for (const row of rows) yield toStoredReading(row, this.#streams);
       const tail = rows.at(-1);

@@ -1,3 +1,7 @@
+/**
+ * The readings of one response on their way into the store.
+ * In one file: what is written of a response, in the order of its transaction.
+ */
 import { setImmediate as immediate } from "node:timers/promises";
 import type { AppendResult, DayKey, DayProgress } from "../../core/day.ts";
 import type { ResponseWriter } from "../../core/ports.ts";

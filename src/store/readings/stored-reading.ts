@@ -12,11 +12,11 @@ export function hashOf(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
 
-/** Columns of a reading `r`, as a `ReadingRow` holds them. */
+/** Columns of a reading `r`, as a `StoredReadingRow` holds them. */
 export const READING_COLUMNS = `r.seq, r.stream, r.time_ms, r.id, r.offset_minutes, r.stored_at_ms, r.unit_set,
   r."values", r.quality, r.attributes, r.raw, r.waveforms`;
 
-export type ReadingRow = readonly [
+export type StoredReadingRow = readonly [
   seq: number,
   stream: number,
   timeMs: number,
@@ -33,7 +33,7 @@ export type ReadingRow = readonly [
 
 /** Columns after those of the reading are left alone. */
 export function toStoredReading(
-  row: readonly [...ReadingRow, ...unknown[]],
+  row: readonly [...StoredReadingRow, ...unknown[]],
   streams: Streams,
 ): StoredReading {
   const { sensor, kind } = streams.get(row[1]);

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { syncDirectory } from "../database/database.ts";
+import { syncDirectory } from "../../lib/durable-file.ts";
 
 /*
  * What is on disk while a damaged file is copied, so that nothing is lost if the process ends meanwhile:
