@@ -130,7 +130,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["mqtt"],
   },
   main: { rooms: ["cli", "config"], node: [], packages: [] },
-  modbus: { rooms: ["core"], node: ["fs", "net", "path", "timers/promises"], packages: [] },
+  modbus: { rooms: SHARED, node: ["fs", "net", "path", "timers/promises"], packages: [] },
   "node-state": { rooms: SHARED, node: ["net"], packages: ["modbus-serial"] },
   notify: { rooms: SHARED, node: ["crypto", "util"], packages: ["nodemailer", "undici"] },
   poll: { rooms: SHARED, node: [], packages: [] },
