@@ -82,8 +82,9 @@ case "$(id -u) $command" in
         eval "path=\${$name-}"
         case "$path" in "$secrets".*) ;; *) continue ;; esac
         [ -n "$own" ] || { own=$(mktemp -d /run/gateside-XXXXXX) && chown gateside: "$own"; }
-        install -m 0400 -o gateside -g gateside "$path" "$own/${path##*/}"
-        export "$name=$own/${path##*/}"
+        install -m 0400 -o gateside -g gateside "$path" "$own/${pair#*=}"
+        # As the unit gets it: a path of this command alone would be another setting than the running agent's.
+        unset "$name"; export CREDENTIALS_DIRECTORY="$own"
       done
       if [ -z "$own" ]; then exec setpriv --reuid=gateside --regid=gateside --init-groups "$@"; fi
       trap 'rm -rf "$own"' EXIT

@@ -56,13 +56,13 @@ export function publishResult(
   }
 }
 
-/** Through the running session; null where there is nothing to try and nothing is refused. */
+/** Through the running session; where there is nothing to publish, whether it is up. */
 export async function tryDestination(
   uplink: Uplink,
   destination: Destination,
   message: Message | null,
   ended: Promise<null>,
-): Promise<PublishTrial | null> {
+): Promise<PublishTrial> {
   const { state } = destination;
   const trial = { uplink: uplink.name, url: state.url };
   if (!state.isConnected) {
@@ -79,5 +79,5 @@ export async function tryDestination(
     const now = published?.ok ? `; ${published.detail}` : "";
     return { ...trial, ok: false, detail: `${refused.text}${now}` };
   }
-  return published && { ...trial, ...published };
+  return { ...trial, ...(published ?? { ok: true, detail: "its session is up" }) };
 }

@@ -4,16 +4,18 @@ import { mqttActor } from "../command/request.ts";
 import type { InboundMessage } from "../core/link.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { MqttLink } from "../link/mqtt-link.ts";
+import { createRespond } from "./respond.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */
 export function inboundRequests(
-  { uplink, parts, own: { logger, dispatcher }, profile }: SharedUplinkParts,
+  { uplink, parts, own: { logger, metrics, dispatcher }, profile }: SharedUplinkParts,
   redact: (text: string) => string,
-  publish: MqttLink["publish"],
+  send: MqttLink["publish"],
 ) {
   const { clock, alarms } = parts;
   const { topics } = profile;
+  const publish = createRespond(send, { clock, logger, metrics });
   // On `main`, and on uplinks that enable commands.
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
   const documents = isTrusted && profile.takesCommands ? parts.documents : null;

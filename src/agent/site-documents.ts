@@ -132,7 +132,9 @@ export class SiteDocuments {
       ...(correlation === null ? {} : { correlationData: Buffer.from(correlation, "base64") }),
     };
     const requested = replyTo(request, result, this.#responsePrefix);
-    return isForAll && requested.topic !== beside.topic ? [requested, beside] : [requested];
+    return isForAll && requested.topic !== beside.topic
+      ? [{ ...requested, fallbackTopic: null }, beside]
+      : [requested];
   }
 }
 

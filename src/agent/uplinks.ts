@@ -117,7 +117,7 @@ export class Uplinks {
       ),
     );
     done.abort();
-    return trials.filter((trial) => trial !== null);
+    return trials;
   }
 
   get delivered(): number {

@@ -5,6 +5,7 @@ import { doctorMessage } from "../agent/doctor-publish.ts";
 import { trialOptions, tryAddress } from "../agent/try-broker.ts";
 import type { PublishTrial } from "../core/agent-status.ts";
 import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
+import { isUnnamed } from "../core/empty-site.ts";
 import type { Message } from "../core/message.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -35,7 +36,16 @@ export async function checkBrokers(
     uplinks.length === 1 && uplink === MAIN_UPLINK ? "broker" : `broker ${uplink}`;
   const shown: { uplink: string; brokerCertificates: readonly Certificate[] }[] = [];
   const isRunning = isHeld(settings.dataDir);
-  for (const uplink of uplinks) {
+  if (isUnnamed(site))
+    found({
+      what: "broker",
+      state: "skipped",
+      detail:
+        "not tried: client ids and topics need the site's name, and there is no site file yet",
+    });
+  const named = isUnnamed(site) ? [] : uplinks;
+  const agent = isRunning && named.length > 0 ? await askAgent(settings, signal) : { trials: [] };
+  for (const uplink of named) {
     // A running agent keeps its session, and publishes in it: rights may be bound to its client id.
     const suffix = isRunning ? "-doctor" : "";
     const options: MqttLinkOptions = {
@@ -43,7 +53,8 @@ export async function checkBrokers(
       onCertificates: (chain) => shown.push({ uplink: uplink.name, brokerCertificates: chain }),
     };
     const message = isRunning ? null : doctorMessage(uplink, site);
-    await checkAddresses(options, message, headingOf(uplink.name), found, signal);
+    const own = agent.trials.filter((trial) => trial.uplink === uplink.name);
+    await checkAddresses(options, message, own, headingOf(uplink.name), found, signal);
   }
   const certificates = new Certificates({ settings, credentialsDirectory, now: Date.now });
   for (const one of certificates.of(uplinks, shown)) {
@@ -55,24 +66,29 @@ export async function checkBrokers(
     const detail = `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${copies.join(", ")}`;
     found({ what: "credentials", state: "ok", detail });
   }
-  if (!isRunning || signal.aborted) return;
+  if (signal.aborted) return;
+  for (const { uplink, url, ok, detail } of agent.trials) {
+    const what = headingOf(uplink);
+    found({ what, state: ok ? "ok" : "failed", detail: `${url} (running agent): ${detail}` });
+  }
+  if (agent.failure !== undefined) {
+    const detail = `nothing was published: ${agent.failure}; run doctor as the agent's user`;
+    found({ what: "broker", state: "warning", detail });
+  }
+}
+
+/** What the sessions of the running agent say. Only by the socket: another instance's agent may be listening on the port. */
+async function askAgent(
+  settings: ComparedConfiguration["settings"],
+  signal: AbortSignal,
+): Promise<{ readonly trials: readonly PublishTrial[]; readonly failure?: string }> {
+  const agent = createAgentClient({ ...settings, httpPort: null });
   try {
-    // Only by the socket: another instance's agent may be listening on the port.
-    const agent = createAgentClient({ ...settings, httpPort: null });
-    const { uplinks: trials } = (await agent.post(
-      "/api/v1/doctor/publish",
-      {},
-      signal,
-      AGENT_TIMEOUT_MS,
-    )) as Trials;
-    for (const { uplink, url, ok, detail } of trials) {
-      const what = headingOf(uplink);
-      found({ what, state: ok ? "ok" : "failed", detail: `${url} (running agent): ${detail}` });
-    }
+    const said = await agent.post("/api/v1/doctor/publish", {}, signal, AGENT_TIMEOUT_MS);
+    return { trials: (said as Trials).uplinks };
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
-    const detail = `nothing was published: ${error.message}; run doctor as the agent's user`;
-    found({ what: "broker", state: "warning", detail });
+    return { trials: [], failure: error.message };
   }
 }
 
@@ -88,10 +104,18 @@ function isHeld(dataDir: string): boolean {
   }
 }
 
-/** Tries each address of one cluster in turn; `what` is the heading of each finding. */
+/** What a broker says whose rights are bound to the client id of the running agent. */
+const ABOUT_CLIENT = /^the broker .*(authoris|user name|client id|banned)/;
+
+/**
+ * Tries each address of one cluster in turn; `what` is the heading of each finding.
+ *
+ * @param own the running agent's sessions
+ */
 async function checkAddresses(
   options: MqttLinkOptions,
   message: Message | null,
+  own: readonly PublishTrial[],
   what: string,
   found: (finding: Finding) => void,
   signal: AbortSignal,
@@ -100,7 +124,14 @@ async function checkAddresses(
     const tried = await tryAddress(options, address, signal, message);
     if (tried === null) return;
     const { url, ok, detail } = tried;
+    const isAgentWell = own.length > 0 && own.every((trial) => trial.ok);
     if (ok) found({ what, state: "ok", detail: `${url} ${detail}` });
+    else if (isAgentWell && (ABOUT_CLIENT.test(detail) || own.some((trial) => trial.url === url)))
+      found({
+        what,
+        state: "skipped",
+        detail: `${url}: no second session beside the running agent's, whose client id the broker's rights may be bound to; the answer to the client id "${options.clientId}" was: ${detail}`,
+      });
     else found({ what, state: "failed", detail: `${url}: ${detail}${remedyFor(detail, what)}` });
   }
 }

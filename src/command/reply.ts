@@ -18,7 +18,7 @@ function replyTopic(
   { topic, responseTopic }: Pick<ReplyRequest, "topic" | "responseTopic">,
   prefix: string | null,
 ): string {
-  const beside = `${topic}/result`;
+  const beside = besideOf({ topic });
   if (!responseTopic || /[+#\0]/.test(responseTopic) || RESERVED.test(responseTopic)) return beside;
   // …/{site}/agent/cmd/saveSettings: everything below the site is the agent's own.
   const own = topic.replace(/agent\/cmd\/[^/]*$/, "");
@@ -29,10 +29,15 @@ function replyTopic(
   return responseTopic === root || responseTopic.startsWith(`${root}/`) ? responseTopic : beside;
 }
 
+const besideOf = ({ topic }: Pick<ReplyRequest, "topic">) => `${topic}/result`;
+
 export function replyTo(request: ReplyRequest, result: object, prefix: string | null): Message {
   const { correlationData } = request;
+  const topic = replyTopic(request, prefix);
+  const beside = besideOf(request);
   return {
-    topic: replyTopic(request, prefix),
+    topic,
+    ...(topic === beside ? {} : { fallbackTopic: beside }),
     payload: JSON.stringify(result),
     qos: 1,
     retain: false,

@@ -1,10 +1,11 @@
 /**
  * Process settings (contract section 3): collected, coerced by env-schema, cross-checked, and renamed for the program.
  */
+import { basename } from "node:path";
 import envSchema from "env-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { type Environment, gatherSettings, type Origin } from "./environment.ts";
+import { type Environment, gatherSettings, isTlsFile, type Origin } from "./environment.ts";
 import { shown } from "./fault.ts";
 import { expectation, type SettingSpec } from "./setting-spec.ts";
 import { refineSettings } from "./settings-refine.ts";
@@ -69,7 +70,7 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
     origins.MQTT_USERNAME = "MQTT_URL";
   if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)
     origins.MQTT_PASSWORD = "MQTT_URL";
-  const shownValues = show(raw, settings);
+  const shownValues = { ...show(raw, settings), ...namesOfCredentials(values, origins) };
   const files = given.secretFiles;
   const { MQTT_USERNAME: username, MQTT_PASSWORD: password, MQTT_PROXY: proxy } = files;
   const mqttSecretFiles = {
@@ -180,6 +181,21 @@ function schemaFault(
 }
 
 const MASK = "********";
+
+/**
+ * Files below $CREDENTIALS_DIRECTORY, by their names: the directory is another one for each unit and command, and the
+ * setting is the same.
+ */
+function namesOfCredentials(
+  values: Partial<Record<SettingName, string>>,
+  origins: Readonly<Record<SettingName, Origin>>,
+): Partial<Record<SettingName, string>> {
+  return Object.fromEntries(
+    SETTING_NAMES.filter((name) => isTlsFile(name) && origins[name] === "credential").map(
+      (name) => [name, `$CREDENTIALS_DIRECTORY/${basename(values[name] ?? "")}`],
+    ),
+  );
+}
 
 function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, string> {
   const special: Partial<Record<SettingName, string>> = {

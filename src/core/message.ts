@@ -9,6 +9,11 @@ export interface Message {
   readonly contentType?: string;
   readonly userProperties?: Readonly<Record<string, string>>;
   readonly correlationData?: Uint8Array;
+  /**
+   * Set where a client named `topic`: what is refused there is published here instead, and says nothing about the health
+   * of the uplink. Null: it is published here anyway.
+   */
+  readonly fallbackTopic?: string | null;
 }
 
 /**

@@ -165,6 +165,7 @@ export class MqttLink implements SessionLink {
   send(message: Message, done: Done): void {
     const session = this.#current;
     if (!session?.isOpen) return done({ result: "lost" });
+    this.#refusals.sending(message);
     if (message.qos === 1 && !session.isQos1Available) {
       this.#refusals.refused(message.topic, QOS_NOT_SUPPORTED);
       return done({ result: "refused", code: QOS_NOT_SUPPORTED });

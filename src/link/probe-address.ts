@@ -45,7 +45,7 @@ export async function probeAddress(
   return "info" in seen ? { ...seen, published } : seen;
 }
 
-/** The same, for what is retained on a topic: null for nothing, or where nothing may be read. */
+/** The same, for what is retained on a topic: null for nothing. A subscription that the broker denies is a failure. */
 export async function readRetained(
   options: MqttLinkOptions,
   url: string,
@@ -53,17 +53,23 @@ export async function readRetained(
   topic: string,
 ): Promise<{ readonly payload: Uint8Array | null } | { readonly failure: LinkFailure }> {
   let payload: Uint8Array | null = null;
+  let isGranted = false;
   const seen = await visit(options, url, signal, RETAINED_MS, {
     open: (session, leave) =>
       void session.subscribe([{ topic, qos: 1 }]).then((refused) => {
-        if (refused.length > 0) leave();
+        // A broker may also end the session instead of an answer.
+        isGranted = session.isOpen && refused.length === 0;
+        if (!isGranted) leave();
       }),
     received(message, leave) {
       if (message.topic === topic) payload = message.payload;
       leave();
     },
   });
-  return "info" in seen ? { payload } : seen;
+  if ("failure" in seen) return seen;
+  if (payload !== null || isGranted) return { payload };
+  const text = `the broker denies this client the subscription to ${topic}`;
+  return { failure: { text, needsHands: true } };
 }
 
 async function visit(

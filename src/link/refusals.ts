@@ -1,4 +1,5 @@
 import type { RefusedPublishes } from "../core/agent-status.ts";
+import type { Message } from "../core/message.ts";
 import type { Clock } from "../core/ports.ts";
 import { reasonName } from "../core/reason-names.ts";
 
@@ -37,6 +38,8 @@ interface RefusedTopic {
   /** Not tried before this, monotonic ms; 0 if its refusal does not end sessions. */
   readonly heldUntil: number;
   readonly holdMs: number;
+  /** Topics that clients name for responses are not told: this client need not be able to write there. */
+  readonly isOurs: boolean;
 }
 
 /**
@@ -47,6 +50,8 @@ export class RefusedTopics {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #clientId: string;
   readonly #topics = new Map<string, RefusedTopic>();
+  /** Topics whose newest message is a response to a client that named the topic. */
+  readonly #requested = new Set<string>();
 
   constructor(clock: Pick<Clock, "monotonic">, clientId: string) {
     this.#clock = clock;
@@ -57,9 +62,22 @@ export class RefusedTopics {
     return this.#topics.size === 0;
   }
 
+  /** Called before each message is sent. */
+  sending({ topic, fallbackTopic }: Pick<Message, "topic" | "fallbackTopic">): void {
+    if (fallbackTopic === undefined) {
+      if (this.#requested.size > 0) this.#requested.delete(topic);
+      return;
+    }
+    this.#requested.add(topic);
+    const [oldest] = this.#requested;
+    if (this.#requested.size > TOPICS_MAX && oldest !== undefined) this.#requested.delete(oldest);
+  }
+
   refused(topic: string, code: number): void {
     const { heldUntil = 0, holdMs = 0 } = this.#topics.get(topic) ?? {};
-    this.#set(topic, { code, at: this.#clock.monotonic(), heldUntil, holdMs });
+    const isOurs = this.#isOurs(topic);
+    if (isOurs || holdMs > 0)
+      this.#set(topic, { code, at: this.#clock.monotonic(), heldUntil, holdMs, isOurs });
   }
 
   accepted(topic: string): void {
@@ -71,7 +89,7 @@ export class RefusedTopics {
     const at = this.#clock.monotonic();
     const before = this.#topics.get(topic)?.holdMs ?? 0;
     const holdMs = Math.min(HOLD_MAX_MS, Math.max(HOLD_MIN_MS, 2 * before));
-    this.#set(topic, { code, at, heldUntil: at + holdMs, holdMs });
+    this.#set(topic, { code, at, heldUntil: at + holdMs, holdMs, isOurs: this.#isOurs(topic) });
   }
 
   /** The code a message to this topic is refused with instead of being sent; null if it may be sent. */
@@ -86,8 +104,8 @@ export class RefusedTopics {
     const since = this.#clock.monotonic() - TOLD_MS;
     const told = [...this.#topics].filter(
       // What is too large is not tried again in its session: it stays refused, however long that lasts.
-      ([, { at, heldUntil, code }]) =>
-        code === PACKET_TOO_LARGE || Math.max(at, heldUntil) >= since,
+      ([, { at, heldUntil, code, isOurs }]) =>
+        isOurs && (code === PACKET_TOO_LARGE || Math.max(at, heldUntil) >= since),
     );
     const [first] = told;
     if (first === undefined) return null;
@@ -100,6 +118,11 @@ export class RefusedTopics {
       examples,
       text: `${broker} refuses ${count} ${first[0]} (${reasonName(first[1].code)}): ${refusalRemedy(first[1].code, this.#clientId)}`,
     };
+  }
+
+  /** A topic of ours stays one, whoever names it for responses. */
+  #isOurs(topic: string): boolean {
+    return !this.#requested.has(topic) || this.#topics.get(topic)?.isOurs === true;
   }
 
   #set(topic: string, entry: RefusedTopic): void {

@@ -537,6 +537,9 @@ test("settings – a PEM file that is not set is the systemd credential of its n
   assert.equal(lines(found), "");
   assert.equal(found.settings?.mqttKeyFile, join(directory, "mqtt.key"));
   assert.equal(found.settings?.mqttCaFile, null);
+  // The directory is another one for the unit than for a command, and the setting is the same.
+  assert.equal(found.shown.MQTT_KEY_FILE, "$CREDENTIALS_DIRECTORY/mqtt.key");
+  assert.equal(found.valueOf("MQTT_KEY_FILE"), "$CREDENTIALS_DIRECTORY/mqtt.key");
   const own = load({ ...env, MQTT_KEY_FILE: certificates.clientKeyFile });
   assert.equal(own.settings?.mqttKeyFile, certificates.clientKeyFile);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { probeAddress } from "../../src/link/probe-address.ts";
+import { probeAddress, readRetained } from "../../src/link/probe-address.ts";
 import { fakeBrokerFor } from "../support/brokers.ts";
 
 const NEVER = new AbortController().signal;
@@ -30,4 +30,26 @@ test("probe address – the remedy names the member of the uplink, and for a bro
     await failureOf(strict.url, 5, "cloud"),
     /check "username" and "passwordFile" \(uplink cloud/,
   );
+});
+
+test("probe address – a subscription that the broker denies, or ends the session for, is a failure and not an empty topic", async (t) => {
+  for (const version of [4, 5] as const) {
+    const denying = await fakeBrokerFor(t, {
+      version,
+      granted: () => (version === 5 ? 0x87 : 0x80),
+    });
+    const options = { name: "mqtt", urls: [], version, clientId: "box", inflight: 1 } as const;
+    const seen = await readRetained(options, denying.url, NEVER, "gateside/plant-7/agent/state");
+    assert.match(
+      "failure" in seen ? seen.failure.text : "",
+      /^the broker denies this client the subscription to gateside\/plant-7\/agent\/state$/,
+    );
+  }
+  const ending = await fakeBrokerFor(t, {
+    version: 5,
+    onConnect: (connection) => void setImmediate(() => connection.end()),
+  });
+  const options = { name: "mqtt", urls: [], version: 5, clientId: "box", inflight: 1 } as const;
+  const seen = await readRetained(options, ending.url, NEVER, "t");
+  assert.ok("failure" in seen);
 });

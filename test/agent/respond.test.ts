@@ -1,0 +1,69 @@
+/** Responses at a real broker that denies the topic that a request named. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createRespond } from "../../src/agent/respond.ts";
+import { replyTo } from "../../src/command/reply.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createMetrics, uplinkMetrics } from "../../src/lib/metrics.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { mosquittoFor } from "../support/brokers.ts";
+import { skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const COMMAND = "gateside/plant/agent/cmd/saveSettings";
+
+for (const config of [[], ["max_queued_messages 0"]])
+  test(`responses – a response topic that the broker denies is counted, logged once, no fault of the uplink, and the response goes beside the request (${config.join() || "the session lives"})`, {
+    skip,
+  }, async (t) => {
+    const broker = await mosquittoFor(t, { acl: "topic write gateside/#\ntopic read #", config });
+    const logger = new RecordingLogger();
+    const link = new MqttLink(
+      { clock: systemClock, logger: new RecordingLogger() },
+      {
+        name: "mqtt",
+        urls: [broker.url],
+        version: 5,
+        clientId: "box-7",
+        inflight: 10,
+        backoffMinMs: 10,
+        backoffMaxMs: 50,
+      },
+    );
+    const stop = new AbortController();
+    const running = link.run(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      await running;
+    });
+    const metrics = createMetrics();
+    const respond = createRespond(
+      async (message) => {
+        await link.ready(stop.signal);
+        return link.publish(message);
+      },
+      { clock: systemClock, logger, metrics: uplinkMetrics(metrics, "main") },
+    );
+    const request = { topic: COMMAND, responseTopic: "signing/plant-7" };
+    const results: string[] = [];
+    // A broker that closes the connection loses what follows in it: the next request finds the topic held back.
+    while (results.length < 10 && results.filter((one) => one === "delivered").length < 2)
+      results.push((await respond(replyTo(request, { ok: true }, null))).result);
+    assert.equal(results.at(-1), "delivered", results.join());
+    const refused = () => link.state.refused?.topics ?? 0;
+    assert.equal(refused(), 0);
+    assert.deepEqual(
+      logger.lines.map(({ fields }) => fields),
+      [{ topic: "signing/plant-7", reason: "not_authorized" }],
+    );
+    const { values } = await metrics.deliveryFailures.get();
+    assert.equal(
+      values.find(({ labels }) => labels.reason === "not_authorized")?.value,
+      results.length,
+    );
+    if (config.length > 0) return;
+    await link.publish({ topic: "signing/plant-7", payload: "", qos: 1, retain: false });
+    assert.equal(refused(), 1, "a message of ours to the same topic counts");
+    await respond(replyTo(request, { ok: true }, null));
+    assert.equal(refused(), 1, "and is not hidden by a request");
+  });
