@@ -71,6 +71,7 @@ async function view(url: string): Promise<BoardView> {
       site,
       sensor: rows.map(({ sensor }) => sensor),
       value: ["channel1_vel_rms", "channel2_vel_rms"],
+      velocity: "channel1_vel_rms",
     },
     interval: INTERVAL,
   };

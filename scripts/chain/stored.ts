@@ -45,7 +45,12 @@ async function viewOf(url: string, site: string): Promise<BoardView["variables"]
     url,
     `SELECT min(sensor) AS sensor FROM stream WHERE site = '${site}' AND kind = 'accel'`,
   );
-  return { site, sensor: row?.sensor ?? "", value: "channel1_vel_rms" };
+  return {
+    site,
+    sensor: row?.sensor ?? "",
+    value: "channel1_vel_rms",
+    velocity: "channel1_vel_rms",
+  };
 }
 
 async function main(): Promise<void> {
@@ -91,6 +96,7 @@ async function main(): Promise<void> {
             site,
             sensor: several.map(({ sensor }) => sensor),
             value: ["channel1_vel_rms", "channel2_vel_rms"],
+            velocity: "channel1_vel_rms",
           },
         },
       ],

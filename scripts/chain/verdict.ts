@@ -35,7 +35,7 @@ export interface Verdict {
   readonly wrongUnit: number;
   /** Time or a value is another one than the record's. */
   readonly changed: number;
-  /** Hourly values that differ from those of the stored readings. */
+  /** Hourly and daily values that differ from those of the stored readings. */
   readonly wrongHours: number;
 }
 
@@ -77,7 +77,9 @@ export async function judge(
   }
   const lost = unexplained().length;
   let wrongHours = 0;
-  for (const name of names) wrongHours += await hoursThatDiffer(database.url(name));
+  for (const name of names)
+    for (const span of ["hour", "day"] as const)
+      wrongHours += await valuesThatDiffer(database.url(name), span);
   return {
     served: must.size,
     stored: stored.size,
@@ -133,17 +135,17 @@ async function storedIn(
   return stored;
 }
 
-/** The hourly values against those of the readings beside them, at one moment. */
-async function hoursThatDiffer(url: string): Promise<number> {
+/** The values of hours or days against those of the readings beside them, at one moment. */
+async function valuesThatDiffer(url: string, span: "hour" | "day"): Promise<number> {
   const [row] = await ask<{ count: string }>(
     url,
     `WITH wanted AS (
-       SELECT date_trunc('hour', time, 'UTC') AS time, site, sensor, kind, value, coalesce(unit, '') AS unit,
+       SELECT date_trunc('${span}', time, 'UTC') AS time, site, sensor, kind, value, coalesce(unit, '') AS unit,
          count(number) FILTER (WHERE quality <> 'bad') AS count, min(number) FILTER (WHERE quality <> 'bad') AS min,
          max(number) FILTER (WHERE quality <> 'bad') AS max, avg(number) FILTER (WHERE quality <> 'bad') AS mean,
          count(*) FILTER (WHERE quality = 'bad') AS bad
        FROM measurement WHERE number IS NOT NULL OR quality = 'bad' GROUP BY 1, 2, 3, 4, 5, 6),
-     found AS (SELECT time, site, sensor, kind, value, coalesce(unit, '') AS unit, count, min, max, mean, bad FROM measurement_hour)
+     found AS (SELECT time, site, sensor, kind, value, coalesce(unit, '') AS unit, count, min, max, mean, bad FROM measurement_${span})
      SELECT count(*) AS count FROM wanted w FULL JOIN found f USING (time, site, sensor, kind, value, unit)
      WHERE (w.count, w.min, w.max, w.bad) IS DISTINCT FROM (f.count, f.min, f.max, f.bad)
        OR abs(w.mean - f.mean) > 1e-9 * (1 + abs(w.mean))`,

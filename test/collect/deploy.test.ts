@@ -28,6 +28,7 @@ test("boards – every SQL query of the Grafana boards runs over real data and r
   await writer.write([
     entry("100/rpm", readingPayload(0, { time })),
     entry("100/rpm/history", readingPayload(5, { ...doubt })),
+    entry("100/accel", readingPayload(6, { kind: "accel", time, values: { channel1_vel_rms: 2 } })),
     entry("100/state", { state: "online", lastReading: time, battery: 3.4 }),
     entry("agent/state", { state: "online", time, version: "0.2.0" }),
     entry("agent/stats", {
@@ -69,7 +70,12 @@ test("boards – every SQL query of the Grafana boards runs over real data and r
     }),
     entry("100/rpm", "{"),
   ]);
-  const variables = { site: "plant-7", sensor: "100", value: "rpm" };
+  const variables = {
+    site: "plant-7",
+    sensor: "100",
+    value: "rpm",
+    velocity: "channel1_vel_rms",
+  };
   let queries = 0;
   for (const { uid, panels, templating } of boards) {
     const sql = panels.flatMap(({ title, targets }) =>
@@ -80,10 +86,15 @@ test("boards – every SQL query of the Grafana boards runs over real data and r
       .map(({ name, query }) => [name, query] as const);
     for (const [title, text] of [...sql, ...lists]) {
       if (text === undefined) continue;
-      const year = { from: "now() - interval '1 year'", interval: "6h" };
-      for (const range of [{}, year]) {
-        const rows = await postgres.query(url, expandedSql(text, { variables, ...range }));
+      const year = "now() - interval '1 year'";
+      for (const range of [{}, { from: year, interval: "6h" }, { from: year, interval: "1d" }]) {
+        const rows: object[] = await postgres.query(
+          url,
+          expandedSql(text, { variables, ...range }),
+        );
         assert.ok(rows.length > 0, `${uid}: ${title} finds nothing`);
+        // Readings, hours and days of one range would show a point twice.
+        assert.equal(new Set(rows.map((row) => JSON.stringify(row))).size, rows.length);
       }
       queries += 1;
     }

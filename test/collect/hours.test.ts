@@ -8,6 +8,10 @@ import { removeLeavingWeeks } from "../../src/collect/database/leaving-weeks.ts"
 import { migrate } from "../../src/collect/database/migrate.ts";
 import { READINGS } from "../../src/collect/database/migrations/001-readings.ts";
 import { NAMES } from "../../src/collect/database/migrations/002-names.ts";
+import { HORIZON } from "../../src/collect/database/migrations/003-horizon.ts";
+import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
+import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
+import { REJECTED } from "../../src/collect/database/migrations/006-rejected.ts";
 import { type Entry, Writer } from "../../src/collect/database/writer.ts";
 import { entry, readingPayload, readUntil } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -45,8 +49,8 @@ const entryOf = (body: Body): Entry =>
     readingPayload(1, { ...body }),
   );
 
-/** Hourly values as plant.md defines them, computed from readings. */
-function recompute(bodies: readonly Body[]): Map<string, object> {
+/** Values by hour or day as plant.md defines them, computed from readings. */
+function recompute(bodies: readonly Body[], spanMs: number): Map<string, object> {
   const first = new Map<string, Body>();
   for (const body of bodies) {
     const key = [body.site, body.sensor, body.kind, body.time, body.id].join("|");
@@ -55,14 +59,16 @@ function recompute(bodies: readonly Body[]): Map<string, object> {
   const groups = new Map<string, { numbers: number[]; uncertain: number; bad: number }>();
   for (const body of first.values()) {
     if ((body.attributes["flags"] as string[] | undefined)?.includes("time_in_future")) continue;
-    const hour = new Date(Math.floor(Date.parse(body.time) / HOUR_MS) * HOUR_MS).toISOString();
+    const start = new Date(Math.floor(Date.parse(body.time) / spanMs) * spanMs).toISOString();
     for (const [name, value] of Object.entries(body.values)) {
       const quality = body.quality[name]?.quality ?? "good";
       const zone = name.endsWith("_zone") ? ZONES.indexOf(String(value)) + 1 : 0;
       const number = typeof value === "boolean" ? Number(value) : value;
       const level = typeof number === "number" ? number : zone > 0 ? zone : null;
       if (level === null && (value !== null || quality !== "bad")) continue;
-      const key = [hour, body.site, body.sensor, body.kind, name, body.units[name] ?? ""].join("|");
+      const key = [start, body.site, body.sensor, body.kind, name, body.units[name] ?? ""].join(
+        "|",
+      );
       let group = groups.get(key);
       if (group === undefined) groups.set(key, (group = { numbers: [], uncertain: 0, bad: 0 }));
       if (quality === "bad") group.bad += 1;
@@ -91,11 +97,14 @@ interface Row {
   readonly max: number | null;
 }
 
-async function stored(url: string): Promise<Map<string, object>> {
+async function stored(
+  url: string,
+  view: "measurement_hour" | "measurement_day",
+): Promise<Map<string, object>> {
   const rows = await postgres.query<Row>(
     url,
     `SELECT concat_ws('|', to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), site, sensor, kind, value, coalesce(unit, '')) AS key,
-       count, min, mean, max, uncertain, bad FROM measurement_hour`,
+       count, min, mean, max, uncertain, bad FROM ${view}`,
   );
   assert.equal(new Set(rows.map(({ key }) => key)).size, rows.length, "a series has two rows");
   return new Map(
@@ -106,13 +115,25 @@ async function stored(url: string): Promise<Map<string, object>> {
   );
 }
 
-/** Equal but for the last digits of means. */
+/** Hours and days are those of these readings, but for the last digits of means. */
+async function assertRight(url: string, bodies: readonly Body[]): Promise<void> {
+  assertSame(await stored(url, "measurement_hour"), recompute(bodies, HOUR_MS));
+  assertSame(await stored(url, "measurement_day"), recompute(bodies, DAY_MS));
+}
+
 function assertSame(found: Map<string, object>, expected: Map<string, object>): void {
   const plain = (hours: Map<string, object>) =>
     Object.fromEntries(
       [...hours].sort().map(([key, value]) => {
         const mean = (value as { mean: number | null }).mean;
-        return [key, { ...value, mean: mean === null ? null : Number(mean.toPrecision(9)) }];
+        return [
+          key,
+          {
+            ...value,
+            mean:
+              mean === null || Math.abs(mean) < 1e-300 ? mean && 0 : Number(mean.toPrecision(9)),
+          },
+        ];
       }),
     );
   assert.deepEqual(plain(found), plain(expected));
@@ -203,13 +224,13 @@ for (const seed of [1, 2])
       await one?.write(batch.slice(0, half).map(entryOf));
       await two?.write(batch.slice(half).map(entryOf));
       sent.push(...batch);
-      assertSame(await stored(url), recompute(sent));
+      await assertRight(url, sent);
     }
     // Too late: rejected, and counted nowhere.
     await writers[0]?.write([entryOf(bodyOf(pick, old))]);
     await settleHours(client, SIGNAL);
     assert.equal(await hasDueHours(client), false);
-    assertSame(await stored(url), recompute(sent));
+    await assertRight(url, sent);
   });
 
 const at = (hoursAgo: number, n: number) =>
@@ -254,13 +275,13 @@ test("hours – a reading that is being written while its hour is stored is not 
     () => postgres.query(url, "SELECT FROM hour_mark WHERE round = 1"),
     ({ length }) => length === 1,
   );
-  assertSame(await stored(url), recompute(bodies.slice(0, 1)));
+  await assertRight(url, bodies.slice(0, 1));
   await blocker.query("COMMIT");
   await writing;
   assert.equal(await settling, 1);
-  assertSame(await stored(url), recompute(bodies.slice(0, 2)));
+  await assertRight(url, bodies.slice(0, 2));
   await writer.write(bodies.slice(2).map(entryOf));
-  assertSame(await stored(url), recompute(bodies));
+  await assertRight(url, bodies);
 });
 
 test("hours – whole months leave, and what comes late for one begins it anew", {
@@ -273,33 +294,44 @@ test("hours – whole months leave, and what comes late for one begins it anew",
   const bodies = [rpm(1, 24 * 100), rpm(2, 5)];
   await writer.write(bodies.map(entryOf));
   await settleHours(client, SIGNAL);
-  assertSame(await stored(url), recompute(bodies));
+  await assertRight(url, bodies);
   assert.equal(await dropHours(client, Date.now(), 60), 1);
-  assertSame(await stored(url), recompute(bodies.slice(1)));
+  await assertRight(url, bodies.slice(1));
   await writer.write(bodies.slice(0, 1).map(entryOf));
-  assertSame(await stored(url), recompute(bodies));
+  await assertRight(url, bodies);
 });
 
-test("hours – what a database of 0.2 holds is counted", {
-  skip: skipWithoutPostgres,
-}, async (t) => {
-  const url = await freshDatabase();
-  const client = await openConnection(url, "hours");
-  t.after(() => client.end());
-  await client.query(`${READINGS}${NAMES}
-    CREATE TABLE gateside_schema (number integer PRIMARY KEY, name text NOT NULL, taken timestamptz NOT NULL DEFAULT now());
-    INSERT INTO gateside_schema (number, name) VALUES (1, 'readings'), (2, 'names');
+const STEPS = [READINGS, NAMES, HORIZON, HOURS, FLEET, REJECTED];
+
+for (const [name, steps] of [
+  ["of 0.2", 2],
+  ["with hours and without days", 6],
+] as const)
+  test(`hours – what a database ${name} holds is counted`, {
+    skip: skipWithoutPostgres,
+  }, async (t) => {
+    const url = await freshDatabase();
+    const client = await openConnection(url, "hours");
+    t.after(() => client.end());
+    await client.query(`CREATE TABLE gateside_schema (number integer PRIMARY KEY, name text NOT NULL, taken timestamptz NOT NULL DEFAULT now());
+    ${STEPS.slice(0, steps).join("")}
+    INSERT INTO gateside_schema (number, name) SELECT n, 'step' FROM generate_series(1, ${steps}) n;
     INSERT INTO stream (site, sensor, kind) VALUES ('plant-7', '1', 'rpm');
     INSERT INTO unit_set (hash, units) VALUES ('${"0".repeat(32)}', '{"rpm":"rpm"}');
-    SELECT gateside_make_partitions('${at(5, 0)}')`);
-  const bodies = [rpm(1, 5), rpm(2, 5)];
-  for (const { id, time, values } of bodies)
-    await client.query(
-      "INSERT INTO reading_rpm (time, id, stream, unit_set, historical, rpm) VALUES ($1, $2, 1, 1, false, $3)",
-      [time, id, values["rpm"]],
-    );
-  await migrate(client);
-  assertSame(await stored(url), recompute(bodies));
-  await settleHours(client, SIGNAL);
-  assertSame(await stored(url), recompute(bodies));
-});
+    SELECT gateside_make_partitions('${at(50, 0)}')`);
+    const bodies = [rpm(1, 50), rpm(2, 50)];
+    for (const { id, time, values } of bodies)
+      await client.query(
+        "INSERT INTO reading_rpm (time, id, stream, unit_set, historical, rpm) VALUES ($1, $2, 1, 1, false, $3)",
+        [time, id, values["rpm"]],
+      );
+    if (steps > 2)
+      await client.query(
+        "INSERT INTO hour_mark SELECT date_trunc('hour', time), stream, 1 FROM reading_rpm LIMIT 1; SELECT gateside_settle_hours(1)",
+      );
+    await migrate(client);
+    await assertRight(url, bodies);
+    await settleHours(client, SIGNAL);
+    await assertRight(url, bodies);
+    assert.equal((await client.query("SELECT FROM day_value")).rows.length, 1);
+  });

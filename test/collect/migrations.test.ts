@@ -9,6 +9,7 @@ import { HORIZON } from "../../src/collect/database/migrations/003-horizon.ts";
 import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
 import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
 import { REJECTED } from "../../src/collect/database/migrations/006-rejected.ts";
+import { DAYS } from "../../src/collect/database/migrations/007-days.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
 const STEPS = {
@@ -18,6 +19,7 @@ const STEPS = {
   hours: [HOURS, "2798b25e5b65403ec689e3bba3a685c00aaf794bb604f9241222d42caf13fa8d"],
   fleet: [FLEET, "d5ff29c21aed842b00eaa6610e1127432778fda2f77240cbad93cbe4b099ce1e"],
   rejected: [REJECTED, "951055c78a4634561c6ebb7973854afe52218cde54415f23313011201260e67b"],
+  days: [DAYS, "e7bbfb3b5b2cb84eeac14f35513afa86242f1bbe63d256bd7f9969326a8f1213"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {

@@ -101,6 +101,10 @@ test("parse – what need not be stored is told apart by family", () => {
   const timed = JSON.stringify({ ...event, time: daysAgo(0) });
   assert.equal(family("100/rpm/rpm", "12.5"), "plain");
   assert.equal(family("area/100_rpm/now", "true"), "plain");
+  for (const value of ["-0.5", "1e-7", "false", "B"])
+    assert.equal(family("100/rpm", value), "plain");
+  for (const text of ["1.2.x", "E", "yes"]) assert.equal(family("100/rpm", text), "rejected");
+  assert.equal(family("agent/state", "1"), "rejected");
   assert.equal(family("agent/cmd/acknowledge", "{}"), "command");
   assert.equal(family("100/alarm/high/rpm", timed), "alarm");
   assert.equal(family("agent/event", timed), "event");

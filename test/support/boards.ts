@@ -61,6 +61,8 @@ export function expandedSql(sql: string, view: BoardView): string {
   const { variables, from = "now() - interval '1 day'", to = "now()", interval = "60s" } = view;
   return sql
     .replace(/\$__timeFilter\(([\w.]+)\)/g, `$1 BETWEEN ${from} AND ${to}`)
+    .replaceAll("$__timeFrom()", `(${from})`)
+    .replaceAll("$__timeTo()", `(${to})`)
     .replaceAll("$__interval", interval)
     .replace(/\$\{(\w+):sqlstring\}/g, (_, name: string) =>
       [variables[name] ?? assert.fail(name)]

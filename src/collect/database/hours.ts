@@ -5,11 +5,13 @@ import type { NumberedRow } from "./write-readings.ts";
 
 /** Hours of a round: marks are held in memory by the server while they are moved. */
 const ROUND_HOURS = 20_000;
-/** Hours of a transaction: some 50 ms. */
-const SLICE_HOURS = 100;
+/** Hours, or days, of sensors and kinds in a transaction: some 50 ms. */
+const SLICE = 100;
 const LOCK = "hashtext('gateside'), hashtext('hours')";
 /** A marked hour that is over. The running one is computed by whoever reads it. */
 const DUE = "hour <= now() - interval '1 hour'";
+/** The same of days. */
+const DUE_DAY = "day <= now() - interval '24 hours'";
 
 /**
  * Marks the hours of these readings in the transaction that writes them: their hourly values are computed from the
@@ -31,16 +33,18 @@ export async function markHours(client: ClientBase, rows: readonly NumberedRow[]
   );
 }
 
-/** True if there are hours to store. */
+/** True if there are hours or days to store. */
 export async function hasDueHours(client: ClientBase): Promise<boolean> {
-  const { rows } = await client.query(`SELECT FROM hour_mark WHERE ${DUE} LIMIT 1`);
+  const { rows } = await client.query(
+    `SELECT FROM hour_mark WHERE ${DUE} UNION ALL SELECT FROM day_mark WHERE ${DUE_DAY} LIMIT 1`,
+  );
   return rows.length > 0;
 }
 
 /**
- * Stores the values of marked hours that are over, over a connection of its own; nothing while another process does.
- * Marks are moved first, and the writers that relied on them waited for: what comes later marks its hour again. Returns how
- * many hours were stored.
+ * Stores the values of marked hours that are over, then those of their days, over a connection of its own; nothing while
+ * another process does. Marks are moved first, and the writers that relied on them waited for: what comes later marks its
+ * hour again. Returns how many hours were stored.
  */
 export async function settleHours(client: ClientBase, signal: AbortSignal): Promise<number> {
   const { rows } = await client.query<{ taken: boolean }>(
@@ -58,23 +62,27 @@ export async function settleHours(client: ClientBase, signal: AbortSignal): Prom
          WHERE m.hour = due.hour AND m.stream = due.stream AND m.round = 0`,
       );
       await waitForWriters(client);
-      let slice = 0;
-      do {
-        const done = await client.query<{ hours: number }>(
-          `SELECT gateside_settle_hours(${SLICE_HOURS}) AS hours`,
-        );
-        slice = done.rows[0]?.hours ?? 0;
-        settled += slice;
-      } while (slice > 0 && !signal.aborted);
+      settled += await slices(client, "gateside_settle_hours", signal);
       isMore = moved.rowCount === ROUND_HOURS;
     }
+    await slices(client, "gateside_settle_days", signal);
     return settled;
   } finally {
     await client.query(`SELECT pg_advisory_unlock(${LOCK})`);
   }
 }
 
-/** Drops months of hourly values that ended before the last `keepDays` days; returns how many. */
+/** Calls a function, a transaction each, until nothing is left for it; returns how many hours or days it stored. */
+async function slices(client: ClientBase, name: string, signal: AbortSignal): Promise<number> {
+  let sum = 0;
+  for (let stored = 1; stored > 0 && !signal.aborted; sum += stored) {
+    const { rows } = await client.query<{ stored: number }>(`SELECT ${name}(${SLICE}) AS stored`);
+    stored = rows[0]?.stored ?? 0;
+  }
+  return sum;
+}
+
+/** Drops months of hourly and daily values that ended before the last `keepDays` days; returns how many. */
 export async function dropHours(
   client: ClientBase,
   nowMs: number,

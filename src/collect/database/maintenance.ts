@@ -22,7 +22,7 @@ interface MaintenanceParts {
 const PROBE_MS = 5000;
 /** Interval at which weeks are created ahead, the horizon rises, and old months leave, ms. */
 const AHEAD_MS = 3_600_000;
-/** Interval at which hours that are over, or that readings came late for, are stored, ms. */
+/** Interval at which hours and days that are over, or that readings came late for, are stored, ms. */
 const HOURS_MS = 20_000;
 /** Interval at which expired weeks are removed: one that was being read leaves soon after, ms. */
 const REMOVE_MS = 60_000;
@@ -83,7 +83,8 @@ export async function maintain(
     const dropped = await writer.maintain(({ client }) =>
       dropHours(client, clock.now(), keepHoursDays),
     );
-    if (dropped > 0) logger.info({ dropped, keepHoursDays }, "dropped months of hourly values");
+    if (dropped > 0)
+      logger.info({ dropped, keepHoursDays }, "dropped months of hourly and daily values");
   };
   const remove = async () => {
     if (!(await writer.maintain(({ client }) => hasLeavingWeeks(client)))) return;

@@ -6,6 +6,7 @@ import { HORIZON } from "./migrations/003-horizon.ts";
 import { HOURS } from "./migrations/004-hours.ts";
 import { FLEET } from "./migrations/005-fleet.ts";
 import { REJECTED } from "./migrations/006-rejected.ts";
+import { DAYS } from "./migrations/007-days.ts";
 
 interface MigrationStep {
   readonly number: number;
@@ -21,6 +22,7 @@ const STEPS: readonly MigrationStep[] = [
   { number: 4, name: "hours", sql: HOURS },
   { number: 5, name: "fleet", sql: FLEET },
   { number: 6, name: "rejected", sql: REJECTED },
+  { number: 7, name: "days", sql: DAYS },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -137,6 +139,7 @@ const FUNCTIONS = [
   "gateside_raise_horizon(timestamptz)",
   "gateside_drop_week(text)",
   "gateside_settle_hours(integer)",
+  "gateside_settle_days(integer)",
   "gateside_drop_hours(timestamptz)",
 ];
 

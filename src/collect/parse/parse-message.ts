@@ -184,14 +184,17 @@ function cleared({ topic, dots }: PendingDelivery, { topics }: ParseOptions): It
   return { type: "ignored", family: "cleared" };
 }
 
-/** A bare value as text (contract section 6): not where a JSON message of the contract belongs, nor anything like one. */
+/** What no JSON message begins with: a template may put such a value anywhere. */
+const BARE_VALUE = /^(?:-?\d[\d.eE+-]*|true|false|[A-D])$/;
+
+/** A bare value as text (contract section 6); other texts not where a JSON message of the contract belongs, nor anything like one. */
 function isPlainValue({ topic, dots, payload }: PendingDelivery, topics: SiteTopics): boolean {
   if (payload.length > PLAIN_BYTES_MAX) return false;
   const text = payload.toString("utf8");
   if (/^\s*[[{]|\p{Control}|\ufffd/u.test(text)) return false;
   const levels = topics.split(topic, dots)?.levels ?? [];
   const isJsonPlace =
-    levels.length <= 2 ||
+    (levels.length <= 2 && !BARE_VALUE.test(text)) ||
     levels[0] === "agent" ||
     levels.at(-1) === "history" ||
     (levels.length === 3 && levels[1] === "waveform");
