@@ -20,9 +20,9 @@ control() { rabbitmqctl -q "$@"; }
 list() { control --no-table-headers "$@" < /dev/null; }
 # Administrators have tags.
 check_user() { if grep -qP "^\Q$1\E\t\[.+\]" <<< "$(list list_users)"; then refuse "$1 is a user with tags; choose another name"; fi; }
-# What is not a role of the other kinds: user, roles that it may not have (box, collector, operator).
+# Refuses a user of these roles (box, collector, operator); sets `allowed`.
 refuse_roles() {
-  local allowed role
+  local role
   allowed=$(permissions "$1")
   for role in "${@:2}"; do
     case $role in
@@ -41,7 +41,7 @@ put_user() {
 }
 
 put_reader() {
-  local user=$1 prefix=$2 group=$3 queue=gateside-collect-$3
+  local user=$1 prefix=$2 group=$3 queue=gateside-collect-$3 allowed
   check "$user"
   check_prefix "$prefix"
   check "$group"
@@ -63,7 +63,6 @@ put_box() {
   check_prefix "$prefix"
   check_user "$site"
   refuse_roles "$site" collector operator
-  allowed=$(permissions "$site")
   local key=${prefix//\//.}.$site
   # A site that is, at a dot, the beginning of another would have that one's rights, too.
   while IFS=$'\t' read -r user _ pattern _; do
@@ -88,7 +87,7 @@ put_box() {
 }
 
 put_operator() {
-  local user=$1 prefix=$2 queue topics
+  local user=$1 prefix=$2 queue topics allowed
   check "$user"
   check_prefix "$prefix"
   check_user "$user"

