@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,13 +14,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { digestOf } from "../../src/setup/backup.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { publishAll } from "../support/collecting.ts";
 import { freePort, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
-import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
+import { skipWithoutBuild } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
 import { storeOptions } from "../support/temp-database.ts";
 
@@ -166,11 +167,16 @@ test("restore – by root, before the first start: what is in the service's dire
   mkdirSync(box.path("etc"));
   mkdirSync(box.path("data"));
   chmodSync(box.cwd, 0o755);
+  // The program becomes that user, who may not get at this checkout.
+  const program = box.path("dist");
+  mkdirSync(program);
+  for (const part of ["gateside.js", "better_sqlite3.node", "package.json"])
+    copyFileSync(join("dist", part), join(program, part));
   chownSync(box.path("etc"), 0, SERVICE);
   chownSync(box.path("data"), SERVICE, SERVICE);
   writeFileSync(box.path("data/site.json"), JSON.stringify({ ...SITE, machines: [] }));
   const restore = (siteFile: string) =>
-    spawnSync(process.execPath, [resolve(PROGRAM), "restore", "backup.json"], {
+    spawnSync(process.execPath, [join(program, "gateside.js"), "restore", "backup.json"], {
       cwd: box.cwd,
       encoding: "utf8",
       env: {
