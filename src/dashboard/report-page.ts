@@ -64,6 +64,9 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(style?.[1] ?? "");
       document.adoptedStyleSheets = [sheet];
+      // A page has one main heading, and this one's stands above.
+      const heading = made.querySelector("h1");
+      heading?.replaceWith(h("h2", { class: "machine" }, heading.textContent));
       replace(place, ...made.body.childNodes);
       // Its own heading stands in the page's title.
       setText(title, report.title);

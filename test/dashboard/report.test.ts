@@ -181,6 +181,8 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
   await page.goto(`${address}/#/machine/40`);
   await page.getByRole("link", { name: "Report", exact: true }).click();
   await page.getByRole("heading", { name: "Alarms of the period" }).waitFor();
+  // The report brings its own heading, and the page still has one main heading.
+  assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
   assert.deepEqual(await findings(), []);
   await page.setViewportSize({ width: 390, height: 800 });
   const wide = await page.evaluate<number>("document.documentElement.scrollWidth");

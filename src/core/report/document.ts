@@ -9,7 +9,7 @@ import { digits, shownUnit } from "./units.ts";
 
 const CSS = `
 .report { max-width: 190mm; margin: 0 auto; padding: 8mm; color: #1a1a1a; background: #fff; font: 10.5pt/1.4 system-ui, sans-serif; }
-.report h1 { font-size: 18pt; margin: 0 0 2mm; }
+.report h1, .report .machine { font-size: 18pt; margin: 0 0 2mm; border: 0; }
 .report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
 .report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
 .report p { margin: 1mm 0; }
