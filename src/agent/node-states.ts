@@ -4,6 +4,7 @@ import type { SensorState } from "../core/agent-status.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -16,7 +17,7 @@ import type { Poller } from "../poll/poller.ts";
 import type { Store } from "../store/store.ts";
 
 /** Stored readings are searched up to here: one that a wrong clock dated later says nothing about now. */
-const AHEAD_MS = 24 * 3_600_000;
+const AHEAD_MS = DAY_MS;
 
 export interface NodeStatesWiring {
   readonly settings: Settings;

@@ -17,6 +17,7 @@ import { isRead, normalCode } from "../core/sensor.ts";
 import { worstZone, type Zone } from "../core/signal/severity.ts";
 import type { Site } from "../core/site.ts";
 import { storedQuality, storedValues } from "../core/stored-reading.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
 
@@ -25,7 +26,7 @@ const UNKNOWN_LOOK_MS = 60_000;
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */
 const CANDIDATES_MAX = 2_000;
 const ROWS_PER_TURN = 100;
-const AHEAD_MS = 24 * 3_600_000;
+const AHEAD_MS = DAY_MS;
 
 export class BandMaker {
   readonly #parts: BandMakerParts;

@@ -1,6 +1,7 @@
 import { ownAddress } from "../core/own-address.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import { acceptsConnections } from "../lib/accepts-connections.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type BrokerAddress, publicBroker } from "./broker-url.ts";
@@ -9,7 +10,7 @@ import { brokerText } from "./unreached.ts";
 const RETRY_MIN_MS = 500;
 /** Between two tries of the own address while another one is in use; doubled while it accepts connections but no session, ms. */
 const OWN_MS = 30_000;
-const OWN_MAX_MS = 3_600_000;
+const OWN_MAX_MS = HOUR_MS;
 const CHECK_MS = 5000;
 
 interface ClusterTimes {

@@ -1,9 +1,10 @@
 /** A request to set a sensor as it arrived: its body, or why it is refused, and the key that identifies a repetition. */
 import { createHash } from "node:crypto";
 import type { CommandEntry } from "../core/command.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { namedSensor } from "./save-settings.ts";
 
-const CORRELATION_MEMORY_MS = 24 * 3_600_000;
+const CORRELATION_MEMORY_MS = DAY_MS;
 const PAYLOAD_MEMORY_MS = 60_000;
 /** Characters of a request that are kept; a valid one has about 130. */
 const LOGGED_PAYLOAD_MAX = 1024;

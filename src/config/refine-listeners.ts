@@ -1,6 +1,7 @@
 /** Settings of the listeners: HTTP and Modbus. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { DAY_MS } from "../core/time-units.ts";
 import { isLoopback } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
@@ -10,7 +11,7 @@ import { expectation } from "./setting-spec.ts";
 import { type RawSettings, SETTINGS } from "./settings-table.ts";
 
 /** Time to renew a certificate, even for somebody who visits once a fortnight. */
-const EXPIRY_WARNING_MS = 14 * 86_400_000;
+const EXPIRY_WARNING_MS = 14 * DAY_MS;
 /** Shorter ones can be guessed. */
 const TOKEN_LENGTH_MIN = 16;
 

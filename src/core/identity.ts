@@ -2,9 +2,10 @@ import { createHash, hash } from "node:crypto";
 import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./record.ts";
 import type { PolledKind } from "./sensor.ts";
 import { normalCode, sameCode } from "./sensor.ts";
+import { DAY_MS } from "./time-units.ts";
 
 /** Farther than this from time_data, realnodetime is not trusted (contract section 5). */
-const NODE_TIME_DISTANCE_MAX_MS = 24 * 3_600_000;
+const NODE_TIME_DISTANCE_MAX_MS = DAY_MS;
 const ID_HEX_DIGITS = 32;
 
 export interface ReadingTime {

@@ -1,5 +1,7 @@
 /** Calendar days of an IANA zone. Days are calendar days: 23 or 25 h long at a daylight-saving change. */
 
+import { DAY_MS, HOUR_MS } from "./time-units.ts";
+
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 function formatter(zone: string): Intl.DateTimeFormat {
@@ -85,7 +87,7 @@ export function dayOf(ms: number, zone: string): string {
 
 /** The day `count` calendar days later (earlier if negative). */
 export function addDays(day: string, count: number): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + count * 86_400_000).toISOString().slice(0, 10);
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** First instant of a calendar day, ms. If midnight does not exist, the first instant after the gap. */
@@ -97,13 +99,13 @@ export function dayStartMs(day: string, zone: string): number {
 function firstInstantOf(day: string, zone: string): number {
   const wall = Date.parse(`${day}T00:00:00Z`);
   // The offset before and after a change near this midnight; the earliest instant of the day counts.
-  const candidates = [wall - 86_400_000, wall, wall + 86_400_000]
+  const candidates = [wall - DAY_MS, wall, wall + DAY_MS]
     .map((near) => wall - zoneOffsetMs(near, zone))
     .filter((instant) => wallClockMs(instant, zone) === wall);
   if (candidates.length > 0) return Math.min(...candidates);
   // Midnight falls into a gap: step to the first instant of the day.
-  let low = wall - 15 * 3_600_000 - 86_400_000;
-  let high = wall + 15 * 3_600_000;
+  let low = wall - 15 * HOUR_MS - DAY_MS;
+  let high = wall + 15 * HOUR_MS;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (dayOf(middle, zone) < day) low = middle;

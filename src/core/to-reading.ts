@@ -15,6 +15,7 @@ import type { JsonValue, RawRecord, TimeField, Timestamp } from "./record.ts";
 import type { Sensor } from "./sensor.ts";
 import type { DftPlans } from "./signal/fft.ts";
 import { inOneGo } from "./steps.ts";
+import { DAY_MS } from "./time-units.ts";
 
 /** Context of a record besides its content. */
 export interface ReadingContext {
@@ -33,7 +34,7 @@ export interface ReadingContext {
   readonly tones?: boolean;
 }
 
-const FUTURE_MS = 24 * 3_600_000;
+const FUTURE_MS = DAY_MS;
 
 /** Converts in steps: one between two acceleration channels, so that the caller can yield to the event loop. */
 export function* readingSteps(

@@ -1,6 +1,7 @@
 /** Machines, worst first, as the agent orders them. A live change never moves a row under hand or focus. */
 import { boxFaults } from "../core/box-fault.ts";
 import type { RankedMachine } from "../core/diagnosis/shown.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
@@ -130,8 +131,8 @@ export class WorstList {
     this.#rows.set(key, row);
     const { order: _, ...content } = machine;
     const { mayChange } = this.#api;
-    const day = Math.floor(this.#model.gatewayNowMs() / 3_600_000);
-    const shown = JSON.stringify([content, mayChange, day, this.#model.times.zone]);
+    const hour = Math.floor(this.#model.gatewayNowMs() / HOUR_MS);
+    const shown = JSON.stringify([content, mayChange, hour, this.#model.times.zone]);
     // What somebody is filling in, or about to press, is not replaced.
     const isInHand = row.root.contains(document.activeElement);
     const isDone = this.#done === key;

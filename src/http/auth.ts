@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../core/ports.ts";
+import { DAY_MS } from "../core/time-units.ts";
 
 /** A session ends after this time without use (contract section 7). */
-const SESSION_IDLE_MS = 24 * 3_600_000;
+const SESSION_IDLE_MS = DAY_MS;
 /** Sessions held at once; the longest idle one is dropped. Far more than the people and tools of one box. */
 const SESSIONS_MAX = 256;
 /** Different wrong secrets that one address may present in a window before it must wait. */

@@ -3,6 +3,7 @@ import { accelChannels } from "../core/convert/channels.ts";
 import { hasChannel, type OpenReading, openReading } from "../core/query/responses.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import type { QueryContext } from "./query-context.ts";
 
 type MeasuredParts = Pick<QueryContext["parts"], "history">;
@@ -25,7 +26,7 @@ export function measuredChannels(
 }
 
 /** How far back a value is searched that the newest record lacks: fields go missing now and then, not for days. */
-const LOOK_BACK_MS = 2 * 86_400_000;
+const LOOK_BACK_MS = 2 * DAY_MS;
 const LOOK_BACK_ROWS = 50;
 
 /** Where the records of a kind carry information about the device (services sections 3.3 to 3.5). */

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import { DAY_MS } from "../core/time-units.ts";
+import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 
 /** Sessions held at once; the longest idle one ends. */
 const SESSIONS_MAX = 256;
 /** Use is written to the disk this often: an SD card has other work, and a session may end that much too early. */
-const WRITE_EVERY_MS = 3_600_000;
+const WRITE_EVERY_MS = HOUR_MS;
 
 interface Session {
   lastUsedMs: number;

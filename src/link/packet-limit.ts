@@ -1,5 +1,6 @@
 import { REMAINING_LENGTH_MAX } from "../core/link.ts";
 import type { Clock } from "../core/ports.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 
 /** This many consecutive sessions that end after a packet of the same size: the packet is the cause. */
 const LOSSES_MAX = 3;
@@ -8,7 +9,7 @@ const SUSPECT_BYTES_MIN = 4_096;
 /** A repeat differs from the first attempt in its flags and in the digits of its times. */
 const SAME_WITHIN_BYTES = 64;
 /** A limit learned this way is retested after this long. */
-const LEARNED_MS = 3_600_000;
+const LEARNED_MS = HOUR_MS;
 
 /**
  * The largest packet the broker accepts, if it does not announce a limit but ends the session on a larger packet:

@@ -2,15 +2,16 @@ import type { RefusedPublishes } from "../core/agent-status.ts";
 import type { Message } from "../core/message.ts";
 import type { Clock } from "../core/ports.ts";
 import { reasonName } from "../core/reason-names.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 
 /** Topics remembered; of more, the oldest are forgotten. */
 const TOPICS_MAX = 1000;
 const EXAMPLES_MAX = 5;
 /** A topic that nothing was published to since is no longer told. */
-const TOLD_MS = 3_600_000;
+const TOLD_MS = HOUR_MS;
 /** A topic whose refusal ended a session is not tried again for this long, twice as long each time. */
 const HOLD_MIN_MS = 60_000;
-const HOLD_MAX_MS = 3_600_000;
+const HOLD_MAX_MS = HOUR_MS;
 
 export const NOT_AUTHORIZED = 0x87;
 const TOPIC_INVALID = 0x90;

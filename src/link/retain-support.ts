@@ -1,9 +1,10 @@
 import type { Clock } from "../core/ports.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 
 /** Consecutive CONNECTs with a retained will that a 3.1.1 broker closes silently before one without retain is tried. */
 const SILENT_REFUSALS_MAX = 2;
 /** The result is valid for this long; then the broker may have been reconfigured to keep retained messages. */
-const LEARNED_MS = 3_600_000;
+const LEARNED_MS = HOUR_MS;
 const RETAIN_NOT_SUPPORTED = 0x9a;
 
 /** How an attempt with a retained will ended, if that says something about retained messages. */

@@ -4,6 +4,7 @@ import { isRead } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { messageOf } from "../core/thrown.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
 import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
 import { isSourceAway, retryIn } from "./state-retry.ts";
@@ -27,7 +28,7 @@ const QUICK_MS = 1000;
 /** After this many intervals without a good read, what is known of the node is no longer current. */
 const STALE_INTERVALS = 3;
 /** The same for reads of an earlier process: an unchanged state is published once a day. */
-const STALE_STORED_MS = 27 * 3_600_000;
+const STALE_STORED_MS = 27 * HOUR_MS;
 
 export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn" | "onAnswered"> {
   readonly site: SiteSource;

@@ -1,10 +1,11 @@
 import { normalCode, type Sensor, type StateRead } from "../core/sensor.ts";
 import type { StateContent, StateSeries } from "../core/state/state-reading.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import { Backoff } from "../lib/backoff.ts";
 
 /** Retries after a failure: from here up to the interval, or up to an hour if the read has none of its own. */
 const RETRY_MIN_MS = 10_000;
-const RETRY_MAX_MS = 3_600_000;
+const RETRY_MAX_MS = HOUR_MS;
 /** Reads of the service share this lane; every Modbus device has its own. */
 const SERVICE_LANE = "service";
 

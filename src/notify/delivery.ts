@@ -1,6 +1,7 @@
 /** Sends notices to one destination: in order, again until they are accepted, and never delaying anything else. */
 import type { NotificationState } from "../core/agent-status.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import { Backoff } from "../lib/backoff.ts";
 import type { Digest } from "./digest.ts";
 import type { Notice } from "./notice.ts";
@@ -207,7 +208,7 @@ export class Delivery {
 }
 
 /** With nothing to tell, the loop looks again after this long. */
-const NOTHING_DUE_MS = 3_600_000;
+const NOTHING_DUE_MS = HOUR_MS;
 
 /** Codes of a certificate that is not trusted say what to do. */
 export function failureKind(error: unknown): string {

@@ -1,7 +1,8 @@
+import { HOUR_MS } from "../core/time-units.ts";
 import { addDays, dayEndMs, dayOf } from "../core/time-zone.ts";
 
 /** This long after its end a day is closed: it gets one last read and is then not read any more. */
-const DAY_CLOSES_AFTER_MS = 26 * 3_600_000;
+const DAY_CLOSES_AFTER_MS = 26 * HOUR_MS;
 /** Read interval between the late grace period and the closing of a day. */
 const LATE_INTERVAL_MS = 30 * 60_000;
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/ports.ts";
+import { DAY_MS } from "../core/time-units.ts";
 
 /** HTTP `Date` has whole seconds: on average the true time is half a second later. */
 const DATE_GRAIN_MS = 500;
@@ -7,7 +8,7 @@ const TOLERANCE_MS = 1_500;
 /** A larger change is a clock that was set or jumped. */
 const JUMP_MS = 5 * 60_000;
 /** A time that others confirm to within this may remove what is too old. */
-const CONFIRMED_WITHIN_MS = 86_400_000;
+const CONFIRMED_WITHIN_MS = DAY_MS;
 
 /** A time that was known at one moment of the monotonic clock. */
 interface Anchor {

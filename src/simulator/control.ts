@@ -6,13 +6,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { FAULTS } from "./faults.ts";
 import { parseFault } from "./parse-fault.ts";
 import { toTransport } from "./plain-record.ts";
 import { BadRequest, readText } from "./request.ts";
 import type { Simulator } from "./simulator.ts";
 
-const HOURS_DEFAULT_MS = 86_400_000;
+const HOURS_DEFAULT_MS = DAY_MS;
 
 /** Answers a request under /sim/. Throws BadRequest for an invalid one. */
 export async function handleControl(

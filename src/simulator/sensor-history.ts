@@ -1,4 +1,5 @@
 import type { PolledKind } from "../core/sensor.ts";
+import { HOUR_MS } from "../core/time-units.ts";
 import {
   accumulatedAh,
   batteryType,
@@ -46,7 +47,7 @@ export interface RecordRef {
 const REASON_REQUESTED = 1;
 const REASON_SCHEDULED = 2;
 const REASON_ALARM = 3;
-const SLACK_MS = 3_600_000;
+const SLACK_MS = HOUR_MS;
 /** Counts take about this many bytes each as JSON text, in addition to their own two. */
 const BYTES_PER_SAMPLE = 10;
 

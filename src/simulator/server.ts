@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { PolledKind } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
-import { DAY_MS } from "../core/time-units.ts";
+import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import { handleControl } from "./control.ts";
 import { DayResponses, type TruthRecord } from "./day-response.ts";
 import { type ActiveFault, FaultBook } from "./faults.ts";
@@ -153,7 +153,7 @@ class Gateway implements Simulator {
     if (name === "clock-jump") {
       if (isOn) this.#clockBefore.set(fault.id, this.clock.offsetMs);
       const before = this.#clockBefore.get(fault.id) ?? 0;
-      this.clock.setOffset(isOn ? before + (ms ?? 3_600_000) : before);
+      this.clock.setOffset(isOn ? before + (ms ?? HOUR_MS) : before);
     }
     if (isOn && (forMs !== undefined || name === "refused")) {
       const end = this.#config.clock.sleep(forMs ?? 5000, this.#closing.signal);

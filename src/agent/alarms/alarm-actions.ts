@@ -21,6 +21,7 @@ import {
 } from "../../core/alarm/view.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 
 export interface AlarmActionsParts {
   readonly engine: AlarmEngine;
@@ -33,7 +34,7 @@ export interface AlarmActionsParts {
 }
 
 /** The longest shelving, ms: an alarm that should be silent forever is removed from the site file. */
-const SHELF_MAX_MS = 31 * 86_400_000;
+const SHELF_MAX_MS = 31 * DAY_MS;
 
 export class StoredAlarmActions implements AlarmActions {
   readonly #parts: AlarmActionsParts;

@@ -16,6 +16,7 @@ import {
   storedQuality,
   storedValues,
 } from "../../core/stored-reading.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 
 export interface StoredHistory {
   latest(sensor: string, kind: Kind): StoredReading | null;
@@ -35,7 +36,7 @@ export interface SignalOptions extends Required<Pick<WaitOptions, "zone" | "pend
 /** Readings of a signal that a new process loads: enough to learn their interval. */
 const PRIMED_READINGS = 16;
 /** How far back readings of a signal are searched, ms: enough to know an interval of hours. */
-const EARLIER_MS = 2 * 86_400_000;
+const EARLIER_MS = 2 * DAY_MS;
 
 /** The wait over stored readings. @param rows where what waits is kept; without them, in memory */
 export function createWait(

@@ -1,7 +1,7 @@
 import type { ClientBase } from "pg";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
-import { DAY_MS } from "../../core/time-units.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { CollectMetrics } from "../metrics.ts";
 import type { CollectOptions } from "../options.ts";
 import { dropConnection, openConnection, requirePrimary } from "./connection.ts";
@@ -21,7 +21,7 @@ interface MaintenanceParts {
 /** Interval at which an idle writer looks whether its server still accepts writes, ms. */
 const PROBE_MS = 5000;
 /** Interval at which weeks are created ahead, the horizon rises, and old months leave, ms. */
-const AHEAD_MS = 3_600_000;
+const AHEAD_MS = HOUR_MS;
 /** Interval at which hours and days that are over, or that readings came late for, are stored, ms. */
 const HOURS_MS = 20_000;
 /** Interval at which expired weeks are removed: one that was being read leaves soon after, ms. */

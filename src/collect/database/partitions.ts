@@ -1,8 +1,9 @@
 import type { ClientBase } from "pg";
+import { DAY_MS } from "../../core/time-units.ts";
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** 1970-01-05 was a Monday; PostgreSQL's weeks begin there, too. */
-const MONDAY_MS = 4 * 86_400_000;
+const MONDAY_MS = 4 * DAY_MS;
 /** Weeks created ahead, so that midnight on Sunday causes no delay. */
 const WEEKS_AHEAD = 2;
 

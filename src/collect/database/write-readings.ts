@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { copyJson, copyText, copyTime } from "../parse/copy-text.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../tables.ts";
 import { copyIn } from "./connection.ts";
@@ -78,7 +79,7 @@ async function writeTable(
 }
 
 /** A box's own day may be ahead of ours by its zone and some drift, ms. */
-const AHEAD_MS = 26 * 3_600_000;
+const AHEAD_MS = 26 * HOUR_MS;
 
 /** Readings dated in the future would stay the newest for long; the agent flags them, unless the clock of its gateway is ahead, too. */
 function isFromFuture({ row }: NumberedRow, nowMs: number): boolean {

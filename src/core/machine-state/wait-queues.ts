@@ -1,5 +1,6 @@
 /** The queues of what waits for a signal: rows on disk, and of each queue the first in memory. */
 import type { Kind } from "../sensor.ts";
+import { DAY_MS } from "../time-units.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import type { WaitRow, WaitRows } from "./wait-rows.ts";
 
@@ -26,7 +27,7 @@ const ROWS_MAX = 5_000;
 /** The same of findings, whose rows are ten times as large. */
 const FINDING_ROWS_MAX = 1_000;
 /** Nothing waits longer, ms of running time. */
-const WAIT_MAX_MS = 24 * 3_600_000;
+const WAIT_MAX_MS = DAY_MS;
 /** Time alone makes nothing due more often than this, ms. */
 const RECHECK_MS = 5_000;
 

@@ -1,4 +1,5 @@
 import type { StoredReading } from "../stored-reading.ts";
+import { DAY_MS } from "../time-units.ts";
 import type { HistoryPosition, HistoryRange, HistoryReader } from "./ports.ts";
 
 /** Readings fetched by one query: few enough that a write never waits noticeably. */
@@ -7,7 +8,7 @@ export const PAGE_ROWS = 200;
  * A range is read window by window, because an empty stretch costs a seek per stored hour: a month of them is a few
  * milliseconds, after which other work gets its turn.
  */
-const WINDOW_MS = 30 * 86_400_000;
+const WINDOW_MS = 30 * DAY_MS;
 /** No reading is older (services section 3.2), nor newer: the wire's clocks end in 2106. */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 const LATEST_MS = Date.UTC(2107, 0, 1);

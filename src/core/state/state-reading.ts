@@ -4,15 +4,16 @@ import { canonicalJson } from "../identity.ts";
 import type { Reading } from "../reading.ts";
 import type { JsonValue, Timestamp } from "../record.ts";
 import { normalCode } from "../sensor.ts";
+import { DAY_MS } from "../time-units.ts";
 import { offsetText } from "../to-reading.ts";
 import type { StateSample } from "./state-sample.ts";
 
 /** An unchanged state gives one reading per this time. */
-export const UNCHANGED_MS = 24 * 3_600_000;
+export const UNCHANGED_MS = DAY_MS;
 /** A time farther in the future than this is not trusted (services section 3.2). */
-const FUTURE_MS = 24 * 3_600_000;
+const FUTURE_MS = DAY_MS;
 /** How long readings are remembered, and how many: records of today and yesterday are compared with them. */
-export const REMEMBERED_MS = 3 * 24 * 3_600_000;
+export const REMEMBERED_MS = 3 * DAY_MS;
 const REMEMBERED_MAX = 4_096;
 const ID_HEX_DIGITS = 32;
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 
 /** The effect of a STATE message: the host came online, it went offline, or the message does not count. */
 export type HostChange = "online" | "offline" | "ignored";
@@ -12,7 +13,7 @@ interface HostState {
  * A host whose clock is corrected later would be ignored until its wrong time has come: a time this far ahead of ours
  * counts for its own message, but is not compared with later ones. The specification sets no limit.
  */
-const AHEAD_MAX_MS = 86_400_000;
+const AHEAD_MAX_MS = DAY_MS;
 /**
  * Our own clock before this time belongs to a box that does not know the time yet, and says nothing about the host's.
  */

@@ -16,6 +16,7 @@ import {
   WEEK,
 } from "../../core/kept/ladder.ts";
 import type { KeptState, KeptWhy, MeasuredMachines } from "../../core/kept/ports.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import {
@@ -49,7 +50,7 @@ export type Fate = "gone" | "stays" | "kept";
 
 const NOWHERE: Facts = { running: null, isRunning: true, speedRpm: null, usualRpm: null };
 /** How far back the newest measurement before an alarm is searched, ms. */
-const BEFORE_MS = 7 * 86_400_000;
+const BEFORE_MS = 7 * DAY_MS;
 /** Decisions remembered while space is freed. */
 const DAYS_MAX = 5_000;
 /** In a full file nothing is moved unless this many pages are free: the move itself needs a few. */

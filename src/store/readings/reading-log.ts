@@ -2,11 +2,12 @@ import type { DayKey, DayProgress } from "../../core/day.ts";
 import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
 import type { RecentTimes } from "../../core/recent-times.ts";
 import type { Kind } from "../../core/sensor.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";
 
 /** A day in any zone is within this much of its UTC day, and its records may be dated slightly outside it. */
-const DAY_SLACK_MS = 26 * 3_600_000;
+const DAY_SLACK_MS = 26 * HOUR_MS;
 
 /** Everything the poller stores is written through this. */
 export class SqliteReadingLog implements ReadingLog {

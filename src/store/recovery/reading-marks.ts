@@ -4,12 +4,13 @@ import type { DayKey } from "../../core/day.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { isJsonObject } from "../../core/record.ts";
 import type { DaySetAside, ReadingMarks } from "../../core/set-aside.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 
 const FILE = "gateside.reading";
 /** More than the reads that can be in progress, and the days that a gateway could damage before somebody looks. */
 const ENTRIES_MAX = 64;
 /** How long a day is set aside after it ended the process once, twice, … ms: a power cut during a read looks the same. */
-const LEFT_ALONE_MS = [60_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
+const LEFT_ALONE_MS = [60_000, 600_000, HOUR_MS, 21_600_000, DAY_MS];
 
 interface Content {
   readonly reading: readonly DayKey[];

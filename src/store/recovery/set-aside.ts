@@ -10,6 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { syncDirectory } from "../../lib/durable-file.ts";
 
 /*
@@ -18,7 +19,7 @@ import { syncDirectory } from "../../lib/durable-file.ts";
  *   gateside.db.saving          names the damaged file; written before that is renamed, removed when all is copied
  *   gateside.db.corrupt-<time>  the damaged file; where it and the note are there, gateside.db is half a copy
  */
-const TRY_AGAIN_MS = 3_600_000;
+const TRY_AGAIN_MS = HOUR_MS;
 /** Logs that are rotated free less than this. */
 const MORE_SPACE = 1.1;
 const MORE_SPACE_BYTES = 256 << 10;

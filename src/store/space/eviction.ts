@@ -1,4 +1,5 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { HourlyValues } from "../hours/hourly-values.ts";
@@ -235,7 +236,7 @@ export class Eviction {
     const { db } = this.#parts;
     for (;;) {
       const next = db.write<{ hour: number }>(hourSql).get(walk.hour);
-      if (next === undefined || next.hour * 3_600_000 >= untilMs) {
+      if (next === undefined || next.hour * HOUR_MS >= untilMs) {
         walk.isOver = true;
         return [];
       }

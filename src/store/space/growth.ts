@@ -1,9 +1,11 @@
 /** Growth by the time of measurement, not of storing: a backfill or a gateway's outage does not show the normal rate. */
 
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
+
 /** A rate over less than this is a guess. */
-const KNOWN_AFTER_MS = 3_600_000;
+const KNOWN_AFTER_MS = HOUR_MS;
 /** Older data is dropped: a day includes all shifts. */
-const SPAN_MS = 24 * 3_600_000;
+const SPAN_MS = DAY_MS;
 const BUCKET_MS = 10 * 60_000;
 
 export class Growth {
@@ -42,7 +44,7 @@ export class Growth {
     const spanMs = this.#newestMs - this.#fromMs;
     if (spanMs < KNOWN_AFTER_MS) return null;
     const bytes = [...this.#buckets.values()].reduce((sum, held) => sum + held, 0);
-    return bytes > 0 ? (bytes / spanMs) * 3_600_000 : null;
+    return bytes > 0 ? (bytes / spanMs) * HOUR_MS : null;
   }
 
   /** Whole buckets only, so that the rest was measured since `#fromMs`. */

@@ -1,9 +1,9 @@
 import type { Clock, Logger } from "../../core/ports.ts";
-import { DAY_MS } from "../../core/time-units.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { Meta } from "../database/meta.ts";
 
 /** A time that nothing else confirms is accepted after this long, ms. */
-const BELIEVED_AFTER_MS = 3_600_000;
+const BELIEVED_AFTER_MS = HOUR_MS;
 /** Name in `meta`: the last time used by retention, ms. */
 const MARK = "retention_clock_ms";
 
