@@ -1,6 +1,10 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { faultLine } from "../config/fault.ts";
+import { loadSite } from "../config/site.ts";
+import { sparkplugHints } from "../config/uplinks.ts";
+import type { ConfigurationFault } from "../core/configuration.ts";
 import { isJsonObject } from "../core/record.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -13,7 +17,7 @@ const PRIVATE_MODE = 0o600;
 
 /** Creates a key pair, or a signed document of site and uplinks files, for `agent/cmd/site`. */
 export async function run(context: CommandContext): Promise<number> {
-  const { flags, stdout } = context;
+  const { flags, stdout, stderr } = context;
   const newKey = flags.text("new-key");
   if (newKey !== null) return makeKeys(newKey, context);
   const key = readKey(resolve(context.cwd, flags.required("key")));
@@ -47,8 +51,17 @@ export async function run(context: CommandContext): Promise<number> {
     throw new UsageError(
       `the document exceeds ${DOCUMENT_BYTES_MAX} bytes, so agents would refuse it`,
     );
+  // Signed all the same: boxes of another version may accept it.
+  for (const fault of siteFaults(content, flags.text("site-file") ?? ""))
+    stderr.write(`warning: boxes of this version refuse it: ${faultLine(fault)}\n`);
   stdout.write(`${text}\n`);
   return Promise.resolve(0);
+}
+
+/** Of the site file alone: what the uplinks file names (certificates, secrets) is on the box. */
+function siteFaults({ site, uplinks }: SignedContent, path: string): readonly ConfigurationFault[] {
+  if (site === undefined) return [];
+  return loadSite(JSON.stringify(site), path, sparkplugHints(JSON.stringify(uplinks ?? {}))).faults;
 }
 
 function makeKeys(name: string, { cwd, stderr }: CommandContext): number {

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { runCommand } from "../support/run-command.ts";
+
+/** What a signer of `site` sees. */
+async function sign(t: TestContext, site: object) {
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-sign-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  writeFileSync(join(cwd, "site.json"), JSON.stringify(site));
+  await runCommand(["sign", "--new-key", "fleet"], { cwd });
+  return runCommand(["sign", "--key", "fleet.key.pem", "--site-file", "site.json"], { cwd });
+}
+
+const siteWithClamp = (clamp: number) => ({
+  site: "plant-7",
+  sensors: [{ code: "20871", type: 9, kinds: ["currentV2"], channels: { current1: { clamp } } }],
+});
+
+test("sign – warns of each fault for which boxes of this version refuse the site file, and signs it all the same", async (t) => {
+  const { code, stdout, stderr } = await sign(t, siteWithClamp(80));
+  assert.equal(code, 0);
+  assert.match(
+    stderr,
+    /^warning: boxes of this version refuse it: site\.json: sensors\[0\]\.channels\.current1\.clamp: .*80.*\n$/,
+  );
+  const { payload } = JSON.parse(stdout) as { payload: string };
+  assert.match(Buffer.from(payload, "base64").toString(), /"clamp":80/);
+});
+
+test("sign – says nothing of a site file without faults", async (t) => {
+  const { code, stderr } = await sign(t, siteWithClamp(100));
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+});
