@@ -89,12 +89,12 @@ export class SiteDocuments {
     };
     void this.#remote.take(message.payload, asked, (result, reply, isRepeated) => {
       const { version, reason, outcome } = result;
-      // A flood of unsigned documents could fill the log as fast as a broker delivers.
-      if (version !== null)
-        this.#audit(
-          `version ${version}${reason === null ? "" : `: ${reason}`}`,
-          isRepeated ? "replayed" : outcome,
-        );
+      // Refusals of one reason within a minute are one entry: unsigned documents cannot fill the audit log.
+      const which = version === null ? "no version" : `version ${version}`;
+      this.#audit(
+        `${which}${reason === null ? "" : `: ${reason}`}`,
+        isRepeated ? "replayed" : outcome,
+      );
       // What anybody can send without the key, or send again, concerns only whoever sent it.
       const isForAll = version !== null && !isRepeated;
       const uplinks = new Set(isForAll ? this.#sessions.keys() : [name]);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../core/ports.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import { DAY_MS } from "../core/time-units.ts";
 
 /** A session ends after this time without use (contract section 7). */
@@ -105,14 +105,22 @@ function nameOf(key: string): string {
  */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #logger: Pick<Logger, "warn">;
   readonly #failuresMax: number;
   /** By address, 48 bits of each wrong secret's digest. */
   #failures = new Map<string, Set<number>>();
   #together = 0;
   #windowStart = 0;
 
-  constructor(clock: Pick<Clock, "monotonic">, failuresMax = FAILURES_MAX) {
+  constructor(
+    {
+      clock,
+      logger,
+    }: { readonly clock: Pick<Clock, "monotonic">; readonly logger: Pick<Logger, "warn"> },
+    failuresMax = FAILURES_MAX,
+  ) {
     this.#clock = clock;
+    this.#logger = logger;
     this.#failuresMax = failuresMax;
     this.#windowStart = clock.monotonic();
   }
@@ -126,11 +134,12 @@ export class FailureLimit {
     return isBlocked ? Math.max(1, Math.ceil(leftMs / 1000)) : 0;
   }
 
-  failed(address: string, secret: string): void {
-    this.#roll();
+  /** False for a secret that this address presented before. Logs the one that reaches a limit: a line for each address and window. */
+  failed(address: string, secret: string): boolean {
+    const leftMs = this.#roll();
     const known = this.#failures.get(address) ?? new Set<number>();
     const mark = digest(secret).readUIntBE(0, 6);
-    if (known.has(mark)) return;
+    if (known.has(mark)) return false;
     known.add(mark);
     this.#together += 1;
     if (this.#failures.size >= ADDRESSES_MAX && !this.#failures.has(address)) {
@@ -138,6 +147,18 @@ export class FailureLimit {
       if (!oldest.done) this.#failures.delete(oldest.value);
     }
     this.#failures.set(address, known);
+    const seconds = Math.max(1, Math.ceil(leftMs / 1000));
+    if (known.size === this.#failuresMax)
+      this.#logger.warn(
+        { address, seconds, wrong: known.size },
+        "too many wrong tokens from one address: further wrong ones must wait",
+      );
+    if (this.#together === FAILURES_MAX_TOGETHER)
+      this.#logger.warn(
+        { seconds, wrong: this.#together },
+        "too many wrong tokens from all addresses together: further wrong ones must wait",
+      );
+    return true;
   }
 
   /** Ms left of the window. */

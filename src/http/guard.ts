@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   bearerToken,
-  FailureLimit,
+  type FailureLimit,
   Sessions,
   sessionCookie,
   sessionCookieName,
@@ -89,6 +89,7 @@ export function registerGuard(
   parts: Pick<HttpParts, "clock" | "logger" | "sessions">,
   options: HttpOptions,
   addresses: OwnAddresses,
+  failures: FailureLimit,
 ): void {
   const { clock, logger } = parts;
   const viewToken = options.viewToken ?? null;
@@ -112,7 +113,6 @@ export function registerGuard(
     options.sessionDays ?? SESSION_DAYS,
   );
   app.addHook("onClose", () => viewSessions.save());
-  const failures = new FailureLimit(parts.clock);
 
   app.decorate("isWelcome", (request: FastifyRequest): boolean => {
     const session = sessionCookie(cookieName, request.headers.cookie);
@@ -211,11 +211,11 @@ export function registerGuard(
             .type(HTML)
             .send(signInPage(`Too many wrong tokens. Try again in ${waitS} s.`));
         }
-        failures.failed(sourceOf(request), given);
-        parts.logger.warn(
-          { address: request.clientAddress, person: request.person },
-          "sign-in with a wrong token",
-        );
+        if (failures.failed(sourceOf(request), given))
+          parts.logger.warn(
+            { address: request.clientAddress, person: request.person },
+            "sign-in with a wrong token",
+          );
         if (!isForm) return reply.code(401).send(problem(401, "wrong token"));
         return reply
           .code(401)

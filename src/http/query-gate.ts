@@ -23,11 +23,16 @@ export class QueryGate {
   readonly #wrongPasswords: FailureLimit;
   readonly #names: HttpOptions["names"];
 
-  constructor({ clock }: Pick<HttpParts, "clock">, options: HttpOptions) {
+  /** @param wrongPasswords counts those of the dashboard's sign-in, too */
+  constructor(
+    parts: Pick<HttpParts, "clock" | "logger">,
+    options: HttpOptions,
+    wrongPasswords: FailureLimit,
+  ) {
     this.#token = new TokenCheck(options.token, options.viewToken ?? null);
-    this.#sessions = new Sessions(clock);
-    this.#wrongTokens = new FailureLimit(clock, WRONG_TOKENS_MAX);
-    this.#wrongPasswords = new FailureLimit(clock);
+    this.#sessions = new Sessions(parts.clock);
+    this.#wrongTokens = new FailureLimit(parts, WRONG_TOKENS_MAX);
+    this.#wrongPasswords = wrongPasswords;
     this.#names = options.names;
   }
 

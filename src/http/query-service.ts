@@ -17,6 +17,7 @@ import { UnitTable } from "../core/query/units.ts";
 import { isJsonObject } from "../core/record.ts";
 import { fromSite } from "../core/site-source.ts";
 import { API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
+import type { FailureLimit } from "./auth.ts";
 import { sourceOf } from "./client.ts";
 import { HISTORY_LIMITS } from "./history-limits.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
@@ -72,6 +73,7 @@ export function registerQueryService(
   app: FastifyInstance,
   parts: HttpParts,
   options: HttpOptions,
+  failures: FailureLimit,
 ): void {
   const { names } = options;
   const tree = fromSite(parts.site, (site) => new SiteTree(site));
@@ -90,7 +92,7 @@ export function registerQueryService(
     limits: options.historyLimits ?? HISTORY_LIMITS,
     longAnswers: new RequestSlots(LONG_ANSWERS_MAX),
   };
-  const gate = new QueryGate(parts, options);
+  const gate = new QueryGate(parts, options, failures);
   const turns = new RequestTurns(WORKING_MAX, WAITING_MAX);
   const whole = new SharedResponses();
   /** The same for everybody, and long on a large site: those who wait for it share it. */

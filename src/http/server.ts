@@ -15,6 +15,7 @@ import {
 import { API_SERVICE } from "../core/wire/names.ts";
 import { registerApi } from "./api.ts";
 import { registerAudit } from "./audit.ts";
+import { FailureLimit } from "./auth.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { registerGuard } from "./guard.ts";
 import { registerHealth } from "./health.ts";
@@ -206,7 +207,9 @@ export function createApp(
     });
     done();
   });
-  registerGuard(app, parts, options, addresses);
+  // One count: the sign-in and the query service's Login accept the same secrets.
+  const failures = new FailureLimit(parts);
+  registerGuard(app, parts, options, addresses, failures);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = statusOf(error);
     if (status >= 500) {
@@ -227,7 +230,7 @@ export function createApp(
   registerMetrics(app, parts, responses);
   registerAudit(app, parts);
   registerApi(app, parts, options, responses);
-  registerQueryService(app, parts, options);
+  registerQueryService(app, parts, options, failures);
   registerDashboard(app, options.dashboardDir);
   return app;
 }

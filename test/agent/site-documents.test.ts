@@ -18,11 +18,12 @@ function setUp(recovered: Accepted | null = null) {
       report = then;
     },
   };
+  const audited: string[] = [];
   const documents = new SiteDocuments(
     remote,
     recovered,
     () => "c",
-    () => {},
+    (detail, outcome) => void audited.push(`${outcome} ${detail}`),
     null,
   );
   const session = (name: string, host: string) => {
@@ -58,7 +59,7 @@ function setUp(recovered: Accepted | null = null) {
     correlationData: Buffer.from("7"),
     retain: false,
   } as Parameters<typeof documents.handle>[0];
-  return { documents, session, tell, message };
+  return { documents, session, tell, message, audited };
 }
 
 test("responses to documents – a document that moves its own uplink to another broker is answered there and everywhere, and the response topic stays with the first broker", async () => {
@@ -118,4 +119,13 @@ test("responses to documents – the result of a trial that a restart interrupte
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(main.sent, [`rolled_back ${RESULT}`]);
   assert.deepEqual(cloud.sent, ["rolled_back fleet/answers", `rolled_back ${RESULT}`]);
+});
+
+test("responses to documents – accepted and refused ones are in the audit log, without a version where none can be believed", async () => {
+  const { documents, session, tell, message, audited } = setUp();
+  documents.handle(message, session("main", "a"));
+  await tell("applied");
+  await tell("refused", null);
+  await tell("applied", 1, true);
+  assert.deepEqual(audited, ["applied version 1", "refused no version", "replayed version 1"]);
 });

@@ -8,6 +8,7 @@ import { createApp, createHttpServer } from "../../src/http/server.ts";
 import { uplinkMetrics } from "../../src/lib/metrics.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -230,6 +231,25 @@ test("server – after ten different wrong tokens, further wrong ones are delaye
   assert.equal((await signIn("guess", "10.0.0.9")).statusCode, 401);
   await parts.clock.advance(60_000);
   assert.equal((await signIn("wrong again")).statusCode, 401);
+});
+
+test("server – wrong tokens are logged: each other one that signs in, and one line for an address that is locked out", async (t) => {
+  const logger = new RecordingLogger();
+  const app = createApp({ ...testParts(), logger }, { ...OPTIONS, token: "t0ken" });
+  t.after(() => app.close());
+  const signIn = (token: string) =>
+    app.inject({ method: "POST", url: "/sign-in", headers: local, payload: { token } });
+  for (let i = 0; i < 40; i++) await signIn(`wrong-${Math.floor(i / 2)}`);
+  const warned = logger.lines.map(({ message }) => message);
+  assert.equal(warned.filter((line) => line === "sign-in with a wrong token").length, 10);
+  assert.deepEqual(
+    logger.lines
+      .filter(({ message }) => message.startsWith("too many"))
+      .map(({ fields }) => fields),
+    [{ address: "127.0.0.1", seconds: 60, wrong: 10 }],
+  );
+  assert.equal(warned.length, 11);
+  assert.doesNotMatch(logger.text, /wrong-\d/);
 });
 
 test("server – sensor settings over TCP require HTTP_TOKEN and COMMANDS_ENABLED; the socket accepts them without", async (t) => {
