@@ -13,7 +13,13 @@ trap cleanup EXIT
 
 # A second build of everything, compiled from scratch in another directory, in parallel with the tests below. It skips the compression:
 # the same program gives the same result.
-CCACHE_DISABLE=1 node --import tsx scripts/package.ts amd64 --out "$work/again" --natives "$work/natives" --plain >"$work/again.log" 2>&1 & again=$!
+again() { CCACHE_DISABLE=1 node --import tsx scripts/package.ts amd64 --out "$work/again" --natives "$work/natives" --plain; }
+# Before it, one that fails early and one that fails at its end: neither may hinder the next.
+without() { # TOOL
+  mkdir -p "$work/without-$1"; printf '#!/bin/sh\nexit 1\n' >"$work/without-$1/$1"; chmod +x "$work/without-$1/$1"
+  ! (PATH="$work/without-$1:$PATH"; again) || { echo "it made a package without $1"; return 1; }
+}
+{ without x86_64-linux-gnu-gcc && without dpkg-deb && again; } >"$work/again.log" 2>&1 & again=$!
 pids+=("$again")
 
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
@@ -76,15 +82,19 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
     const { components } = JSON.parse(require("fs").readFileSync("/usr/share/doc/gateside/sbom.cdx.json", "utf8"));
     const node = components.find(({ name }) => name === "node");
     const said = Object.fromEntries([node, ...node.components].map(({ name, version }) => [name, version]));
-    const { openssl, v8, uv, zlib } = process.versions;
-    const is = { node: process.versions.node, openssl, v8: v8.replace(/-node.*/, ""), libuv: uv };
-    for (const name of Object.keys(is)) if (said[name] !== is[name]) throw new Error(`${name}: ${said[name]}, runs ${is[name]}`);
-    if (!zlib.startsWith(said.zlib.split(/[-]/)[0])) throw new Error(`zlib: ${said.zlib}, runs ${zlib}`);
+    const names = { uv: "libuv", ares: "c-ares", cjs_module_lexer: "cjs-module-lexer" };
+    // Interfaces and data, not libraries.
+    const { modules, napi, cldr, tz, unicode, ...libraries } = process.versions;
+    const plain = (version) => String(version).replace(/[-+].*/, "");
+    for (const [key, is] of Object.entries(libraries))
+      if (plain(said[names[key] ?? key]) !== plain(is)) throw new Error(`${key}: ${said[names[key] ?? key]}, runs ${is}`);
+    for (const { name, cpe } of node.components)
+      if (cpe === undefined && ["undici", "llhttp", "nghttp2", "c-ares", "brotli", "icu", "zstd", "sqlite", "openssl", "v8"].includes(name)) throw new Error(`${name}: no CPE`);
     const sqlite = components.find(({ name }) => name === "better-sqlite3").components[0].version;
     const library = require("fs").readFileSync("/usr/lib/gateside/better_sqlite3.node", "latin1");
     if (!library.includes(sqlite)) throw new Error(`SQLite ${sqlite} is not in the module`);
   ' || die "the bill of materials does not name what runs"
-  claim "the bill of materials names the Node, OpenSSL, V8, libuv, zlib and SQLite that run"
+  claim "the bill of materials names the Node that runs and every library in it, and the SQLite of the store"
   [ "$(stat -c %U:%G:%a /var/lib/gateside)" = gateside:gateside:750 ] || die "state directory"
   [ "$(stat -c %U:%G:%a /etc/gateside)" = root:gateside:750 ] || die "configuration directory"
   [ -e /etc/gateside/gateside.env ] || die "no settings file"
@@ -136,7 +146,7 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   [ -e /etc/credstore/gateside.http.token ] || { echo "a-secret-of-the-test-0123456789" >/etc/credstore/gateside.http.token; secrets+=(/etc/credstore/gateside.http.token); }
   gateside check --json | grep -q '"HTTP_TOKEN"' || die "check"
   ! gateside check --json | grep -q a-secret-of-the-test || die "check shows a secret"
-  [ "$(gateside check 2>/dev/null | grep -c 'HTTP_TOKEN.*environment')" = 1 ] || { gateside check; die "the command line does not see the service's credential"; }
+  [ "$(gateside check 2>/dev/null | grep -c 'HTTP_TOKEN.*credential')" = 1 ] || { gateside check; die "the command line does not see the service's credential"; }
   authority=/etc/credstore/gateside.alarm.webhook.ca
   [ -e $authority ] || { gateside certificate --out "$work/ca" >/dev/null 2>&1; install -m 0600 "$work/ca.cert.pem" $authority; secrets+=($authority); }
   ALARM_WEBHOOK_URL=https://127.0.0.1/ gateside check >"$work/check.log" 2>&1 || { cat "$work/check.log"; die "check as the service's user cannot read a PEM file of the service"; }
@@ -233,4 +243,4 @@ for part in --ctrl-tarfile --fsys-tarfile; do
   cmp <(dpkg-deb $part "$work/again/gateside_$version-1_amd64.deb") <(dpkg-deb $part "$packages/gateside_$version-1_amd64.deb") ||
     die "the second build differs from the first ($part)"
 done
-claim "built again elsewhere, the same bytes"
+claim "built again elsewhere after two builds that failed, the same bytes"

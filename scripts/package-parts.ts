@@ -28,6 +28,29 @@ export const NODES = {
     compiler: "g++-aarch64-linux-gnu",
   },
 } as const;
+/**
+ * The libraries inside that runtime whose versions its headers do not tell, as `process.versions` names them. scripts/check-packages.sh
+ * compares them with what runs.
+ */
+export const NODE_PARTS: Readonly<Record<string, string>> = {
+  acorn: "8.16.0",
+  ada: "2.9.2",
+  amaro: "1.1.8",
+  ares: "1.34.8",
+  brotli: "1.1.0",
+  cjs_module_lexer: "2.2.0",
+  icu: "78.3",
+  llhttp: "9.4.3",
+  nbytes: "0.1.3",
+  ncrypto: "0.0.1",
+  nghttp2: "1.69.0",
+  simdjson: "4.5.0",
+  simdutf: "6.4.2",
+  sqlite: "3.51.3",
+  undici: "6.28.1",
+  uvwasi: "0.0.23",
+  zstd: "1.5.7",
+};
 export type Arch = keyof typeof NODES;
 
 /** What an architecture needs to be packaged on this machine, as a sentence; null if everything is there. */

@@ -26,6 +26,7 @@ import { PACKAGED_LINKS, packagedDocuments } from "./package-documents.ts";
 import {
   type Arch,
   missingTools,
+  NODE_PARTS,
   NODE_VERSION,
   NODES,
   nativeModules,
@@ -190,7 +191,7 @@ function billOfMaterials(arch: Arch, node: string): string {
   const bundled = JSON.parse(
     readFileSync(join(root, "dist/bundled-components.json"), "utf8"),
   ) as Pick<Sbom, "components" | "dependencies">;
-  const runtime = nodeComponent(node, NODE_VERSION, npmName, integrity);
+  const runtime = nodeComponent(node, NODE_VERSION, npmName, integrity, NODE_PARTS);
   const sbom = sbomOf({ version, epochS: Number(epoch), purl }, bundled, [runtime]);
   return `${JSON.stringify(sbom, null, 1)}\n`;
 }

@@ -117,6 +117,7 @@ export function nodeComponent(
   nodeVersion: string,
   npmName: string,
   integrity: string,
+  others: Readonly<Record<string, string>>,
 ): Component {
   const header = (path: string, pattern: RegExp) =>
     numberIn(join(node, "include/node", path), pattern);
@@ -148,7 +149,55 @@ export function nodeComponent(
       part("openssl", openssl, "Apache-2.0", "openssl"),
       part("v8", v8, "BSD-3-Clause", "google"),
       part("zlib", zlib, "Zlib", "zlib"),
+      ...Object.entries(others).map(([name, version]) => partOfNode(name, version)),
     ],
+  };
+}
+
+interface PartOfNode {
+  readonly licence: string;
+  /** Where its name in `process.versions` is not its own. */
+  readonly name?: string;
+  /** As the National Vulnerability Database names it; absent if that knows none. */
+  readonly cpe?: readonly [vendor: string, product: string];
+  readonly isNpm?: true;
+}
+
+/** By their names in `process.versions`. */
+const PARTS_OF_NODE: Readonly<Record<string, PartOfNode>> = {
+  acorn: { licence: "MIT", isNpm: true },
+  ada: { licence: "MIT OR Apache-2.0" },
+  amaro: { licence: "MIT", isNpm: true },
+  ares: { licence: "MIT", name: "c-ares", cpe: ["c-ares", "c-ares"] },
+  brotli: { licence: "MIT", cpe: ["google", "brotli"] },
+  cjs_module_lexer: { licence: "MIT", name: "cjs-module-lexer", isNpm: true },
+  icu: { licence: "Unicode-3.0", cpe: ["icu-project", "international_components_for_unicode"] },
+  llhttp: { licence: "MIT", cpe: ["llhttp", "llhttp"], isNpm: true },
+  nbytes: { licence: "MIT" },
+  ncrypto: { licence: "MIT" },
+  nghttp2: { licence: "MIT", cpe: ["nghttp2", "nghttp2"] },
+  simdjson: { licence: "Apache-2.0" },
+  simdutf: { licence: "MIT OR Apache-2.0" },
+  sqlite: { licence: "blessing", cpe: ["sqlite", "sqlite"] },
+  undici: { licence: "MIT", cpe: ["nodejs", "undici"], isNpm: true },
+  uvwasi: { licence: "MIT" },
+  zstd: { licence: "BSD-3-Clause", cpe: ["facebook", "zstandard"] },
+};
+
+function partOfNode(key: string, version: string): Component {
+  const known = PARTS_OF_NODE[key];
+  if (known === undefined) throw new Error(`${key}: a part of Node of which no licence is known`);
+  const { licence: text, name = key, cpe, isNpm } = known;
+  const purl = `pkg:${isNpm ? "npm" : "generic"}/${name}@${version}`;
+  return {
+    type: "library",
+    // The bundle may hold the same library.
+    "bom-ref": `node:${purl}`,
+    name,
+    version,
+    licenses: [licence(text)],
+    purl,
+    ...(cpe === undefined ? {} : { cpe: cpeOf(cpe[0], cpe[1], version) }),
   };
 }
 

