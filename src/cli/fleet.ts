@@ -47,8 +47,9 @@ async function retire(
     const isForced = flags.has("force");
     const outcome = await retireBox({ ...settings, site, db: settings.to, isForced });
     if (outcome.result === "retired") {
+      const topics = outcome.topics === null ? "its" : `${outcome.topics}`;
       stdout.write(
-        `${site} is retired: ${outcome.topics} retained topics cleared; its readings are kept\n`,
+        `${site} is retired: ${topics} retained topics cleared; its readings are kept\n`,
       );
       return 0;
     }
@@ -79,6 +80,10 @@ async function show(
   if (db === null && settings.from.some(isAmqp))
     throw new UsageError(
       "retained topics are read over mqtt(s)://; over AMQP there are none, so use --db",
+    );
+  if (db !== null && flags.has("prefix"))
+    stderr.write(
+      "warning: --prefix has no effect with --db, which shows the boxes of every prefix\n",
     );
   const { readFleet } = await loadCollectBundle();
   let boxes: FleetBox[];

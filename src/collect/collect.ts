@@ -5,6 +5,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { AmqpSource, declareOnce } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
 import { Collector } from "./collector.ts";
+import { sqlState } from "./database/failure.ts";
 import { acceptedDays } from "./database/horizon.ts";
 import { maintain } from "./database/maintenance.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";
@@ -83,6 +84,11 @@ export async function collect(
   }
 }
 
+/** No such role, a wrong password, no such database. */
+const LOG_IN_STATES: ReadonlySet<string> = new Set(["28000", "28P01", "3D000"]);
+const ROLES_FIRST =
+  "; a new server needs deploy/sql/roles.sql first, which creates the database and its log-ins";
+
 /** Null once open, with weeks made ahead; else the exit code: aborted first, or waiting would not help. */
 async function openDatabase(
   writer: Writer,
@@ -102,7 +108,8 @@ async function openDatabase(
         logger.error({ database }, messageOf(error));
         return 2;
       }
-      const fields = { database, error: messageOf(error) };
+      const remedy = isOnce && LOG_IN_STATES.has(sqlState(error) ?? "") ? ROLES_FIRST : "";
+      const fields = { database, error: `${messageOf(error)}${remedy}` };
       if (isOnce || error instanceof SchemaFailure) {
         logger.error(fields, "the database cannot be used");
         return 1;

@@ -123,6 +123,11 @@ test("fleet retire – clears the broker and the list, keeps readings, and a box
 
   const forced = await retire("plant-7", "--force");
   assert.equal(forced.code, 0, forced.stderr);
+  assert.match(
+    forced.stdout,
+    new RegExp(`^plant-7 is retired: ${BOX.length} retained topics cleared`),
+    "as many as there were, not as could be",
+  );
   assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-7")), []);
   assert.deepEqual(await retainedOf(broker.url, topicsOf("plant-70")), topicsOf("plant-70").sort());
   const [left] = await rowsOf(postgres, url);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { collect } from "../../src/collect/collect.ts";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { migrate } from "../../src/collect/database/migrate.ts";
 import { READINGS } from "../../src/collect/database/migrations/001-readings.ts";
@@ -10,7 +11,9 @@ import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
 import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
 import { REJECTED } from "../../src/collect/database/migrations/006-rejected.ts";
 import { DAYS } from "../../src/collect/database/migrations/007-days.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const STEPS = {
   readings: [READINGS, "79cfaa13a440099da24852334aff7ddf5800393e3fe6ff824042307257751c3c"],
@@ -29,6 +32,20 @@ test("collect migrations – the steps are the SQL that databases were created w
       digest,
       `databases have the step ${name} already: put the change into a step of its own`,
     );
+});
+
+test("collect migrations – on a server without our log-ins, the message names the script that makes them", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const to = new URL(await postgres.createDatabase("plain"));
+  to.username = "gateside_owner";
+  const logger = new RecordingLogger();
+  const options = { to: to.href, migrateOnly: true } as Parameters<typeof collect>[0];
+  const parts = { clock: systemClock, logger, version: "0" };
+  assert.equal(await collect(options, parts, new AbortController().signal), 1);
+  assert.match(logger.text, /gateside_owner.*; a new server needs deploy\/sql\/roles\.sql first/);
 });
 
 test("collect migrations – every table, view and column says what it holds", {

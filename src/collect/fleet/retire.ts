@@ -18,10 +18,10 @@ interface RetireOptions {
   readonly isForced: boolean;
 }
 
-/** `topics` are those that were cleared. */
+/** `topics`: how many the broker retained; null where it gives retained messages to exact names alone. */
 type Retired =
   | { readonly result: "unknown" | "online" }
-  | { readonly result: "retired"; readonly topics: number };
+  | { readonly result: "retired"; readonly topics: number | null };
 
 /** Messages without PUBACK: every broker accepts as many. */
 const IN_FLIGHT = 10;
@@ -55,6 +55,7 @@ export async function retireBox(options: RetireOptions): Promise<Retired> {
         if (state === "online" && !isForced) return { result: "online" };
         // Some brokers give retained messages to exact names alone; there, the names follow from the database.
         const all = [...new Set([...found, ...(await topicsOf(client, prefix, site))])];
+        const retained = found.size === 0 ? null : found.size;
         for (let at = 0; at < all.length; at += IN_FLIGHT)
           await Promise.all(
             all.slice(at, at + IN_FLIGHT).map((topic) => connection.clearRetained(topic)),
@@ -71,7 +72,7 @@ export async function retireBox(options: RetireOptions): Promise<Retired> {
             `the broker still retains ${kept}${found.size === 1 ? "" : ` and ${found.size - 1} more topics`}: its user may not publish below ${topics.root}/`,
           );
         await deleteRows(client, site);
-        return { result: "retired", topics: all.length };
+        return { result: "retired", topics: retained };
       },
     );
   } finally {
