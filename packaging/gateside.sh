@@ -11,7 +11,14 @@ case "${1-}" in
     ;;
 esac
 pem_files="MQTT_KEY_FILE=mqtt.key MQTT_CERT_FILE=mqtt.cert MQTT_CA_FILE=mqtt.ca GATEWAY_CA_FILE=gateway.ca ALARM_WEBHOOK_CA_FILE=alarm.webhook.ca HTTP_CERT_FILE=http.cert HTTP_KEY_FILE=http.key CONFIG_PUBLIC_KEY_FILE=config.public.key"
+secret_files="MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password MQTT_PROXY=mqtt.proxy HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_WEBHOOK_HEADERS=alarm.webhook.headers ALARM_WEBHOOK_SECRET=alarm.webhook.secret HEARTBEAT_URL=heartbeat.url ALARM_EMAIL_URL=alarm.email.url"
 as_service=yes
+# Where what is exported here comes from, a line each: to the program it is all its environment.
+GATESIDE_ORIGINS=
+from() {
+  GATESIDE_ORIGINS="$GATESIDE_ORIGINS$1=$2
+"
+}
 for word; do
   case "$word" in
     --environment | --environment=*) config='' ;;
@@ -43,25 +50,45 @@ if [ -n "$config" ] && [ -r "$config" ]; then
       \'*\') value=${value#\'}; value=${value%\'} ;;
     esac
     case "$from_file" in
-      *" $name "*) export "$name=$value" ;;
-      *) is_set "$name" || { export "$name=$value"; from_file="$from_file$name "; } ;;
+      *" $name "*)
+        eval "earlier=\$$name"
+        [ "$earlier" = "$value" ] ||
+          echo "warning: $config:$number: sets $name to another value than a line before, and the last line counts; keep one of the two" >&2
+        export "$name=$value"
+        ;;
+      *) is_set "$name" || { export "$name=$value"; from_file="$from_file$name "; from "$name" "$config"; } ;;
     esac
   done <"$config"
   # The unit's credentials, if this user may read them: doctor and probe then use what the service uses.
-  for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password MQTT_PROXY=mqtt.proxy HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_WEBHOOK_HEADERS=alarm.webhook.headers ALARM_WEBHOOK_SECRET=alarm.webhook.secret HEARTBEAT_URL=heartbeat.url ALARM_EMAIL_URL=alarm.email.url; do
+  for pair in $secret_files; do
     name=${pair%%=*} file=$secrets.${pair#*=}
-    if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; fi
+    if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; from "$name" credential; fi
   done
   for pair in $pem_files; do
     name=${pair%%=*} file=$secrets.${pair#*=}
-    if [ -r "$file" ] && ! is_set "$name"; then export "$name=$file"; fi
+    if [ -r "$file" ] && ! is_set "$name"; then export "$name=$file"; from "$name" credential; fi
   done
+  # A name that no unit reads, unless somebody's drop-in does; those of instances end alike.
+  case "${1-}" in
+    check | doctor)
+      for file in "$secrets".*; do
+        [ -e "$file" ] || continue
+        is_known=no
+        for pair in $secret_files $pem_files; do
+          case "$file" in *".${pair#*=}") is_known=yes ;; esac
+        done
+        if [ $is_known = no ] && ! grep -rqsF "${file##*/}" /etc/systemd/system; then
+          echo "warning: $file: no unit reads a credential of this name; docs/security.md lists the names" >&2
+        fi
+      done
+      ;;
+  esac
 elif [ -n "$config" ] && [ -d /etc/gateside ] && [ ! -x /etc/gateside ]; then
   echo "note: only root and the service's user can read $config; use sudo to apply its settings" >&2
 fi
 : "${SITE_FILE=$site}" "${DATA_DIR=$data}"
 : "${MALLOC_ARENA_MAX=1}"
-export SITE_FILE DATA_DIR MALLOC_ARENA_MAX
+export SITE_FILE DATA_DIR MALLOC_ARENA_MAX GATESIDE_ORIGINS
 command=${1-}
 # The agent's memory is kept small; the receiving end works in batches on a larger machine.
 case "$command" in

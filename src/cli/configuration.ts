@@ -18,7 +18,7 @@ import type { Site } from "../core/site.ts";
 import { codeOf, messageOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
+import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import type { ConfigurationTexts } from "../setup/reload.ts";
 import { readPublicKeys } from "../setup/signed-document.ts";
 import type { PendingSecrets } from "../setup/typed-secrets.ts";
@@ -135,7 +135,11 @@ function readKeys({ settings }: LoadedSettings): {
     const fault = {
       place: "CONFIG_PUBLIC_KEY_FILE",
       problem: `${path} ${isFile ? fileTrouble(error) : words}`,
-      remedy: "use the public key file that `gateside sign --new-key` created",
+      remedy: readRemedy(
+        error,
+        path,
+        "use the public key file that `gateside sign --new-key` created",
+      ),
     };
     return { keys: [], faults: [fault] };
   }
@@ -170,7 +174,7 @@ function readUplinks(
     const trouble: ConfigurationFault = {
       place: "UPLINKS_FILE",
       problem: `${path} ${fileTrouble(error)}`,
-      remedy: "set it to an uplinks file that this user can read",
+      remedy: readRemedy(error, path, "set it to an uplinks file that this user can read"),
     };
     return { path, text: null, trouble };
   }
@@ -228,7 +232,11 @@ function readSite(
     const fault: ConfigurationFault = {
       place: "SITE_FILE",
       problem: `${path} ${fileTrouble(error)}`,
-      remedy: "set it to a site file that this user can read; `gateside discover` can draft one",
+      remedy: readRemedy(
+        error,
+        path,
+        "set it to a site file that this user can read; `gateside discover` can draft one",
+      ),
     };
     return { site: null, faults: [fault], warnings: [] };
   }

@@ -63,7 +63,7 @@ export async function checkBrokers(
   }
   const copies = certificates.restartFiles(uplinks);
   if (copies.length > 0) {
-    const detail = `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${copies.join(", ")}`;
+    const detail = `copies of the start below $CREDENTIALS_DIRECTORY, renewed by a restart: ${copies.join(", ")}`;
     found({ what: "credentials", state: "ok", detail });
   }
   if (signal.aborted) return;

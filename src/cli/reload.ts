@@ -43,6 +43,6 @@ function print(report: ReloadReport, { stdout, stderr }: CommandContext): void {
   const renewed = renewedBy(report);
   if (renewed.length > 0)
     stdout.write(
-      `renewed by a restart, as copies below $CREDENTIALS_DIRECTORY: ${renewed.join(", ")}\n`,
+      `copies of the start below $CREDENTIALS_DIRECTORY, renewed by a restart: ${renewed.join(", ")}\n`,
     );
 }

@@ -1,5 +1,6 @@
 /** Warns if SETUP_ENABLED is on but nothing can be saved, before somebody stands in front of the machine with a phone. */
-import { basename, join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { LoadedSettings } from "../config/settings.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { replaceTrouble } from "../lib/write-trouble.ts";
@@ -10,6 +11,8 @@ export function setupWarnings(shown: LoadedSettings["shown"]): ConfigurationFaul
   const warnings: ConfigurationFault[] = [];
   for (const name of ["SITE_FILE", "UPLINKS_FILE"] as const) {
     const path = shown[name];
+    // Made with the first start.
+    if (dirname(path) === shown.DATA_DIR && !existsSync(shown.DATA_DIR)) continue;
     const trouble = path === "" ? null : replaceTrouble(path);
     if (trouble === null) continue;
     const place = join(shown.DATA_DIR, basename(path));

@@ -148,7 +148,8 @@ function configurationText(status: AgentStatus): string {
   const parts = [configuration];
   if (pendingRestart.length > 0) parts.push(`pending restart: ${pendingRestart.join(", ")}`);
   if (pendingReload.length > 0) parts.push(`pending reload: ${pendingReload.join(", ")}`);
-  if (renewed.length > 0) parts.push(`renewed by a restart: ${renewed.join(", ")}`);
+  if (renewed.length > 0)
+    parts.push(`copies of the start, renewed by a restart: ${renewed.join(", ")}`);
   return parts.join("; ");
 }
 

@@ -5,6 +5,8 @@ import { isRead, type Sensor } from "../core/sensor.ts";
 import { zoneLimits } from "../core/signal/severity.ts";
 import { type Site } from "../core/site.ts";
 
+/** ISO 20816-3 begins here, r/min. Fewer is mostly a speed in Hz; slow machines exist, though. */
+const SPEED_RPM_MIN = 120;
 /** Codes that a warning names. */
 const NAMED_MAX = 5;
 
@@ -19,10 +21,12 @@ export function unjudgedWarnings(
     (site?.machines ?? []).filter(({ speed }) => speed !== undefined).map(({ id }) => id),
   );
   const noClass = vibration.filter((sensor) => zoneLimits(sensor) === null);
+  const slow = vibration.filter(({ speedRpm = SPEED_RPM_MIN }) => speedRpm < SPEED_RPM_MIN);
   const noMachine = vibration.filter(
     ({ location }) => location === undefined || !withSpeed.has(location.machine),
   );
   return [
+    ...slowWarnings(slow),
     ...(waveformDays === "0" ? bandWarnings(site?.machines ?? []) : []),
     ...warning(
       noClass,
@@ -55,6 +59,24 @@ function bandWarnings(machines: readonly Machine[]): ConfigurationFault[] {
   );
 }
 
+/** A speed in Hz shows no harmonic where it is, and widens the velocity band to what the sensor cannot measure. */
+function slowWarnings(sensors: readonly Sensor[]): ConfigurationFault[] {
+  if (sensors.length === 0) return [];
+  const named = namesOf(sensors, ({ code, speedRpm }) => `${code} (${speedRpm})`);
+  return [
+    {
+      place: "sensors",
+      problem: `speedRpm of ${named} is below ${SPEED_RPM_MIN} r/min, as of few machines`,
+      remedy: "multiply it by 60 if it is in Hz; otherwise leave it as it is",
+    },
+  ];
+}
+
+function namesOf(sensors: readonly Sensor[], nameOf: (sensor: Sensor) => string): string {
+  const named = sensors.slice(0, NAMED_MAX).map(nameOf).join(", ");
+  return sensors.length > NAMED_MAX ? `${named} and ${sensors.length - NAMED_MAX} more` : named;
+}
+
 function warning(
   sensors: readonly Sensor[],
   lack: string,
@@ -62,13 +84,12 @@ function warning(
   remedy: string,
 ): ConfigurationFault[] {
   if (sensors.length === 0) return [];
-  const named = sensors.slice(0, NAMED_MAX).map(({ code }) => code);
-  const more = sensors.length > NAMED_MAX ? ` and ${sensors.length - NAMED_MAX} more` : "";
+  const named = namesOf(sensors, ({ code }) => code);
   const have = sensors.length === 1 ? "has" : "have";
   return [
     {
       place: "sensors",
-      problem: `${named.join(", ")}${more} ${have} ${lack}: no ${never} will ever come of ${sensors.length === 1 ? "it" : "them"}`,
+      problem: `${named} ${have} ${lack}: no ${never} will ever come of ${sensors.length === 1 ? "it" : "them"}`,
       remedy,
     },
   ];

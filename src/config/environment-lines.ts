@@ -18,6 +18,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 export function parseEnvironmentLines(text: string, path: string): EnvironmentLines {
   const warnings: ConfigurationFault[] = [];
   const kept: string[] = [];
+  const places = new Map<string, { readonly line: number; readonly value: string }>();
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i] ?? "";
@@ -29,6 +30,13 @@ export function parseEnvironmentLines(text: string, path: string): EnvironmentLi
       warn("is not a NAME=value line and has no effect", "correct it, or put a # in front of it");
       continue;
     }
+    const earlier = places.get(name);
+    if (earlier !== undefined && earlier.value !== value && isSettingName(name))
+      warn(
+        `sets ${name} to another value than line ${earlier.line}, and the last line counts`,
+        "keep one of the two",
+      );
+    places.set(name, { line: i + 1, value });
     kept.push(line);
     const quote = /^["'`]/.exec(value)?.[0];
     if (quote === undefined) {

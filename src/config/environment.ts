@@ -4,11 +4,11 @@
  * `NAME=`.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { codeOrMessage } from "../core/thrown.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
+import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { COLLECT_ENVIRONMENT } from "./collect-names.ts";
 import { type EnvironmentLines, parseEnvironmentLines } from "./environment-lines.ts";
@@ -16,7 +16,7 @@ import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-/** `default`, `environment`, `credential`, `MQTT_URL`, a NAME_FILE, or the name of the file with NAME=value lines. */
+/** `default`, `environment`, `credential`, `MQTT_URL`, a NAME_FILE, or the path of the file with NAME=value lines. */
 export type Origin = string;
 
 export interface GivenSettings {
@@ -27,6 +27,12 @@ export interface GivenSettings {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
 }
+
+/**
+ * Set by the command line of the package, which passes on the service's settings: NAME=origin, a line each. Without it,
+ * what came from its file or a credential would be told as the environment.
+ */
+const ORIGINS_NAME = "GATESIDE_ORIGINS";
 
 /** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
 const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
@@ -94,6 +100,11 @@ export function gatherSettings(
       origins[name] = "credential";
     }
   }
+  for (const line of (environment[ORIGINS_NAME] ?? "").split("\n")) {
+    const [, name = "", origin = ""] = /^([^=]+)=(.+)$/.exec(line) ?? [];
+    if (isSettingName(name) && origins[name] === "environment") origins[name] = origin;
+  }
+  warnings.push(...strangeCredentials(environment));
   const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
   for (const name of [...names].sort()) {
     const warning =
@@ -117,8 +128,26 @@ export function isTlsFile(name: string): boolean {
 function credentialPath(environment: Environment, name: string): string | null {
   const directory = environment["CREDENTIALS_DIRECTORY"];
   if (!directory) return null;
-  const path = join(directory, name.toLowerCase().replaceAll("_", "."));
+  const path = join(directory, credentialName(name));
   return existsSync(path) ? path : null;
+}
+
+const credentialName = (setting: string) => setting.toLowerCase().replaceAll("_", ".");
+
+/** Names that look like those of settings but are not, and so have no effect. */
+function strangeCredentials(environment: Environment): ConfigurationFault[] {
+  const directory = environment["CREDENTIALS_DIRECTORY"];
+  if (!directory || !existsSync(directory)) return [];
+  const known = SETTING_NAMES.flatMap((name) => {
+    if (SETTINGS[name].secret) return [credentialName(name)];
+    return isTlsFile(name) ? [credentialName(name.replace(/_FILE$/, ""))] : [];
+  });
+  return readdirSync(directory).flatMap((name) => {
+    const closest = known.includes(name) ? null : nearest(name, known);
+    if (closest === null || editDistance(name, closest) > 2) return [];
+    const problem = "is a credential that no setting reads";
+    return [{ place: name, problem, remedy: `did you mean ${closest}?` }];
+  });
 }
 
 function readEnvFile(
@@ -135,7 +164,7 @@ function readEnvFile(
       faults.push({
         place: path,
         problem: fileTrouble(error),
-        remedy: "use a readable file of NAME=value lines",
+        remedy: readRemedy(error, path, "use a readable file of NAME=value lines"),
       });
     }
     return { values: {}, warnings: [] };

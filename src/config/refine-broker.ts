@@ -34,6 +34,12 @@ export function refineBroker(raw: RawSettings, refining: Refining) {
       "set MQTT_USERNAME too",
     );
   }
+  if (mqttUsername !== null && mqttPassword === null && raw.MQTT_CERT_FILE === undefined)
+    warn(
+      "MQTT_USERNAME",
+      "is set without a password or a client certificate, which most brokers refuse",
+      "set MQTT_PASSWORD too (installed: the credential mqtt.password)",
+    );
   checkPair(raw, "MQTT", refining);
   const isTls = broker === null || broker.urls.every((url) => /^(mqtts|wss):/.test(url));
   if (!isTls) {

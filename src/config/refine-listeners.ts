@@ -20,16 +20,7 @@ export function refineListeners(raw: RawSettings, refining: Refining) {
   checkPair(raw, "HTTP", refining);
   warnOfExpiry(path(raw.HTTP_CERT_FILE), warn);
   const httpPort = portOf(raw, "HTTP_PORT", note);
-  if (httpPort !== null && !isLoopback(raw.HTTP_HOST)) {
-    if (raw.HTTP_TOKEN === undefined) {
-      note({
-        place: "HTTP_TOKEN",
-        problem: `is required while HTTP_HOST is ${shown(raw.HTTP_HOST)}, not a loopback address`,
-        remedy: "set a token, HTTP_HOST=127.0.0.1 or HTTP_PORT=off",
-      });
-    } else if (raw.HTTP_TOKEN.length < TOKEN_LENGTH_MIN)
-      warn("HTTP_TOKEN", "is shorter than 16 characters", "use a longer random one");
-  }
+  if (httpPort !== null) checkAccess(raw, note, warn);
   const modbusPort = portOf(raw, "MODBUS_PORT", note);
   const anyHost = ["0.0.0.0", "::", "[::]"];
   const isShared =
@@ -43,12 +34,38 @@ export function refineListeners(raw: RawSettings, refining: Refining) {
     });
   checkViewToken(raw, note, warn);
   return {
-    ...refineProxies(raw, note),
+    ...refineProxies(raw, refining),
     httpHost: withoutBrackets(raw.HTTP_HOST),
     httpPort,
     modbusHost: withoutBrackets(raw.MODBUS_HOST),
     modbusPort,
   };
+}
+
+function checkAccess(raw: RawSettings, note: Note, warn: Refining["warn"]): void {
+  const { HTTP_HOST: host, HTTP_TOKEN: token } = raw;
+  const isOpen = !isLoopback(host);
+  if (isOpen && token === undefined)
+    note({
+      place: "HTTP_TOKEN",
+      problem: `is required while HTTP_HOST is ${shown(host)}, not a loopback address`,
+      remedy: "set a token, HTTP_HOST=127.0.0.1 or HTTP_PORT=off",
+    });
+  if (token !== undefined && token.length < TOKEN_LENGTH_MIN)
+    warn("HTTP_TOKEN", "is shorter than 16 characters", "use a longer random one");
+  // A proxy that is named ends TLS for the clients.
+  if (isOpen && raw.HTTP_CERT_FILE === undefined && raw.HTTP_TRUSTED_PROXY === undefined)
+    warn(
+      "HTTP_HOST",
+      `is ${shown(host)} without TLS: tokens cross the network unencrypted`,
+      "set HTTP_CERT_FILE and HTTP_KEY_FILE, or HTTP_TRUSTED_PROXY to the address of a proxy with TLS",
+    );
+  if (raw.SETUP_ENABLED && token === undefined)
+    warn(
+      "SETUP_ENABLED",
+      "is on without HTTP_TOKEN: everybody who can open a connection on this machine may change the configuration",
+      "set HTTP_TOKEN",
+    );
 }
 
 const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, "$1");

@@ -2,6 +2,7 @@
 import { parseNetwork } from "../lib/network.ts";
 import { parseAddress } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
+import type { Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 
 /** More than anybody's proxies have. */
@@ -11,7 +12,7 @@ const OWN_PATHS = /^\/(api|ApiWeb\.svc|healthz|readyz|metrics|manual|sign-in|sig
 /** Their values are secrets, or name no person. */
 const OTHER_HEADERS = /^(authorization|proxy-authorization|cookie|host|origin)$/i;
 
-export function refineProxies(raw: RawSettings, note: Note) {
+export function refineProxies(raw: RawSettings, { note, warn }: Refining) {
   const header = raw.HTTP_USER_HEADER ?? null;
   for (const name of ["HTTP_PUBLIC_URL", "HTTP_TRUSTED_PROXY"] as const)
     if (raw[name] !== undefined && raw.HTTP_TOKEN === undefined)
@@ -33,10 +34,15 @@ export function refineProxies(raw: RawSettings, note: Note) {
       problem: `${header} does not name a person`,
       remedy: "use the header in which the proxy passes on the user, such as X-Remote-User",
     });
-  return {
-    httpPublicUrls: publicUrls(raw.HTTP_PUBLIC_URL, note),
-    httpTrustedProxies: trustedProxies(raw.HTTP_TRUSTED_PROXY, note),
-  };
+  const httpTrustedProxies = trustedProxies(raw.HTTP_TRUSTED_PROXY, note);
+  for (const one of httpTrustedProxies)
+    if (parseNetwork(one)?.bits === 0)
+      warn(
+        "HTTP_TRUSTED_PROXY",
+        `${one} is every address: any client may say who and where it is`,
+        "name the address of the proxy, or its network",
+      );
+  return { httpPublicUrls: publicUrls(raw.HTTP_PUBLIC_URL, note), httpTrustedProxies };
 }
 
 function publicUrls(text: string | undefined, note: Note): string[] {

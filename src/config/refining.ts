@@ -1,5 +1,6 @@
 /** Shared by the checks of all settings. */
 
+import { openToAll } from "../lib/open-to-all.ts";
 import type { Note } from "./fault.ts";
 import type { RawSettings } from "./settings-table.ts";
 import { checkTlsFiles } from "./tls-files.ts";
@@ -13,7 +14,11 @@ export interface Refining {
 }
 
 /** Certificate and key must be set together, and match. */
-export function checkPair(raw: RawSettings, side: "MQTT" | "HTTP", { note, path }: Refining): void {
+export function checkPair(
+  raw: RawSettings,
+  side: "MQTT" | "HTTP",
+  { note, warn, path }: Refining,
+): void {
   const file = (name: "MQTT_CA_FILE" | `${typeof side}_${"CERT" | "KEY"}_FILE`) => {
     const found = path(raw[name]);
     return found === null ? undefined : { name, path: found };
@@ -28,5 +33,11 @@ export function checkPair(raw: RawSettings, side: "MQTT" | "HTTP", { note, path 
       remedy: `set both ${side}_CERT_FILE and ${side}_KEY_FILE, or neither`,
     });
   }
+  if (key !== undefined && openToAll(key.path))
+    warn(
+      key.name,
+      `every user of this machine can read ${key.path}`,
+      `let only the agent's user read it: chmod 640 ${key.path}`,
+    );
   checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, note);
 }

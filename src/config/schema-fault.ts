@@ -29,6 +29,18 @@ function isTellable({ data, keyword, instancePath }: ErrorObject): boolean {
   return keyword !== "type" && keyword !== "enum" && !SECRETIVE_MEMBER.test(instancePath);
 }
 
+/** The path of the member that an unknown one was probably meant to be; null if there is none. */
+export function misspeltMember(error: ErrorObject): string | null {
+  if (error.keyword !== "additionalProperties") return null;
+  const closest = likely(String(error.params["additionalProperty"]), membersOfSchema(error));
+  return closest === null ? null : `${error.instancePath}/${closest}`;
+}
+
+function membersOfSchema({ parentSchema = {} }: ErrorObject): string[] {
+  const channels = parentSchema["patternProperties"] ? CHANNEL_NAMES : [];
+  return [...Object.keys(parentSchema["properties"] ?? {}), ...channels];
+}
+
 function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): ConfigurationFault {
   const place = jsonPath(error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
@@ -37,14 +49,12 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
   switch (error.keyword) {
     case "additionalProperties": {
       const key = String(params["additionalProperty"]);
-      const schema = error.parentSchema ?? {};
-      const known = Object.keys(schema["properties"] ?? {});
-      const channels = schema["patternProperties"] ? CHANNEL_NAMES : [];
+      const known = Object.keys(error.parentSchema?.["properties"] ?? {});
       const secret = SECRETS.find(
         (one) => known.includes(`${one}File`) && namesSecret(key, one, known),
       );
       if (secret !== undefined) return secretFault(place, key, secret);
-      const closest = likely(key, [...known, ...channels]);
+      const closest = likely(key, membersOfSchema(error));
       return {
         place:
           place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { fileTrouble } from "../lib/file-trouble.ts";
+import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import type { Note } from "./fault.ts";
 
 /** A secret is a line or two; a larger file is a wrong path. */
@@ -41,7 +41,12 @@ export function readSecretFile(
     note({
       place,
       problem: `${word} ${fileTrouble(error)}`,
-      remedy: `use a file that this user can read and that contains ${what}`,
+      remedy: readRemedy(
+        error,
+        // A path that may be the secret itself is not repeated.
+        word === path ? path : "FILE",
+        `use a file that this user can read and that contains ${what}`,
+      ),
     });
   }
   return null;

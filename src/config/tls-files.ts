@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { codeOrMessage } from "../core/thrown.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
+import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import type { Note } from "./fault.ts";
 
 interface TlsFile {
@@ -44,7 +44,11 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
       note({
         place: file.name,
         problem: `${file.word ?? file.path} ${pemTrouble(error)}`,
-        remedy: "use a PEM file that this user can read",
+        remedy: readRemedy(
+          error,
+          file.word === undefined || file.word === file.path ? file.path : "FILE",
+          "use a PEM file that this user can read",
+        ),
       });
     }
   }

@@ -2,7 +2,7 @@
 import { Ajv, type AnySchema, type ErrorObject } from "ajv";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { parseJsonText, undecodedWarnings } from "./json-text.ts";
-import { type SchemaWords, schemaFault } from "./schema-fault.ts";
+import { misspeltMember, type SchemaWords, schemaFault } from "./schema-fault.ts";
 
 /** The bundle holds the schemas compiled with these (scripts/compiled-schemas.ts). */
 export const FILE_SCHEMA_OPTIONS = {
@@ -41,13 +41,21 @@ export function readWrittenFile(text: string, path: string, rules: WrittenFileRu
   const warnings = undecodedWarnings(parsed.undecoded, path);
   const validate = new Ajv(FILE_SCHEMA_OPTIONS).compile(rules.schema);
   if (!validate(parsed.value)) {
-    for (const error of validate.errors ?? []) {
+    const errors = validate.errors ?? [];
+    const misspelt = new Set(errors.map(misspeltMember));
+    for (const error of errors) {
+      // Told with the misspelt name.
+      if (error.keyword === "required" && misspelt.has(missingMember(error))) continue;
       const excused = rules.excuse?.(error) ?? null;
       if (excused === null) faults.push(schemaFault(error, rules));
       else warnings.push(excused);
     }
   }
   return { value: parsed.value, faults, warnings };
+}
+
+function missingMember({ instancePath, params }: ErrorObject): string {
+  return `${instancePath}/${params["missingProperty"]}`;
 }
 
 /** The path before the place, unless it is there. */

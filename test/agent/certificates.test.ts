@@ -93,9 +93,15 @@ test(
       /^warning +certificate +the broker's certificate .* ends in 5 days/m,
     );
     assert.match(doctor.stdout, /^ok +certificate +box\.pem \(HTTP_CERT_FILE\) ends in 29 days/m);
-    assert.match(doctor.stdout, /^ok +credentials +renewed by a restart.*"certFile"/m);
+    assert.match(
+      doctor.stdout,
+      /^ok +credentials +copies of the start.*renewed by a restart: .*"certFile"/m,
+    );
     const reload = await command("reload");
-    assert.match(reload.stdout, /renewed by a restart, as copies below \$CREDENTIALS_DIRECTORY/);
+    assert.match(
+      reload.stdout,
+      /copies of the start below \$CREDENTIALS_DIRECTORY, renewed by a restart: /,
+    );
 
     const ask = async (path: string) => {
       const { request } = await import("node:http");

@@ -22,7 +22,7 @@ test("environment file – a line that is not NAME=value is reported by its numb
     "GATEWAY_URL=http://gateway",
     "MQTT_URL=mqtt://broker",
     `MQTT_PASSWORD: ${PASSWORD}`,
-    "MQTT_USERNAME=plant",
+    "MQTT_CLIENT_ID=plant",
     `MQTT_PASSWORD ${PASSWORD}?a=b`,
     "; a comment of another kind",
     "HTTP_PORT=8090",
@@ -39,11 +39,11 @@ test("environment file – export, quotes, a byte order mark and CRLF are accept
     '  MQTT_URL = "mqtts://broker"  # the broker\r',
     "# export\r",
     "\r",
-    `HTTP_TOKEN="a#b"\r`,
+    `HTTP_TOKEN="a#b-of-16-and-more"\r`,
     "HTTP_PORT=8090 # the port\r",
   ]);
   assert.deepEqual(reported, []);
-  assert.equal(settings?.httpToken, "a#b");
+  assert.equal(settings?.httpToken, "a#b-of-16-and-more");
 });
 
 test("environment file – a value that is cut at a #, and a quote that is not closed, are reported", (t) => {
@@ -73,4 +73,21 @@ test("environment file – a name in small letters is reported with the name it 
     reported.join("\n"),
     /gateway_url: is an unknown setting .*did you mean GATEWAY_URL\?/,
   );
+});
+
+test("environment file – a setting with two values is told without them, and the last one counts", (t) => {
+  const { settings, reported } = load(t, [
+    "GATEWAY_URL=http://gateway",
+    "MQTT_URL=mqtt://broker",
+    "HTTP_PORT=8090",
+    `HTTP_TOKEN=${PASSWORD}-of-the-first-line`,
+    "HTTP_PORT=8090",
+    `HTTP_TOKEN=${PASSWORD}-of-the-last-line`,
+    "OF_ANOTHER=1",
+    "OF_ANOTHER=2",
+  ]);
+  assert.deepEqual(reported, [
+    "/.env:6: sets HTTP_TOKEN to another value than line 4, and the last line counts; keep one of the two",
+  ]);
+  assert.equal(settings?.httpToken, `${PASSWORD}-of-the-last-line`);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -449,10 +449,10 @@ test("settings – what Windows and docker make of a password is told: UTF-16, q
   assert.doesNotMatch(warnings(quoted), /geheim/);
   // In a .env file it is a comment; systemd and docker take it for part of the value.
   assert.equal(
-    warnings(load({ MQTT_USERNAME: "geheim # of box 7" }, cwd)),
-    'MQTT_USERNAME: contains " #": what was meant as a comment behind the value is part of it; put the comment on a line of its own',
+    warnings(load({ MQTT_CLIENT_ID: "geheim # of box 7" }, cwd)),
+    'MQTT_CLIENT_ID: contains " #": what was meant as a comment behind the value is part of it; put the comment on a line of its own',
   );
-  assert.equal(warnings(load({ MQTT_USERNAME: "box#7" }, cwd)), "");
+  assert.equal(warnings(load({ MQTT_CLIENT_ID: "box#7" }, cwd)), "");
   for (const password of ["p@geheim#1", "p@geheim/1"]) {
     const text = lines(load({ MQTT_URL: `mqtt://agent:${password}@broker` }, cwd));
     assert.match(text, /^MQTT_URL: has a .*%/);
@@ -561,6 +561,68 @@ test("settings – .env is read, and the environment takes precedence", (t) => {
   const named = loadSettings(LINKS, { cwd, envFile: "plant.env" });
   assert.equal(named.settings?.pollIntervalS, 20);
   assert.equal(named.origins.POLL_INTERVAL_S, "plant.env");
+});
+
+test("settings – what the package's command line passes on keeps its origin", () => {
+  const { origins } = load({
+    MQTT_USERNAME: "bob",
+    MQTT_PASSWORD: "geheim",
+    LOG_LEVEL: "warn",
+    GATESIDE_ORIGINS:
+      "LOG_LEVEL=/etc/gateside/gateside.env\nMQTT_PASSWORD=credential\nHTTP_PORT=credential\n",
+  });
+  assert.equal(origins.LOG_LEVEL, "/etc/gateside/gateside.env");
+  assert.equal(origins.MQTT_PASSWORD, "credential");
+  assert.equal(origins.MQTT_USERNAME, "environment");
+  assert.equal(origins.HTTP_PORT, "default");
+});
+
+test("settings – a credential whose name is misspelt is told, and those of uplinks are not", (t) => {
+  const cwd = directory(t);
+  for (const name of ["mqtt.pasword", "mqtt.username", "cloud.password"])
+    writeFileSync(join(cwd, name), "geheim");
+  const loaded = load({ CREDENTIALS_DIRECTORY: cwd });
+  assert.match(
+    warnings(loaded),
+    /^mqtt\.pasword: is a credential that no setting reads; did you mean mqtt\.password\?$/m,
+  );
+  assert.doesNotMatch(warnings(loaded), /cloud|geheim/);
+});
+
+test("settings – what leaves a door open, or will be refused, is a warning", () => {
+  const token = "a-token-that-may-all";
+  const open = { HTTP_HOST: "0.0.0.0", HTTP_TOKEN: token };
+  for (const [env, expected] of [
+    [open, [/^HTTP_HOST: is "0\.0\.0\.0" without TLS/]],
+    [{ ...open, HTTP_TRUSTED_PROXY: "192.0.2.7" }, []],
+    [{ HTTP_TOKEN: token }, []],
+    [{ HTTP_TOKEN: "short" }, [/^HTTP_TOKEN: is shorter than 16/]],
+    [
+      { HTTP_TOKEN: token, HTTP_TRUSTED_PROXY: "192.0.2.0/24,0.0.0.0/0" },
+      [/^HTTP_TRUSTED_PROXY: 0\.0\.0\.0\/0 is every address/],
+    ],
+    [{ SETUP_ENABLED: "true" }, [/^SETUP_ENABLED: is on without HTTP_TOKEN/]],
+    [{ SETUP_ENABLED: "true", HTTP_TOKEN: token }, []],
+    [{ MQTT_USERNAME: "bob" }, [/^MQTT_USERNAME: is set without a password/]],
+    [{ MQTT_URL: "mqtts://b", MQTT_USERNAME: "bob", MQTT_PASSWORD: "geheim" }, []],
+  ] as const) {
+    const found = load(env).warnings.map(faultLine);
+    assert.equal(found.length, expected.length, found.join("\n"));
+    for (const [i, pattern] of expected.entries()) assert.match(found[i] ?? "", pattern);
+  }
+});
+
+test("settings – a key that every user of the machine can read is a warning", (t) => {
+  const cwd = directory(t);
+  const { clientKeyFile: key, clientCertFile: cert } = createCertificates(cwd);
+  const given = () =>
+    warnings(load({ MQTT_URL: "mqtts://b", MQTT_KEY_FILE: key, MQTT_CERT_FILE: cert }, cwd));
+  chmodSync(key, 0o644);
+  assert.equal(given(), "", "others may not enter its directory");
+  chmodSync(cwd, 0o755);
+  assert.match(given(), /^MQTT_KEY_FILE: every user of this machine can read .*chmod 640/);
+  chmodSync(key, 0o640);
+  assert.equal(given(), "");
 });
 
 test("settings – an environment file that is named must exist", () => {

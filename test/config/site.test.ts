@@ -133,6 +133,20 @@ test("site file – accumulated current may name the clamp of its channels, alth
   assert.deepEqual(lines(site({ ...CURRENT, kinds: ["accCurrent"] })), []);
 });
 
+test("site file – a required key that is misspelt is one fault, not an unknown key and a missing one", () => {
+  const { type, ...others } = ACCEL;
+  assert.deepEqual(
+    loadSite(JSON.stringify(site({ ...others, typ: type })), "site.json").faults.map(faultLine),
+    ["site.json: sensors[0].typ: is an unknown key; did you mean type? Otherwise remove it"],
+  );
+  assert.match(
+    loadSite(JSON.stringify(site(others)), "site.json")
+      .faults.map(faultLine)
+      .join(),
+    /sensors\[0\]\.type: is missing/,
+  );
+});
+
 test("site file – unknown keys and words are reported with the nearest known one", () => {
   assert.match(
     lines(site({ ...ACCEL, machineclass: "class1" })).join(),

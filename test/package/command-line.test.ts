@@ -160,6 +160,41 @@ test("gateside – an instance has settings, store and secrets of its own", { sk
   assert.equal(env["MQTT_PASSWORD"], "north");
 });
 
+test("gateside – says where the settings come from that it passes on, names alone", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  installed.write("etc/gateside/gateside.env", "LOG_LEVEL=debug\nHTTP_PORT=8081\n");
+  installed.write("etc/credstore/gateside.mqtt.password", "geheim\n");
+  installed.write("etc/credstore/gateside.mqtt.ca", "PEM\n");
+  const { env } = installed.run(["check"], { HTTP_PORT: "8082" });
+  assert.deepEqual(env["GATESIDE_ORIGINS"]?.trim().split("\n"), [
+    "LOG_LEVEL=/etc/gateside/gateside.env",
+    "MQTT_PASSWORD=credential",
+    "MQTT_CA_FILE=credential",
+  ]);
+});
+
+test("gateside – a credential that no unit reads, and a setting with two values, are told", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  const env = "etc/gateside/gateside.env";
+  installed.write(
+    env,
+    "HTTP_TOKEN=geheim-1\nLOG_LEVEL=warn\nHTTP_TOKEN=geheim-2\nLOG_LEVEL=warn\n",
+  );
+  installed.write("etc/credstore/gateside.mqtt.pasword", "geheim\n");
+  installed.write("etc/credstore/gateside.north.mqtt.password", "geheim\n");
+  const { stderr } = installed.run(["check"]);
+  const lines = stderr.trim().split("\n");
+  assert.equal(lines.length, 2, stderr);
+  assert.match(lines[0] ?? "", /gateside\.env:3: sets HTTP_TOKEN to another value/);
+  assert.match(lines[1] ?? "", /gateside\.mqtt\.pasword: no unit reads a credential of this name/);
+  assert.doesNotMatch(stderr, /geheim/);
+  assert.doesNotMatch(installed.run(["status"]).stderr, /pasword/);
+});
+
 test("gateside – a secret that is set is not replaced by the service's credential", {
   skip,
 }, (t) => {

@@ -114,6 +114,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "fs",
       "module",
       "net",
+      "os",
       "path",
       "perf_hooks",
       "tls",
