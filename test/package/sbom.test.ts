@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { bundledFolders } from "../../scripts/bundled.ts";
-import { NODE_PARTS } from "../../scripts/package-parts.ts";
 import { sbomFaults } from "../../scripts/check-sbom.ts";
+import { NODE_PARTS } from "../../scripts/package-parts.ts";
 import {
   bundledComponents,
   type Component,
