@@ -9,8 +9,8 @@ export const FLEET_COMMANDS: readonly Command[] = [
     summary: "store what boxes publish in PostgreSQL, each reading once",
     details: `Run it near the broker and the database. Several collectors share the work; they keep no state of their own.
 A message is acknowledged after it is committed. Several addresses in --from are those of one cluster, tried in turn.
-Each flag is also a setting: COLLECT_FROM, COLLECT_TO, COLLECT_GROUP, COLLECT_PREFIX, COLLECT_METRICS, COLLECT_KEEP_DAYS,
-COLLECT_KEEP_HOURS_DAYS. Use
+Each flag is also a setting: COLLECT_FROM, COLLECT_TO, COLLECT_GROUP, COLLECT_PREFIX, COLLECT_TOPIC, COLLECT_METRICS,
+COLLECT_KEEP_DAYS, COLLECT_KEEP_HOURS_DAYS. Use
 COLLECT_FROM_FILE and COLLECT_TO_FILE to keep the passwords in the two addresses out of the process list.
 TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. RECONNECT_SPREAD_S as for the boxes. Log lines are JSON on stdout.`,
     flags: COLLECT_FLAGS,

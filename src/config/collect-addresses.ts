@@ -40,14 +40,18 @@ export function checkFrom(
 
 export function checkTo(
   to: string,
-  given: { readonly place: string; readonly isRequired: boolean },
+  given: { readonly flag: string; readonly place: string; readonly isRequired: boolean },
   faults: ConfigurationFault[],
 ): void {
   const remedy =
     "use the database's address, such as postgres://gateside:password@db.example/gateside";
   if (to === "") {
     if (given.isRequired && !faults.some((one) => one.place.startsWith("COLLECT_TO")))
-      faults.push({ place: "--to or COLLECT_TO", problem: "is required but not set", remedy });
+      faults.push({
+        place: `--${given.flag} or COLLECT_TO`,
+        problem: "is required but not set",
+        remedy,
+      });
   } else if (databaseAddress(to) === null) {
     faults.push({
       place: given.place,

@@ -73,7 +73,12 @@ export function loadCollectSettings(place: CollectPlace): {
     .filter((part) => part !== "");
   checkFrom(from, place.required.includes("from"), faults);
   const to = text("to") ?? "";
-  checkTo(to, { place: placeOf(place, "to"), isRequired: place.required.includes("to") }, faults);
+  const isRequired = place.required.includes("to");
+  checkTo(
+    to,
+    { flag: place.databaseFlag ?? "to", place: placeOf(place, "to"), isRequired },
+    faults,
+  );
   const group = text("group") ?? "gateside";
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(group))
     faults.push({

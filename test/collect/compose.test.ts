@@ -132,6 +132,9 @@ test("compose – the roles of the database let a collector write and a dashboar
   );
   assert.equal(row?.count, 1);
   await assert.rejects(postgres.query(as("grafana"), "DELETE FROM rejected"), /permission denied/);
+  assert.deepEqual(await postgres.query(as("grafana"), "SHOW jit"), [{ jit: "off" }]);
+  const settings = (file: string) => readFileSync(file, "utf8").match(/^ALTER ROLE .*$/gm);
+  assert.deepEqual(settings("deploy/sql/roles.sql"), settings("deploy/compose/database/roles.sh"));
 });
 
 test("alert rules – promtool accepts them, and collectors have every metric that theirs name", (t) => {

@@ -217,7 +217,7 @@ test("fleet – boxes that are behind come after those that are offline, whateve
     "UPDATE box SET stats_received = now() - interval '1 hour' WHERE site = 'c-future'",
   );
   const dead = (await read()).find(({ site }) => site === "c-future");
-  assert.deepEqual(dead?.needsHands, ["silent for 3600 s", "clock ahead"]);
+  assert.deepEqual(dead?.needsHands, ["silent for 60 min", "clock ahead"]);
 });
 
 test("fleet – a database without our tables is reported with the command that creates them", {

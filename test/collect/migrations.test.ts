@@ -22,7 +22,7 @@ const STEPS = {
   hours: [HOURS, "2798b25e5b65403ec689e3bba3a685c00aaf794bb604f9241222d42caf13fa8d"],
   fleet: [FLEET, "d5ff29c21aed842b00eaa6610e1127432778fda2f77240cbad93cbe4b099ce1e"],
   rejected: [REJECTED, "951055c78a4634561c6ebb7973854afe52218cde54415f23313011201260e67b"],
-  days: [DAYS, "e7bbfb3b5b2cb84eeac14f35513afa86242f1bbe63d256bd7f9969326a8f1213"],
+  days: [DAYS, "9da6b6c0c4362de024498b7e88d8b6429f97cf1573ebd7d3e1c2afed8aed60ce"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {
@@ -48,7 +48,7 @@ test("collect migrations – on a server without our log-ins, the message names 
   assert.match(logger.text, /gateside_owner.*; a new server needs deploy\/sql\/roles\.sql first/);
 });
 
-test("collect migrations – every table, view and column says what it holds", {
+test("collect migrations – every table, view and column says what it holds, and the database keeps its settings", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const postgres = await openPostgres();
@@ -56,7 +56,10 @@ test("collect migrations – every table, view and column says what it holds", {
   const url = await postgres.createDatabase("comments");
   const client = await openConnection(url, "test");
   await migrate(client);
+  assert.deepEqual((await client.query("SHOW jit")).rows, [{ jit: "off" }]);
   await client.end();
+  const shared = "SELECT * FROM pg_db_role_setting WHERE setdatabase <> 0";
+  assert.deepEqual(await postgres.query(url, shared), [], "others may share the database");
   const silent = await postgres.query(
     url,
     `SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum >= 0 AND NOT a.attisdropped

@@ -139,7 +139,7 @@ export const MALFORMED: readonly Malformed[] = [
   reading({ time: "1999-01-01T00:00:00Z" }, "time_out_of_range"),
   reading({ time: "9999-12-31T23:59:59-12:00" }),
   reading({ time: "0000-01-01T00:00:00.000Z" }),
-  ...[[], 1, "rpm", true].map((values) => reading({ values })),
+  ...[[], 1, "rpm", true, null].map((values) => reading({ values })),
   ...[{ a: 1 }, [1], []].map((rpm) => reading({ values: { rpm } })),
   readingText("values", '{"rpm":1e999}', bad),
   reading({ values: { rpm: "\0" } }),

@@ -8,4 +8,5 @@ CREATE ROLE gateside_reader NOLOGIN;
 CREATE ROLE gateside_collect LOGIN PASSWORD :'collect' IN ROLE gateside_writer;
 CREATE ROLE grafana LOGIN PASSWORD :'grafana' IN ROLE gateside_reader;
 ALTER ROLE grafana SET statement_timeout = '30s';
+ALTER ROLE grafana SET jit = off;
 END

@@ -97,7 +97,7 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     needsHands.push(`offline${reason === null ? "" : ` (${reason})`}`);
   } else if (stats === null) needsHands.push("no statistics");
   else if (statsAgeS !== null && statsAgeS > STATS_AGE_MAX_S)
-    needsHands.push(`silent for ${Math.round(statsAgeS)} s`);
+    needsHands.push(`silent for ${span(statsAgeS)}`);
   const late = [
     pendingAgeS !== null && pendingAgeS > PENDING_AGE_MAX_S ? pendingAgeS : 0,
     reported !== "offline" && (facts.readingDueMs ?? nowMs) < nowMs ? (newestReadingAgeS ?? 0) : 0,

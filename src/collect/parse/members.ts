@@ -86,6 +86,7 @@ const EMPTY: Body = Object.freeze({});
 
 /** Numbers, texts, booleans and null by name. */
 export function valuesMember(body: Body): Body {
+  if (body["values"] === null) throw new WrongMember("values is null");
   const values = objectMember(body, "values");
   let count = 0;
   for (const name in values) {

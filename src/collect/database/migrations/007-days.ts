@@ -155,12 +155,6 @@ BEGIN
   RETURN dropped;
 END $$;
 
--- With a table for each week, a plan has thousands of expressions: compiling them took 115 of 120 s. Who is not the owner leaves it as it is.
-DO $$ BEGIN
-  EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());
-EXCEPTION WHEN insufficient_privilege THEN NULL;
-END $$;
-
 -- What is stored already.
 INSERT INTO day_mark (day, stream)
 SELECT DISTINCT date_trunc('day', h.time, 'UTC'), n.stream FROM hour_value h JOIN hour_series n ON n.series = h.series;
