@@ -84,7 +84,11 @@ if [ -n "$config" ] && [ -r "$config" ]; then
       ;;
   esac
 elif [ -n "$config" ] && [ -d /etc/gateside ] && [ ! -x /etc/gateside ]; then
-  echo "note: only root and the service's user can read $config; use sudo to apply its settings" >&2
+  case "${1-}${GATEWAY_URL-}" in
+    # Every setting would be told as missing.
+    check | doctor) echo "error: only root and the service's user can read $config: use sudo" >&2; exit 2 ;;
+    *) echo "note: only root and the service's user can read $config; use sudo to apply its settings" >&2 ;;
+  esac
 fi
 : "${SITE_FILE=$site}" "${DATA_DIR=$data}"
 : "${MALLOC_ARENA_MAX=1}"

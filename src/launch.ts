@@ -6,6 +6,9 @@
 import { join } from "node:path";
 import { runAndCache, runWithCache } from "./lib/code-cache.ts";
 
+// As in cli/hold-hang-up.ts: before the program is read and compiled.
+process.on("SIGHUP", () => {});
+
 const program = join(__dirname, "gateside.js");
 const cacheFile = join(__dirname, "gateside.cache");
 const isTraining = process.argv[2] === "--write-cache";

@@ -93,7 +93,7 @@ function printRunning(
     for (const line of running.pending) stdout.write(`  ${line}\n`);
   } else if (lines.length > 0)
     stdout.write(
-      `pending ${refusal.length > 0 ? "restart" : "reload"}: ${lines.length} changes; \`gateside check --diff\` lists them\n`,
+      `pending ${refusal.length > 0 ? "restart" : "reload"}: ${count(lines.length, "change")}; \`gateside check --diff\` lists them\n`,
     );
 }
 

@@ -75,7 +75,7 @@ export function examineRestore(
   if (isOther && repeated !== backup.site)
     return {
       outcome: "other_site",
-      detail: `the backup is of site ${JSON.stringify(backup.site)}, and this box is ${JSON.stringify(site.site)}; to restore it here all the same, repeat its name with --site (site=)`,
+      detail: `the backup is of site ${JSON.stringify(backup.site)}, and this box is ${JSON.stringify(site.site)}; to restore it here all the same, repeat its name with --site (over HTTP site=NAME)`,
     };
   if (backup.uplinksFile !== null && paths.uplinks === null)
     return { outcome: "faults", faults: [NO_UPLINKS_FILE] };
@@ -105,7 +105,7 @@ export function examineRestore(
 export function runningRefusal(running: string) {
   return {
     outcome: "other_site",
-    detail: `the box of this backup may be running: ${running}; to restore it here all the same, repeat its site's name with --site (site=)`,
+    detail: `the box of this backup may be running: ${running}; to restore it here all the same, repeat its site's name with --site (over HTTP site=NAME)`,
   } as const;
 }
 

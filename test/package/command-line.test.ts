@@ -17,8 +17,9 @@ import { type TestContext, test } from "node:test";
 const skip = process.platform === "win32" ? "a shell script" : false;
 
 interface Installed {
+  readonly root: string;
   write(path: string, text: string): void;
-  run(words: readonly string[], env?: Readonly<Record<string, string>>): Run;
+  run(words: readonly string[], env?: Readonly<Record<string, string>>, uid?: number): Run;
 }
 interface Run {
   readonly status: number | null;
@@ -43,11 +44,13 @@ function install(t: TestContext): Installed {
   writeFileSync(node, `#!/bin/sh\nprintf '%s\\n' "$@"\necho --env\nenv -0\n`);
   chmodSync(node, 0o755);
   return {
+    root,
     write: (path, content) => writeFileSync(join(root, path), content),
-    run(words, env = {}) {
+    run(words, env = {}, uid) {
       const { status, stdout, stderr } = spawnSync("sh", [script, ...words], {
         encoding: "utf8",
         env: { PATH: process.env["PATH"], ...env },
+        ...(uid === undefined ? {} : { uid }),
       });
       const [called = "", environment = ""] = stdout.split("--env\n");
       const pairs = environment.split("\0").map((line) => line.split(/=([^]*)/, 2));
@@ -207,6 +210,26 @@ test("gateside – a secret that is set is not replaced by the service's credent
   assert.equal(env["MQTT_PASSWORD"], "own");
   assert.equal(env["HTTP_TOKEN"], undefined);
   assert.equal(env["GATEWAY_HEADERS"], '{"A":"b"}');
+});
+
+test("gateside – who may not read the settings is told to use sudo, not that every setting is missing", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  installed.write("etc/gateside/gateside.env", "LOG_LEVEL=debug\n");
+  const isRoot = process.getuid?.() === 0;
+  chmodSync(installed.root, 0o755);
+  chmodSync(join(installed.root, "etc/gateside"), isRoot ? 0o700 : 0o000);
+  const asOther = (word: string, env = {}) =>
+    installed.run([word], env, isRoot ? 65_534 : undefined);
+  for (const word of ["check", "doctor"]) {
+    const { status, stderr, words } = asOther(word);
+    assert.deepEqual([status, words], [2, [""]], "the program is not started");
+    assert.match(stderr, /^error: only root .* can read .*gateside\.env: use sudo\n$/);
+  }
+  assert.match(asOther("status").stderr, /^note: only root/);
+  assert.deepEqual(asOther("check", { GATEWAY_URL: "http://gateway" }).words, ["check"]);
+  chmodSync(join(installed.root, "etc/gateside"), 0o700);
 });
 
 test("gateside – commands that write the store or test the settings run as the service user if root starts them", {
