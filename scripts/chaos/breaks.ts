@@ -56,7 +56,7 @@ export const BREAKS: readonly Break[] = [
     from: "    return timeMs > this.mark &&",
     to: "    return timeMs !== this.mark &&",
     formats: "json",
-    virtual: { seed: 10, hours: 0.2 },
+    virtual: { seed: 2, hours: 0.1 },
   },
   {
     what: "the gateway's time has fractions of a millisecond",

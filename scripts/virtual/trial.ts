@@ -22,7 +22,7 @@ export interface TrialOptions {
   readonly journalPath: string | null;
   /** For the rows of the store at the end, without what depends on the order of storing. */
   readonly rowsPath: string | null;
-  /** Give up sooner than `STUCK_MS`, where a failure is what is expected. */
+  /** A failure is what is expected: the first one ends the trial, and what is missing is waited for only as long as this, ms. */
   readonly stuckMs?: number;
 }
 
@@ -75,12 +75,14 @@ class Trial {
   readonly #failures: string[] = [];
   /** Errors that the seed's faults explain. */
   readonly #explained: RegExp;
+  readonly #failuresMax: number;
   readonly #hopeless: Promise<null>;
   #giveUp: () => void = () => {};
 
   constructor(world: World, options: TrialOptions) {
     this.#world = world;
     this.#options = options;
+    this.#failuresMax = options.stuckMs === undefined ? FAILURES_MAX : 1;
     const { plan, env } = options.drawn;
     const names = new Set(plan.map(({ what }) => what.name));
     const explained = [
@@ -102,7 +104,7 @@ class Trial {
 
   failed(what: string): void {
     this.#failures.push(what);
-    if (this.#failures.length === FAILURES_MAX) this.#giveUp();
+    if (this.#failures.length === this.#failuresMax) this.#giveUp();
   }
 
   async run(): Promise<Outcome> {
@@ -163,6 +165,7 @@ class Trial {
     const look = () => {
       if (state.isOver) return;
       checks.look();
+      if (checks.failures.size >= this.#failuresMax) this.#giveUp();
       this.#world.after(MINUTE_MS, look);
     };
     this.#world.after(MINUTE_MS, look);

@@ -8,13 +8,29 @@ import type { Drawn } from "../../scripts/virtual/draw.ts";
 import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
 import { runTrial } from "../../scripts/virtual/trial.ts";
 
+async function bundled(bundle: (path: string) => Promise<void>): Promise<Program> {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-virtual-program-"));
+  try {
+    const path = join(directory, "program.cjs");
+    await bundle(path);
+    return new Program(path);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Once for all tests of a file: bundling takes longer than a short trial. */
+const shared: { agent?: Promise<Program>; plant?: Promise<Program> } = {};
+
 export async function trialsIn(t: TestContext, breaks: readonly Break[] = []) {
   const directory = mkdtempSync(join(tmpdir(), "gateside-virtual-test-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const [agent, plant] = [join(directory, "agent.cjs"), join(directory, "plant.cjs")];
-  await bundleAgent(".", agent, breaks);
-  await bundlePlant(plant);
-  const programs = { agent: new Program(agent), plant: new Program(plant) };
+  shared.plant ??= bundled(bundlePlant);
+  const agent =
+    breaks.length > 0
+      ? bundled((path) => bundleAgent(".", path, breaks))
+      : (shared.agent ??= bundled((path) => bundleAgent(".", path)));
+  const programs = { agent: await agent, plant: await shared.plant };
   let trials = 0;
   return (drawn: Drawn) =>
     runTrial({
