@@ -65,6 +65,7 @@ interface PollingParts {
   /** True if diagnosis uses the sensor's spectra. */
   readonly wantsTones: (sensor: string) => boolean;
   readonly onStored: (reading: Reading) => void;
+  readonly onStoredBetween: (key: DayKey, fromMs: number, toMs: number) => void;
   readonly onRead: (key: DayKey, atMs: number) => void;
 }
 
@@ -82,6 +83,7 @@ export function createPoller(parts: PollingParts): Poller {
     marks,
     onUnusable: (failureClass, message) => gateway.note(failureClass, message),
     onStored: parts.onStored,
+    onStoredBetween: parts.onStoredBetween,
     onRead: parts.onRead,
   });
   return new Poller(

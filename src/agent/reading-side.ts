@@ -31,7 +31,6 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     gatewayClock.observeRecord(reading.timeMs);
     newest.stored(reading);
     watch.stored(reading);
-    bands.stored(reading);
   };
   const engines = settings.alarmsEnabled
     ? new AlarmEngines({
@@ -95,6 +94,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     reading,
     wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
     onStored,
+    onStoredBetween: (key, fromMs, toMs) => bands.stored(key, fromMs, toMs),
     onRead: ({ sensor, kind, day }, atMs) => signals.wait.noteRead(sensor, kind, { day, atMs }),
   });
   const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });

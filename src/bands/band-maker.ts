@@ -10,9 +10,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type BandRecord, bandReadingSteps } from "../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
-import { canonicalJson } from "../core/identity.ts";
+import type { DayKey } from "../core/day.ts";
 import type { SpeedAround } from "../core/machine-state/wait.ts";
-import type { Reading, Value } from "../core/reading.ts";
+import type { Value } from "../core/reading.ts";
 import { isRead, normalCode } from "../core/sensor.ts";
 import { worstZone, type Zone } from "../core/signal/severity.ts";
 import type { Site } from "../core/site.ts";
@@ -20,36 +20,58 @@ import { storedQuality, storedValues } from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
+import { HeldDefinitions } from "./held-definitions.ts";
 
 const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */
 const CANDIDATES_MAX = 2_000;
 const ROWS_PER_TURN = 100;
+/** Readings that wait to be written; the store writes as many at once. */
+const COMMITS_MAX = 50;
 const AHEAD_MS = DAY_MS;
+
+/** Times between which records may have come that have no bands. */
+interface Search {
+  /** Normalised; null: every sensor. */
+  readonly code: string | null;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Also of those stored before the definition held. */
+  readonly isReadAgain: boolean;
+}
 
 export class BandMaker {
   readonly #parts: BandMakerParts;
+  readonly #definitions: HeldDefinitions;
   /** By normalised code. */
   readonly #candidates = new Map<string, Candidates>();
-  #readAgain: { readonly days: readonly string[]; readonly code: string | null }[] = [];
+  readonly #toSearch: Search[] = [];
+  /** The store waits for more before it writes (COMMIT_INTERVAL_S): one reading at a time would be few a minute. */
+  readonly #commits: Promise<{ readonly error: unknown } | null>[] = [];
   #unknownAtMs = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
 
   constructor(parts: BandMakerParts) {
     this.#parts = parts;
+    this.#definitions = new HeldDefinitions(parts.memory);
   }
 
-  /** A reading is durable. */
-  stored({ sensor, kind, id, timeMs, waveform }: Reading): void {
-    if (kind !== "accel" || waveform === null) return;
-    const known = this.#sensors().find(({ code }) => normalCode(code) === normalCode(sensor));
-    if (known !== undefined) this.#add(known, id, timeMs);
+  /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */
+  stored({ sensor, kind }: Pick<DayKey, "sensor" | "kind">, fromMs: number, toMs: number): void {
+    if (kind !== "accel") return;
+    const code = normalCode(sensor);
+    if (!this.#sensors().some((one) => normalCode(one.code) === code)) return;
+    this.#toSearch.push({ code, fromMs, toMs: toMs + 1, isReadAgain: false });
   }
 
   /** Days were read again: their records that have no bands get them, whenever they were stored. @param code null: all */
   readAgain(days: readonly string[], code: string | null): void {
-    this.#readAgain.push({ days, code });
+    const { zone } = this.#parts;
+    for (const day of days) {
+      const at = { fromMs: dayStartMs(day, zone), toMs: dayEndMs(day, zone) };
+      this.#toSearch.push({ code: code && normalCode(code), ...at, isReadAgain: true });
+    }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -61,7 +83,7 @@ export class BandMaker {
           seen = site.current;
           await this.#searchAll();
         }
-        await this.#searchReadAgain();
+        await this.#searchNew();
         await this.#makeDue(signal);
         this.#hasFailed = false;
       } catch (err) {
@@ -84,38 +106,35 @@ export class BandMaker {
 
   async #searchAll(): Promise<void> {
     this.#candidates.clear();
-    const { gatewayNow, memory, samplesMs, site } = this.#parts;
+    const { gatewayNow, samplesMs, site } = this.#parts;
     const toMs = gatewayNow() + AHEAD_MS;
-    for (const { code, bands } of site.current.sensors) {
-      const name = `bands/${normalCode(code)}`;
-      if (bands === undefined && (memory.get(name) ?? "") !== "") memory.set(name, "");
-    }
+    for (const { code, bands } of site.current.sensors)
+      if (bands === undefined) this.#definitions.forget(code);
     for (const sensor of this.#sensors()) {
       const fromMs = gatewayNow() - samplesMs;
       await this.#search(sensor, fromMs, toMs, await this.#sinceSeq(sensor, fromMs, toMs));
     }
   }
 
-  async #searchReadAgain(): Promise<void> {
-    for (let again = this.#readAgain[0]; again !== undefined; again = this.#readAgain[0]) {
-      const { days, code } = again;
-      const { zone } = this.#parts;
+  async #searchNew(): Promise<void> {
+    for (let next = this.#toSearch[0]; next !== undefined; next = this.#toSearch[0]) {
+      const { code, fromMs, toMs, isReadAgain } = next;
       for (const sensor of this.#sensors()) {
-        if (code !== null && normalCode(sensor.code) !== normalCode(code)) continue;
-        for (const day of days)
-          await this.#search(sensor, dayStartMs(day, zone), dayEndMs(day, zone), 0);
+        if (code !== null && normalCode(sensor.code) !== code) continue;
+        const since = isReadAgain ? 0 : this.#definitions.sinceSeq(sensor);
+        // Null while a changed definition has not been looked at: that look finds these records too.
+        if (since !== null) await this.#search(sensor, fromMs, toMs, since);
       }
-      this.#readAgain.shift();
+      this.#toSearch.shift();
     }
   }
 
-  /** The newest record that was stored before the definition held. */
-  async #sinceSeq({ code, bands }: BandSensor, fromMs: number, toMs: number): Promise<number> {
-    const { history, memory } = this.#parts;
-    const name = `bands/${normalCode(code)}`;
-    const definition = canonicalJson(bands.bands as never);
-    const [since = "", held] = (memory.get(name) ?? "").split("\n");
-    if (held === definition) return Number(since);
+  /** The newest record that was stored before the definition held, which holds from now on. */
+  async #sinceSeq(sensor: BandSensor, fromMs: number, toMs: number): Promise<number> {
+    const { history } = this.#parts;
+    const held = this.#definitions.sinceSeq(sensor);
+    if (held !== null) return held;
+    const { code } = sensor;
     let newest = 0;
     let rows = 0;
     for (const { seq } of history.range({ sensor: code, kind: "accel", fromMs, toMs })) {
@@ -123,7 +142,7 @@ export class BandMaker {
       rows += 1;
       if (rows % ROWS_PER_TURN === 0) await turn();
     }
-    memory.set(name, `${newest}\n${definition}`);
+    this.#definitions.hold(sensor, newest);
     return newest;
   }
 
@@ -161,6 +180,20 @@ export class BandMaker {
   /* ---------- making them ---------- */
 
   async #makeDue(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#makeAll(signal);
+    } finally {
+      await this.#settle();
+    }
+  }
+
+  /** Until all that was made is durable. */
+  async #settle(): Promise<void> {
+    const failed = (await Promise.all(this.#commits.splice(0))).find((one) => one !== null);
+    if (failed !== undefined) throw failed.error;
+  }
+
+  async #makeAll(signal: AbortSignal): Promise<void> {
     const now = this.#parts.clock.monotonic();
     const looksAgain = now - this.#unknownAtMs >= UNKNOWN_LOOK_MS;
     if (looksAgain) this.#unknownAtMs = now;
@@ -226,13 +259,25 @@ export class BandMaker {
         return;
       }
       await writer.add(reading);
-      const { stored } = await writer.commit({ checkpoint: null, records: 1 });
-      metrics.readings.inc({ kind: "bands" }, stored);
     } catch (error) {
       writer.discard();
       throw error;
     }
-    onStored(reading);
+    const commit = async () => {
+      const { stored } = await writer.commit({ checkpoint: null, records: 1 });
+      metrics.readings.inc({ kind: "bands" }, stored);
+      onStored(reading);
+    };
+    this.#commits.push(
+      commit().then(
+        () => null,
+        (error: unknown) => {
+          writer.discard();
+          return { error };
+        },
+      ),
+    );
+    if (this.#commits.length >= COMMITS_MAX) await this.#settle();
   }
 
   /** Null once its samples are gone, or if it has bands. */

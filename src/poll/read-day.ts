@@ -58,6 +58,8 @@ export interface ReadDayParts {
   readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
   /** Called with the newest reading of each response once it is durable (live events). */
   readonly onStored?: (newest: Reading) => void;
+  /** Called once the readings of a response are durable, with the times of its oldest and newest one, ms. */
+  readonly onStoredBetween?: (key: DayKey, fromMs: number, toMs: number) => void;
   /** Called when a day has been read, whether it held anything new or not, with the gateway's time of its response, ms. */
   readonly onRead?: (key: DayKey, atMs: number) => void;
 }
@@ -272,6 +274,8 @@ class OneRead {
     if (duplicates > 0) metrics.duplicates.inc(duplicates);
     if (known) for (const hash of batch.hashes) known.add(hash);
     if (batch.newest !== null) this.#parts.onStored?.(batch.newest);
+    if (!batch.isEmpty)
+      this.#parts.onStoredBetween?.(this.#key, batch.span.fromMs, batch.span.toMs);
     return this.#done(batch, stored, Math.max(0, records - stored));
   }
 

@@ -22,6 +22,8 @@ export class ResponseBatch {
   #count = 0;
   #samples = 0;
   #times: number[] = [];
+  #fromMs = Number.POSITIVE_INFINITY;
+  #toMs = Number.NEGATIVE_INFINITY;
   #newest: Reading | null = null;
 
   /** @param hold keeps readings back until the end of the response shows whether they must be marked. */
@@ -48,6 +50,8 @@ export class ResponseBatch {
   add(reading: Reading): void | Promise<void> {
     this.#count += 1;
     for (const { samples } of reading.waveform?.channels ?? []) this.#samples += samples.length;
+    this.#fromMs = Math.min(this.#fromMs, reading.timeMs);
+    this.#toMs = Math.max(this.#toMs, reading.timeMs);
     // A record dated in the future by a wrong clock says nothing about when the next one comes, nor about now.
     if (!isFlagged(reading, "time_in_future")) {
       this.#times.push(reading.timeMs);
@@ -79,6 +83,11 @@ export class ResponseBatch {
 
   get newest(): Reading | null {
     return this.#newest;
+  }
+
+  /** Times of the oldest and the newest reading, ms, also of those dated in the future. */
+  get span(): { readonly fromMs: number; readonly toMs: number } {
+    return { fromMs: this.#fromMs, toMs: this.#toMs };
   }
 
   /** Times of the readings, ms, except those dated in the future. */

@@ -105,15 +105,20 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
     };
   };
   let process = start();
-  const vibration = async (minute: number) => {
+  /** One response with a record at each of these minutes, in their order. */
+  const vibrations = async (minutes: readonly number[]) => {
     const channels = [{ channel: 1, axis: "H" as const, samples }];
     const waveform = { sampleRateHz: RATE_HZ, calibration: 0.001, recordingReason: null, channels };
     const values = { channel1_accel_rms: 0.36 };
-    const reading = readingOf("200", timeOf(minute), { kind: "accel", values, waveform });
-    await append(store, [reading], keyOf("200", "accel", dayOf(reading.timeMs)));
-    process.maker.stored(reading);
-    return reading;
+    const readings = minutes.map((minute) =>
+      readingOf("200", timeOf(minute), { kind: "accel", values, waveform }),
+    );
+    const fromMs = timeOf(minutes[0] ?? 0);
+    await append(store, readings, keyOf("200", "accel", dayOf(fromMs)));
+    process.maker.stored({ sensor: "200", kind: "accel" }, fromMs, timeOf(minutes.at(-1) ?? 0));
+    return readings;
   };
+  const vibration = async (minute: number) => (await vibrations([minute]))[0] as Reading;
   const signal = (sensor: string, kind: "rpm" | "dryContact", values: object, minute: number) => {
     const reading = readingOf(sensor, timeOf(minute), { kind, values: values as never });
     return append(
@@ -129,6 +134,7 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
     site,
     made,
     vibration,
+    vibrations,
     timeOf,
     rpm: (minute: number, rpm: number) => signal("300", "rpm", { rpm }, minute),
     contact: (minute: number, input1: boolean) => signal("400", "dryContact", { input1 }, minute),
@@ -239,6 +245,18 @@ test("bands – a machine that stands or hardly turns has none, one of unknown s
   assert.deepEqual(
     b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
     [record.id],
+  );
+});
+
+test("bands – records that a response brings together each get theirs", async (t) => {
+  const { custom } = MACHINE.bands ?? {};
+  const b = bench(t, { id: 40, bands: { custom: custom ?? [] } });
+  await b.look();
+  const records = await b.vibrations([5, 15, 25]);
+  await b.look();
+  assert.deepEqual(
+    b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
+    records.map(({ id }) => id),
   );
 });
 
