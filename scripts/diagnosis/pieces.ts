@@ -1,6 +1,6 @@
 /** One record as a series of readings: through the real analysis and the finding engine. */
 import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
-import { faultsOf } from "../../src/core/diagnosis/bearing-families.ts";
+import { faultsOf } from "../../src/core/diagnosis/bearing-fault.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
 import { bearingOrders } from "../../src/core/diagnosis/frequencies.ts";

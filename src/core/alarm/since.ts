@@ -22,15 +22,19 @@ export function sinceMs({ ms, runMs }: Since): number {
   return runMs ?? ms;
 }
 
+/** Takes a late reading that says nothing: it only goes on with its run, or begins one. */
+export function passed(before: Since, timeMs: number): Since {
+  const isSameRun = before.lastMs !== null && timeMs > before.lastMs;
+  const run = isSameRun ? {} : { ms: sinceMs(before), runMs: null };
+  return { ...before, ...run, lastMs: timeMs };
+}
+
 /** Takes a late reading. */
 export function extended(before: Since, timeMs: number, isShown: boolean): Since {
-  const isSameRun = before.lastMs !== null && timeMs > before.lastMs;
-  const ms = isSameRun ? before.ms : sinceMs(before);
-  const runMs = isSameRun ? before.runMs : null;
-  const since = { ...before, ms, runMs, lastMs: timeMs };
-  if (timeMs >= ms) return since;
+  const since = passed(before, timeMs);
+  if (timeMs >= since.ms) return since;
   if (!isShown)
     return { ...since, runMs: null, normalMs: Math.max(timeMs, before.normalMs ?? timeMs) };
   const isUnbroken = before.normalMs === null || timeMs > before.normalMs;
-  return isUnbroken ? { ...since, runMs: runMs ?? timeMs } : since;
+  return isUnbroken ? { ...since, runMs: since.runMs ?? timeMs } : since;
 }

@@ -3,21 +3,13 @@
  * around it, at one common slip, with their side bands (Randall & Antoni 2011; SKF, Envelope detection).
  */
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
-import type { EvidenceLine, FindingKind, LineUnit, SideBand, SpectrumName } from "./finding.ts";
-import type { BearingOrders } from "./frequencies.ts";
+import { type BearingFault, type Leading, leadingHarmonics, SAME_LINE } from "./bearing-fault.ts";
+import type { EvidenceLine, LineUnit, SideBand, SpectrumName } from "./finding.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
 import { standsAlone } from "./race-on-order.ts";
 
 /** Harmonics examined from the leading one on. */
 export const HARMONICS = 4;
-/** Only the first harmonics are searched: later ones are weak. */
-const LEADING_MAX = 3;
-/** A line and the nearest multiple of the shaft frequency must be this many lines apart. */
-const APART_LINES = 1.5;
-/** A tone this close to another frequency, in resolutions, cannot be distinguished from it. */
-const SAME_LINE = 0.6;
-/** The same for a harmonic that is calculated to be close to an order: its line must be clear of it. */
-const UNCLEAR_APART = 0.8;
 /** A line is found this much more exactly than its neighbours are apart, in resolutions. */
 const SLIP_LINES = 0.25;
 /** If slip has moved the first line onto an order of the shaft, harmonics up to this one are examined instead. */
@@ -27,12 +19,6 @@ const MOVED_APART = 1;
 const MOVED_REACH = 0.8;
 /** Lines of two parts on orders compete if the weaker has this share of the stronger. */
 const OTHERS_ON_SHARE = 0.5;
-/**
- * An envelope with only one line is level: the band contains two lines of every series of impacts up to this share of
- * the low-pass.
- */
-const VISIBLE_SHARE = 0.5;
-
 /** A line beyond this ratio counts as much as at it: one strong line is no series. */
 const RATIO_COUNTED = 8;
 
@@ -53,35 +39,6 @@ export interface FamilySource {
   readonly needsHarmonic?: boolean;
 }
 
-export interface BearingFault {
-  readonly finding: FindingKind;
-  readonly name: string;
-  /** Multiple of the shaft frequency of its first line. */
-  readonly order: number;
-  /** Spacing of its side bands, multiple of the shaft frequency; null: it has none of its own. */
-  readonly spacing: number | null;
-  /** Lines required in addition to the first. */
-  readonly support: number;
-}
-
-export function faultsOf({ bpfo, bpfi, bsf, ftf }: BearingOrders): BearingFault[] {
-  const fault = (
-    finding: FindingKind,
-    name: string,
-    order: number | null,
-    spacing: number | null,
-    support: number,
-  ): BearingFault[] => (order === null ? [] : [{ finding, name, order, spacing, support }]);
-  return [
-    ...fault("bearing_outer_race", "BPFO", bpfo, null, 1),
-    // The damage passes through the loaded zone once per turn.
-    ...fault("bearing_inner_race", "BPFI", bpfi, 1, 1),
-    // It hits both races in each turn of the element, and the cage carries it through the loaded zone.
-    ...fault("rolling_element", "2 × BSF", bsf === null ? null : 2 * bsf, ftf, 1),
-    ...fault("cage", "FTF", ftf, null, 2),
-  ];
-}
-
 export interface Family {
   readonly lines: readonly EvidenceLine[];
   readonly level: number;
@@ -89,99 +46,41 @@ export interface Family {
   readonly score: number;
 }
 
-/**
- * True if the demodulated band contains at least two lines of a series of impacts at this frequency. Above, the
- * envelope may be level although the bearing is damaged.
- */
-export function isVisible(hz: number, { topHz }: Pick<ToneList, "topHz">): boolean {
-  return hz <= VISIBLE_SHARE * topHz;
-}
-
-interface Leading {
-  readonly n: number;
-  /** Lines by which a tone must be apart from the multiples of the shaft frequency. */
-  readonly apartLines: number;
-  readonly needsBands: boolean;
-}
-
-/**
- * The harmonics by which a fault can be identified. One that is calculated to be close to a multiple of the shaft
- * frequency counts if its tone is found to be clear of it. If none is clear, side bands at the cage's spacing may
- * identify a rolling element.
- */
-function leadingHarmonics(
-  fault: BearingFault,
-  shaftHz: number,
-  { resolutionHz, topHz }: Pick<ToneList, "resolutionHz" | "topHz">,
-): Leading[] {
-  const leads: Leading[] = [];
-  for (let n = 1; n <= LEADING_MAX; n++) {
-    const order = n * fault.order;
-    if (order * shaftHz > topHz) break;
-    const apart = Math.abs(order - Math.max(1, Math.round(order))) * shaftHz;
-    const isClear = apart >= APART_LINES * resolutionHz;
-    leads.push({ n, apartLines: isClear ? SAME_LINE : UNCLEAR_APART, needsBands: false });
-  }
-  const { finding, spacing } = fault;
-  const isBanded = finding === "rolling_element" && (spacing ?? 0) * shaftHz >= 3 * resolutionHz;
-  if (isBanded && leads.every(({ apartLines }) => apartLines === UNCLEAR_APART)) {
-    leads.push({ n: 1, apartLines: 0, needsBands: true });
-  }
-  return leads;
-}
-
-/** True if the resolution separates one of the first harmonics of a fault from the multiples of the shaft frequency. */
-export function isResolved(
-  fault: BearingFault,
-  shaftHz: number,
-  list: Pick<ToneList, "resolutionHz" | "topHz">,
-): boolean {
-  return leadingHarmonics(fault, shaftHz, list).some(
-    ({ apartLines, needsBands }) => needsBands || apartLines === SAME_LINE,
-  );
+/** Where the lines of which fault are sought. */
+export interface FamilySearch {
+  readonly look: Look;
+  readonly axis: AxisLook;
+  readonly source: FamilySource;
+  readonly fault: BearingFault;
+  /** Lines that another fault explains. */
+  readonly isTaken: (hz: number) => boolean;
+  /** Amplitude of the strongest line on an order that another fault of the bearing may have. */
+  readonly othersOn: number;
 }
 
 /**
  * The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it.
- * @param othersOn amplitude of the strongest line on an order that another fault of the bearing may have
  */
-export function familyOf(
-  look: Look,
-  axis: AxisLook,
-  source: FamilySource,
-  fault: BearingFault,
-  isTaken: (hz: number) => boolean,
-  othersOn: number,
-): Family | null {
-  const led = ledFamily(look, axis, source, fault, isTaken);
-  const moved = movedFamily(look, axis, source, fault, isTaken, othersOn);
+export function familyOf(search: FamilySearch): Family | null {
+  const led = ledFamily(search);
+  const moved = movedFamily(search);
   const found = led === null || (moved?.score ?? 0) > led.score ? moved : led;
-  return found ?? onOrderFamily(look, axis, source, fault, isTaken);
+  return found ?? onOrderFamily(search);
 }
 
 /** A race on an order of the shaft that has no neighbours there. */
-function onOrderFamily(
-  look: Look,
-  axis: AxisLook,
-  source: FamilySource,
-  fault: BearingFault,
-  isTaken: (hz: number) => boolean,
-): Family | null {
+function onOrderFamily(search: FamilySearch): Family | null {
+  const { look, source, fault, isTaken } = search;
   const first = source.spectrum === "velocity" ? null : lineOnOrder(look, source, fault);
   if (first === null || isTaken(first.hz)) return null;
   const lead = { first, lead: 1, needsBands: false, isOthers: isTaken };
-  const family = familyAt(look, axis, source, fault, lead);
+  const family = familyAt(search, lead);
   return family !== null && standsAlone(look, source.list, fault, family.lines) ? family : null;
 }
 
 /** The best of those that begin at one of the first harmonics. */
-function ledFamily(
-  look: Look,
-  axis: AxisLook,
-  source: FamilySource,
-  fault: BearingFault,
-  isTaken: (hz: number) => boolean,
-): Family | null {
+function ledFamily(search: FamilySearch): Family | null {
+  const { look, source, fault, isTaken } = search;
   const { list } = source;
   let best: Family | null = null;
   const leads = leadingHarmonics(fault, look.shaftHz, list);
@@ -193,7 +92,7 @@ function ledFamily(
     const first = strongestIn(list, nominalHz - reach, nominalHz + reach, isOthers);
     if (first === null || first.ratio < source.mainRatio) continue;
     if (lead > 1 && !hasFundamental(source, leads, first.hz / lead)) continue;
-    const family = familyAt(look, axis, source, fault, { first, lead, needsBands, isOthers });
+    const family = familyAt(search, { first, lead, needsBands, isOthers });
     if (family !== null && family.score > (best?.score ?? 0)) best = family;
   }
   return best;
@@ -214,14 +113,8 @@ function hasFundamental(
  * orders as the first: the harmonics that are clear of them identify it, at a frequency that fits the line on the
  * order.
  */
-function movedFamily(
-  look: Look,
-  axis: AxisLook,
-  source: FamilySource,
-  fault: BearingFault,
-  isTaken: (hz: number) => boolean,
-  othersOn: number,
-): Family | null {
+function movedFamily(search: FamilySearch): Family | null {
+  const { look, source, fault, isTaken, othersOn } = search;
   const { list } = source;
   const on = lineOnOrder(look, source, fault);
   if (on === null || !look.isSeen) return null;
@@ -243,7 +136,7 @@ function movedFamily(
     const first = strongestIn(list, lead * on.hz - reach, lead * on.hz + reach, isOthers);
     if (first === null || first.ratio < source.mainRatio) continue;
     if (Math.abs(first.hz / lead - nominalHz) > slipHz) continue;
-    const family = familyAt(look, axis, source, fault, {
+    const family = familyAt(search, {
       first,
       lead,
       needsBands: false,
@@ -277,10 +170,7 @@ interface Lead {
 }
 
 function familyAt(
-  look: Look,
-  axis: AxisLook,
-  source: FamilySource,
-  fault: BearingFault,
+  { look, axis, source, fault }: FamilySearch,
   { first, lead, needsBands, isOthers }: Lead,
 ): Family | null {
   const { list } = source;

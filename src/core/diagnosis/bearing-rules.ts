@@ -1,17 +1,18 @@
 /** Decides which lines show a bearing fault, and which belong to another part. */
 import type { Tone, ToneList } from "../signal/tones.ts";
 import {
-  type BearingFault,
   type Family,
+  type FamilySearch,
   type FamilySource,
   familyOf,
-  HARMONICS,
   lineOnOrder,
 } from "./bearing-families.ts";
+import type { BearingFault } from "./bearing-fault.ts";
 import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
 import { elementByCage, isCageImpact } from "./element-by-cage.ts";
-import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
+import { findingKey, type Verdict } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
+import { explains, type LineSeries, seriesOf } from "./line-series.ts";
 import { type AxisLook, heldLimit, type Look, toneNear } from "./look.ts";
 
 /** If the side bands at shaft spacing on both sides reach this share of a line, the line belongs to their series. */
@@ -40,12 +41,6 @@ const CAGE_OWN_HARMONIC = 4;
  */
 const CAGE_LAST_HARMONIC = 9;
 const CAGE_OWN_SHARE = 0.2;
-
-/** Harmonics and side bands of a series that are no evidence of another fault. */
-const ECHO_HARMONICS = 6;
-const ECHO_BANDS = 3;
-/** The same of a cage, whose impacts have many harmonics. */
-const CAGE_ECHOES = 24;
 
 export interface Sought {
   readonly verdict: Verdict | null;
@@ -145,7 +140,8 @@ function compete(
     let best: readonly [BearingFault, Family] | null = null;
     for (const fault of faults) {
       if (won.has(fault)) continue;
-      const family = ownFamily(look, axis, source, fault, of, isTaken, othersOn(fault));
+      const search = { look, axis, source, fault, isTaken, othersOn: othersOn(fault) };
+      const family = ownFamily(search, of);
       if (family !== null && family.level > (best?.[1].level ?? 0)) best = [fault, family];
     }
     if (best === null) return won;
@@ -155,57 +151,11 @@ function compete(
   }
 }
 
-/** Impacts of one fault: what they repeat at, and whether they are the cage's own. */
-interface LineSeries {
-  readonly hz: number;
-  readonly isCage: boolean;
-}
-
-function seriesOf({ finding, order }: BearingFault, lines: readonly EvidenceLine[]): LineSeries {
-  const [line] = lines;
-  const hz = line === undefined ? 0 : line.hz / Math.max(1, Math.round(line.order / order));
-  return { hz, isCage: finding === "cage" };
-}
-
-/** Harmonics of a series, and its side bands at the shaft's and the cage's spacing. */
-function explains(
-  { shaftHz }: Look,
-  { resolutionHz }: ToneList,
-  { hz: baseHz, isCage }: LineSeries,
-  ftf: number | null,
-  hz: number,
-): boolean {
-  const cageHz = (ftf ?? 0) * shaftHz;
-  const isAt = (at: number, n: number) => Math.abs(hz - at) < (0.7 + 0.1 * n) * resolutionHz;
-  if (isCage) {
-    const n = Math.round(hz / baseHz);
-    return n > 0 && n <= CAGE_ECHOES && isAt(n * baseHz, n / CAGE_ECHOES);
-  }
-  for (let n = 0; n <= ECHO_HARMONICS; n++) {
-    if (n > 0 && isAt(n * baseHz, n)) return true;
-    if (n > HARMONICS) continue;
-    for (let m = 1; m <= ECHO_BANDS; m++) {
-      for (const spacingHz of [shaftHz, cageHz]) {
-        if (spacingHz <= 0) continue;
-        if (isAt(n * baseHz + m * spacingHz, n) || isAt(n * baseHz - m * spacingHz, n)) return true;
-      }
-    }
-  }
-  return false;
-}
-
 /** The family, unless its lines are those of another part of the bearing. */
-function ownFamily(
-  look: Look,
-  axis: AxisLook,
-  source: FamilySource,
-  fault: BearingFault,
-  { ftf, bpfi }: BearingOrders,
-  isTaken: (hz: number) => boolean = () => false,
-  othersOn = 0,
-): Family | null {
-  const family = familyOf(look, axis, source, fault, isTaken, othersOn);
+function ownFamily(search: FamilySearch, { ftf, bpfi }: BearingOrders): Family | null {
+  const family = familyOf(search);
   if (family === null) return null;
+  const { look, source, fault } = search;
   const { finding } = fault;
   const isBanded = finding === "bearing_inner_race" || finding === "cage";
   const share = finding === "rolling_element" ? ELEMENT_COMB_SHARE : COMB_SHARE;
@@ -299,7 +249,8 @@ export function isOfElement(look: Look, element: BearingFault, orders: BearingOr
   for (const axis of look.axes) {
     const source = envelopeSource(look, axis);
     if (source === null) continue;
-    if (ownFamily(look, axis, source, element, orders) !== null) return true;
+    const alone = { look, axis, source, fault: element, isTaken: () => false, othersOn: 0 };
+    if (ownFamily(alone, orders) !== null) return true;
     const first = toneNear(source.list, ftfHz, 0.7 * source.list.resolutionHz);
     if (first === null) continue;
     const least = CAGE_OWN_SHARE * first.amplitude;

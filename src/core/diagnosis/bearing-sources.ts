@@ -1,6 +1,7 @@
 /** The three spectra in which a bearing shows itself, and what its lines must reach in each. */
 import type { ToneList } from "../signal/tones.ts";
-import type { BearingFault, Family, FamilySource } from "./bearing-families.ts";
+import type { Family, FamilySource } from "./bearing-families.ts";
+import type { BearingFault } from "./bearing-fault.ts";
 import type { Stage } from "./finding.ts";
 import { type AxisLook, type Look, middleOfB, rss, stageOf, toneNear, velocityOf } from "./look.ts";
 

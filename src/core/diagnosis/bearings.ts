@@ -1,7 +1,7 @@
 /** The bearings of a reading: their faults, and why one of them cannot be told. */
 import type { Bearing } from "../machine.ts";
 import type { ToneList } from "../signal/tones.ts";
-import { type BearingFault, faultsOf, isResolved, isVisible } from "./bearing-families.ts";
+import { type BearingFault, faultsOf, isResolved, isVisible } from "./bearing-fault.ts";
 import { isOfElement, searchBearing } from "./bearing-rules.ts";
 import { canTellByCage } from "./element-by-cage.ts";
 import { type CannotReason, findingKey, type Verdict } from "./finding.ts";

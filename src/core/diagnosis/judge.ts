@@ -137,11 +137,13 @@ function refuse(
       "There is no recent signal that shows whether the machine is running.",
     ];
   }
-  if (speedRpm < TURNING_RPM)
-    return ["machine_standing", "The machine is not running: its speed is zero."];
+  if (speedRpm < TURNING_RPM) {
+    const text = `The machine is not running: its speed of ${Math.round(speedRpm)} r/min is below ${TURNING_RPM}.`;
+    return ["machine_standing", text];
+  }
   const [usable] = tones.filter((axis) => axis.tones !== null);
   if (usable === undefined) return ["record_short", "The record is too short for a spectrum."];
-  if (tones.every(({ isClipped }) => isClipped)) {
+  if (tones.every((axis) => axis.isClipped || axis.tones === null)) {
     return ["overloaded", "The sensor was overloaded, which adds lines to its spectrum."];
   }
   const turns = (usable.durationS * speedRpm) / 60;
@@ -190,6 +192,9 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       "resolution_coarse",
       `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`,
     );
+  } else if (look.machine.blades === 2 && !look.isHeld("misalignment")) {
+    const text = "2x is the blade pass of two blades, so it is not evidence of misalignment.";
+    rest.cannotTell("misalignment", null, "ambiguous", text);
   } else {
     rest.record("misalignment", misalignment(look));
     if (isLoose) {
@@ -202,7 +207,7 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     rest.ambiguous(
       look,
       ["misalignment", "looseness"],
-      "2x rose, and nothing above it: a misalignment or a loose base.",
+      "2x stands out across the shaft, and hardly along it: a misalignment or a loose base.",
     );
   }
   const isMisaligned = rest.has("misalignment") || look.isHeld("misalignment");

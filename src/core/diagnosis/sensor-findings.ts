@@ -1,6 +1,6 @@
 /** What is remembered of the findings of one sensor: how often in a row each was seen, and which are active. */
 
-import { extended, type Since, sinceFrom } from "../alarm/since.ts";
+import { extended, passed, type Since, sinceFrom } from "../alarm/since.ts";
 import {
   type Cannot,
   type FindingKind,
@@ -41,7 +41,7 @@ export interface FindingState {
   readonly recent?: number;
   /** Of the first reading that showed it. */
   readonly since: Since;
-  /** Late readings in a row that did not show it. */
+  /** Late readings of one run in a row that did not show it. */
   readonly lateMissed?: number;
   /** Null until it is active. */
   readonly stands: { readonly id: string; readonly sinceMs: number } | null;
@@ -61,6 +61,8 @@ export interface SensorFindings {
   /** Time of the newest evaluated reading. */
   readonly newestMs: number | null;
   readonly states: ReadonlyMap<string, FindingState>;
+  /** Of what is not remembered: how many of the newest readings in a row did not show it, up to what ends a finding. */
+  readonly clear?: ReadonlyMap<string, number>;
   /** The shaft's normal state, as far as it is learned. */
   readonly reference?: Reference | null;
   /** Of the newest reading; not kept on disk. */
@@ -95,6 +97,7 @@ export function advance(
   idOf: (key: string) => string,
 ): { readonly next: SensorFindings; readonly changes: readonly FindingChange[] } {
   const states = new Map(before.states);
+  const clear = new Map(before.clear);
   const changes: FindingChange[] = [];
   const shown = new Map(judgement.verdicts.map((found) => [keyOf(found), found]));
   for (const key of judgement.judged) {
@@ -103,7 +106,10 @@ export function advance(
     const isOpen = old !== undefined && old.stands === null;
     if (verdict?.isBelowFull === true && isOpen) continue;
     if (verdict !== undefined) {
-      const next = raise(old, reading, verdict, thresholds, () => idOf(key));
+      const wasEnded = clear.get(key) === thresholds.clearReadings;
+      const since = old?.since ?? sinceFrom(reading.timeMs, wasEnded ? before.newestMs : null);
+      const next = raise(old, reading, verdict, since, thresholds, () => idOf(key));
+      clear.delete(key);
       if (next.stands !== null && (old?.stands ?? null) === null) {
         changes.push({ change: "stands", state: next });
       } else if (next.stands !== null && next.worstStage === 3 && old?.worstStage !== 3) {
@@ -112,7 +118,10 @@ export function advance(
       states.set(key, next);
       continue;
     }
-    if (old === undefined) continue;
+    if (old === undefined) {
+      clear.set(key, Math.min(thresholds.clearReadings, (clear.get(key) ?? 0) + 1));
+      continue;
+    }
     const missed = old.missed + 1;
     const isSlow = (reading.speedRpm ?? 0) < SLOW_SHARE * (old.fullRpm ?? 0);
     if (isOpen && isSlow && FORCES.has(key)) continue;
@@ -123,6 +132,7 @@ export function advance(
     }
     if (old.stands !== null) changes.push({ change: "ended", state: { ...old, inRow: 0, missed } });
     states.delete(key);
+    clear.set(key, thresholds.clearReadings);
   }
   const { id: readingId, timeMs, speedRpm } = reading;
   const { cannot, judged } = judgement;
@@ -131,7 +141,7 @@ export function advance(
   const reference = isShaftFaulty
     ? (before.reference ?? null)
     : learn(before.reference, judgement.levels, speedRpm ?? 0);
-  return { next: { newestMs: timeMs, states, reference, seen }, changes };
+  return { next: { newestMs: timeMs, states, clear, reference, seen }, changes };
 }
 
 const keyOf = ({ finding, bearing }: Verdict) => findingKey(finding, bearing);
@@ -140,6 +150,7 @@ function raise(
   old: FindingState | undefined,
   { id, timeMs, speedRpm }: JudgedReading,
   verdict: Verdict,
+  since: Since,
   { raiseReadings }: Thresholds,
   newId: () => string,
 ): FindingState {
@@ -152,7 +163,6 @@ function raise(
   const stands = old?.stands ?? (isEnough ? { id: newId(), sinceMs: timeMs } : null);
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
   const last = { readingId: id, timeMs, speedRpm: speedRpm ?? 0, verdict };
-  const since = old?.since ?? sinceFrom(timeMs);
   const fullRpm = Math.max(old?.fullRpm ?? 0, speedRpm ?? 0);
   return {
     finding,
@@ -199,10 +209,11 @@ export function extend(
     const state = states.get(key);
     if (state === undefined) continue;
     const isShown = shown.has(key);
-    const lateMissed = isShown ? 0 : (state.lateMissed ?? 0) + 1;
+    const isSameRun = state.since.lastMs !== null && timeMs > state.since.lastMs;
+    const lateMissed = isShown ? 0 : (isSameRun ? (state.lateMissed ?? 0) : 0) + 1;
     // What stands is not ended by a few readings without it.
-    const isOpen = !isShown && state.since.runMs !== null && lateMissed < clearReadings;
-    const since = isOpen ? state.since : extended(state.since, timeMs, isShown);
+    const isAnswer = isShown || lateMissed >= clearReadings;
+    const since = isAnswer ? extended(state.since, timeMs, isShown) : passed(state.since, timeMs);
     states.set(key, { ...state, since, lateMissed });
   }
   return { ...before, states };
@@ -218,18 +229,21 @@ function withSince([key, state]: [string, SavedFinding]): [string, FindingState]
 
 interface SavedFindings {
   readonly newestMs: number;
+  readonly clear?: [string, number][];
   readonly reference?: Reference | null;
   readonly states: [string, FindingState][];
 }
 
 /** What must be on disk; null if that is nothing. */
-export function saveFindings({ newestMs, states, reference }: SensorFindings): string | null {
+export function saveFindings(of: SensorFindings): string | null {
+  const { newestMs, states, clear, reference } = of;
   if (newestMs === null || (states.size === 0 && !reference)) return null;
   // While no finding is remembered, the normal state alone is, which does not change with every reading.
   const time = states.size === 0 ? 0 : newestMs;
   const saved: SavedFindings = {
     newestMs: time,
     states: [...states],
+    ...(clear && { clear: [...clear] }),
     ...(reference && { reference }),
   };
   return JSON.stringify(saved, (_key, value: unknown) =>
@@ -239,7 +253,13 @@ export function saveFindings({ newestMs, states, reference }: SensorFindings): s
 
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
-  const { newestMs, states, reference = null } = JSON.parse(text) as SavedFindings;
+  const { newestMs, states, clear, reference = null } = JSON.parse(text) as SavedFindings;
   const known = reference?.speeds === undefined ? null : reference;
-  return { newestMs, states: new Map(states.map(withSince)), reference: known, seen: null };
+  return {
+    newestMs,
+    states: new Map(states.map(withSince)),
+    clear: new Map(clear),
+    reference: known,
+    seen: null,
+  };
 }

@@ -208,7 +208,8 @@ export function looseBase(
   const along2x = seconds.filter((one) => !isRadial(one.axis)).map((one) => one.rise);
   const alongRise = look.hasAxes ? Math.max(0, ...along2x) : Math.min(...others);
   if (alongRise > BASE_AXIAL_SHARE * rise) return null;
-  if (!isLearned(look)) return "either";
+  // Without an axis along the shaft, nothing says that 2x did not rise there.
+  if (!isLearned(look) || (look.hasAxes && along2x.length === 0)) return "either";
   const orders = [...HALF_ORDERS, ...WHOLE_ORDERS].filter(
     (order) => !isMachinesOwn(order * look.shaftHz),
   );

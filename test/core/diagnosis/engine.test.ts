@@ -221,10 +221,35 @@ test("a finding says since when the machine has shown it, also by readings of ea
     sinceMs(engine.of("10234").states.get(KEY)?.since ?? sinceFrom(0)) / 3_600_000;
   assert.equal(since(), 101);
   for (let hour = 76; hour <= 99; hour++)
-    follow(hour < 80 ? recordOf({}, hour) : fault(hour), hour);
-  assert.equal(since(), 80);
+    follow(hour < 82 ? recordOf({}, hour) : fault(hour), hour);
+  assert.equal(since(), 82);
   for (let hour = 52; hour <= 75; hour++) follow(fault(hour), hour);
-  assert.equal(since(), 80);
+  assert.equal(since(), 82);
+});
+
+test("a finding of today is not told since yesterday where the machine was whole between, though today was read first", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 96; hour <= 105; hour++)
+    follow(hour < 101 ? recordOf({}, hour) : fault(hour), hour);
+  const since = () =>
+    sinceMs(engine.of("10234").states.get(KEY)?.since ?? sinceFrom(0)) / 3_600_000;
+  assert.equal(since(), 101);
+  for (let hour = 72; hour <= 95; hour++) follow(fault(hour), hour);
+  assert.equal(since(), 101);
+});
+
+test("a few late readings without the fault at the start of a day do not end what stood before", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 98; hour <= 105; hour++)
+    follow(hour < 101 ? recordOf({}, hour) : fault(hour), hour);
+  const since = () =>
+    sinceMs(engine.of("10234").states.get(KEY)?.since ?? sinceFrom(0)) / 3_600_000;
+  // A day that begins with four readings that do not show it, then the day before.
+  for (let hour = 72; hour <= 95; hour++)
+    follow(hour < 76 ? recordOf({}, hour) : fault(hour), hour);
+  assert.equal(since(), 76);
+  for (let hour = 60; hour <= 71; hour++) follow(fault(hour), hour);
+  assert.equal(since(), 60);
 });
 
 test("what is checked is what may be found, so that a standing finding is never ended as not configured", () => {

@@ -48,6 +48,7 @@ test("an unknown speed, a stopped machine and an unknown state find nothing and 
   };
   assert.equal(reason(null), "speed_unknown");
   assert.equal(reason(0), "machine_standing");
+  assert.match(judge(record, around(20)).cannot[0]?.text ?? "", /speed of 20 r\/min is below 30/);
   assert.equal(reason(1480, { state: "standing" }), "machine_standing");
   assert.equal(reason(1480, { state: "unknown" }), "state_unknown");
 });
@@ -151,6 +152,13 @@ test("an overloaded sensor finds nothing", () => {
   const { cannot, verdicts } = judge({ ...record, tones }, around(record.speedRpm));
   assert.deepEqual(verdicts, []);
   assert.equal(cannot[0]?.reason, "overloaded");
+  // One axis is dead, the others are overloaded: nothing was looked for.
+  const dead = tones.map((axis, i) =>
+    i === 1 ? { ...axis, isClipped: false, tones: null } : axis,
+  );
+  const judgement = judge({ ...record, tones: dead }, around(record.speedRpm));
+  assert.deepEqual([judgement.verdicts, judgement.judged], [[], []]);
+  assert.equal(judgement.cannot[0]?.reason, "overloaded");
 });
 
 test("healthy machines, bad days and knocked sensors show no fault", () => {
@@ -293,6 +301,9 @@ test("2x that rose with 1x across the shaft and nothing else is a loose base, an
   const whole = { reference: learned(0.2, 0.2, 0.02) };
   assert.deepEqual(found(seen, whole), ["misalignment"]);
   assert.deepEqual(found(based, whole), ["looseness"]);
+  // A sensor of two axes does not see what rose along the shaft.
+  const across = { ...based, tones: based.tones.slice(0, 2) };
+  assert.deepEqual(found(across, whole), []);
   // 3x of the machine itself would hide that of a misalignment, unless it fell.
   const still = { 3: [0.74, 0.76, 0.94] };
   const both = raised(seen, { 1: [1, 1, 0.05], 2: [1, 1, 0.05], ...still });
@@ -311,6 +322,15 @@ test("2x that rose with 1x across the shaft and nothing else is a loose base, an
   }
   const fallen = raised(seen, { 1: [0.1, 0.2, 0.1], 2: [1, 1, 0.05], 3: [0.3, 0.3, 0.3] });
   assert.deepEqual(found(fallen, before), ["looseness"]);
+});
+
+test("2x of two blades is not looked at for a misalignment, and that is said", () => {
+  const record = recordOf({ fault: "misalignment", severity: 0.9 }, 3);
+  const machine = { ...MACHINE, blades: 2 };
+  const { judged, cannot } = judge(record, around(record.speedRpm, { machine, reference: NORMAL }));
+  assert.ok(!judged.includes("misalignment"));
+  const told = cannot.find(({ finding }) => finding === "misalignment");
+  assert.match(told?.text ?? "", /two blades/);
 });
 
 test("what is normal at one speed says nothing of another", () => {
