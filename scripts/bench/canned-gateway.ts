@@ -1,5 +1,5 @@
 /**
- * A gateway that serves prepared days from memory, in a process of its own, so that its work is not part of any figure. It knows
+ * A gateway that serves prepared days from memory, in its own process, so that its work is not part of any figure. It knows
  * which records are visible, adds one to each sensor on request, and counts requests.
  * Started by gateway-process.ts, with which it exchanges process messages.
  */

@@ -69,7 +69,7 @@ export function dayPlan(
 }
 
 /**
- * Rounds are asked for over HTTP, and the audit log records each request in a commit of its own. A normal poll writes none, so in the
+ * Rounds are asked for over HTTP, and the audit log records each request in its own commit. A normal poll writes none, so in the
  * store under test such entries are ignored.
  */
 function leaveRoundsOutOfAudit(dataDir: string): void {

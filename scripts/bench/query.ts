@@ -1,6 +1,6 @@
 /**
  * What a query costs: each operation over a filled store compared with a bare fastify route that returns the same bytes
- * from memory, loaded by autocannon in a process of its own, in pairs.
+ * from memory, loaded by autocannon in its own process, in pairs.
  * Prints the ratio of the rates (1 = as fast as no work at all), the 99th percentile of latency, the event loop's
  * delay under load, and the memory that the responses took.
  * Usage: node --import tsx scripts/bench/query.ts [seconds per run] [days of minute readings]

@@ -23,7 +23,7 @@ async function loopDelayMs(agent: AgentProcess): Promise<{ p99: number; max: num
   return { p99: await at("p99"), max: await at("max") };
 }
 
-/** Records appear at the gateway at a cadence of their own, which the agent must learn so that it does not poll in vain. */
+/** Records appear at the gateway at their own cadence, which the agent must learn so that it does not poll in vain. */
 export async function cadenceRows(options: BenchOptions): Promise<Outcome> {
   const sensors = [
     ...CADENCES_S.flatMap((cadenceS, i) =>

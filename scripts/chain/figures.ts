@@ -1,4 +1,4 @@
-/** Runs of `scripts/chain/run.ts` as processes of their own, and what they count. */
+/** Runs of `scripts/chain/run.ts` as their own processes, and what they count. */
 import { spawn } from "node:child_process";
 
 /** What run.ts says of the readings: heading of a table, and the words before the figure. */

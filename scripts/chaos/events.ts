@@ -83,7 +83,7 @@ export const PART_OF: Readonly<Record<EventName, Part>> = {
 /** Those that need several uplinks. */
 export const UPLINK_EVENTS = ["site file changes", "uplinks change", "other uplink fault"] as const;
 type UplinkEvent = (typeof UPLINK_EVENTS)[number];
-/** Each draws from a seed of its own, so that the plan of the other events is the same with and without it. */
+/** Each draws from its own seed, so that the plan of the other events is the same with and without it. */
 const UPLINK_SEED = 0x5eed;
 
 /** How often each happens, relative to the others. */

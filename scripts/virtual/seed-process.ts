@@ -1,4 +1,4 @@
-/** Runs seeds in processes of their own. */
+/** Runs seeds in their own processes. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

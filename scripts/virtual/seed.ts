@@ -1,4 +1,4 @@
-/** Seeds in a process of their own, one after another: each line of its input is an order, each line of its output a result. */
+/** Seeds in their own process, one after another: each line of its input is an order, each line of its output a result. */
 
 import { createInterface } from "node:readline";
 import { drawFlood, drawSeed } from "./draw.ts";

@@ -1,4 +1,4 @@
-/** Years without faults: what grows although nothing should, and what only years show. One plant, in a process of its own. */
+/** Years without faults: what grows although nothing should, and what only years show. One plant, in its own process. */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";

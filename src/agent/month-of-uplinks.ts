@@ -46,7 +46,7 @@ const NODE_BYTES = 60;
 
 /**
  * A reading of each sensor and kind in each of its intervals (pollIntervalS, POLL_INTERVAL_S), states, statistics and pings,
- * with acknowledgements and the headers of TCP and TLS, each message in a packet of its own. With `onChange` as if
+ * with acknowledgements and the headers of TCP and TLS, each message in its own packet. With `onChange` as if
  * nothing changed. Not counted: waveforms, alarms, descriptions, what is sent again.
  */
 export function monthsOf({ settings, site, uplinks }: Configured): MonthOfUplink[] {

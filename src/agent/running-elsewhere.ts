@@ -46,7 +46,7 @@ interface Answer {
   readonly failure: string | null;
 }
 
-/** With a client id of its own, so that the session of a running box goes on; with the uplink's where rights are bound to it. */
+/** With its own client id, so that the session of a running box goes on; with the uplink's where rights are bound to it. */
 async function ask(
   uplink: Uplink,
   site: string,

@@ -202,7 +202,7 @@ export class Setup implements SetupActions {
     this.#isTrying = true;
     try {
       const options = trialOptions(checked.value, "-test", this.#parts.credentialsDirectory);
-      // Each address has a time limit of its own; together they stay within that of the client's connection.
+      // Each address has its own time limit; together they stay within that of the client's connection.
       const tried = await Promise.all(
         options.urls.map((address) => tryAddress(options, address, this.#stopping.signal)),
       );

@@ -6,7 +6,7 @@ import { loadBesideBundle } from "../lib/paths.ts";
 type CollectBundle = typeof collectBundle;
 
 /**
- * The receiving end (PostgreSQL, AMQP) is in a bundle of its own, so that the agent is neither larger nor heavier for
+ * The receiving end (PostgreSQL, AMQP) is in its own bundle, so that the agent is neither larger nor heavier for
  * it. The source's path is computed here, because the bundler would follow a plain import.
  */
 export async function loadCollectBundle(): Promise<CollectBundle> {

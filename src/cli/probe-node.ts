@@ -44,7 +44,7 @@ function text(report: { readonly sensor: string; readonly reads: readonly Probed
       quality,
       ...(hasWide ? [otherOrder === undefined ? "" : String(otherOrder)] : []),
     ]);
-    return `\n${source}, ${time ?? "without a time of its own"}\n${table([head, ...rows])}`;
+    return `\n${source}, ${time ?? "without its own time"}\n${table([head, ...rows])}`;
   });
   const reads = report.reads.length === 1 ? "1 state read" : `${report.reads.length} state reads`;
   return `${report.sensor} node: ${reads}\n${parts.join("")}`;

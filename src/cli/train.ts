@@ -31,7 +31,7 @@ const CADENCE_S = {
 const PAGES = ["/healthz", "/metrics", "/api/v1/status", "/api/v1/sensors", "/"];
 
 /**
- * Runs the agent twice on a directory of its own, beside a simulated gateway and a broker on loopback, so that the
+ * Runs the agent twice on its own directory, beside a simulated gateway and a broker on loopback, so that the
  * compiled code can be cached (lib/code-cache.ts): first with an empty store, a day's backlog and HTTP requests, then
  * with the store that the first run left. A slow machine gets less far in this time; what it has compiled by then is
  * still worth caching. Returns 1 if the agent did not respond.

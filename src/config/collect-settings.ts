@@ -100,7 +100,7 @@ export function loadCollectSettings(place: CollectPlace): {
       place: placeOf(place, "topic"),
       problem: `${JSON.stringify(topic)} is not a pattern of the boxes' topics`,
       remedy:
-        "use levels of text, + and {prefix}, {site} once as a level of its own, and # at the end, such as {prefix}/+/{site}/#",
+        "use levels of text, + and {prefix}, {site} once as its own level, and # at the end, such as {prefix}/+/{site}/#",
     });
   const settings: CollectSettings = {
     from,

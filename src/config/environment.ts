@@ -187,7 +187,7 @@ function commented(name: string, environment: Environment): ConfigurationFault |
   return {
     place: name,
     problem: 'contains " #": what was meant as a comment behind the value is part of it',
-    remedy: "put the comment on a line of its own",
+    remedy: "put the comment on its own line",
   };
 }
 

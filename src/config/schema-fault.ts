@@ -145,8 +145,8 @@ function secretFault(place: string, key: string, secret: string): ConfigurationF
     place: `${place}.${keyText(key)}`.replace(".[", "["),
     problem: isExact ? "is a secret, which must not be in this file" : "is an unknown key",
     remedy: isExact
-      ? `write it to a file of its own and set ${secret}File`
-      : `did you mean ${secret}? It is a secret, which must not be in this file: write it to a file of its own and set ${secret}File`,
+      ? `write it to its own file and set ${secret}File`
+      : `did you mean ${secret}? It is a secret, which must not be in this file: write it to its own file and set ${secret}File`,
   };
 }
 

@@ -34,7 +34,7 @@ export const GATEWAY_SETTINGS = {
     type: "choice",
     choices: SETTINGS_OPERATION_NAMES,
     default: "saveSettings",
-    doc: "Operation that queues sensor settings. UpdateConfig is deprecated, exists only on generation 1, and has rules of its own.",
+    doc: "Operation that queues sensor settings. UpdateConfig is deprecated, exists only on generation 1, and has its own rules.",
   },
   GATEWAY_TIMEZONE: {
     type: "text",

@@ -37,7 +37,7 @@ export function targetsOf(
           : `${shown(pattern)} is not a value of the readings that the rule selects`,
       remedy:
         matched.length > 0
-          ? "select a number; zones C and D have an alarm of their own"
+          ? "select a number; zones C and D have their own alarm"
           : closest === null
             ? `use values such as ${known.slice(0, 5).join(", ")}`
             : `did you mean ${closest}?`,

@@ -20,7 +20,7 @@ export interface LoadedSite {
 }
 
 export interface SiteOptions {
-  /** Sensor codes become Sparkplug device ids, which have rules of their own. */
+  /** Sensor codes become Sparkplug device ids, which have their own rules. */
   readonly sparkplug?: boolean;
   /** The site's name is also the group id, because none was set. */
   readonly isSparkplugGroup?: boolean;

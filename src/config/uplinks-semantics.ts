@@ -219,7 +219,7 @@ function checkCombinations(
   if (profile === "azure-iot" && has("plain"))
     fault({
       place: `${place}.formats`,
-      problem: "plain values need topics of their own, which Azure IoT Hub does not have",
+      problem: "plain values need their own topics, which Azure IoT Hub does not have",
       remedy: "remove plain",
     });
   if (uplink["requireSubscriber"] === true && uplink["version"] === 4)

@@ -54,7 +54,7 @@ export interface LinkHooks {
   onDisconnected?(reason: string): void;
 }
 
-/** What a format with sessions of its own needs from its link. */
+/** What a format with its own sessions needs from its link. */
 export interface LinkNeeds {
   readonly hooks: LinkHooks;
   /**

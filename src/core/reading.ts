@@ -29,7 +29,7 @@ export interface ChannelTones {
   readonly axis: "H" | "V" | "A";
   /** Length of the record, s. */
   readonly durationS: number;
-  /** An overloaded sensor creates harmonics of its own. */
+  /** An overloaded sensor creates its own harmonics. */
   readonly isClipped: boolean;
   /** Null: the record is too short or has no signal. */
   readonly tones: AxisTones | null;

@@ -2,6 +2,6 @@
 export interface RecentTimes {
   /** ms, ascending. */
   readonly timesMs: readonly number[];
-  /** Each was stored from a response of its own, so the sensor does not deliver several at once. */
+  /** Each was stored from its own response, so the sensor does not deliver several at once. */
   readonly cameSingly: boolean;
 }

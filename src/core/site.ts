@@ -11,7 +11,7 @@ export interface Site {
   readonly zoneReadings?: number;
 }
 
-/** Whether anything of the site is read through the gateway; registers are read from devices of their own. */
+/** Whether anything of the site is read through the gateway; registers are read from their own devices. */
 export function readsGateway({ sensors }: Pick<Site, "sensors">): boolean {
   const isThroughIt = (read: StateRead) => read.via !== "modbus";
   const reads = sensors.filter(isRead);

@@ -1,5 +1,5 @@
 /**
- * A plot that can be read by eye, by keyboard and by a screen reader: uPlot in a frame of our own.
+ * A plot that can be read by eye, by keyboard and by a screen reader: uPlot in our own frame.
  * In one file: uPlot calls back into the state that cursor and keys change.
  */
 import uPlot from "uplot";

@@ -117,7 +117,7 @@ function shownResponse({ status, body }: TrialResponse, isSensor: boolean): HTML
 function shownState({ source, time, values, error }: ProbedState): HTMLElement[] {
   if (error !== null) return [h("p", { class: "fault-text" }, `${source}: ${error}`)];
   return [
-    h("p", { class: "set-good" }, `${source}: state ${time ?? "without a time of its own"}`),
+    h("p", { class: "set-good" }, `${source}: state ${time ?? "without its own time"}`),
     valueTable(
       source,
       values.map(({ name, value, unit, quality, otherOrder }) => {

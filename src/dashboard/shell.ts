@@ -43,7 +43,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     h("span", { class: "screen-only" }, "; UTC on hover"),
   );
   const log = h("a", { href: "#/log", hidden: true }, "Log");
-  // In a tab of its own, so that nothing typed here is lost.
+  // In its own tab, so that nothing typed here is lost.
   const manual = h("a", { target: "_blank" }, "Manual");
   const showChapter = () => setAttribute(manual, "href", chapterAddress(pageOf(placeNow())));
   window.addEventListener("hashchange", showChapter);

@@ -49,7 +49,7 @@ export class Connection {
     return client;
   }
 
-  /** Data through a proxy arrives in memory of its own. */
+  /** Data through a proxy arrives in its own memory. */
   #proxied(proxy: string): Dispatcher {
     const { connectMs, ca } = this.#options;
     this.#received = new ReceiveBuffers();
@@ -85,7 +85,7 @@ export class Connection {
     const connect = buildConnector({
       timeout: connectMs,
       ...(ca === null ? {} : { ca: withPublicAuthorities(ca) }),
-      // Under TLS the bytes come from the decoder, in memory of its own.
+      // Under TLS the bytes come from the decoder, in its own memory.
       ...(target.protocol === "http:" ? { onread: received.onread } : {}),
     });
     connect(target, (error, socket) => {

@@ -46,7 +46,7 @@ export class OwnAddresses {
    * http, except on loopback, browsers send no Sec-Fetch-Site: there the Origin of a form's post has to decide.
    */
   isSameOrigin({ origin, host, "sec-fetch-site": site }: RequestHeaders, scheme: Scheme): boolean {
-    // A page without an origin of its own, such as a sandboxed frame, is none of ours: those send `same-origin` referrers.
+    // A page without its own origin, such as a sandboxed frame, is none of ours: those send `same-origin` referrers.
     if (origin === "null") return false;
     if (typeof site === "string" && site !== "same-origin" && site !== "none") return false;
     if (origin === undefined) return true;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 
 /**
  * Root acts in another user's directory as that user: what is made there is theirs, and no link of theirs leads root elsewhere. A directory that
- * is to be made belongs to the owner of the one above it. Anybody else, and root in a directory of its own, acts as before.
+ * is to be made belongs to the owner of the one above it. Anybody else, and root in its own directory, acts as before.
  */
 export async function asOwnerOf<T>(directory: string, act: () => T | Promise<T>): Promise<T> {
   const owner = ownerOf(directory);

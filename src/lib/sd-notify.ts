@@ -63,7 +63,7 @@ export function createSystemdNotifier(
 }
 
 function nativeSender(nativePath: string, socket: string): (text: string) => void {
-  // The bundle is CommonJS and the sources are modules: a require of our own serves both.
+  // The bundle is CommonJS and the sources are modules: our own require serves both.
   const native = createRequire(nativePath)(nativePath) as NativeNotify;
   return (text) => {
     native.send(socket, text); // A slow manager loses a ping; the next one follows.

@@ -11,7 +11,7 @@
  * card.
  *
  * Deflate is used for its Huffman codes: noise contains no repeats worth searching for (Z_RLE finds the flat
- * stretches), but each plane needs a code of its own, so its blocks are made as long as a plane.
+ * stretches), but each plane needs its own code, so its blocks are made as long as a plane.
  */
 import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 

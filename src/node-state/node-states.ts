@@ -19,7 +19,7 @@ const LANES_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors and boxes spread out. */
 const JITTER = 0.1;
 /**
- * After a read without an interval of its own, its source pauses for this many times the duration of the request:
+ * After a read without its own interval, its source pauses for this many times the duration of the request:
  * records have the rest.
  */
 const REST = 9;

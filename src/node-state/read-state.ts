@@ -96,7 +96,7 @@ async function readService(
     const before = isNewDay ? (job.lastDay ?? today) : addDays(today, -1);
     const earlier = await service.read(job.sensor, read, before, signal);
     records += earlier.records;
-    // A record of that day without a time of its own is older than today's.
+    // A record of that day without its own time is older than today's.
     const dated = earlier.samples.filter(({ time }) => time !== null || response.records === 0);
     samples.unshift(...dated);
   }

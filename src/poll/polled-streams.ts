@@ -18,7 +18,7 @@ export class PolledStreams {
   /** Sensors without a stream: disabled in the site file, or only read for their state. */
   notPolled: readonly Sensor[] = [];
 
-  /** @param intervalMs POLL_INTERVAL_S, for sensors without an interval of their own */
+  /** @param intervalMs POLL_INTERVAL_S, for sensors without their own interval */
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }

@@ -1,4 +1,4 @@
-/** Files that were replaced over HTTP, each in a file of its own below DATA_DIR. */
+/** Files that were replaced over HTTP, each in its own file below DATA_DIR. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FileVersion } from "../core/setup.ts";

@@ -1,5 +1,5 @@
 /**
- * Passwords of uplinks that are typed into a form. The uplinks file contains none: each is written to a file of its own
+ * Passwords of uplinks that are typed into a form. The uplinks file contains none: each is written to its own file
  * below DATA_DIR, which the uplink names from then on, and nobody can read it over HTTP.
  */
 import { randomBytes } from "node:crypto";

@@ -8,7 +8,7 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 type WrittenPiece = (error?: Error | null) => void;
 
 /**
- * Sends the head of this response in pieces of its own, each a TCP segment, with a pause between them. Data after the
+ * Sends the head of this response in its own pieces, each a TCP segment, with a pause between them. Data after the
  * head waits until it is sent and then follows directly. `bytes` absent = a piece for each line.
  */
 export function sendHeadInPieces(

@@ -1,5 +1,5 @@
 /**
- * Every fault of services 8 and of its reading rules that a gateway can show, each on a sensor of its own, all at once on one
+ * Every fault of services 8 and of its reading rules that a gateway can show, each on its own sensor, all at once on one
  * agent: what is good arrives, what is bad is counted, the other sensors do not notice, and all of it heals.
  */
 import assert from "node:assert/strict";

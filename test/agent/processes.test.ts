@@ -68,7 +68,7 @@ describe("the agent as a process", { skip, concurrency: true, timeout: deadlineM
     const agent = plant.startAgent();
     await seen.waitFor(truthNow(plant), 30_000);
     const calls = plant.simulator.calls.length;
-    // With an id of its own it would take nothing away from the first one at the broker.
+    // With its own id it would take nothing away from the first one at the broker.
     const second = await runOnce(
       { ...plant.env, HTTP_PORT: "off", MQTT_CLIENT_ID: "second" },
       join(plant.dataDir, ".."),

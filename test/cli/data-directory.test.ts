@@ -19,7 +19,7 @@ const nobodyMayRun = () => {
 
 interface Bench {
   readonly cwd: string;
-  /** `gateside run` with this DATA_DIR, as a process of its own; as nobody where that makes a difference. */
+  /** `gateside run` with this DATA_DIR, as its own process; as nobody where that makes a difference. */
   run(dataDir: string, as?: { uid?: number; through?: readonly string[] }): Outcome;
 }
 interface Outcome {

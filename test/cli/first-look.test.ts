@@ -152,7 +152,7 @@ test("status – main is named as the other uplinks are, where there are several
   assert.deepEqual(shown([main, sparkplug, cloud]), ["main", "main/sparkplug", "cloud"]);
 });
 
-test("status – a refused reload has a line of its own with the reason, and is not well", () => {
+test("status – a refused reload has its own line with the reason, and is not well", () => {
   const status = testParts().status.status();
   assert.ok(isWell(status));
   assert.doesNotMatch(statusText(status), /^reload/m);

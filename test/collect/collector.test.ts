@@ -120,7 +120,7 @@ const NOTHING: Written = {
   rejections: [],
 };
 
-test("collector – a fault of its own ends it, unless it is known which message brought it about", async () => {
+test("collector – its own fault ends it, unless it is known which message brought it about", async () => {
   const fault = (entries: readonly Entry[]): Promise<Written> =>
     entries.some(({ item }) => item.type !== "rejected")
       ? Promise.reject(new TypeError("no such member"))

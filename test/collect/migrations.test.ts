@@ -30,7 +30,7 @@ test("collect migrations – the steps are the SQL that databases were created w
     assert.equal(
       createHash("sha256").update(sql).digest("hex"),
       digest,
-      `databases have the step ${name} already: put the change into a step of its own`,
+      `databases have the step ${name} already: put the change into its own step`,
     );
 });
 

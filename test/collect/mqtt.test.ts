@@ -28,7 +28,7 @@ after(async () => {
   await broker?.close();
 });
 
-/** A prefix, a group and a database of its own for each test: the broker is shared. */
+/** A prefix, a group and its own database for each test: the broker is shared. */
 async function open(t: { after(end: () => unknown): void }) {
   const group = `g${++databases}`;
   const prefix = `gateside/${group}`;

@@ -298,7 +298,7 @@ test("rights – on RabbitMQ, a box is refused whatever is not its own; two pref
   const urls = await Promise.all(["one", "two"].map((name) => postgres.createDatabase(name)));
   const [first = "", second = ""] = urls;
   const rights = rabbitmqRights(rabbit);
-  // Collectors have rights of their own, for one prefix each.
+  // Collectors have their own rights, for one prefix each.
   const cells = [
     { url: first, prefix: "gateside", reader: "collector", queue: "gateside-collect-gateside" },
     {

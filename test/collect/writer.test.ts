@@ -69,7 +69,7 @@ test("writer – of two contents under one id the first is stored, within a batc
     );
 });
 
-test("writer – a bad value without a column of its own is a measurement row like any other", {
+test("writer – a bad value without its own column is a measurement row like any other", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();

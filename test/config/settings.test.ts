@@ -450,7 +450,7 @@ test("settings – what Windows and docker make of a password is told: UTF-16, q
   // In a .env file it is a comment; systemd and docker take it for part of the value.
   assert.equal(
     warnings(load({ MQTT_CLIENT_ID: "geheim # of box 7" }, cwd)),
-    'MQTT_CLIENT_ID: contains " #": what was meant as a comment behind the value is part of it; put the comment on a line of its own',
+    'MQTT_CLIENT_ID: contains " #": what was meant as a comment behind the value is part of it; put the comment on its own line',
   );
   assert.equal(warnings(load({ MQTT_CLIENT_ID: "box#7" }, cwd)), "");
   for (const password of ["p@geheim#1", "p@geheim/1"]) {

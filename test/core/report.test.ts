@@ -105,7 +105,7 @@ test("report – what a site configured itself stays: a loop in mm/s", () => {
   assert.match(html, />mm\/s</);
 });
 
-test("report – since when is a sentence of its own", () => {
+test("report – since when is its own sentence", () => {
   const since = { ...INPUT, sinceMs: T0 };
   assert.match(reportDocument(since).html, /8\.2 mm\/s\. Since [^<]+\.<\/p>/);
   const atLeast = { ...since, isSinceAtLeast: true };

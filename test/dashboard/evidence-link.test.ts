@@ -94,7 +94,7 @@ test("evidence – the markers are those of the part that is damaged, on the bea
   assert.equal(query(found("bearing_outer_race", "bearing 3")).get("markers"), "bearing-2-BPFO");
 });
 
-test("evidence – blades, gears and mains have markers of their own, the shaft's findings those of its orders", () => {
+test("evidence – blades, gears and mains have their own markers, the shaft's findings those of its orders", () => {
   const velocity = { ...line, spectrum: "velocity" as const };
   const of = (finding: FindingView["finding"], order: number) =>
     markers(found(finding, null, [{ ...velocity, order }]));

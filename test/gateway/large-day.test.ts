@@ -13,7 +13,7 @@ const ABOVE_IDLE_MAX_MB = 64;
 /** As the installed service runs. */
 const NODE_FLAGS = ["--max-semi-space-size=1"];
 
-/** A script in a process of its own, and what it prints. */
+/** A script in its own process, and what it prints. */
 function run(script: string, argument: string): { process: ChildProcess; output: Readable } {
   const process = spawn(
     execPath,

@@ -115,7 +115,7 @@ test("set-up – a secret in the wrong place of either file is hidden, and the r
   for (const { text } of [site, broken]) assert.ok(!text.includes(PLANTED), text);
 });
 
-test("set-up – a typed password is written to a file of its own, takes effect, and is never returned", async (t) => {
+test("set-up – a typed password is written to its own file, takes effect, and is never returned", async (t) => {
   const { ask, directory, uplinksPath, uplinks } = openSetup(t, { uplinks: file() });
   const secrets = join(directory, "data", "configuration", "secrets");
   const [first, second] = ["typed-Pa55word", "typed-again-Pa55"];

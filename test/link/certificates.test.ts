@@ -115,7 +115,7 @@ test(
     );
     assert.equal((await attempt(alone, { ca: root.pem + middle.pem })).text, "connected");
 
-    // One after the other: reading the public authorities takes each some CPU, and a look at a chain has a limit of its own.
+    // One after the other: reading the public authorities takes each some CPU, and a look at a chain has its own limit.
     const texts: Awaited<ReturnType<typeof attempt>>[] = [];
     for (const [url, tried] of [
       [whole, { ca: foreign.pem }],

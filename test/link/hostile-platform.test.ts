@@ -118,7 +118,7 @@ test("hostile platform – one that ends the session, with the reason, at each p
   assert.match(link.state.refused?.text ?? "", /2 topics, .*no\/1 \(not_authorized\): let /);
 });
 
-test("hostile platform – one that ends a session because too much was sent, or for reasons of its own, refuses no message; after the former fewer a second are sent", async (t) => {
+test("hostile platform – one that ends a session because too much was sent, or for its own reasons, refuses no message; after the former fewer a second are sent", async (t) => {
   let code = 0x8b;
   let ends = 3;
   const broker = await fakeBrokerFor(t, {

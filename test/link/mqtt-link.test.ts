@@ -257,7 +257,7 @@ for (const [transport, options] of [
     );
     assert.ok(outcomes.every(({ result }) => result === "delivered"));
     await waitUntil("all of them", () => subscriber.messages.length >= texts.length);
-    // A publish of QoS 0 does not wait for room in the window, so each kind has an order of its own.
+    // A publish of QoS 0 does not wait for room in the window, so each kind has its own order.
     for (const qos of [0, 1]) {
       assert.deepEqual(
         subscriber.messages.filter((seen) => seen.qos === qos).map(({ text }) => text),

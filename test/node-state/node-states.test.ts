@@ -213,7 +213,7 @@ test("state reads – an operation that the gateway does not have is retried aft
   assert.match(states.condition("100")?.lastError ?? "", /HTTP 404/);
 });
 
-test("state reads – without an interval of their own they run with the polls, and a slow gateway has nine tenths of the time without them", async (t) => {
+test("state reads – without their own interval they run with the polls, and a slow gateway has nine tenths of the time without them", async (t) => {
   const quick = start(t, [BATTERY, { ...device(502, "a"), intervalS: 300 }], 60_000);
   const asked = await quick.during(600_000);
   assert.equal(asked.filter((one) => one === "getBattery").length, 10 + 1);

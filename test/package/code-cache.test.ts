@@ -25,7 +25,7 @@ const TIMEOUT_MS = 120_000;
 const USED = "code cache used";
 const UNUSED = "no code cache used";
 
-/** The launcher with a program of its own; `train` is what it runs to make the cache. */
+/** The launcher with its own program; `train` is what it runs to make the cache. */
 const PROGRAM = `#!/usr/bin/env node
 const word = () => "it is " + process.argv[2];
 if (process.argv[2] === "fail") process.exitCode = 3;

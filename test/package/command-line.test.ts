@@ -28,7 +28,7 @@ interface Run {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** packaging/gateside.sh below a directory of its own, with a program that prints how it was called. */
+/** packaging/gateside.sh below its own directory, with a program that prints how it was called. */
 function install(t: TestContext): Installed {
   const root = mkdtempSync(join(tmpdir(), "gateside-command-"));
   t.after(() => rmSync(root, { recursive: true }));

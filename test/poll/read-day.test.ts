@@ -23,7 +23,7 @@ function dayOf(records: number, version = 12): Buffer {
   );
 }
 
-/** A read over a store of its own; `body` is what the gateway returns next. */
+/** A read over its own store; `body` is what the gateway returns next. */
 async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
   const hashing = await loadByteHashing();
   const names = createWireNames({ word: "sensor", service: "SensorService.svc" });

@@ -46,7 +46,7 @@ test("audit log – a refusal repeated within a minute is counted, and the count
   const refused = { ...ENTRY, who: "HTTP_VIEW_TOKEN", outcome: "403" };
   const at = (ms: number) => ({ ...refused, timeMs: ENTRY.timeMs + ms });
   for (let ms = 0; ms < 59_000; ms += 1_000) store.audit.add(at(ms));
-  // Another kind, another side, and what was done are entries of their own.
+  // Another kind, another side, and what was done are their own entries.
   store.audit.add({ ...at(1_000), detail: "40001" });
   store.audit.add({ ...at(1_000), address: "192.0.2.10" });
   for (const timeMs of [1, 2]) store.audit.add({ ...ENTRY, timeMs });

@@ -44,7 +44,7 @@ export interface Browser {
   findings(): Promise<string[]>;
 }
 
-/** A browser with a profile of its own; gone when the test ends. Give `t` null to close it yourself. */
+/** A browser with its own profile; gone when the test ends. Give `t` null to close it yourself. */
 export async function openBrowser(
   t: TestContext | null,
   options: {
@@ -122,7 +122,7 @@ const AXE = readFileSync(
 );
 
 async function findings(page: Page): Promise<string[]> {
-  // As text: the page's policy would refuse it as a script of its own.
+  // As text: the page's policy would refuse it as its own script.
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(AXE);
   const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"] })`;

@@ -84,7 +84,7 @@ export const skipWithoutBuild: string | false = existsSync(PROGRAM)
   ? false
   : "dist/gateside.js is not built (npm run build)";
 
-/** `gateside collect` as a process of its own, as it is built. */
+/** `gateside collect` as its own process, as it is built. */
 export function startCollect(
   from: string,
   to: string,

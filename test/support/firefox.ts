@@ -1,4 +1,4 @@
-/** Firefox by its own remote protocol, Marionette: playwright drives only builds of its own. */
+/** Firefox by its own remote protocol, Marionette: playwright drives only its own builds. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

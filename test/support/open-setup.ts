@@ -1,4 +1,4 @@
-/** Set-up behind the HTTP side's routes, over files of its own. */
+/** Set-up behind the HTTP side's routes, over its own files. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

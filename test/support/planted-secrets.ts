@@ -1,4 +1,4 @@
-/** An agent in a directory of its own whose secrets others echo, and a search for them in what it shows. */
+/** An agent in its own directory whose secrets others echo, and a search for them in what it shows. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

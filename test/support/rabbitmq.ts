@@ -74,7 +74,7 @@ const GUESTS: NodeFiles = {
 
 /**
  * Nodes of one cluster, all started. They find each other by a list of names. The first start is one node after the other: the MQTT plug-in of
- * RabbitMQ 3.10 keeps client ids in a Raft group of its own (`mqtt_node`), whose members are found as they come. Nodes that start together wait
+ * RabbitMQ 3.10 keeps client ids in its own Raft group (`mqtt_node`), whose members are found as they come. Nodes that start together wait
  * for each other for 100 s, and one may stay outside the group: it then refuses every client ("client ID registration timed out", CONNACK 3).
  */
 export async function openRabbitmqCluster(

@@ -45,7 +45,7 @@ export function storeOptions(dataDir: string, options: Partial<StoreOptions> = {
   };
 }
 
-/** A store in a directory of its own, closed after the test. */
+/** A store in its own directory, closed after the test. */
 export function tempStore(t: Cleanup, options: Partial<StoreOptions> = {}): Store {
   const store = openStore(storeOptions(options.dataDir ?? tempDirectory(t), options));
   t.after(() => store.close());

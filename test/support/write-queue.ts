@@ -12,7 +12,7 @@ interface QueueOptions {
   readonly hooks?: Partial<WriteQueueHooks>;
 }
 
-/** A write queue over a database of its own. By default no space can be freed. */
+/** A write queue over its own database. By default no space can be freed. */
 export function openQueue(t: TestContext, { clock, paceMs, hooks }: QueueOptions = {}) {
   const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 2 << 20 });
   db.open();

@@ -211,7 +211,7 @@ function failing(reason: string): never {
 
 type QueueOptions = Pick<SourceOptions, "group" | "prefix" | "topics">;
 
-/** Each prefix has a queue of its own: collectors reject what is not below theirs. */
+/** Each prefix has its own queue: collectors reject what is not below theirs. */
 function queueName({ group, prefix }: Pick<SourceOptions, "group" | "prefix">): string {
   const suffix = prefix === "gateside" ? "" : `-${prefix.replaceAll("/", ".")}`;
   return `gateside-collect-${group}${suffix}`;
@@ -248,7 +248,7 @@ export async function declareOnce(options: SourceOptions): Promise<string> {
 }
 
 /**
- * Boxes publish over MQTT. A client that reaches the AMQP port may let a message return from a queue of its own under
+ * Boxes publish over MQTT. A client that reaches the AMQP port may let a message return from its own queue under
  * any routing key, which then proves nothing: such a topic is below no prefix.
  */
 function topicOf({ fields, properties }: Message): string {

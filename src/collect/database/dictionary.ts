@@ -27,7 +27,7 @@ export class Dictionary {
     return this.#numbers.get(text) ?? null;
   }
 
-  /** Looks up, and adds, unknown ones. In a small transaction of its own: repeating it changes nothing. */
+  /** Looks up, and adds, unknown ones. In its own small transaction: repeating it changes nothing. */
   async learn(client: ClientBase, texts: ReadonlySet<string>): Promise<void> {
     const unknown = [...texts].filter(
       (text) => text.length <= LENGTH_MAX && !this.#numbers.has(text),

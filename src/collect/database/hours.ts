@@ -42,7 +42,7 @@ export async function hasDueHours(client: ClientBase): Promise<boolean> {
 }
 
 /**
- * Stores the values of marked hours that are over, then those of their days, over a connection of its own; nothing while
+ * Stores the values of marked hours that are over, then those of their days, over its own connection; nothing while
  * another process does. Marks are moved first, and the writers that relied on them waited for: what comes later marks its
  * hour again. Returns how many hours were stored.
  */

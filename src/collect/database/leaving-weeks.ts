@@ -20,7 +20,7 @@ const WEEKS = `SELECT parent, child, attached, pending, pg_has_role(relowner, 'U
 const LOCK = "hashtext('gateside'), hashtext('weeks')";
 
 /**
- * Drops the weekly tables before the horizon, one at a time, over a connection of its own: detaching concurrently waits
+ * Drops the weekly tables before the horizon, one at a time, over its own connection: detaching concurrently waits
  * for readers, without a lock that writers would wait for. A role that does not own the tables detaches them through a function, which gives
  * up after 0.2 s beside a reader. What is in use stays for the next call. Returns how many were dropped.
  */
@@ -52,7 +52,7 @@ export async function removeLeavingWeeks(
   }
 }
 
-/** Without a connection of its own. */
+/** Without its own connection. */
 export async function hasLeavingWeeks(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query("SELECT FROM leaving_week LIMIT 1");
   return rows.length > 0;

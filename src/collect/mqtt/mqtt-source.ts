@@ -240,7 +240,7 @@ export class MqttSource implements Source {
     }
   }
 
-  /** Shared subscriptions get no retained messages, so earlier states are read once over a session of their own. */
+  /** Shared subscriptions get no retained messages, so earlier states are read once over their own session. */
   async #readRetained(signal: AbortSignal): Promise<void> {
     const { topics } = this.#options;
     const { logger } = this.#parts;

@@ -119,7 +119,7 @@ export interface RejectedItem {
   readonly site?: string | null;
 }
 
-/** An item with its time of arrival, for items without a time of their own. */
+/** An item with its time of arrival, for items without their own time. */
 export interface Received<T> {
   readonly item: T;
   readonly receivedMs: number;

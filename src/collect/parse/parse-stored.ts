@@ -1,4 +1,4 @@
-/** Messages that become rows of their own. */
+/** Messages that become their own rows. */
 import { isJsonObject } from "../../core/record.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import type { EventItem, GapItem, ReadingItem, RejectedItem, WaveformItem } from "./item.ts";
@@ -35,7 +35,7 @@ export interface TimeRange {
  * each week.
  */
 const PAST_DAYS = 731;
-/** A sensor whose clock is ahead is flagged by its box and stored. Further ahead is no time: each week has tables of its own. */
+/** A sensor whose clock is ahead is flagged by its box and stored. Further ahead is no time: each week has its own tables. */
 const FUTURE_MS = 366 * DAY_MS;
 
 export function parseReading(

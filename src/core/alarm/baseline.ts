@@ -103,7 +103,7 @@ export function firstAt(state: BaselineState, timeMs: number): BaselineState {
 }
 
 /**
- * Limits by the baseline; null while there is none. Without a hysteresis of its own, an alarm lasts until a value is back
+ * Limits by the baseline; null while there is none. Without its own hysteresis, an alarm lasts until a value is back
  * at the median: a machine that becomes worse slowly, with its noise, is one alarm and not many.
  */
 export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {

@@ -157,7 +157,7 @@ function heldRank(before: Active, { limits, hysteresis }: Bounds, seen: Observat
   return Math.min(rank, before.rank) as Rank;
 }
 
-/** A rank without a limit of its own in the rule (after a configuration change) uses the other one. */
+/** A rank without its own limit in the rule (after a configuration change) uses the other one. */
 function activeAt(
   rank: 1 | 2,
   side: Side,

@@ -50,7 +50,7 @@ const RINGING_HZ = 1000;
 
 type Why = readonly [CannotReason, string];
 
-/** Why a fault cannot be looked for, or may exist without lines of its own; null: it was looked for. */
+/** Why a fault cannot be looked for, or may exist without its own lines; null: it was looked for. */
 function whyNot(
   look: Look,
   fault: BearingFault,
@@ -68,7 +68,7 @@ function whyNot(
   return hiddenBy(look, fault, list, bearing, onOrderHz);
 }
 
-/** Why a fault without lines of its own may exist nevertheless; null: it does not exist. */
+/** Why a fault without its own lines may exist nevertheless; null: it does not exist. */
 function hiddenBy(
   look: Look,
   { finding, name, order }: BearingFault,

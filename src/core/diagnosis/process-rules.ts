@@ -1,5 +1,5 @@
 /**
- * Faults with a frequency of their own: blades (ISO 13373-3:2015), gears (Randall 2011, ch. 2), mains (ISO 13373-9:2017,
+ * Faults with their own frequency: blades (ISO 13373-3:2015), gears (Randall 2011, ch. 2), mains (ISO 13373-9:2017,
  * electric motors).
  */
 import type { EvidenceLine, SideBand, Verdict } from "./finding.ts";

@@ -1,4 +1,4 @@
-/** Topics of platforms and formats with rules of their own: Home Assistant, ThingsBoard, clouds, Sparkplug. */
+/** Topics of platforms and formats with their own rules: Home Assistant, ThingsBoard, clouds, Sparkplug. */
 
 import { publishedChannels } from "../convert/accel.ts";
 import { readingKinds, type Sensor } from "../sensor.ts";

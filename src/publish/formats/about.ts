@@ -91,7 +91,7 @@ function about(
 
 /**
  * The channel's unit, whichever kind is named first: what the clamp measures comes before its sum, and the site file's
- * own unit before G. Vibration values have units of their own in addition.
+ * own unit before G. Vibration values have their own units in addition.
  */
 function unitOf(
   kind: Sensor["kinds"][number],

@@ -23,7 +23,7 @@ export const encodeNothing: Encode = () => [];
 
 const EVENT: string = "event";
 
-/** Alarms and findings are rows of their own in the json lane: their text is ready to be sent. */
+/** Alarms and findings are their own rows in the json lane: their text is ready to be sent. */
 export function isEvent({ reading }: OutboxEntry): boolean {
   return reading.kind === EVENT;
 }

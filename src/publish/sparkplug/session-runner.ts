@@ -236,7 +236,7 @@ export class SessionRunner {
 
   /**
    * A death before the birth that lacks a metric: hosts keep the last value of a metric, and its quality, when it is only missing.
-   * The end of an alarm is a value of its own. False if the session is over or births come first.
+   * The end of an alarm is its own value. False if the session is over or births come first.
    */
   async #withdraw(device: Device): Promise<boolean> {
     const { session, sender, clock } = this.#parts;

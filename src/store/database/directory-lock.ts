@@ -4,7 +4,7 @@ import { prepareDataDirectory } from "./data-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /**
- * One running agent per directory. The lock is a kernel file lock that SQLite takes on an empty file of its own: it is
+ * One running agent per directory. The lock is a kernel file lock that SQLite takes on its own empty file: it is
  * released with the process however that ends, and no stale file or reused process id can block the next one.
  */
 export class DirectoryLock {

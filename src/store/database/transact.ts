@@ -1,7 +1,7 @@
 import { type Tx, UnitOfWork } from "../../core/tx.ts";
 import type { Database } from "./database.ts";
 
-/** Writes in a transaction of its own. If that fails, memory is as before when the error is thrown. */
+/** Writes in its own transaction. If that fails, memory is as before when the error is thrown. */
 export function transact<T>(db: Database, write: (tx: Tx) => T): T {
   const tx = new UnitOfWork();
   let result: T;

@@ -4,7 +4,7 @@
  * that the event loop stays free; its transaction stays open meanwhile, and the reading connection does not see it.
  *
  * Disk first, memory after: a job changes memory only through its Tx (core/tx.ts). Jobs that are written together share
- * it. If one of them fails, all are rolled back, memory first is as before, and each is tried alone with a Tx of its own.
+ * it. If one of them fails, all are rolled back, memory first is as before, and each is tried alone with its own Tx.
  * What comes after a commit belongs into `onCommit`: the next transaction may begin before awaiting code runs again.
  *
  * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
@@ -178,7 +178,7 @@ export class WriteQueue {
     return this.#active;
   }
 
-  /** Writes at once, in a transaction of its own. Throws StoreFailure. */
+  /** Writes at once, in its own transaction. Throws StoreFailure. */
   direct<T>(what: string, write: (tx: Tx) => T): T {
     if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
     this.#finishActive();

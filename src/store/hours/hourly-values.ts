@@ -157,7 +157,7 @@ export class HourlyValues {
   }
 
   /**
-   * Writes the next hour before `untilHour` that is not written yet, in a transaction of its own; false once there is
+   * Writes the next hour before `untilHour` that is not written yet, in its own transaction; false once there is
    * none. A clock that was set back leaves hours open again.
    */
   file(untilHour: number): Promise<boolean> {

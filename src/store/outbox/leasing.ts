@@ -168,7 +168,7 @@ export class Leasing {
         page = newPage();
         index = 0;
       } else if (row[0] === null) {
-        // On a page of its own: between two of a run it would shorten the one DELETE that removes them.
+        // On its own page: between two of a run it would shorten the one DELETE that removes them.
         this.#onStray(lane, place, newPage());
         page = newPage();
         index = 0;

@@ -2,7 +2,7 @@
  * Leaves out readings for uplinks that want fewer (`onChange`, `everyS`). What went last and what is held until its
  * period is over is on disk, in the transaction of the readings themselves: nothing of it is in memory.
  *
- * Readings that come late (a backfill, a first start, which reads today first) have a track of their own, or each would
+ * Readings that come late (a backfill, a first start, which reads today first) have their own track, or each would
  * look like a change of the newest one.
  */
 

@@ -93,7 +93,7 @@ test("alarms – a delay in seconds is measured between readings beyond the limi
   );
 });
 
-test("alarms – a value of bad quality neither raises nor clears, and is an alarm of its own", () => {
+test("alarms – a value of bad quality neither raises nor clears, and is its own alarm", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const events = feed(engine, pressures([8.5, 8.5, null, null, null, null, 8.5, 5]));
   assert.deepEqual(summaries(events), [

@@ -164,7 +164,7 @@ export const summaries = (events: readonly AlarmEvent[]): string[] =>
       `${alarm} ${state} ${severity} +${(timeMs - T0) / MINUTE}${historical ? " historical" : ""}`,
   );
 
-/** Judges what has waited for long enough, in a transaction of its own. */
+/** Judges what has waited for long enough, in its own transaction. */
 export function judgeDue(engine: AlarmEngine, disk = new Disk()): readonly AlarmEvent[] {
   const up = engine.judgeDue(tx.now);
   disk.write(up);

@@ -36,7 +36,7 @@ function gauss(seed: number, n: number): number {
   return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * chance(seed, n, 2));
 }
 
-/** Decaying rings at the times of impacts, each with a little slip of its own. */
+/** Decaying rings at the times of impacts, each with its own little slip. */
 function impacts(seed: number, hz: number, ringHz: number, sizeG: (t: number) => number) {
   const signal = new Float64Array(SIZE);
   for (let at = 0.2 / hz, i = 0; at < SIZE / RATE_HZ; at += (1 + 0.01 * gauss(seed, i)) / hz, i++) {

@@ -110,7 +110,7 @@ test("devices – connected and described by attributes, disconnected when remov
   assert.equal(profile.takesCommands, false);
 });
 
-test("waveforms – parts below NETTY_MAX_PAYLOAD_SIZE (64 KB), each with a time of its own so that none replaces another", () => {
+test("waveforms – parts below NETTY_MAX_PAYLOAD_SIZE (64 KB), each with its own time so that none replaces another", () => {
   const { samples, reading, parts } = waveformParts(60_000);
   const messages = createThingsBoardProfile(parts, options()).encode.waveform({
     reading,

@@ -141,7 +141,7 @@ test("write queue – jobs written together share a Tx; the result of each is it
   assert.equal(statistics.commits, 1);
 });
 
-test("write queue – a job that fails rolls back its group; then each is tried with a Tx of its own", async (t) => {
+test("write queue – a job that fails rolls back its group; then each is tried with its own Tx", async (t) => {
   const { db, queue } = openQueue(t);
   const log: string[] = [];
   const job = (name: string, fails: boolean): WriteJob<void> => ({

@@ -32,7 +32,7 @@ function idOf(stream: number, n: number): string {
 }
 
 function openIdentities(db: Database): Identities {
-  // Its writes in a transaction of their own belong to the store; here there are none.
+  // Its writes in their own transaction belong to the store; here there are none.
   const identities = new Identities(db, new Meta(db, undefined as never), new NewestTimes(db));
   identities.load();
   return identities;

@@ -1,4 +1,4 @@
-/** What readings leave behind once they are gone has a place of its own: older ones displace nothing for it. */
+/** What readings leave behind once they are gone has its own place: older ones displace nothing for it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../../src/store/store.ts";
