@@ -220,7 +220,7 @@ class RunningAgent implements Agent {
           ? `reload refused: ${faults.map(faultText).join("; ")}`
           : this.#statusLine();
     } finally {
-      // systemd waits for the end of a reload, whatever that is.
+      // systemd waits for the end of a reload, also of a failed one.
       this.#parts.notifier?.ready(status);
     }
   }

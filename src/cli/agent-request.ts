@@ -41,7 +41,7 @@ export async function requestAddress(
 }
 
 /**
- * The exact certificate of the settings is trusted whatever names it has: anyone who can read its file runs on this
+ * The exact certificate of the settings is trusted for any name: anyone who can read its file runs on this
  * machine.
  */
 function trusting(certFile: string | null): TlsOptions {

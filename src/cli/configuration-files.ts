@@ -17,7 +17,7 @@ export function createConfigurationFiles(
 ): ConfigurationFiles {
   const environmentNow = watchEnvironment(context.env);
   return {
-    // With the running settings: changed ones wait for the restart, whatever is wrong with them.
+    // With the running settings: changed ones wait for the restart, even wrong ones.
     examine(proposed = {}, pending) {
       const texts = { ...textsOf(running), ...proposed };
       const { configuration, documentKeys, faults, warnings } = examineFiles(

@@ -91,7 +91,7 @@ async function runningSide(
   settings: Pick<Settings, "httpCertFile" | "httpHost" | "httpToken" | "dataDir">,
   signal: AbortSignal,
 ): Promise<RunningSide | "none"> {
-  // Only by the socket: whatever responds at the port may be the very program that has taken it.
+  // Only by the socket: what responds at the port may be the very program that has taken it.
   const agent = createAgentClient({ ...settings, httpPort: null });
   try {
     const { http, modbus = null } = (await agent.get("/api/v1/status", signal)) as {

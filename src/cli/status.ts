@@ -105,7 +105,7 @@ export function statusText(status: SaidStatus): string {
       `the agent stopped while reading ${sensor} ${kind} of ${day}; the next attempt is in ${duration(untilMs - nowMs)}`,
     ]);
   }
-  // Times of readings are the gateway's, whatever this machine's clock says.
+  // Times of readings are the gateway's, not those of this machine's clock.
   const gatewayNowMs = nowMs + (clock.skewMs ?? 0);
   const rows = sensors.map((sensor) => [
     sensor.code,

@@ -4,7 +4,7 @@ import type { Dots, SiteTopics } from "./site-topics.ts";
 
 /** A message as delivered by a broker, not yet acknowledged. */
 export interface PendingDelivery {
-  /** With `/` between its levels, whatever the broker's protocol. */
+  /** With `/` between its levels, in each broker's protocol. */
   readonly topic: string;
   readonly dots: Dots;
   /** Truncated to its first bytes if the message was larger than `PAYLOAD_BYTES_MAX`. */

@@ -158,7 +158,7 @@ export class Dispatcher {
     try {
       log.finish(command, result, clock.now());
     } catch (error) {
-      // The gateway has responded: that response counts, whatever the disk says.
+      // The gateway has responded: that response counts, even if the disk fails.
       logger.error({ err: error, command }, "outcome of a command could not be stored");
     }
     return result;

@@ -60,7 +60,7 @@ export function settingsBounds(
 
 /** One POST that queues settings. */
 export interface SettingsGateway {
-  /** Resolves with the response's Key, whatever its number; rejects with a CallFailure (core/failure.ts) if there is none. */
+  /** Resolves with the response's Key of any number; rejects with a CallFailure (core/failure.ts) if there is none. */
   queueSettings(
     operation: SettingsOperation,
     settings: SensorSettings,

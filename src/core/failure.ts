@@ -47,7 +47,7 @@ export interface FailureFacts {
   /** Wait that the service requested (Retry-After), ms; never above 10 minutes. */
   readonly retryAfterMs?: number | null;
   readonly httpStatus?: number | null;
-  /** Key.StatusNumber. Not an HTTP status, whatever the number looks like (services section 1). */
+  /** Key.StatusNumber. Not an HTTP status, even if the number looks like one (services section 1). */
   readonly statusNumber?: number | null;
   /** Start of the response's text, for people. */
   readonly snippet?: string | null;

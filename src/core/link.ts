@@ -3,7 +3,7 @@ import type { LinkState } from "./agent-status.ts";
 import type { Message } from "./message.ts";
 import type { MessageLink } from "./ports.ts";
 
-/** Largest remaining length in four bytes (MQTT 1.5.5): no packet can be larger, whatever the broker accepts. */
+/** Largest remaining length in four bytes (MQTT 1.5.5): no packet can be larger for any broker. */
 export const REMAINING_LENGTH_MAX = 268_435_455;
 
 /** The message the broker publishes for us if the session ends unexpectedly. */

@@ -1,4 +1,4 @@
-/** What a platform documents as its limits for one connection, whatever is sent over it. */
+/** What a platform documents as its limits for one connection, for all that is sent over it. */
 import type { Profile } from "./uplink.ts";
 
 export interface PlatformLimits {

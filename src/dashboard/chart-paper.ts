@@ -77,7 +77,7 @@ function lineOf(x: readonly number[], series: ChartSeries): Figure["lines"][numb
   return {
     label: series.label,
     pieces: pieces.filter((piece) => piece.length > 0),
-    // The style sheet has the light colours on paper, whatever the screen shows.
+    // The style sheet has the light colours on paper, also where the screen is dark.
     colour: `var(--${series.colour})`,
     dash: series.dash?.join(" ") ?? "",
     isPoints: series.look === "points",

@@ -44,7 +44,7 @@ export interface GatewayClientOptions {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly bodyBytesMax: number;
-  /** Values that must not be shown, whatever echoes them; by default its own headers. */
+  /** Values that must not be shown, even if the service echoes them; by default its own headers. */
   readonly gate?: SecretGate;
   /** For tests. */
   readonly deadlines?: Partial<CallDeadlines>;
@@ -159,7 +159,7 @@ export class GatewayClient implements RecordSource, StateSource {
   }
 
   /**
-   * A small operation, such as saveSettings; fields under neutral names. Resolves with whatever status the service
+   * A small operation, such as saveSettings; fields under neutral names. Resolves with any status that the service
    * returned, rejects with a CallFailure if it returned none. Never repeated here: the caller decides what a lost
    * response means.
    */

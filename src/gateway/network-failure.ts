@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 
-/** The meaning of a failed connection; once the response head has arrived, whatever ends the body has truncated it. */
+/** The meaning of a failed connection; once the response head has arrived, any failure has truncated the body. */
 export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   if (error instanceof CallFailure) return error;
   const cause = error instanceof Error ? error : new Error(String(error));

@@ -16,7 +16,7 @@ const WAITING_BYTES_MAX = BUFFER_BYTES;
  *
  * A buffer is free again once the parser has taken everything received (nothing waits in the stream), no reader holds a
  * piece of its bytes, and the response head is complete: until then the parser keeps views of the header lines it has
- * seen, in whatever buffer each of them arrived.
+ * seen, in any buffer.
  */
 export class ReceiveBuffers {
   readonly onread: OnReadOpts = {

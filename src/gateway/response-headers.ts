@@ -8,7 +8,7 @@ export function headerText(headers: Headers, name: string): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** Days in five-digit years cannot be requested; a clock near them is useless, in whatever zone. */
+/** Days in five-digit years cannot be requested; a clock near them is useless in any zone. */
 const LATEST_MS = Date.UTC(9999, 0, 1);
 
 /** The gateway's clock from HTTP `Date`, ms UTC; null if it sent none. */

@@ -14,7 +14,7 @@ export class SocketFlow {
     this.#socket = socket;
     if (socket === null) return;
     const read = socket.read.bind(socket);
-    // undici reads whatever there is, without a size. Node itself calls read(0), which must go on: it detects the end.
+    // undici reads all there is, without a size. Node itself calls read(0), which must go on: it detects the end.
     socket.read = (size?: number) => (this.#isPaused && size === undefined ? null : read(size));
   }
 
@@ -25,7 +25,7 @@ export class SocketFlow {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    // Whatever arrived meanwhile was announced already.
+    // What arrived meanwhile was announced already.
     this.#socket?.emit("readable");
   }
 

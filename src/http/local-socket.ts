@@ -1,6 +1,6 @@
 /**
  * A second HTTP listener on a socket in DATA_DIR: the commands on this machine find the agent that holds the directory
- * there, whatever its port is (0 = any, off = none). No network reaches it; the token is required here too.
+ * there, with any port (0 = any free one, off = none). No network reaches it; the token is required here too.
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";

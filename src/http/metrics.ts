@@ -8,7 +8,7 @@ import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
 import type { SharedResponses } from "./shared-responses.ts";
 
-/** The times of readings are the gateway's, whatever our clock says. */
+/** The times of readings are the gateway's, not our clock's. */
 const gatewayNowMs = ({ nowMs, gateway }: AgentStatus): number => nowMs + (gateway.skewMs ?? 0);
 
 /** State gauges are set when they are read, from the same status that people see. */

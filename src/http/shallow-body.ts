@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
 import { refuse } from "./problem.ts";
 
-/** For `preValidation`: refuses a body that would exhaust the stack of whatever walks it. */
+/** For `preValidation`: refuses a body that would exhaust the stack of the code that walks it. */
 export function shallowBody(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -83,7 +83,7 @@ export function runAndCache(program: string, cacheFile: string): void {
     const data = script.createCachedData();
     const part = `${cacheFile}.part`;
     writeFileSync(part, Buffer.concat([Buffer.from(source.title(data)), data]));
-    // Whatever root's umask is: the service must be able to read it, and nobody else to write it.
+    // For any umask of root: the service must be able to read it, and nobody else to write it.
     chmodSync(part, 0o644);
     renameSync(part, cacheFile);
   });

@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "is too long for a file name",
 };
 
-/** Follows the path: `/etc/site.json does not exist`. Never throws, whatever was thrown. */
+/** Follows the path: `/etc/site.json does not exist`. Never throws itself. */
 export function fileTrouble(error: unknown, wish: "read" | "written" = "read"): string {
   const code = codeOf(error);
   if (code === "EACCES" || code === "EPERM") return `cannot be ${wish} by this user`;

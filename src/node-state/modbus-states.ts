@@ -149,7 +149,7 @@ export class ModbusStates {
     const socket = await this.#connect(url, signal);
     const client = new ModbusClient();
     client.setTimeout(this.#deadlines.answerMs);
-    // Whatever ends an idle connection shows at its next use.
+    // The end of an idle connection shows at its next use.
     client.on("error", () => {});
     await client.linkTCP(socket, { port: socket.remotePort ?? PORT });
     const session = { client, socket };

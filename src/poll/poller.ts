@@ -168,7 +168,7 @@ export class Poller {
     return streamsFound(this.#streams.all, this.#parts.gatewayClock.now(), this.#options.zone);
   }
 
-  /** Reads the current days of these sensors and kinds now, whatever their intervals. */
+  /** Reads the current days of these sensors and kinds now, regardless of their intervals. */
   readSoon(awaited: readonly Pick<StreamFound, "sensor" | "kind">[]): void {
     const { clock, gatewayClock } = this.#parts;
     for (const { sensor, kind } of awaited) {

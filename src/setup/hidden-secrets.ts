@@ -33,7 +33,7 @@ class SecretMask {
   /** Hidden values, for the secret gate that texts about the file pass. */
   readonly hidden: string[] = [];
   readonly #whole: FileSchema;
-  /** Null: the value of a known member is shown, whatever its type. */
+  /** Null: the value of a known member is shown, of any type. */
   readonly #special: Special | null;
 
   constructor(whole: FileSchema, special: Special | null) {

@@ -55,7 +55,7 @@ export interface SignedDocument {
 export interface Expectation {
   readonly site: string;
   readonly nowMs: number;
-  /** Of the last accepted document, whatever its result; 0 if there was none. */
+  /** Of the last accepted document, also a failed one; 0 if there was none. */
   readonly version: number;
 }
 

@@ -61,7 +61,7 @@ export interface BodyParts {
   readonly signal: AbortSignal;
 }
 
-/** Sends a body with back-pressure: memory holds one chunk whatever the size of the day. */
+/** Sends a body with back-pressure: memory holds one chunk of a day of any size. */
 export async function sendBody(
   pieces: Iterable<Piece>,
   faults: FaultSet,

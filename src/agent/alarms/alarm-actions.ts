@@ -163,7 +163,7 @@ export class StoredAlarmActions implements AlarmActions {
   }
 }
 
-/** What is wrong with a request, whatever the alarm's state; null if nothing is. */
+/** What is wrong with a request in any state of the alarm; null if nothing is. */
 function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): string | null {
   if (word === "shelve") {
     if (untilMs === null || untilMs <= nowMs) return "until must be in the future";

@@ -61,7 +61,7 @@ export class AmqpSource implements Source {
   /** amqplib writes at once. */
   flush(): void {}
 
-  /** Not a byte more is read, whatever the broker has sent. */
+  /** Not a byte more is read, even if the broker has sent more. */
   pause(): void {
     this.#isPaused = true;
     this.#gate?.close();

@@ -6,7 +6,7 @@ const TRICKLE_MS = 10_000;
 
 /**
  * Stops reading from a connection, so that what the broker has sent stays in the network and in the broker. amqplib
- * itself reads whatever arrives: the number of messages in flight is limited, their bytes are not.
+ * itself reads all that arrives: the number of messages in flight is limited, their bytes are not.
  */
 export class ReadGate {
   readonly #stream: Duplex | null;

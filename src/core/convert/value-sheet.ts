@@ -14,7 +14,7 @@ export class ValueSheet {
   /** If requested. */
   tones: ChannelTones[] | null = null;
 
-  /** A number; never NaN or infinite, whatever the arithmetic returned. */
+  /** A number; never NaN or infinite, even if the arithmetic returned that. */
   number(name: string, unit: string, graded: Graded): void {
     const isUsable = graded.value === null || Number.isFinite(graded.value);
     this.#put(name, isUsable ? graded : bad("not_a_number"));

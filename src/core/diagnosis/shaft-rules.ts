@@ -20,7 +20,7 @@ import { HALF_ORDERS, WHOLE_ORDERS } from "./reference.ts";
 /** What rose: at least this share of the middle of zone B, and this many times the normal amplitude. */
 const RISEN_LEVEL = 0.7;
 const RISEN_TIMES = 1.6;
-/** Or 1x by this share of B/C, significant whatever the level (ISO 20816-1, criterion II), and at least so many times. */
+/** Or 1x by this share of B/C, significant at any level (ISO 20816-1, criterion II), and at least so many times. */
 const CHANGE_SHARE = 0.25;
 const CHANGE_TIMES = 1.25;
 /** Share of the velocity of its axis that 1x carries, in an unbalance. */

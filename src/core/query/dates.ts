@@ -48,7 +48,7 @@ export function endMs(date: QueryDate, zone: string): number {
     : instantOf(date.wallMs, zone, "later") + 1000;
 }
 
-/** True if the dates as written leave no time between them, whatever the zone's clock does then. */
+/** True if the dates as written leave no time between them, even if the zone's clock changes then. */
 export function isWrittenAfter(start: QueryDate, end: QueryDate): boolean {
   const startWallMs = start.form === "day" ? Date.parse(start.day) : start.wallMs;
   const endWallMs = end.form === "day" ? Date.parse(end.day) + DAY_MS - 1 : end.wallMs;

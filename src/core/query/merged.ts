@@ -1,6 +1,6 @@
 /**
  * Several histories merged into one, oldest first: the result of the history operations. They are read in step, so that
- * memory holds one page of each, whatever the range contains.
+ * memory holds one page of each.
  */
 
 import type { Kind } from "../sensor.ts";

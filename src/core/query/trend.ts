@@ -45,7 +45,7 @@ interface Drawn {
   newest: number;
 }
 
-/** Takes readings, hours or days in ascending time and keeps `buckets` points per value, whatever their number. */
+/** Takes readings, hours or days in ascending time and keeps `buckets` points per value, for any number of them. */
 export class TrendBuckets {
   readonly #resolution: Resolution;
   readonly #range: TrendRange;

@@ -4,7 +4,7 @@ import { renderTopic, type TopicFields, type TopicTemplates, templateText } from
 
 /** Every topic of the formats json and plain on one uplink (contract section 6, plant sections 10, 11 and 16). */
 export interface Topics {
-  /** `{prefix}/{site}`: agent topics, about and alarms are below it whatever the templates say. */
+  /** `{prefix}/{site}`: agent topics, about and alarms are below it in spite of templates. */
   readonly root: string;
   readonly agentState: string;
   readonly agentStats: string;

@@ -41,7 +41,7 @@ export function standingMessage(topics: AlarmTopics, payload: string): Message {
   return standing(topics, JSON.parse(payload) as Addressed, payload);
 }
 
-/** Clears the retained message of an alarm, whatever its payload says. */
+/** Clears the retained message of an alarm; its payload is not read. */
 export function clearingMessage(topics: AlarmTopics, payload: string): Message {
   return standing(topics, { ...(JSON.parse(payload) as Addressed), state: "cleared" }, payload);
 }

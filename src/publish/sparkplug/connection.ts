@@ -10,7 +10,7 @@ export class NodeConnection {
     this.#link = link;
   }
 
-  /** Aborted when the session ends, for whatever reason. */
+  /** Aborted when the session ends, for any reason. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }

@@ -95,7 +95,7 @@ export class ProofWindow {
     this.lose(true);
     return byLane;
   }
-  /** True for an entry that may have arrived before: it is sent as historical whatever the outbox says. */
+  /** True for an entry that may have arrived before: it is sent as historical even if the outbox calls it live. */
   isRepeat(lane: SparkplugLane, entry: OutboxEntry): boolean {
     return this.#again.has(key(lane, entry));
   }

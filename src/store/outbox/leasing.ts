@@ -75,7 +75,7 @@ export class Leasing {
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
-      // Removed alone, whatever has been stored since.
+      // Removed alone; rows may have been stored since.
       const page = { stream: place.stream, hour: place.hour, seqMax: place.seq };
       if (row === undefined) this.#onStray(lane, place, page);
       else entries.push(this.#take(lane, place, page, 0, row, true));

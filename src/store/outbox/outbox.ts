@@ -1,7 +1,7 @@
 /**
  * What is pending for each destination: a row per reading and lane, deleted when its delivery is settled.
  *
- * - The disk is authoritative; memory holds a few numbers per sensor and kind, whatever the length of the backlog.
+ * - The disk is authoritative; memory holds a few numbers per sensor and kind, for a backlog of any length.
  * - Rows are keyed by hour first, so that a round's inserts of all sensors share pages.
  * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
  */

@@ -123,7 +123,7 @@ function leftAloneMs(times: number): number {
 
 const nameOf = ({ sensor, kind, day }: DayKey) => `${sensor} ${kind} ${day}`;
 
-/** Whatever the file contains; a truncated file sets nothing aside. */
+/** Never throws; a truncated file sets nothing aside. */
 function contentOf(path: string): Content {
   let value: unknown;
   try {
