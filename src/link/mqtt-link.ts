@@ -1,3 +1,4 @@
+/** The connection to a broker over all its sessions. In one file: what each session ended with decides when, where and how the next one begins. */
 import type { LinkState } from "../core/agent-status.ts";
 import { type Certificate, endingOf, firstToEnd } from "../core/certificate.ts";
 import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../core/link.ts";
