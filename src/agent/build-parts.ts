@@ -1,5 +1,5 @@
 /**
- * Builds the parts of the agent over its open resources, and connects them. Building does no I/O, and each part uses
+ * Builds the parts of the agent over its open resources, and connects them. Building does no I/O, except that a first start stores the instance's name, and each part uses
  * only those built before it. `openAgent` opens what must read or write something; nothing polls or publishes before
  * the agent runs.
  */

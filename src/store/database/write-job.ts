@@ -6,7 +6,7 @@ export interface WriteJob<T = void> {
   /** Approximate number of rows it writes: many at once do not wait. */
   readonly rows: number;
   /**
-   * True: with few rows waiting it is written `paceMs` after the previous commit, unless its own window ends sooner.
+   * True: with few rows waiting it is written when its window has ended, and at least `paceMs` after the previous commit.
    */
   readonly canWait?: boolean;
   /** Time of the oldest reading it contains, ms; null if it contains none. */
