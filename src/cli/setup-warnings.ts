@@ -1,4 +1,4 @@
-/** Warns if SETUP_ENABLED is on but nothing can be saved, before somebody stands in front of the machine with a phone. */
+/** Warns if nothing can be saved that set-up or signed documents are to change, before somebody stands in front of the machine with a phone. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { LoadedSettings } from "../config/settings.ts";
@@ -7,7 +7,10 @@ import { replaceTrouble } from "../lib/write-trouble.ts";
 
 /** Writes nothing. */
 export function setupWarnings(shown: LoadedSettings["shown"]): ConfigurationFault[] {
-  if (shown.SETUP_ENABLED !== "true") return [];
+  const isSetup = shown.SETUP_ENABLED === "true";
+  const hasDocuments = shown.CONFIG_PUBLIC_KEY_FILE !== "";
+  if (!isSetup && !hasDocuments) return [];
+  const who = isSetup ? "SETUP_ENABLED is on" : "CONFIG_PUBLIC_KEY_FILE is set";
   const warnings: ConfigurationFault[] = [];
   for (const name of ["SITE_FILE", "UPLINKS_FILE"] as const) {
     const path = shown[name];
@@ -18,11 +21,11 @@ export function setupWarnings(shown: LoadedSettings["shown"]): ConfigurationFaul
     const place = join(shown.DATA_DIR, basename(path));
     warnings.push({
       place: name,
-      problem: `SETUP_ENABLED is on, but ${path} cannot be saved: ${trouble}`,
+      problem: `${who}, but ${path} cannot be saved: ${trouble}`,
       remedy: `set ${name}=${place}, move an existing file there, and restart (docs/setup.md)`,
     });
   }
-  if (shown.HTTP_PORT === "off")
+  if (isSetup && shown.HTTP_PORT === "off")
     warnings.push({
       place: "SETUP_ENABLED",
       problem: "has no effect with HTTP_PORT=off",
