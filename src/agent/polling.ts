@@ -6,6 +6,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
+import type { WantedTones } from "../core/signal/tones.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -63,7 +64,7 @@ interface PollingParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** True if diagnosis uses the sensor's spectra. */
-  readonly wantsTones: (sensor: string) => boolean;
+  readonly wantedTones: (sensor: string) => WantedTones;
   readonly onStored: (reading: Reading) => void;
   readonly onStoredBetween: (key: DayKey, fromMs: number, toMs: number) => void;
   readonly onRead: (key: DayKey, atMs: number) => void;
@@ -79,7 +80,7 @@ export function createPoller(parts: PollingParts): Poller {
     ...parts.reading,
     log: store.readings,
     metrics,
-    wantsTones: parts.wantsTones,
+    wantedTones: parts.wantedTones,
     marks,
     onUnusable: (failureClass, message) => gateway.note(failureClass, message),
     onStored: parts.onStored,

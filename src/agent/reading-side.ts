@@ -92,7 +92,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     store,
     marks,
     reading,
-    wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
+    wantedTones: (sensor) => engines?.findings.wantedTones(sensor) ?? false,
     onStored,
     onStoredBetween: (key, fromMs, toMs) => bands.stored(key, fromMs, toMs),
     onRead: ({ sensor, kind, day }, atMs) => signals.wait.noteRead(sensor, kind, { day, atMs }),

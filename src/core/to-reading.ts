@@ -14,6 +14,7 @@ import type { Flag, Reading, Waveform } from "./reading.ts";
 import type { JsonValue, RawRecord, TimeField, Timestamp } from "./record.ts";
 import type { Sensor } from "./sensor.ts";
 import type { DftPlans } from "./signal/fft.ts";
+import type { WantedTones } from "./signal/tones.ts";
 import { inOneGo } from "./steps.ts";
 import { DAY_MS } from "./time-units.ts";
 
@@ -30,8 +31,8 @@ export interface ReadingContext {
   readonly flags?: Iterable<Flag>;
   /** Transform tables to reuse between records; without them each acceleration record creates its own. */
   readonly plans?: DftPlans;
-  /** True also keeps the tones of acceleration records, for diagnosis. */
-  readonly tones?: boolean;
+  /** Of acceleration records, for diagnosis. */
+  readonly tones?: WantedTones;
 }
 
 const FUTURE_MS = DAY_MS;

@@ -10,6 +10,7 @@ import type { RawRecord, RejectReason } from "../core/record.ts";
 import type { PolledKind } from "../core/sensor.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
+import type { WantedTones } from "../core/signal/tones.ts";
 import { type ReadingContext, readingSteps, toReading } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openGate, type SecretGate } from "../lib/secrets.ts";
@@ -41,8 +42,8 @@ export interface ReadDayParts {
   readonly metrics: Metrics;
   /** Transform tables, shared by all records. */
   readonly plans: DftPlans;
-  /** Whether diagnosis needs the tones of this sensor's records; absent if there is no diagnosis. */
-  readonly wantsTones?: (sensor: string) => boolean;
+  /** Which tones of this sensor's records diagnosis needs; absent if there is no diagnosis. */
+  readonly wantedTones?: (sensor: string) => WantedTones;
   readonly createReader: (
     kind: PolledKind,
     checkpoint: string | null,
@@ -321,7 +322,7 @@ class OneRead {
       timeSource: time.source,
       gatewayNowMs,
       plans: this.#parts.plans,
-      tones: this.#parts.wantsTones?.(sensor.code) ?? false,
+      tones: this.#parts.wantedTones?.(sensor.code) ?? false,
     };
     if (record.channels.length > 0) return this.#takeSamples(record, batch, context);
     return batch.add(this.#clean(toReading(record, sensor, context)));

@@ -116,7 +116,7 @@ export class AlarmEngine implements ReadingFollower {
   /* ---------- readings ---------- */
 
   isFollowed(sensor: string, kind: Kind): boolean {
-    const isDiagnosed = kind === "accel" && this.#options.findings?.wantsTones(sensor) === true;
+    const isDiagnosed = kind === "accel" && this.#options.findings?.isDiagnosed(sensor) === true;
     return isDiagnosed || isFollowed(this.#context, sensor, kind);
   }
 

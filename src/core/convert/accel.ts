@@ -14,6 +14,7 @@ import {
   zoneLimits,
   zoneOf,
 } from "../signal/severity.ts";
+import type { WantedTones } from "../signal/tones.ts";
 import type { Axis } from "../unit.ts";
 import { accelChannels } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
@@ -63,7 +64,7 @@ const DAMAGE_REASONS: Readonly<
 export function* accelSteps(
   record: RawRecord,
   sensor: Sensor,
-  context: { readonly plans?: DftPlans; readonly tones?: boolean },
+  context: { readonly plans?: DftPlans; readonly tones?: WantedTones },
   sheet: ValueSheet,
 ): Generator<void, Waveform | null> {
   const { plans = new DftPlans(), tones = false } = context;
@@ -90,7 +91,7 @@ export function* accelSteps(
       plans,
       tones,
     });
-    if (tones) {
+    if (tones !== false) {
       sheet.tones ??= [];
       sheet.tones.push({
         channel: channel.number,

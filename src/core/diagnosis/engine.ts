@@ -11,6 +11,7 @@ import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
+import type { WantedTones } from "../signal/tones.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import type { Stage } from "./finding.ts";
@@ -86,8 +87,18 @@ export class FindingEngine {
     return this.#states.get(normalCode(sensor)) ?? NO_FINDINGS;
   }
 
-  wantsTones(sensor: string): boolean {
+  isDiagnosed(sensor: string): boolean {
     return this.#watched.has(normalCode(sensor));
+  }
+
+  /** The envelopes show only bearings: where the point has none, or nothing is told without a speed, they are left out. */
+  wantedTones(sensor: string): WantedTones {
+    const watched = this.#watched.get(normalCode(sensor));
+    if (watched === undefined) return false;
+    const { machine } = watched;
+    const point = watched.sensor.location?.point;
+    const hasBearing = (machine.bearings ?? []).some((bearing) => bearing.point === point);
+    return machine.speed !== undefined && hasBearing ? true : "accel";
   }
 
   /** Takes its own entries out of the saved states; returns the damaged ones. */

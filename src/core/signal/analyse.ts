@@ -113,11 +113,13 @@ function* spectralValues(
   const motion = hasMotion
     ? motionOverall(plan.output, window, bands, sampleRateHz, calibration)
     : null;
+  const { tones = false } = options;
   const accel =
-    options.tones === true && hasMotion
+    tones !== false && hasMotion
       ? accelTones(plan.output, size, window.s1, sampleRateHz, calibration, roomFor(plans, size))
       : null;
-  const white = accel === null ? null : whiteTones(plans, plan.output, size, sampleRateHz);
+  const white =
+    accel !== null && tones === true ? whiteTones(plans, plan.output, size, sampleRateHz) : null;
   const envelope = hasEnvelope ? envelopeOverall(plans, plan, bands, options) : null;
   return {
     velocityRms: motion?.velocityRms ?? null,

@@ -1,5 +1,6 @@
 /** Input of a calculation on one axis, and the resulting frequency limits (signal-definitions sections 1 and 7). */
 import type { DftPlans } from "./fft.ts";
+import type { WantedTones } from "./tones.ts";
 
 export interface AxisOptions {
   readonly sampleRateHz: number;
@@ -15,8 +16,8 @@ export interface AxisOptions {
   /** Envelope band; 500 to 10 000 Hz. */
   readonly envLoHz?: number | undefined;
   readonly envHiHz?: number | undefined;
-  /** True also searches for tones, for diagnosis. */
-  readonly tones?: boolean | undefined;
+  /** For diagnosis; none if absent. */
+  readonly tones?: WantedTones | undefined;
   /** Transform tables to reuse between calls; created for this call if absent. */
   readonly plans?: DftPlans | undefined;
 }

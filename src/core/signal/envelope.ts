@@ -59,7 +59,8 @@ export function envelopeOverall(
   const rms = (calibration * Math.sqrt(2 * power.sum())) / bands.envSize;
   return {
     rms,
-    tones: tones ? envelopeTones(plans, power.plan, bands, sampleRateHz, calibration) : null,
+    tones:
+      tones === true ? envelopeTones(plans, power.plan, bands, sampleRateHz, calibration) : null,
   };
 }
 

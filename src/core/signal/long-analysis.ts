@@ -35,7 +35,7 @@ export function* longValues(
   const motion = wanted.motion ? motionOf(data, size, s2, bands, options) : null;
   const { calibration, sampleRateHz } = options;
   const accel =
-    options.tones === true && wanted.motion
+    (options.tones ?? false) !== false && wanted.motion
       ? accelTones(data, size, size / 2, sampleRateHz, calibration, new Float64Array(size / 2 + 1))
       : null;
   const envelope = wanted.envelope ? yield* envelopeOf(work, size, bands, options) : null;

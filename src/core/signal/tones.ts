@@ -36,6 +36,9 @@ export interface ToneList {
   readonly data: Float32Array;
 }
 
+/** Which tones of a record are searched for: all, those of the acceleration alone (only bearings need the envelopes), none. */
+export type WantedTones = boolean | "accel";
+
 /** What diagnosis keeps of one axis of a record. */
 export interface AxisTones {
   /** G */

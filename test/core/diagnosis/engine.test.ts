@@ -252,6 +252,19 @@ test("a few late readings without the fault at the start of a day do not end wha
   assert.equal(since(), 60);
 });
 
+test("envelopes are analysed only where the point has a bearing and the machine a speed", () => {
+  const wanted = (machine: typeof MACHINE) => engineOf(machine).engine.wantedTones("10234");
+  const { bearings = [], speed: _speed, ...unmeasured } = MACHINE;
+  assert.equal(wanted(MACHINE), true);
+  assert.equal(wanted({ ...MACHINE, bearings: [] }), "accel");
+  assert.equal(
+    wanted({ ...MACHINE, bearings: bearings.map((one) => ({ ...one, point: 2 })) }),
+    "accel",
+  );
+  assert.equal(wanted({ ...unmeasured, bearings }), "accel");
+  assert.equal(engineOf().engine.wantedTones("50021"), false);
+});
+
 test("what is checked is what may be found, so that a standing finding is never ended as not configured", () => {
   const { engine, follow } = engineOf();
   follow(recordOf({}, 1), 1);

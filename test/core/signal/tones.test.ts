@@ -35,6 +35,10 @@ for (const size of [4096, 3000, SHORT_SIZE_MAX + 8192]) {
     assert.ok(Math.abs((own?.hz ?? 0) - ge.toneFrequencyHz) < 0.15 * tones.envelope.resolutionHz);
     assert.ok(Math.abs((own?.amplitude ?? 0) / ge.toneAmplitude - 1) < 0.05);
     assert.ok(toneCount(tones.accel) <= 64 && toneCount(tones.envelope) <= 64);
+    // Where only the acceleration's are wanted, they are the same.
+    const { tones: alone } = analyseAxis(samples, { ...options, tones: "accel" });
+    assert.deepEqual(alone?.accel, tones.accel);
+    assert.deepEqual([alone?.envelope, alone?.white ?? null], [null, null]);
   });
 }
 
