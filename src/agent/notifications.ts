@@ -31,6 +31,7 @@ interface NotificationParts {
 /** What the settings say of the destinations. A CA is read anew for each message, so that a renewed one counts. */
 function destinationsOf(settings: Settings): DestinationSettings {
   const { alarmWebhookUrl: url, alarmWebhookCaFile: caFile, alarmEmail } = settings;
+  const link = settings.httpPublicUrls[0] ?? null;
   return {
     webhook:
       url === null
@@ -40,6 +41,7 @@ function destinationsOf(settings: Settings): DestinationSettings {
             headers: settings.alarmWebhookHeaders,
             secret: settings.alarmWebhookSecret,
             ca: () => (caFile === null ? null : readFileSync(caFile, "utf8")),
+            link,
           },
     mailbox:
       alarmEmail === null
@@ -47,7 +49,7 @@ function destinationsOf(settings: Settings): DestinationSettings {
         : {
             ...alarmEmail,
             zone: settings.gatewayTimezone,
-            link: settings.httpPublicUrls[0] ?? null,
+            link,
           },
     digestMinutes: settings.alarmDigestMinutes,
   };

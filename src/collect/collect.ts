@@ -42,46 +42,60 @@ export async function collect(
   const writer = new Writer(options.to, logger);
   const database = publicDatabase(options.to);
   try {
-    const code = await openDatabase(writer, database, options.migrateOnly, parts, signal);
-    if (code !== null) return code;
     if (options.migrateOnly) {
+      const code = await openDatabase(writer, database, true, parts, signal);
+      if (code !== null) return code;
       logger.info({ database, schema: SCHEMA_VERSION }, "the schema is up to date");
       return await prepareBroker(options, logger);
     }
     const metrics = createCollectMetrics(options.group);
-    metrics.databaseUp.set(1);
     const inbox = new Inbox();
     const source = createSource(options, inbox, parts);
     inbox.add(source);
+    // Before the database is there: a start that waits for it says so.
     const health = () => ({ broker: source.isConnected, database: writer.problem });
     const server = options.metrics && (await serveMetrics(options.metrics, metrics, health));
     if (server) logger.info({ host: options.metrics?.host, port: server.port }, "serving metrics");
-    logger.info(
-      {
-        version: parts.version,
-        from: options.from.map((text) => publicBroker(brokerAddress(text))),
-        to: database,
-        group: options.group,
-        prefix: options.prefix,
-        topic: options.topic,
-        keepDays: options.keepDays,
-      },
-      "collecting",
-    );
     try {
-      await run(options, { ...parts, writer, metrics, inbox, source }, signal);
-    } catch (error) {
-      const stack = error instanceof Error ? error.stack : undefined;
-      logger.error({ error: messageOf(error), stack }, "ended by a fault of this program");
-      return 1;
+      const code = await openDatabase(writer, database, false, parts, signal);
+      if (code !== null) return code;
+      metrics.databaseUp.set(1);
+      return await collectUntil(options, { ...parts, writer, metrics, inbox, source }, signal);
     } finally {
       await server?.close();
     }
-    logger.info({}, "ended");
-    return 0;
   } finally {
     await writer.close();
   }
+}
+
+async function collectUntil(
+  options: CollectOptions,
+  running: RunningCollector,
+  signal: AbortSignal,
+): Promise<number> {
+  const { logger, version } = running;
+  logger.info(
+    {
+      version,
+      from: options.from.map((text) => publicBroker(brokerAddress(text))),
+      to: publicDatabase(options.to),
+      group: options.group,
+      prefix: options.prefix,
+      topic: options.topic,
+      keepDays: options.keepDays,
+    },
+    "collecting",
+  );
+  try {
+    await run(options, running, signal);
+  } catch (error) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    logger.error({ error: messageOf(error), stack }, "ended by a fault of this program");
+    return 1;
+  }
+  logger.info({}, "ended");
+  return 0;
 }
 
 /** No such role, a wrong password, no such database. */

@@ -17,16 +17,19 @@ export interface Webhook {
   readonly secret: string | null;
   /** PEM of a private CA, beside the public ones. */
   readonly ca: () => string | null;
+  /** The dashboard's address; null if none is known. */
+  readonly link: string | null;
 }
 
-/** Posts `{"site","text","events":[payload, …]}`; any 2xx response accepts them. */
-export function webhook({ url, headers, secret, ca }: Webhook, site: () => string): Send {
+/** Posts `{"site","text","link","events":[payload, …]}`; any 2xx response accepts them. */
+export function webhook({ url, headers, secret, ca, link }: Webhook, site: () => string): Send {
   const { target, headers: login } = splitLogin(url);
   const fixed = { "content-type": "application/json", ...login, ...headers };
   return async (notices, signal) => {
     const text = notices.map((notice) => notice.text).join("\n");
     const events = notices.map((notice) => notice.payload(site()));
-    const body = `{"site":${JSON.stringify(site())},"text":${JSON.stringify(text)},"events":[${events.join(",")}]}`;
+    const head = JSON.stringify({ site: site(), text, ...(link === null ? {} : { link }) });
+    const body = `${head.slice(0, -1)},"events":[${events.join(",")}]}`;
     const signature =
       secret === null
         ? {}

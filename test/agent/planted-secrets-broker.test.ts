@@ -102,6 +102,7 @@ test("planted secrets – a webhook that echoes its address in status line, body
           headers: {},
           secret: null,
           ca: () => null,
+          link: null,
         },
         () => "plant",
       ),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { collect } from "../../src/collect/collect.ts";
 import { maintain } from "../../src/collect/database/maintenance.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { createCollectMetrics, serveMetrics } from "../../src/collect/metrics.ts";
@@ -49,4 +50,37 @@ test("metrics – a port that another collector uses is told by its setting", as
     serveMetrics({ host: "127.0.0.1", port: first.port }, metrics, health),
     /^Error: COLLECT_METRICS: 127\.0\.0\.1:\d+ is in use .*another collector; set another port/,
   );
+});
+
+test("metrics – a collector that waits for the database from its start says so on /healthz", async () => {
+  const logger = new RecordingLogger();
+  const stop = new AbortController();
+  const options = {
+    from: ["mqtt://127.0.0.1:1"],
+    to: "postgres://127.0.0.1:1/none",
+    group: "g",
+    prefix: "gateside",
+    topic: "{prefix}/{site}/#",
+    metrics: { host: "127.0.0.1", port: 0 },
+    keepDays: null,
+    keepHoursDays: 3650,
+    reconnectSpreadS: 5,
+    tls: { ca: null, cert: null, key: null },
+    migrateOnly: false,
+  };
+  const ended = collect(options, { clock: systemClock, logger, version: "0" }, stop.signal);
+  const health = await readUntil(
+    async () => {
+      const serving = logger.lines.find(({ message }) => message === "serving metrics");
+      if (serving === undefined) return null;
+      const response = await fetch(
+        `http://127.0.0.1:${new Map(Object.entries(serving.fields)).get("port")}/healthz`,
+      );
+      return { status: response.status, text: await response.text() };
+    },
+    (found) => /ECONNREFUSED/.test(found?.text ?? ""),
+  );
+  stop.abort();
+  assert.equal(health?.status, 503);
+  assert.equal(await ended, 0);
 });

@@ -119,7 +119,8 @@ test("alarm delivery – a web-hook that fails is tried again, its address is in
   const { posts, port } = await hook(t, [503]);
   const logger = new RecordingLogger();
   const url = `http://127.0.0.1:${port}/hook?token=secret`;
-  const send = webhook({ url, headers: {}, secret: null, ca: () => null }, () => "plant-7");
+  const to = { url, headers: {}, secret: null, ca: () => null, link: "https://plant.example/7" };
+  const send = webhook(to, () => "plant-7");
   await deliver((again) => deliveryOf(again, logger), send, [
     EVENT,
     { ...EVENT, state: "cleared" },
@@ -128,6 +129,7 @@ test("alarm delivery – a web-hook that fails is tried again, its address is in
   const posted = JSON.parse(posts[1]?.body ?? "");
   assert.equal(posted.site, "plant-7");
   assert.equal(posted.text, "Warning\nWarning");
+  assert.equal(posted.link, "https://plant.example/7");
   assert.deepEqual(
     posted.events.map(({ state }: { state: string }) => state),
     ["active", "cleared"],
@@ -145,6 +147,7 @@ test("alarm delivery – user and password of the address are sent as Basic, hea
       headers: { "X-Plant": "north" },
       secret: "key",
       ca: () => null,
+      link: null,
     },
     () => "plant-7",
   );
@@ -168,7 +171,7 @@ test("alarm delivery – a web-hook behind a private CA is trusted with its file
   t.after(() => server.close());
   const url = `https://localhost:${(server.address() as AddressInfo).port}/hook`;
   const to = (pem: string | null) =>
-    webhook({ url, headers: {}, secret: null, ca: () => pem }, () => "plant-7");
+    webhook({ url, headers: {}, secret: null, ca: () => pem, link: null }, () => "plant-7");
   const logger = new RecordingLogger();
   const notice = alarmNotice(EVENT);
   const signal = AbortSignal.timeout(deadlineMs(5000));
