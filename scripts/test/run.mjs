@@ -2,8 +2,8 @@
  * Runs tests: all of them, or those of the given rooms and files (`node scripts/test/run.mjs store cli/probe`). Needs no build if the
  * given tests need none. Reports at the end what was skipped and why; with CI=true a missing component is a failure.
  */
-import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundleTests } from "./bundle.mjs";
@@ -66,6 +66,17 @@ function testsOf(name) {
   return found.endsWith(".ts") ? [found] : testsBelow(found);
 }
 
+/** The program, which tests start hundreds of times, loads in half the CPU time with the code cache of a package. */
+function writeCodeCache() {
+  const dist = join(root, "dist");
+  const [program, launcher, cache] = ["gateside.js", "launch.js", "gateside.cache"].map((name) =>
+    join(dist, name),
+  );
+  if (!existsSync(launcher)) return;
+  if (existsSync(cache) && statSync(cache).mtimeMs > statSync(program).mtimeMs) return;
+  spawnSync(process.execPath, [launcher, "--write-cache"], { cwd: dist, stdio: "ignore" });
+}
+
 /** Wall time of several parallel TypeScript starts: a busy machine counts as a slow one. */
 async function measureMs() {
   const started = performance.now();
@@ -118,6 +129,7 @@ function rankOf([name]) {
   return at === -1 ? LONGEST.length : at;
 }
 
+writeCodeCache();
 const bundle = await bundleTests(root, files);
 process.on("exit", () => rmSync(bundle.directory, { recursive: true, force: true }));
 // Node runs files in the order of their names, whatever the order they are given in.

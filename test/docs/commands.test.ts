@@ -1,9 +1,10 @@
 /** Runs what the documents tell a reader to type, in their order, beside a simulated plant, brokers, a database and the built agent. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { after, before, test } from "node:test";
+import { bundleTests } from "../../scripts/test/bundle.mjs";
 import { deadlineMs } from "../support/deadline.ts";
 import {
   type CodeBlock,
@@ -38,15 +39,22 @@ const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
 ];
 const elsewhere = (line: string) => ELSEWHERE.find((entry) => entry.line.test(line));
 
-/** What would run for minutes or hours is asked for its help instead: an option that does not exist is refused all the same. */
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  scripts: Record<string, string>;
+};
+const NPM_RUN = /^npm run ([a-z]+)( -- ([^#]*))?/;
+const SCRIPT = /^(.* && )?node --import tsx (scripts\/\S+)/;
+const scriptOf = (line: string) => SCRIPT.exec(scripts[NPM_RUN.exec(line)?.[1] ?? ""] ?? "")?.[2];
+
+/**
+ * What would run for minutes or hours is asked for its help instead: an option that does not exist is refused all the same. Without the build that comes first:
+ * other tests run what is in dist/.
+ */
 function asHelp(line: string): string | null {
-  const [, name = "", , words = ""] = /^npm run ([a-z]+)( -- ([^#]*))?/.exec(line) ?? [];
-  const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
-    scripts: Record<string, string>;
-  };
-  // Without the build that comes first: other tests run what is in dist/.
-  const program = scripts[name]?.replace(/^.* && /, "");
-  return program === undefined ? null : `cd '${resolve(".")}' && ${program} ${words} --help`;
+  const script = scriptOf(line);
+  if (script === undefined) return null;
+  const [, , , words = ""] = NPM_RUN.exec(line) ?? [];
+  return `cd '${resolve(".")}' && node ${compiled.compiled(resolve(script))} ${words} --help`;
 }
 
 const blocks = DOCUMENTS.flatMap(codeBlocks).filter(
@@ -68,10 +76,22 @@ const sentences = DOCUMENTS.filter((document) => document !== "CHANGELOG.md").fl
 );
 
 let machine: Awaited<ReturnType<typeof openDocumentsMachine>>;
+/** Loading TypeScript anew for each line would take as long as all else here. */
+let compiled: Awaited<ReturnType<typeof bundleTests>>;
 before(async () => {
-  if (!skip) machine = await openDocumentsMachine();
+  if (skip) return;
+  const lines = blocks.flatMap(shellLines).filter((line) => !elsewhere(line));
+  const paths = lines.map(scriptOf).filter((path) => path !== undefined);
+  compiled = await bundleTests(
+    resolve("."),
+    [...new Set(paths)].map((path) => resolve(path)),
+  );
+  machine = await openDocumentsMachine();
 });
-after(() => machine?.close());
+after(async () => {
+  if (compiled) rmSync(compiled.directory, { recursive: true, force: true });
+  await machine?.close();
+});
 
 /** An answer as printed, `…` standing for anything. */
 function answerOf(block: CodeBlock): RegExp | null {
@@ -96,8 +116,10 @@ for (const block of blocks) {
       else if (other)
         assert.match(readFileSync(other.script, "utf8"), other.does, `${line}: ${other.script}`);
       else {
-        const { status, stdout, stderr } = machine.run(asHelp(line) ?? line);
+        const help = asHelp(line);
+        const { status, stdout, stderr } = machine.run(help ?? line);
         assert.equal(status, 0, `${line}\n${stdout}${stderr}`);
+        if (help !== null) assert.notEqual(stdout, "", line);
         printed += stdout;
       }
     }
@@ -108,7 +130,7 @@ for (const block of blocks) {
 
 for (const [line, document] of new Map(sentences)) {
   test(`${document} – \`${line}\` works`, { skip, timeout: deadlineMs(120_000) }, () => {
-    const { status, stdout, stderr } = machine.run(asHelp(line) ?? line);
+    const { status, stdout, stderr } = machine.run(line);
     assert.equal(status, 0, `${stdout}${stderr}`);
   });
 }

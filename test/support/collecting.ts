@@ -77,12 +77,12 @@ export interface CollectProcess {
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-const PROGRAM = resolve("dist/gateside.js");
+const PROGRAM = resolve("dist/launch.js");
 
 /** What to give node:test as `skip` where `gateside collect` runs as a process. */
 export const skipWithoutBuild: string | false = existsSync(PROGRAM)
   ? false
-  : "dist/gateside.js is not built (npm run build)";
+  : "dist/ is not built (npm run build)";
 
 /** `gateside collect` as its own process, as it is built. */
 export function startCollect(

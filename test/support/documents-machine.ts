@@ -15,7 +15,7 @@ import { freePort, startMosquitto } from "./mosquitto.ts";
 import { openPostgres } from "./postgres.ts";
 import { waitUntil } from "./wait-until.ts";
 
-const PROGRAM = resolve("dist/gateside.js");
+const PROGRAM = resolve("dist/launch.js");
 const TOKEN = "a-token-of-the-documents-test";
 /** The simulated plant's first. */
 const ACCEL_SENSOR = "100200300";

@@ -19,12 +19,13 @@ import {
   startMosquitto,
 } from "./mosquitto.ts";
 
-export const PROGRAM = join("dist", "gateside.js");
+/** As a package starts it: with the code cache that the runner has made. */
+export const PROGRAM = join("dist", "launch.js");
 
 /** What to give node:test as `skip`: the built program is needed. */
 export const skipWithoutBuild: string | false = existsSync(PROGRAM)
   ? false
-  : "dist/gateside.js is not built (npm run build)";
+  : "dist/ is not built (npm run build)";
 
 /** A moment of the first two machines' lives, ms UTC: both have run for two hours and go on for four. */
 const BOTH_RUN_MS = Date.UTC(2026, 10, 24, 2, 25);
