@@ -10,7 +10,7 @@ import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
 import { SkippingClock } from "../support/skipping-clock.ts";
-import { until } from "../support/wait-until.ts";
+import { until, waitUntil } from "../support/wait-until.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -154,8 +154,9 @@ describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(1
           return Number(reads) > 30 || undefined;
         });
         clock.start();
-        const before = truthSoFar().size;
-        await until("new records", () => truthSoFar().size >= before + 8 || undefined);
+        const sinceMs = plant.simulator.clock.now();
+        const added = () => truthOf(plant.simulator, sinceMs).size;
+        await until("new records", () => added() >= 8 || undefined);
         clock.stop();
         const truth = truthSoFar();
         await seen.waitFor(truth, 20_000);
@@ -213,16 +214,19 @@ describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(1
     const fromMs = startMs - 3 * DAY_MS;
     const agent = plant.startAgent();
     const allSoFar = () => truthOf(simulator, fromMs, startMs + 3 * DAY_MS);
+    // The truth of all days takes longer than a look of ten a second leaves.
+    const newRecords = (before: number) =>
+      waitUntil("new records", () => allSoFar().size >= before + 10, 30_000, 500);
     // A day behind, right, half an hour ahead, two hours behind, right.
     for (const offsetMs of [0, 30 * MINUTE_MS, -2 * HOUR_MS, 0]) {
       await seen.waitFor(allSoFar(), ARRIVAL_MS);
       const before = allSoFar().size;
-      await until("new records", () => allSoFar().size >= before + 10 || undefined);
+      await newRecords(before);
       await seen.waitFor(allSoFar(), ARRIVAL_MS);
       simulator.clock.setOffset(offsetMs);
     }
     const before = allSoFar().size;
-    await until("new records", () => allSoFar().size >= before + 10 || undefined);
+    await newRecords(before);
     const truth = allSoFar();
     await seen.waitFor(truth, ARRIVAL_MS);
     assertOnceAndRight(yard, truth, fromMs);

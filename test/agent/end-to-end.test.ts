@@ -70,8 +70,10 @@ function truthUntil({ simulator }: Plant, untilMs: number): TruthRecord[] {
 
 const idOf = ({ sensor, kind, record }: TruthRecord) => expectedId(sensor, kind, record) as string;
 
-function readingsById(messages: readonly SeenMessage[]): Map<string, SeenMessage[]> {
-  const byId = new Map<string, SeenMessage[]>();
+function readingsById(
+  messages: readonly SeenMessage[],
+  byId = new Map<string, SeenMessage[]>(),
+): Map<string, SeenMessage[]> {
   for (const message of messages.filter(isReading)) {
     const id = String(message.userProperties["id"] ?? parsed(message).id);
     const list = byId.get(id);
@@ -83,14 +85,19 @@ function readingsById(messages: readonly SeenMessage[]): Map<string, SeenMessage
 
 /** Waits until every record of the truth has come over MQTT; returns them by id. */
 async function collect(messages: () => readonly SeenMessage[], truth: readonly TruthRecord[]) {
+  const wanted = truth.map((item) => [idOf(item), item] as const);
+  const seen = new Map<string, SeenMessage[]>();
   let missing: readonly TruthRecord[] = [];
+  let at = 0;
   const what = () => {
     const some = missing.slice(0, 5).map((m) => `${m.sensor} ${m.kind} ${m.n} of ${m.day}`);
     return `${missing.length} missing records: ${some.join(", ")}`;
   };
   const look = () => {
-    const seen = readingsById(messages());
-    missing = truth.filter((item) => !seen.has(idOf(item)));
+    const all = messages();
+    readingsById(all.slice(at), seen);
+    at = all.length;
+    missing = wanted.flatMap(([id, item]) => (seen.has(id) ? [] : [item]));
     return missing.length === 0 ? seen : undefined;
   };
   return until(what, look, 60_000);

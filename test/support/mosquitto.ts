@@ -242,7 +242,7 @@ export interface RecordingSubscriber {
   readonly messages: SeenMessage[];
   /** The first message, seen before or yet to come, that passes; rejects after `timeoutMs`. */
   waitFor(test: (message: SeenMessage) => boolean, timeoutMs?: number): Promise<SeenMessage>;
-  /** Resolves when `test` holds over all messages so far; tried after each message. */
+  /** Resolves when `test` holds over all messages so far; tried after each that comes, and once for those that come together. */
   waitUntil(test: (messages: SeenMessage[]) => boolean, timeoutMs?: number): Promise<void>;
   onTopic(topic: string): SeenMessage[];
   /** QoS 1; resolves once the broker has it. */
@@ -273,7 +273,13 @@ export async function recordMessages(
 ): Promise<RecordingSubscriber> {
   const { topics = ["#"], reconnect = false, ...credentials } = options;
   const messages: SeenMessage[] = [];
-  const waiting = new Set<() => void>();
+  const waiting = new Set<(added: readonly SeenMessage[]) => void>();
+  let added: SeenMessage[] = [];
+  const look = () => {
+    const latest = added;
+    added = [];
+    for (const attempt of waiting) attempt(latest);
+  };
   const client = mqtt.connect(url, {
     protocolVersion: 5,
     reconnectPeriod: reconnect ? 50 : 0,
@@ -283,7 +289,7 @@ export async function recordMessages(
     ...credentials,
   });
   client.on("message", (topic, payload, packet) => {
-    messages.push({
+    const message = {
       topic,
       payload,
       text: payload.toString(),
@@ -293,8 +299,10 @@ export async function recordMessages(
       userProperties: { ...packet.properties?.userProperties },
       correlationData: packet.properties?.correlationData,
       at: Date.now(),
-    });
-    for (const look of waiting) look();
+    };
+    messages.push(message);
+    // Looking through thousands of messages after each of thousands would keep a core busy.
+    if (added.push(message) === 1) setImmediate(look);
   });
   await new Promise<void>((resolve, reject) => {
     let isReady = false;
@@ -314,7 +322,10 @@ export async function recordMessages(
     });
   });
 
-  const wait = <T>(look: () => T | undefined, timeoutMs: number): Promise<T> =>
+  const wait = <T>(
+    look: (latest: readonly SeenMessage[]) => T | undefined,
+    timeoutMs: number,
+  ): Promise<T> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         waiting.delete(attempt);
@@ -325,20 +336,20 @@ export async function recordMessages(
           ),
         );
       }, deadlineMs(timeoutMs));
-      const attempt = () => {
-        const found = look();
+      const attempt = (latest: readonly SeenMessage[]) => {
+        const found = look(latest);
         if (found === undefined) return;
         clearTimeout(timer);
         waiting.delete(attempt);
         resolve(found);
       };
       waiting.add(attempt);
-      attempt();
+      attempt(messages);
     });
 
   return {
     messages,
-    waitFor: (test, timeoutMs = 5000) => wait(() => messages.find(test), timeoutMs),
+    waitFor: (test, timeoutMs = 5000) => wait((latest) => latest.find(test), timeoutMs),
     async waitUntil(test, timeoutMs = 5000) {
       await wait(() => (test(messages) ? true : undefined), timeoutMs);
     },
@@ -346,7 +357,10 @@ export async function recordMessages(
     async publish(topic, payload, properties = {}) {
       await client.publishAsync(topic, payload, { qos: 1, properties });
     },
-    clear: () => void messages.splice(0),
+    clear: () => {
+      messages.length = 0;
+      added = [];
+    },
     close: () => client.endAsync(true),
   };
 }
