@@ -339,6 +339,21 @@ test("writer – cleared messages change what is there and create nothing", {
   ]);
 });
 
+test("writer – a name or place that leaves the site file leaves the sensor's row", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const about = (name: string | null, location: object | null) =>
+    entry("gateside/plant-7/100/about", JSON.stringify({ v: 1, kinds: ["rpm"], name, location }));
+  await writer.write([about("Pump", { machine: 40 })]);
+  await writer.write([about(null, null)]);
+  assert.deepEqual(await postgres.query(url, "SELECT name, location FROM sensor"), [
+    { name: null, location: null },
+  ]);
+});
+
 test("writer – a reading of kind bands arrives in reading_bands, measurement, latest and measurement_hour", {
   skip: skipWithoutPostgres,
 }, async (t) => {

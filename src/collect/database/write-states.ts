@@ -141,7 +141,7 @@ export async function writeAbouts(
     const insert = client.query(
       `INSERT INTO sensor AS s (site, sensor, name, location, about, received)
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::timestamptz[])
-     ON CONFLICT (site, sensor) DO UPDATE SET name = coalesce(excluded.name, s.name), location = coalesce(excluded.location, s.location),
+     ON CONFLICT (site, sensor) DO UPDATE SET name = excluded.name, location = excluded.location,
        about = excluded.about, received = greatest(s.received, excluded.received)`,
       [
         written.map(({ item }) => item.site),
