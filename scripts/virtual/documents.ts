@@ -30,8 +30,8 @@ interface Sent {
   readonly version: number;
   readonly text: string;
   readonly site: Site;
-  /** The file as it was then, and how often the plant's people had written it. */
-  readonly before: Site;
+  /** The file as it was when the document was sent, and how often the plant's people had written it. */
+  before: Site;
   readonly writes: number;
 }
 
@@ -86,7 +86,7 @@ export class Documents {
         version,
         text,
         site,
-        before: JSON.parse(readFileSync(this.#siteFile.path, "utf8")),
+        before: this.#now(),
         writes: this.#siteFile.writes,
       };
     this.#publish(text);
@@ -116,6 +116,9 @@ export class Documents {
     const endMs = this.#world.nowMs + ASK_MS;
     do {
       this.#answer = null;
+      // It was refused while an earlier one was on trial, which has gone since.
+      const now = this.#now();
+      if (!isSame(now, last.site)) last.before = now;
       this.#publish(last.text);
       await this.#world.sleep(MINUTE_MS);
       if (this.#world.nowMs > endMs) {
@@ -138,11 +141,18 @@ export class Documents {
     const outcome = this.#outcomes.get(version);
     if (outcome === undefined || outcome === "superseded") return;
     if (this.#siteFile.writes !== writes) return;
-    const now: unknown = JSON.parse(readFileSync(this.#siteFile.path, "utf8"));
-    const wanted = outcome === "applied" ? site : before;
-    if (!isDeepStrictEqual(now, JSON.parse(JSON.stringify(wanted))))
+    if (!isSame(this.#now(), outcome === "applied" ? site : before))
       this.failures.push(`document ${version} was ${outcome}, and the site file is another one`);
   }
+
+  #now(): Site {
+    return JSON.parse(readFileSync(this.#siteFile.path, "utf8"));
+  }
+}
+
+/** As text in a file. */
+function isSame(inFile: Site, site: Site): boolean {
+  return isDeepStrictEqual(inFile, JSON.parse(JSON.stringify(site)));
 }
 
 /** The first sensor has a code that the gateway does not know: it can have no records. */
