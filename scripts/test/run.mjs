@@ -51,7 +51,7 @@ const LONGEST = [
  * Starting Node costs more than most tests of pure functions.
  */
 const NEEDS_ITS_OWN_PROCESS =
-  /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site|virtual-trials)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
+  /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site|virtual-trials)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|asOwnerOf|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
 
 const testsBelow = (directory) =>
   readdirSync(directory, { recursive: true })
