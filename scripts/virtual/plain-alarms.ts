@@ -9,6 +9,7 @@ interface Row {
   readonly timeMs: number;
   readonly values: string;
   readonly quality: string;
+  readonly storedAtMs: number;
 }
 interface StoredEvent {
   readonly alarm: string;
@@ -21,8 +22,8 @@ interface StoredEvent {
 }
 type Side = "high" | "low" | null;
 
-const ROWS_SQL = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, s.kind AS kind, r.time_ms AS timeMs, r."values" AS "values", r.quality AS quality
-  FROM readings r JOIN streams s USING (stream) WHERE r.seq > ? AND (s.kind = 'event' OR r.is_future = 0) ORDER BY r.seq`;
+const ROWS_SQL = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, s.kind AS kind, r.time_ms AS timeMs, r."values" AS "values", r.quality AS quality,
+  r.stored_at_ms AS storedAtMs FROM readings r JOIN streams s USING (stream) WHERE r.seq > ? AND (s.kind = 'event' OR r.is_future = 0) ORDER BY r.seq`;
 /** The same value in records of several kinds of a sensor: their order among each other is not that of one kind. */
 const SHARED = ["battery", "batteryV"];
 
@@ -35,7 +36,7 @@ export class PlainAlarms {
 
   /** Those stored since `seq`. */
   note(db: Sqlite.Database, seq: number): void {
-    for (const row of db.prepare<[number], Row>(ROWS_SQL).all(seq)) {
+    for (const row of inOrderOfTime(db.prepare<[number], Row>(ROWS_SQL).all(seq))) {
       if (row.kind === "event") this.#tell(JSON.parse(row.values));
       else this.#follow(row);
     }
@@ -88,6 +89,17 @@ export class PlainAlarms {
       }
     }
   }
+}
+
+/** A response may come newest first. Its readings have one time of storing, and alarms follow them in the order of their own times. */
+function inOrderOfTime(rows: readonly Row[]): Row[] {
+  const responses: Row[][] = [];
+  for (const row of rows) {
+    const last = responses.at(-1);
+    if (last !== undefined && last[0]?.storedAtMs === row.storedAtMs) last.push(row);
+    else responses.push([row]);
+  }
+  return responses.flatMap((response) => response.sort((a, b) => a.timeMs - b.timeMs));
 }
 
 /** Beyond a limit, or not yet back from it by the hysteresis. */
