@@ -3,26 +3,8 @@ import { test } from "node:test";
 import { bearingOrders } from "../../../src/core/diagnosis/frequencies.ts";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
 import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
-import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
+import { around, MACHINE, normalState, PLANT, recordOf, SENSOR } from "./support.ts";
 
-const around = (speedRpm: number | null, over: Partial<JudgeInput> = {}): JudgeInput => ({
-  machine: MACHINE,
-  sensor: SENSOR,
-  speedRpm,
-  state: "running",
-  isHeld: () => false,
-  ...over,
-});
-
-/** The normal state of the plant, from healthy records. */
-function normalState(): Reference | null {
-  let reference: Reference | null = null;
-  for (let n = 50; n < 60; n++) {
-    const record = recordOf({}, n);
-    reference = learn(reference, judge(record, around(record.speedRpm)).levels, 1480);
-  }
-  return reference;
-}
 const NORMAL = normalState();
 
 function found(record: ReturnType<typeof recordOf>, over: Partial<JudgeInput> = {}): string[] {

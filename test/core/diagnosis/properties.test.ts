@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
-import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
+import { judge } from "../../../src/core/diagnosis/judge.ts";
 import { analyseAxis } from "../../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../../src/core/signal/fft.ts";
 import { faultyRecord } from "../../../src/simulator/faulty-machine.ts";
 import type { FaultKind } from "../../../src/simulator/machine-fault.ts";
-import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
+import { around, normalState, PLANT, SENSOR } from "./support.ts";
 
 const SHAPE = { sampleRateHz: 6400, samples: 8192, rangeG: 16 };
 const FAULTS = {
@@ -19,15 +18,6 @@ const FAULTS = {
   inner_race: "bearing_inner_race",
 } as const satisfies Partial<Record<FaultKind, string>>;
 const plans = new DftPlans();
-
-const around = (speedRpm: number | null, over: Partial<JudgeInput> = {}): JudgeInput => ({
-  machine: MACHINE,
-  sensor: SENSOR,
-  speedRpm,
-  state: "running",
-  isHeld: () => false,
-  ...over,
-});
 
 function measured(channels: readonly Int16Array[], calibration: number, sampleRateHz = 6400) {
   const values: Record<string, number | null> = {};
@@ -46,14 +36,6 @@ function measured(channels: readonly Int16Array[], calibration: number, sampleRa
   return { tones, values };
 }
 
-function normalState(): Reference | null {
-  let reference: Reference | null = null;
-  for (let n = 50; n < 60; n++) {
-    const record = recordOf({}, n);
-    reference = learn(reference, judge(record, around(record.speedRpm)).levels, 1480);
-  }
-  return reference;
-}
 const NORMAL = normalState();
 
 const CASES = Object.entries(FAULTS).flatMap(([fault, finding]) =>

@@ -1,5 +1,7 @@
 import type { FollowedReading } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
+import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
+import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
@@ -81,6 +83,26 @@ export function recordOf(
     };
   });
   return { tones, values, speedRpm };
+}
+
+/** A running machine to judge by. */
+export const around = (speedRpm: number | null, over: Partial<JudgeInput> = {}): JudgeInput => ({
+  machine: MACHINE,
+  sensor: SENSOR,
+  speedRpm,
+  state: "running",
+  isHeld: () => false,
+  ...over,
+});
+
+/** The normal state of the plant, from healthy records. */
+export function normalState(): Reference | null {
+  let reference: Reference | null = null;
+  for (let n = 50; n < 60; n++) {
+    const record = recordOf({}, n);
+    reference = learn(reference, judge(record, around(record.speedRpm)).levels, 1480);
+  }
+  return reference;
 }
 
 /** A line of a spectrum: multiple of the shaft frequency, amplitude in the spectrum's unit, ratio to the noise. */
