@@ -126,7 +126,9 @@ export class AgentProcess {
     return (await (await fetch(this.address + path)).json()) as T;
   }
 
+  /** May be called again: a row that stops its agent early ends like any other. */
   async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.kill("SIGTERM");
     await ended;
