@@ -12,15 +12,13 @@ import { type BandRecord, bandReadingSteps } from "../core/bands/band-reading.ts
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import type { DayKey } from "../core/day.ts";
 import type { SpeedAround } from "../core/machine-state/wait.ts";
-import type { Value } from "../core/reading.ts";
 import { isRead, normalCode } from "../core/sensor.ts";
-import { worstZone, type Zone } from "../core/signal/severity.ts";
 import type { Site } from "../core/site.ts";
-import { storedQuality, storedValues } from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
 import { HeldDefinitions } from "./held-definitions.ts";
+import { storedRecord } from "./stored-record.ts";
 
 const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
@@ -240,7 +238,7 @@ export class BandMaker {
       if (speed === null) return false;
       if (speed.rpm < SPEED_MIN_RPM) return true;
     }
-    const record = this.#recordOf(sensor, candidate);
+    const record = storedRecord(this.#parts, sensor.code, candidate);
     if (record !== null) await this.#store(sensor, record, speed);
     return true;
   }
@@ -279,37 +277,4 @@ export class BandMaker {
     );
     if (this.#commits.length >= COMMITS_MAX) await this.#settle();
   }
-
-  /** Null once its samples are gone, or if it has bands. */
-  #recordOf({ code }: BandSensor, { id, timeMs }: BandCandidate): BandRecord | null {
-    const { history, waveforms } = this.#parts;
-    const at = { sensor: code, fromMs: timeMs, toMs: timeMs + 1 };
-    const record = [...history.range({ ...at, kind: "accel" })].find((one) => one.id === id);
-    const others = [...history.range({ ...at, kind: "bands" })];
-    const hasBands = others.some(({ attributes }) => JSON.parse(attributes).record_id === id);
-    if (record === undefined || hasBands) return null;
-    const stored = record.waveforms.map(({ fileId }) => waveforms.read(fileId));
-    const [first] = stored;
-    if (first === undefined || first === null) return null;
-    const values = storedValues(record);
-    const quality = storedQuality(record);
-    const channels = [1, 2, 3].filter((channel) => `channel${channel}_accel_rms` in values);
-    return {
-      id,
-      timeMs,
-      offsetMinutes: record.offsetMinutes,
-      sampleRateHz: first.sampleRateHz,
-      calibration: first.calibration,
-      zone: worstZone(channels.map((channel) => zoneIn(values[`channel${channel}_zone`]))),
-      channels: channels.map((channel) => ({
-        channel,
-        samples: stored.find((one) => one?.channel === channel)?.samples ?? null,
-        doubt: quality[`channel${channel}_accel_rms`] ?? { quality: "bad", reason: "missing" },
-      })),
-    };
-  }
-}
-
-function zoneIn(value: Value | undefined): Zone | null {
-  return value === "A" || value === "B" || value === "C" || value === "D" ? value : null;
 }
