@@ -14,6 +14,10 @@ import {
   type CollectFlag,
 } from "./collect-names.ts";
 import { type Environment, unknownName } from "./environment.ts";
+import { shown } from "./fault.ts";
+import { expectation, type NumberSpec } from "./setting-spec.ts";
+import { BROKER_SETTINGS } from "./settings-broker.ts";
+import { SERVICE_SETTINGS } from "./settings-services.ts";
 
 export interface CollectSettings {
   readonly from: readonly string[];
@@ -33,12 +37,16 @@ export interface CollectSettings {
   readonly logLevel: string;
 }
 
-const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
-const KEEP_DAYS_MAX = 36_525;
+/** As a box has them. */
+const { RECONNECT_SPREAD_S } = BROKER_SETTINGS;
+const { LOG_LEVEL } = SERVICE_SETTINGS;
+const KEEP_DAYS = {
+  type: "integer",
+  minimum: 1,
+  maximum: 36_525,
+  doc: "Days to keep; without it, everything is kept.",
+} as const;
 const KEEP_HOURS_DAYS = 3650;
-/** As a box has it. */
-const SPREAD_S = 5;
-const SPREAD_MAX_S = 3600;
 /** The host may be omitted: then only this machine can read the metrics. */
 const METRICS = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:[\]]+):)?(?<port>\d{1,5})$/i;
 
@@ -102,6 +110,8 @@ export function loadCollectSettings(place: CollectPlace): {
       remedy:
         "use levels of text, + and {prefix}, {site} once as its own level, and # at the end, such as {prefix}/+/{site}/#",
     });
+  const days = (flag: "keep-days" | "keep-hours-days") =>
+    numberOf(placeOf(place, flag), text(flag) ?? String(KEEP_HOURS_DAYS), KEEP_DAYS, faults);
   const settings: CollectSettings = {
     from,
     to,
@@ -109,10 +119,14 @@ export function loadCollectSettings(place: CollectPlace): {
     prefix,
     topic,
     metrics: metricsOf(text("metrics"), place, faults),
-    keepDays: keepDaysOf("keep-days", text("keep-days"), place, faults),
-    keepHoursDays:
-      keepDaysOf("keep-hours-days", text("keep-hours-days"), place, faults) ?? KEEP_HOURS_DAYS,
-    reconnectSpreadS: reconnectSpread(place.env, faults),
+    keepDays: text("keep-days") === null ? null : days("keep-days"),
+    keepHoursDays: days("keep-hours-days"),
+    reconnectSpreadS: numberOf(
+      "RECONNECT_SPREAD_S",
+      place.env["RECONNECT_SPREAD_S"]?.trim() || String(RECONNECT_SPREAD_S.default),
+      RECONNECT_SPREAD_S,
+      faults,
+    ),
     tls: {
       ca: file(place, COLLECT_FILES.ca, faults),
       cert: file(place, COLLECT_FILES.cert, faults),
@@ -201,44 +215,26 @@ function metricsOf(
   return null;
 }
 
-function keepDaysOf(
-  flag: "keep-days" | "keep-hours-days",
-  text: string | null,
-  place: CollectPlace,
+/** What is wrong is returned all the same: with a fault, no settings are. */
+function numberOf(
+  place: string,
+  text: string,
+  spec: NumberSpec,
   faults: ConfigurationFault[],
-): number | null {
-  if (text === null) return null;
-  const days = Number(text);
-  if (/^\d+$/.test(text) && days >= 1 && days <= KEEP_DAYS_MAX) return days;
-  faults.push({
-    place: placeOf(place, flag),
-    problem: `${JSON.stringify(text)} is not a whole number from 1 to ${KEEP_DAYS_MAX}`,
-    remedy: "set the number of days to keep, or remove it to keep everything",
-  });
-  return null;
-}
-
-function reconnectSpread(env: Environment, faults: ConfigurationFault[]): number {
-  const text = env["RECONNECT_SPREAD_S"]?.trim() || String(SPREAD_S);
-  const seconds = Number(text);
-  if (seconds >= 1 && seconds <= SPREAD_MAX_S) return seconds;
-  faults.push({
-    place: "RECONNECT_SPREAD_S",
-    problem: `${JSON.stringify(text)} is not a number from 1 to ${SPREAD_MAX_S}`,
-    remedy: "set the longest wait before a collector returns to its own broker, in seconds",
-  });
-  return SPREAD_S;
+): number {
+  const value = Number(text);
+  const isWhole = spec.type === "number" || /^\d+$/.test(text);
+  if (!(isWhole && value >= spec.minimum && value <= spec.maximum))
+    faults.push({ place, problem: `${shown(text)} is not allowed`, remedy: expectation(spec) });
+  return value;
 }
 
 function logLevel(env: Environment, faults: ConfigurationFault[]): string {
-  const level = env["LOG_LEVEL"]?.trim() || "info";
-  if (LOG_LEVELS.includes(level)) return level;
-  faults.push({
-    place: "LOG_LEVEL",
-    problem: `${JSON.stringify(level)} is not allowed`,
-    remedy: `use one of ${LOG_LEVELS.join(", ")}`,
-  });
-  return "info";
+  const level = env["LOG_LEVEL"]?.trim() || LOG_LEVEL.default;
+  const problem = `${shown(level)} is not allowed`;
+  if (!LOG_LEVEL.choices.some((choice) => choice === level))
+    faults.push({ place: "LOG_LEVEL", problem, remedy: expectation(LOG_LEVEL) });
+  return level;
 }
 
 function file(

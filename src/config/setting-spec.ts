@@ -19,7 +19,7 @@ interface PathSpec extends CommonSpec {
   readonly type: "path";
   readonly default?: string;
 }
-interface NumberSpec extends CommonSpec {
+export interface NumberSpec extends CommonSpec {
   readonly type: "integer" | "number";
   readonly default?: number;
   readonly minimum: number;
