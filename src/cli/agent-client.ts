@@ -31,9 +31,10 @@ export class AgentFailure extends Error {
   }
 }
 
+/** Responses have the type that the caller names: they are this program's own, from the other end of the call. */
 export interface AgentClient {
-  get(path: string, signal: AbortSignal, timeoutMs?: number): Promise<unknown>;
-  post(path: string, body: object, signal: AbortSignal, timeoutMs?: number): Promise<unknown>;
+  get<T>(path: string, signal: AbortSignal, timeoutMs?: number): Promise<T>;
+  post<T>(path: string, body: object, signal: AbortSignal, timeoutMs?: number): Promise<T>;
 }
 
 /**
@@ -72,7 +73,12 @@ export function createAgentClient(
     }).catch(unreachable(base, hint));
     return { ...response, at: base };
   };
-  const call = async (path: string, content: string | null, signal: AbortSignal, limit: number) => {
+  const call = async <T>(
+    path: string,
+    content: string | null,
+    signal: AbortSignal,
+    limit: number,
+  ): Promise<T> => {
     const headers: Record<string, string> = { accept: "application/json" };
     if (settings.httpToken !== null) headers["authorization"] = `Bearer ${settings.httpToken}`;
     if (content !== null) headers["content-type"] = "application/json";
@@ -91,7 +97,7 @@ export function createAgentClient(
         },
       );
     }
-    return body;
+    return body as T;
   };
   return {
     get: (path, signal, timeoutMs = ANSWER_TIMEOUT_MS) => call(path, null, signal, timeoutMs),
@@ -107,7 +113,7 @@ export async function findAgent(
 ): Promise<AgentClient | null> {
   try {
     const client = createAgentClient(settings);
-    const status = await client.get("/api/v1/status", signal);
+    const status = await client.get<unknown>("/api/v1/status", signal);
     const name = isJsonObject(status) ? status["site"] : null;
     // Another program on that port, or another instance's agent, is not the agent that holds this directory.
     return name === site.site ? client : null;

@@ -90,7 +90,7 @@ async function list(
   client: AgentClient,
 ): Promise<number> {
   const history = flags.number("history", { min: 0, max: 1000, isInteger: true }) ?? 0;
-  const lists = (await client.get(`/api/v1/alarms?history=${history}`, signal)) as Lists;
+  const lists = await client.get<Lists>(`/api/v1/alarms?history=${history}`, signal);
   if (flags.has("json")) stdout.write(`${JSON.stringify(lists, null, 2)}\n`);
   else stdout.write(listText(lists));
   return lists.active.length > 0 ? 1 : 0;
@@ -125,16 +125,19 @@ async function act(
   const note = flags.text("note");
   const body = { by: whoIs(flags), ...(note === null ? {} : { note }), ...more };
   const path = `/api/v1/alarms/${encodeURIComponent(id)}/${word}`;
-  const response = await client.post(path, body, signal);
+  const response = await client.post<Acted>(path, body, signal);
   stdout.write(
     flags.has("json") ? `${JSON.stringify(response, null, 2)}\n` : doneText(word, response),
   );
   return 0;
 }
 
+interface Acted {
+  readonly alarm?: Pick<View, "shelved">;
+}
+
 /** A shelf without a duration gets the default one. */
-function doneText(word: string, response: unknown): string {
-  const { alarm } = response as { readonly alarm?: Pick<View, "shelved"> };
+function doneText(word: string, { alarm }: Acted): string {
   const until = alarm?.shelved?.until;
   return word === "shelve" && until !== undefined ? `done, shelved until ${until}\n` : "done\n";
 }
@@ -148,7 +151,7 @@ async function relearn(
     throw new UsageError("--relearn takes SENSOR/ALARM/VALUE, as --baselines lists them");
   }
   const path = `/api/v1/baselines/${parts.map(encodeURIComponent).join("/")}/relearn`;
-  const response = await client.post(path, { by: whoIs(flags) }, signal);
+  const response = await client.post<object>(path, { by: whoIs(flags) }, signal);
   stdout.write(
     flags.has("json") ? `${JSON.stringify(response)}\n` : "the baseline is being learned again\n",
   );
@@ -159,9 +162,8 @@ async function baselines(
   { flags, stdout, signal }: CommandContext,
   client: AgentClient,
 ): Promise<number> {
-  const response = (await client.get("/api/v1/baselines", signal)) as {
-    readonly baselines: readonly Baseline[];
-  };
+  type Listed = { readonly baselines: readonly Baseline[] };
+  const response = await client.get<Listed>("/api/v1/baselines", signal);
   if (flags.has("json")) stdout.write(`${JSON.stringify(response, null, 2)}\n`);
   else if (response.baselines.length === 0)
     stdout.write("no baseline is learned or being learned\n");

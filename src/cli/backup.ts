@@ -47,7 +47,7 @@ async function made(context: CommandContext): Promise<object> {
   const { settings, site } = requireConfiguration(report, context);
   try {
     const client = createAgentClient({ ...settings, httpPort: null });
-    return (await client.get("/api/v1/setup/backup", context.signal)) as object;
+    return await client.get<object>("/api/v1/setup/backup", context.signal);
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
   }

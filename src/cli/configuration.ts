@@ -187,6 +187,9 @@ function checkUplinksFile(file: UplinksFile | null, context: UplinksContext): Lo
   return loadUplinks(file.text, file.path, context);
 }
 
+/** For the stderr of a call whose warnings are shown elsewhere: they are printed once. */
+export const UNHEARD = { write: () => true };
+
 /** Throws a ConfigurationError; prints warnings. Accesses neither network nor DATA_DIR. */
 export function loadConfiguration(
   context: FilePlace & Pick<CommandContext, "stderr">,

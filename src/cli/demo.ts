@@ -5,6 +5,7 @@ import { openAgent } from "../agent/agent.ts";
 import { bindSite, loadSettings, type Settings } from "../config/settings.ts";
 import type { Clock } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
+import { codeOf } from "../core/thrown.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openLog, silentLogger } from "../lib/logger.ts";
 import { MqttLink } from "../link/mqtt-link.ts";
@@ -109,7 +110,7 @@ async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink
       isPortRequired: true,
     });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || port === 0) throw error;
+    if (codeOf(error) !== "EADDRINUSE" || port === 0) throw error;
     stderr.write(`port ${port} is in use; the dashboard uses another one\n`);
     return openAgent({ ...parts, settings: demoSettings(0, place) });
   }

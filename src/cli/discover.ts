@@ -8,6 +8,7 @@ import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
 import { isJsonObject } from "../core/record.ts";
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import { messageOf } from "../core/thrown.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
@@ -64,7 +65,7 @@ export async function run(context: CommandContext): Promise<number> {
   } catch (error) {
     const isExpected = error instanceof AnalyticsFailure || error instanceof GatewayRefusal;
     if (!isExpected && !signal.aborted) throw error;
-    stderr.write(`error: ${signal.aborted ? "stopped" : (error as Error).message}\n`);
+    stderr.write(`error: ${signal.aborted ? "stopped" : messageOf(error)}\n`);
     return 1;
   } finally {
     progress.end();
@@ -153,7 +154,7 @@ function readSite(path: string, shown: string): Readonly<Record<string, unknown>
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--merge ${shown} is not valid JSON: ${(error as Error).message}`);
+    throw new UsageError(`--merge ${shown} is not valid JSON: ${messageOf(error)}`);
   }
   const site = isJsonObject(parsed) ? parsed : {};
   const { sensors } = site;

@@ -84,8 +84,9 @@ async function askAgent(
 ): Promise<{ readonly trials: readonly PublishTrial[]; readonly failure?: string }> {
   const agent = createAgentClient({ ...settings, httpPort: null });
   try {
-    const said = await agent.post("/api/v1/doctor/publish", {}, signal, AGENT_TIMEOUT_MS);
-    return { trials: (said as Trials).uplinks };
+    const path = "/api/v1/doctor/publish";
+    const { uplinks } = await agent.post<Trials>(path, {}, signal, AGENT_TIMEOUT_MS);
+    return { trials: uplinks };
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
     return { trials: [], failure: error.message };

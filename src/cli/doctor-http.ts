@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { listenFailure } from "../agent/listen-failure.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ModbusState } from "../core/agent-status.ts";
+import { codeOf } from "../core/thrown.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { Finding } from "./finding.ts";
@@ -75,7 +76,7 @@ export async function checkModbus(
 }
 
 function portRemedy(failure: Error): string {
-  const { code } = failure as NodeJS.ErrnoException;
+  const code = codeOf(failure);
   if (code === "EADDRINUSE") return "another program uses it: set another port";
   if (code === "EACCES") return "this user is not allowed to listen there: set a port above 1023";
   return "is MODBUS_HOST an address of this machine?";
@@ -94,10 +95,10 @@ async function runningSide(
   // Only by the socket: what responds at the port may be the very program that has taken it.
   const agent = createAgentClient({ ...settings, httpPort: null });
   try {
-    const { http, modbus = null } = (await agent.get("/api/v1/status", signal)) as {
+    const { http, modbus = null } = await agent.get<{
       readonly http?: Partial<RunningSide["http"]>;
       readonly modbus?: ModbusState | null;
-    };
+    }>("/api/v1/status", signal);
     return {
       http: { address: http?.address ?? null, lastError: http?.lastError ?? null },
       modbus,

@@ -11,6 +11,7 @@ import {
   storedUnits,
   storedValues,
 } from "../core/stored-reading.ts";
+import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { openReadOnly } from "../store/read-only-store.ts";
@@ -191,7 +192,7 @@ function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandCont
     );
   } catch (error) {
     // A store that was copied to another machine may have none beside it.
-    if (!stderr.isTTY && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (!stderr.isTTY && codeOf(error) === "ENOENT") return null;
     stderr.write(`note: ${siteFile} ${fileTrouble(error)}; names and locations are left out\n`);
   }
   return null;

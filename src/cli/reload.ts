@@ -1,21 +1,19 @@
 import { changeLines, faultText, type ReloadReport, renewedBy } from "../core/configuration.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
-import { loadProcessSettings } from "./configuration.ts";
+import { loadProcessSettings, UNHEARD } from "./configuration.ts";
 
 /** Closing and opening sessions takes longer than a query. */
 const RELOAD_TIMEOUT_MS = 60_000;
 
-/** Warnings about settings come with the agent's response: printing them here, too, would show them twice. */
-const UNHEARD = { write: () => true };
-
 /** Makes the running agent read its files again: 0 applied or unchanged, 1 refused or no response. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
+  // Warnings about settings come with the agent's response.
   const client = createAgentClient(loadProcessSettings({ ...context, stderr: UNHEARD }));
   let report: ReloadReport;
   try {
-    report = (await client.post("/api/v1/reload", {}, signal, RELOAD_TIMEOUT_MS)) as ReloadReport;
+    report = await client.post<ReloadReport>("/api/v1/reload", {}, signal, RELOAD_TIMEOUT_MS);
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
     if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);

@@ -1,13 +1,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStoppedAgent } from "../agent/stopped-report.ts";
+import type { UnboundSettings } from "../config/settings.ts";
 import { PRESETS } from "../core/read-units.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
-import { loadConfiguration, loadProcessSettings } from "./configuration.ts";
+import { loadConfiguration, loadProcessSettings, UNHEARD } from "./configuration.ts";
 import { outFile } from "./out-file.ts";
 import { parseTime } from "./times.ts";
 import { writeOut } from "./write-out.ts";
@@ -41,9 +42,10 @@ export async function run(context: CommandContext): Promise<number> {
   const wanted = flags.text("machine") ?? "";
   const out = flags.text("out") ?? "-";
   const path = out === "-" ? null : outFile("out", out, cwd);
-  const range = rangeOf(context);
+  const settings = loadProcessSettings(context);
+  const range = rangeOf(flags, settings.gatewayTimezone);
   try {
-    const source = await sourceOf(context);
+    const source = await sourceOf(context, settings);
     try {
       const machines = (await source.machines()).filter(({ id }) => id !== null);
       const found = machines.find(({ id, name }) => String(id) === wanted || name === wanted);
@@ -66,9 +68,7 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 /** Days and times without a zone are the gateway's. */
-function rangeOf(context: CommandContext): Range {
-  const { flags } = context;
-  const zone = loadProcessSettings(context).gatewayTimezone;
+function rangeOf(flags: CommandContext["flags"], zone: string): Range {
   const [from, to] = [flags.text("from"), flags.text("to")];
   const fromMs = from === null ? null : parseTime("from", from, zone, false);
   const toMs = to === null ? null : parseTime("to", to, zone, true);
@@ -77,22 +77,22 @@ function rangeOf(context: CommandContext): Range {
   return { fromMs, toMs, units: flags.choice("units", ["metric", "us"]) ?? "metric" };
 }
 
-async function sourceOf(context: CommandContext): Promise<ReportSource> {
+async function sourceOf(context: CommandContext, settings: UnboundSettings): Promise<ReportSource> {
   const { flags, signal } = context;
-  const settings = loadProcessSettings(context);
   const url = givenAddress(flags.text("url"));
   const client = createAgentClient(settings, url);
   try {
-    const list = await client.get("/api/v1/machines?sort=worst", signal);
+    type List = { readonly machines: readonly ReportedMachine[] };
+    const { machines } = await client.get<List>("/api/v1/machines?sort=worst", signal);
     return {
-      machines: () => Promise.resolve((list as { machines: readonly ReportedMachine[] }).machines),
+      machines: () => Promise.resolve(machines),
       async report(id, { fromMs, toMs, units }) {
         const query = new URLSearchParams({ units });
         if (fromMs !== null) query.set("from", new Date(fromMs).toISOString());
         if (toMs !== null) query.set("to", new Date(toMs).toISOString());
         const address = `/api/v1/machines/${id}/report?${query.toString()}`;
-        const { html } = (await client.get(address, signal, REPORT_TIMEOUT_MS)) as { html: string };
-        return html;
+        const page = await client.get<{ html: string }>(address, signal, REPORT_TIMEOUT_MS);
+        return page.html;
       },
       close: () => Promise.resolve(),
     };
@@ -109,7 +109,8 @@ async function whileStopped(
   context: CommandContext,
   unreached: AgentFailure,
 ): Promise<ReportSource> {
-  const configuration = loadConfiguration(context);
+  // Those of the settings have been printed.
+  const configuration = loadConfiguration({ ...context, stderr: UNHEARD });
   const agent = await openStoppedAgent({ ...configuration, logger: silentLogger }).catch(
     (error: unknown) => {
       throw error instanceof StoreFailure && error.code === "in_use" ? unreached : error;

@@ -4,6 +4,7 @@ import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
 import { createAudit } from "../agent/audit.ts";
 import { INSTANCE } from "../agent/instance.ts";
 import { runningElsewhere } from "../agent/running-elsewhere.ts";
+import type { UnboundSettings } from "../config/settings.ts";
 import { type ConfigurationFault, faultText } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { RestoreView } from "../core/setup.ts";
@@ -53,8 +54,12 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     const client = createAgentClient({ ...settings, httpPort: null });
     const path = `/api/v1/setup/restore?${query.toString()}`;
-    const response = await client.post(path, opened.backup, context.signal, RESTORE_TIMEOUT_MS);
-    const { outcome, ...view } = response as RestoreView & { readonly outcome: string };
+    const { outcome, ...view } = await client.post<RestoreView & { readonly outcome: string }>(
+      path,
+      opened.backup,
+      context.signal,
+      RESTORE_TIMEOUT_MS,
+    );
     const ending = view.nextStart
       ? "restored; in effect at the next start"
       : "restored; on trial: if links or reads get worse, the files of before come back";
@@ -63,7 +68,7 @@ export async function run(context: CommandContext): Promise<number> {
     if (!(error instanceof AgentFailure)) throw error;
     if (error.code === "refused") return refused(context, error.message);
   }
-  return whileStopped(context, opened.backup, site, isDryRun);
+  return whileStopped(context, settings, opened.backup, site, isDryRun);
 }
 
 function textOf(path: string): string {
@@ -80,13 +85,14 @@ function textOf(path: string): string {
 /** Checked and written; the next start uses it. */
 async function whileStopped(
   context: CommandContext,
+  settings: UnboundSettings,
   backup: Backup,
   repeated: string | null,
   isDryRun: boolean,
 ): Promise<number> {
   const { loaded, configuration: now, site } = examineConfiguration(context);
   const configuration = createConfigurationFiles(context, loaded);
-  const { dataDir, siteFile, uplinksFile } = loadProcessSettings(context);
+  const { dataDir, siteFile, uplinksFile } = settings;
   const paths = { site: siteFile, uplinks: uplinksFile };
   const state = { configuration, paths, dataDir, site: site ?? EMPTY_SITE };
   const examined = examineRestore(backup, repeated, { ...state, uplinks: now?.uplinks ?? [] });
@@ -98,7 +104,8 @@ async function whileStopped(
     );
   }
   const { texts, view, uplinks } = examined;
-  const running = repeated === backup.site ? null : await runningBox(context, backup, uplinks);
+  const running =
+    repeated === backup.site ? null : await runningBox(context, dataDir, backup, uplinks);
   if (running !== null) return refused(context, runningRefusal(running).detail);
   if (isDryRun || view.unchanged) return shown(context, view, null);
   let lock: DirectoryLock;
@@ -135,10 +142,10 @@ function keepVersion(dataDir: string, part: "site" | "uplinks", text: string): v
 /** Where the box of the backup is online; null if no broker shows it. */
 async function runningBox(
   context: CommandContext,
+  dataDir: string,
   backup: Pick<Backup, "site" | "instance">,
   uplinks: readonly Uplink[],
 ): Promise<string | null> {
-  const { dataDir } = loadProcessSettings(context);
   const own = await asOwnerOf(dataDir, () => storedMeta(dataDir, INSTANCE, nativeBinding()));
   if (own !== null && own === backup.instance) return null;
   const { running, unasked } = await runningElsewhere(

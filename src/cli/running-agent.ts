@@ -53,12 +53,11 @@ export async function compareWithRunning(
   // Only by the socket: another instance's agent may be listening on the port.
   const client = createAgentClient({ ...loaded.settings, httpPort: null });
   try {
-    const running = (await client.get("/api/v1/configuration", signal)) as InEffect;
+    const running = await client.get<InEffect>("/api/v1/configuration", signal);
     const nonce = randomBytes(NONCE_BYTES).toString("hex");
     const body = { nonce, digests: settingDigests(nonce, loaded) };
-    const comparison = (await client.post("/api/v1/configuration/compare", body, signal)) as {
-      readonly differing: readonly string[];
-    };
+    const path = "/api/v1/configuration/compare";
+    const comparison = await client.post<{ differing: readonly string[] }>(path, body, signal);
     const pendingRestart = [...new Set([...comparison.differing, ...running.pendingRestart])];
     const uplinks = configuration?.uplinks.map(withoutSecrets) ?? [];
     const main = (list: readonly PublicUplink[]) =>
@@ -76,7 +75,8 @@ export async function compareWithRunning(
           );
     const refusal = renamed(running.site, configuration?.site ?? null).map(faultLine);
     const { configuration: digest, faults } = running;
-    const { buffer } = (await client.get("/api/v1/status", signal)) as Pick<AgentStatus, "buffer">;
+    type Buffered = Pick<AgentStatus, "buffer">;
+    const { buffer } = await client.get<Buffered>("/api/v1/status", signal);
     const pending = configuration === null ? [] : pendingOf(buffer.lanes, configuration.uplinks);
     return { configuration: digest, pendingRestart, faults, changes, refusal, pending };
   } catch (error) {

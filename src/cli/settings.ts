@@ -22,12 +22,7 @@ export async function run(context: CommandContext): Promise<number> {
   const result =
     agent === null
       ? await queueHere(configuration, request, signal)
-      : ((await agent.post(
-          "/api/v1/settings",
-          request,
-          signal,
-          ANSWER_TIMEOUT_MS,
-        )) as CommandResult);
+      : await agent.post<CommandResult>("/api/v1/settings", request, signal, ANSWER_TIMEOUT_MS);
   stdout.write(flags.has("json") ? `${JSON.stringify(result, null, 2)}\n` : words(result));
   return result.ok ? 0 : 1;
 }

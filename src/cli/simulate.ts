@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOrMessage } from "../core/thrown.ts";
+import { codeOf, codeOrMessage, messageOf } from "../core/thrown.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { ModbusServer } from "../modbus/server.ts";
@@ -113,9 +113,10 @@ async function open(flags: Flags): Promise<Simulator | string> {
       ...switches,
     });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port`;
-    return code === undefined ? Promise.reject(error as Error) : message;
+    if (code === null) throw error;
+    return messageOf(error);
   }
 }
 

@@ -25,7 +25,7 @@ export async function run(context: CommandContext): Promise<number> {
   let status: SaidStatus;
   try {
     const client = createAgentClient(settings, url);
-    status = (await client.get("/api/v1/status", signal)) as SaidStatus;
+    status = await client.get<SaidStatus>("/api/v1/status", signal);
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
     if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);

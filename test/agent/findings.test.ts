@@ -59,8 +59,10 @@ test("findings – a developing bearing fault is reported once and shown with it
 
   const report = async () => {
     const words = ["report", "--machine", "Pump 1", "--from", "2020-01-01", "--to", "2038-01-01"];
-    const { code, stdout, stderr } = await runCommand(words, { env: plant.env });
+    const misspelt = { ...plant.env, HTTP_PROT: "8080" };
+    const { code, stdout, stderr } = await runCommand(words, { env: misspelt });
     assert.equal(code, 0, stderr);
+    assert.match(stderr, /^warning: HTTP_PROT: .*\n$/, "each warning once");
     return stdout;
   };
   const running = await report();

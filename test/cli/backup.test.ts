@@ -143,8 +143,10 @@ test("restore – says the difference, keeps the replaced files as versions and 
   const planned = await box.run("restore", "backup.json", "--dry-run");
   assert.match(planned.stdout, /sensor 30007 changes: name/);
   assert.deepEqual(box.read("site.json"), changed, "nothing is written");
-  const done = await box.run("restore", "backup.json");
-  assert.deepEqual([done.code, done.stderr], [0, ""]);
+  const misspelt = { ...box.env, HTTP_PROT: "8080" };
+  const done = await runCommand(["restore", "backup.json"], { env: misspelt, cwd: box.cwd });
+  assert.equal(done.code, 0);
+  assert.match(done.stderr, /^warning: HTTP_PROT: .*\n$/, "each warning once");
   assert.match(done.stdout, /in effect at the next start/);
   assert.deepEqual(box.read("site.json"), SITE);
   assert.equal(readFileSync(box.path("uplinks.json"), "utf8"), files);
