@@ -33,6 +33,11 @@ export function scalesOf(sensor: Sensor): Scales {
   return scales;
 }
 
+/** Of the text that alarms keep; null: of a sensor without scales. */
+export function parseScales(text: string | null): Scales {
+  return JSON.parse(text ?? "{}") as Scales;
+}
+
 /** The key in `Scales` of what a value is measured by, whether its sensor has such a scale or not. */
 export function scaleKey(kind: Kind, value: string): string {
   const channel = /^(?:channel|current|input)\d/.exec(value)?.[0] ?? value;

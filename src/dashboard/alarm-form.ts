@@ -2,6 +2,7 @@
 
 import type { AlarmActionName, ShownAlarm } from "../core/alarm/shown.ts";
 import { ALARM_ACTION_NAMES } from "../core/alarm/shown.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 
@@ -100,7 +101,7 @@ export class AlarmActionForm {
         this.#showButtons(word);
         this.#onDone();
       } catch (error) {
-        setText(fault, `Not done: ${(error as Error).message}`);
+        setText(fault, `Not done: ${messageOf(error)}`);
       }
     };
     const form = h(

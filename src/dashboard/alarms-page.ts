@@ -1,6 +1,7 @@
 /** Alarms by limits and baselines: active, acknowledged, shelved and past, with their notes. */
 
 import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
+import { messageOf } from "../core/thrown.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
@@ -144,7 +145,7 @@ class AlarmsPage {
       this.#before = before;
       this.#show();
     } catch (error) {
-      setText(this.#note, `Older alarms could not be read: ${(error as Error).message}`);
+      setText(this.#note, `Older alarms could not be read: ${messageOf(error)}`);
     }
   }
 

@@ -164,7 +164,7 @@ export class Api {
     const path = `${measurementsOf(sensor)}/${encodeURIComponent(reading)}/pin`;
     const result =
       note === null ? await this.send("DELETE", path) : await this.send("POST", path, { note });
-    if (result.status >= 300) throw new ApiError(result.status, messageOf(result.body));
+    if (result.status >= 300) throw new ApiError(result.status, refusalText(result.body));
   }
   /** For a waterfall, newest first. */
   async spectra(
@@ -254,7 +254,7 @@ export class Api {
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async postAlarmAction(id: string, word: AlarmActionName, body: object): Promise<void> {
     const result = await this.send("POST", `alarms/${id}/${word}`, body);
-    if (result.status >= 300) throw new ApiError(result.status, messageOf(result.body));
+    if (result.status >= 300) throw new ApiError(result.status, refusalText(result.body));
   }
 
   /** Any request; an error response is returned with its body. Rejects if there is no response. */
@@ -347,11 +347,11 @@ function either(a: AbortSignal, b: AbortSignal): AbortSignal {
 }
 
 async function problemText(response: Response): Promise<string> {
-  return messageOf(await response.json().catch(() => null));
+  return refusalText(await response.json().catch(() => null));
 }
 
 /** The message of an error response. */
-export function messageOf(body: unknown): string {
+export function refusalText(body: unknown): string {
   const { error } = (body ?? {}) as { error?: { message?: string } };
   return error?.message ?? "the agent returned no reason";
 }

@@ -1,7 +1,9 @@
 /** The spectrum in which a finding stands, with the lines of the part concerned, at the finding's own speed. */
+
 import type { EvidenceLine } from "../core/diagnosis/finding.ts";
 import type { FindingView } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
+import { messageOf } from "../core/thrown.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api } from "./api.ts";
 import { Chart } from "./chart.ts";
@@ -78,7 +80,7 @@ export class FindingSpectrum {
     };
     load().catch((error: unknown) => {
       if (!ending.signal.aborted)
-        setText(caption, `The spectrum could not be read: ${(error as Error).message}`);
+        setText(caption, `The spectrum could not be read: ${messageOf(error)}`);
     });
   }
 }

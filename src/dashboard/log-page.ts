@@ -2,7 +2,7 @@
 
 import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/log-view.ts";
 import type { JsonObject } from "../core/record.ts";
-import { type Api, messageOf } from "./api.ts";
+import { type Api, refusalText } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -106,7 +106,7 @@ class LogPanel {
     const { status, body } = await this.#api.send<ShownLog>("GET", `log?${this.#query(more)}`);
     if (turn !== this.#turn) return;
     if (status !== 200) {
-      setText(this.#note, messageOf(body));
+      setText(this.#note, refusalText(body));
       return;
     }
     const items = body.lines.map((line) => lineNode(this.#model, line));
@@ -134,7 +134,7 @@ class LogPanel {
     const minutes = this.#debugUntilMs === null ? DEBUG_MINUTES : 0;
     const { status, body } = await this.#api.send("POST", "log/debug", { minutes });
     if (status !== 200) {
-      setText(this.#note, messageOf(body));
+      setText(this.#note, refusalText(body));
       return;
     }
     // The lines wanted are those of the level that was asked for.

@@ -3,8 +3,7 @@
  * failed nor what to do. Any other error is returned as it is.
  */
 export function noResponse(error: unknown): unknown {
-  const { name } = error as Error;
-  if (name === "TimeoutError")
+  if (error instanceof DOMException && error.name === "TimeoutError")
     return new Error("the agent did not respond in time. It may be busy; try again.", {
       cause: error,
     });

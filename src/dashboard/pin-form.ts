@@ -1,5 +1,7 @@
 /** Pins the measurement that is shown, so that it stays as a reference. */
+
 import type { ShownMeasurement } from "../core/query/shown.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { h, setText } from "./dom.ts";
 import { READ_ONLY } from "./read-only.ts";
@@ -62,7 +64,7 @@ export class PinForm {
     try {
       await this.#api.pin(this.#code, shown.reading, removes ? null : note);
     } catch (error) {
-      setText(this.#fault, (error as Error).message);
+      setText(this.#fault, messageOf(error));
       return;
     }
     const others = shown.kept.filter(({ why }) => why !== "pin");

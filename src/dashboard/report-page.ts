@@ -1,4 +1,5 @@
 /** The report on a machine, as it is printed. */
+import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { placeNow } from "./place.ts";
@@ -73,7 +74,7 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
       setText(status, "");
     } catch (error) {
       if (wanted.signal.aborted) return;
-      setText(status, `The report could not be made: ${(error as Error).message}`);
+      setText(status, `The report could not be made: ${messageOf(error)}`);
     }
   };
   void show();

@@ -1,6 +1,6 @@
 /** Who changed what and when, newest first. */
 import type { AuditPage, StoredAuditEntry } from "../core/audit.ts";
-import { messageOf } from "./api.ts";
+import { refusalText } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import type { SetupView } from "./setup-view.ts";
@@ -14,7 +14,7 @@ export async function auditView(view: SetupView): Promise<void> {
       "GET",
       `audit?limit=100${before === null ? "" : `&before=${before}`}`,
     );
-    if (status !== 200) throw new Error(messageOf(body));
+    if (status !== 200) throw new Error(refusalText(body));
     list.append(...body.entries.map((entry) => item(view, entry)));
     before = body.before;
     more.hidden = before === null;

@@ -1,5 +1,5 @@
 /** Backup of both files as one document, and its restore: shown first, then applied. */
-import { messageOf } from "./api.ts";
+import { refusalText } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import type { SetupView } from "./setup-view.ts";
 
@@ -28,7 +28,7 @@ export function backupSection(view: SetupView): HTMLElement {
     });
     const path = `setup/restore?${query.toString()}`;
     const { status, body } = await view.api.send<Restored>("POST", path, backup);
-    if (status !== 200) return tell(out, messageOf(body));
+    if (status !== 200) return tell(out, refusalText(body));
     if (body.unchanged) return tell(out, "Unchanged: this box has the same files.");
     const lines = [
       ...body.changes,

@@ -3,7 +3,8 @@
 import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import type { DiscoveryDraft, DiscoveryState } from "../core/setup.ts";
-import { messageOf } from "./api.ts";
+import { messageOf } from "../core/thrown.ts";
+import { refusalText } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
@@ -21,7 +22,7 @@ type SensorDraft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonl
 export async function discoverView(view: SetupView): Promise<void> {
   const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
   if (view.signal.aborted) return;
-  if (status !== 200) throw new Error(messageOf(body));
+  if (status !== 200) throw new Error(refusalText(body));
   if (!view.about.isNamed) {
     return replace(
       view.place,
@@ -42,7 +43,7 @@ async function wait(view: SetupView): Promise<void> {
   while (!view.signal.aborted) {
     const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
     if (view.signal.aborted) return;
-    if (status !== 200) throw new Error(messageOf(body));
+    if (status !== 200) throw new Error(refusalText(body));
     if (body.state === "found") return new DraftView(view).load();
     if (body.state !== "running")
       return replace(
@@ -181,7 +182,7 @@ class DraftView {
       "setup/discover/draft",
       hints,
     );
-    if (status !== 200) throw new Error(messageOf(body));
+    if (status !== 200) throw new Error(refusalText(body));
     return body;
   }
 
@@ -190,7 +191,7 @@ class DraftView {
       this.#show(await this.#draft());
       setText(this.#fault, "");
     } catch (error) {
-      setText(this.#fault, (error as Error).message);
+      setText(this.#fault, messageOf(error));
     }
   }
 
@@ -270,7 +271,7 @@ class DraftView {
             : "Not saved: the file was changed in the meantime. Try again.",
       );
     } catch (error) {
-      setText(this.#fault, (error as Error).message);
+      setText(this.#fault, messageOf(error));
     }
   }
 }

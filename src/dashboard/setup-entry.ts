@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from "../core/record.ts";
+import { messageOf } from "../core/thrown.ts";
 import { h, replace } from "./dom.ts";
 import { channelsControl } from "./setup-channels.ts";
 import { differenceLines, entriesOf } from "./setup-difference.ts";
@@ -263,7 +264,7 @@ class EntryForm {
       // Whoever went on typing meanwhile, types on where they are.
       if (document.activeElement === focused) first?.focus();
     } catch (error) {
-      this.#refuse((error as Error).message);
+      this.#refuse(messageOf(error));
     }
   }
 

@@ -1,7 +1,7 @@
 /** One of the two files as this page knows it: its content when it was read, and the outcome of a change. */
 
 import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { type Api, messageOf } from "./api.ts";
+import { type Api, refusalText } from "./api.ts";
 
 export type FilePart = "site" | "uplinks";
 
@@ -49,7 +49,7 @@ export class SetupFile {
 
   static async load(api: Api, part: FilePart): Promise<SetupFile> {
     const { status, body } = await api.send<FileResponse>("GET", `setup/${part}`);
-    if (status !== 200) throw new Error(messageOf(body));
+    if (status !== 200) throw new Error(refusalText(body));
     return new SetupFile(part, body);
   }
 
@@ -82,7 +82,7 @@ export class SetupFile {
         outcome: "faults",
         faults: (body as { readonly faults: readonly SetupFault[] }).faults,
       };
-    return { outcome: "refused", message: messageOf(body) };
+    return { outcome: "refused", message: refusalText(body) };
   }
 }
 

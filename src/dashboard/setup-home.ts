@@ -1,4 +1,5 @@
 /** The start of set-up: the site's name, and what exists already. */
+import { messageOf } from "../core/thrown.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
@@ -79,7 +80,7 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
             : saved.message,
       );
     } catch (error) {
-      setText(fault, (error as Error).message);
+      setText(fault, messageOf(error));
     }
     name.focus();
   };

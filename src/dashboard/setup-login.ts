@@ -1,6 +1,7 @@
 /** The login that discovery needs. */
 
-import { messageOf } from "./api.ts";
+import { messageOf } from "../core/thrown.ts";
+import { refusalText } from "./api.ts";
 import { h, setText } from "./dom.ts";
 import { newId } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
@@ -53,9 +54,9 @@ export function loginForm(
       // It is stored nowhere else.
       password.value = "";
       if (status === 202) return begun();
-      setText(fault, messageOf(body));
+      setText(fault, refusalText(body));
     } catch (error) {
-      setText(fault, (error as Error).message);
+      setText(fault, messageOf(error));
     }
   };
   setText(fault, trouble === "" ? "" : `The service returned no sensors: ${trouble}`);

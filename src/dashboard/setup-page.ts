@@ -1,5 +1,6 @@
 /** Set-up in the browser: name, sensors, machines, alarm rules, uplinks, versions, changes. Loaded when it is first opened. */
-import { type Api, messageOf } from "./api.ts";
+import { messageOf } from "../core/thrown.ts";
+import { type Api, refusalText } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
@@ -114,14 +115,14 @@ async function open(
       styles(),
     ]);
     if (signal.aborted) return;
-    if (about.status !== 200) throw new Error(messageOf(about.body));
+    if (about.status !== 200) throw new Error(refusalText(about.body));
     replace(place, ...notes(about.body));
     const own = h("div", { class: "set-own" });
     place.append(own);
     await show({ ...parts, place: own, about: about.body, schemas: schemas.body }, subject);
   } catch (error) {
     if (!signal.aborted)
-      replace(place, h("p", { class: "fault-text", role: "alert" }, (error as Error).message));
+      replace(place, h("p", { class: "fault-text", role: "alert" }, messageOf(error)));
   }
 }
 

@@ -2,7 +2,8 @@
 
 import { isJsonObject, type JsonObject } from "../core/record.ts";
 import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
-import { messageOf } from "./api.ts";
+import { messageOf } from "../core/thrown.ts";
+import { refusalText } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { quantity } from "./format.ts";
 import type { SetupFault } from "./setup-file.ts";
@@ -61,7 +62,7 @@ export function trialPanel(
       }
       replace(out, ...results.flatMap((result) => shownResponse(result, isSensor)));
     } catch (error) {
-      replace(out, h("p", { class: "fault-text" }, (error as Error).message));
+      replace(out, h("p", { class: "fault-text" }, messageOf(error)));
     } finally {
       button.disabled = false;
     }
@@ -108,7 +109,7 @@ async function probes(
 }
 
 function shownResponse({ status, body }: TrialResponse, isSensor: boolean): HTMLElement[] {
-  if (status !== 200) return [h("p", { class: "fault-text" }, messageOf(body))];
+  if (status !== 200) return [h("p", { class: "fault-text" }, refusalText(body))];
   if (!isSensor) return shownTried(body as Tried);
   const probed = body as (ProbeReport & { readonly kind: string }) | States;
   return "reads" in probed ? probed.reads.flatMap(shownState) : shownProbe(probed);

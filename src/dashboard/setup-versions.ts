@@ -1,5 +1,6 @@
 /** The last ten files that were replaced here: their differences, and how to restore them. */
-import { messageOf } from "./api.ts";
+import { messageOf } from "../core/thrown.ts";
+import { refusalText } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import { backupSection } from "./setup-backup.ts";
@@ -27,7 +28,7 @@ async function section(view: SetupView, part: FilePart): Promise<HTMLElement> {
     SetupFile.load(view.api, part),
     view.api.send<{ readonly versions: readonly Version[] }>("GET", pathOf(part)),
   ]);
-  if (status !== 200) throw new Error(messageOf(body));
+  if (status !== 200) throw new Error(refusalText(body));
   const id = `versions-${part}`;
   return h(
     "section",
@@ -55,7 +56,7 @@ function item(
       readonly site?: unknown;
       readonly content?: unknown;
     }>("GET", `${pathOf(file.part)}/${version}`);
-    if (status !== 200) return showText(messageOf(body));
+    if (status !== 200) return showText(refusalText(body));
     const lines = differenceLines(file.content, file.part === "site" ? body.site : body.content);
     const back = h(
       "button",
@@ -93,7 +94,7 @@ function item(
     );
   };
   const attempt = (work: () => Promise<void>) => () =>
-    void work().catch((error: unknown) => showText((error as Error).message));
+    void work().catch((error: unknown) => showText(messageOf(error)));
   return h(
     "li",
     { "data-version": version },

@@ -5,6 +5,7 @@
 
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
 import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";
+import { messageOf } from "../core/thrown.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api } from "./api.ts";
 import { offerAxes } from "./axis-choice.ts";
@@ -215,7 +216,7 @@ export class SignalPanel {
 
   #failed(what: string, error: unknown): void {
     this.#hasFailed = true;
-    setText(this.#note, `${what} could not be read: ${(error as Error).message}`);
+    setText(this.#note, `${what} could not be read: ${messageOf(error)}`);
   }
 
   async #begin(): Promise<void> {

@@ -1,6 +1,7 @@
 /** A sensor's values over hours to years: lowest and highest as a band, the mean as a line, gaps left open. */
 
 import type { ShownSensor, Trend } from "../core/query/shown.ts";
+import { messageOf } from "../core/thrown.ts";
 import { HOUR_MS } from "../core/time-units.ts";
 import type { Api } from "./api.ts";
 import { Chart } from "./chart.ts";
@@ -223,7 +224,7 @@ export class TrendPanel {
     } catch (error) {
       if (signal.aborted) return;
       this.#hasFailed = true;
-      setText(this.#note, `The trend could not be read: ${(error as Error).message}`);
+      setText(this.#note, `The trend could not be read: ${messageOf(error)}`);
     }
   }
 

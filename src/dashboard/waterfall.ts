@@ -5,6 +5,7 @@
 
 import type { ShownMeasurement } from "../core/query/shown.ts";
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
+import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { onPaper } from "./chart-paper.ts";
 import { h, setText } from "./dom.ts";
@@ -163,7 +164,7 @@ export class Waterfall {
       this.#rows = spectra;
     } catch (error) {
       if (signal.aborted) return;
-      setText(this.#note, `The spectra could not be read: ${(error as Error).message}`);
+      setText(this.#note, `The spectra could not be read: ${messageOf(error)}`);
       return;
     }
     this.#chosen = Math.max(

@@ -1,6 +1,8 @@
 /** Machines, worst first, as the agent orders them. A live change never moves a row under hand or focus. */
+
 import { boxFaults } from "../core/box-fault.ts";
 import type { RankedMachine } from "../core/diagnosis/shown.ts";
+import { messageOf } from "../core/thrown.ts";
 import { HOUR_MS } from "../core/time-units.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
@@ -92,7 +94,7 @@ export class WorstList {
       if (turn === this.#turn)
         this.#show(only === null ? machines : machines.filter(({ id }) => id === only));
     } catch (error) {
-      setText(this.#note, `The machines could not be read: ${(error as Error).message}`);
+      setText(this.#note, `The machines could not be read: ${messageOf(error)}`);
     }
   }
 

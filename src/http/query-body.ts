@@ -38,8 +38,9 @@ export class QueryBodies {
     let hasPlace = false;
     try {
       // The socket must stay open for the refusal.
-      for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-        bytes += (chunk as Buffer).length;
+      const body: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
+      for await (const chunk of body) {
+        bytes += chunk.length;
         if (bytes > BODY_BYTES_MAX) return TOO_LARGE;
         if (bytes > SMALL_BYTES_MAX && !hasPlace) {
           const leave = this.#places.take();
@@ -47,7 +48,7 @@ export class QueryBodies {
           hasPlace = true;
           reply.raw.once("close", leave);
         }
-        chunks.push(chunk as Buffer);
+        chunks.push(chunk);
       }
     } catch (cause) {
       throw new ClientGone("the client disconnected while sending its request", { cause });

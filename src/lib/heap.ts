@@ -1,5 +1,5 @@
 /** A binary heap: the smallest item by `before` comes first. */
-export class Heap<T> {
+export class Heap<T extends object> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
 
@@ -20,8 +20,9 @@ export class Heap<T> {
     let at = items.push(item) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (!this.#before(item, items[parent] as T)) break;
-      items[at] = items[parent] as T;
+      const above = items[parent];
+      if (above === undefined || !this.#before(item, above)) break;
+      items[at] = above;
       at = parent;
     }
     items[at] = item;
@@ -34,13 +35,14 @@ export class Heap<T> {
     if (items.length === 0 || last === undefined) return first;
     let at = 0;
     for (;;) {
-      let child = 2 * at + 1;
-      if (child >= items.length) break;
-      if (child + 1 < items.length && this.#before(items[child + 1] as T, items[child] as T))
-        child++;
-      if (!this.#before(items[child] as T, last)) break;
-      items[at] = items[child] as T;
-      at = child;
+      const left = 2 * at + 1;
+      const [first, second] = [items[left], items[left + 1]];
+      if (first === undefined) break;
+      const isSecond = second !== undefined && this.#before(second, first);
+      const next = isSecond ? second : first;
+      if (!this.#before(next, last)) break;
+      items[at] = next;
+      at = isSecond ? left + 1 : left;
     }
     items[at] = last;
     return first;

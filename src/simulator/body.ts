@@ -50,8 +50,8 @@ async function* gzipped(chunks: Generator<Chunk>): AsyncGenerator<Chunk> {
       yield chunk.bytes;
     }
   }
-  const gzip = Readable.from(source()).pipe(createGzip());
-  for await (const bytes of gzip) yield { bytes: bytes as Buffer, items: items.splice(0) };
+  const gzip: AsyncIterable<Buffer> = Readable.from(source()).pipe(createGzip());
+  for await (const bytes of gzip) yield { bytes, items: items.splice(0) };
 }
 
 export interface BodyParts {

@@ -17,10 +17,11 @@ export class BadRequest extends Error {
 export async function readText(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of request) {
-    size += (part as Buffer).length;
+  const body: AsyncIterable<Buffer> = request;
+  for await (const part of body) {
+    size += part.length;
     if (size > BODY_BYTES_MAX) throw new BadRequest(413, "Request Entity Too Large");
-    parts.push(part as Buffer);
+    parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");
 }

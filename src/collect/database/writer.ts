@@ -204,22 +204,38 @@ async function transaction(session: DatabaseSession, entries: readonly Entry[]):
   return { readings, duplicates, waveforms, events, gaps, rejections };
 }
 
+type OfType<T extends Item["type"]> = Extract<Item, { type: T }>;
+
+interface SortedBatch {
+  /** Readings, and the delivery of each. */
+  readonly items: ReadingItem[];
+  readonly deliveries: PendingDelivery[];
+  readonly waveforms: OfType<"waveform">[];
+  readonly events: OfType<"event">[];
+  readonly gaps: OfType<"gap">[];
+  readonly boxStates: Received<OfType<"boxState">>[];
+  readonly boxStats: Received<OfType<"boxStats">>[];
+  readonly sensorStates: Received<OfType<"sensorState">>[];
+  readonly abouts: Received<OfType<"about">>[];
+  readonly rejections: Rejection[];
+  /** Times that need a partition. */
+  readonly timesMs: number[];
+}
+
 /** The batch, grouped by the kind of its messages; what is older than the horizon is rejected. */
-function sortOut(entries: readonly Entry[], horizonMs: number) {
-  const sorted = {
-    /** Readings, and the delivery of each. */
-    items: [] as ReadingItem[],
-    deliveries: [] as PendingDelivery[],
-    waveforms: [] as Extract<Item, { type: "waveform" }>[],
-    events: [] as Extract<Item, { type: "event" }>[],
-    gaps: [] as Extract<Item, { type: "gap" }>[],
-    boxStates: [] as Received<Extract<Item, { type: "boxState" }>>[],
-    boxStats: [] as Received<Extract<Item, { type: "boxStats" }>>[],
-    sensorStates: [] as Received<Extract<Item, { type: "sensorState" }>>[],
-    abouts: [] as Received<Extract<Item, { type: "about" }>>[],
-    rejections: [] as Rejection[],
-    /** Times that need a partition. */
-    timesMs: [] as number[],
+function sortOut(entries: readonly Entry[], horizonMs: number): SortedBatch {
+  const sorted: SortedBatch = {
+    items: [],
+    deliveries: [],
+    waveforms: [],
+    events: [],
+    gaps: [],
+    boxStates: [],
+    boxStats: [],
+    sensorStates: [],
+    abouts: [],
+    rejections: [],
+    timesMs: [],
   };
   for (const { item: parsed, delivery } of entries) {
     const { receivedMs } = delivery;

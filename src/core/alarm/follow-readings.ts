@@ -3,7 +3,7 @@
  * sensors that waited for them. What changes is a draft of the transaction, which the engine compares and saves.
  */
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
-import { changedScales, type Scales, scaleKey } from "../scaling.ts";
+import { changedScales, parseScales, scaleKey } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
 import { type AlarmChange, isFollowed } from "./context.ts";
@@ -102,7 +102,7 @@ function judge(
   const changed =
     scales === compiled.scales
       ? null
-      : changedScales(JSON.parse(scales) as Scales, JSON.parse(compiled.scales) as Scales);
+      : changedScales(parseScales(scales), parseScales(compiled.scales));
   const watches = (compiled.watches.get(kind) ?? []).filter(
     (watch) => dependsOnState(watch) && changed?.has(scaleKey(kind, watch.value)) !== true,
   );

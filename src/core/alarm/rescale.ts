@@ -2,7 +2,7 @@
  * The effect of a corrected unit, range or clamp (plant section 23): what was learned from the channel's earlier values is
  * forgotten, and alarms on them end.
  */
-import { changedScales, type Scales, scaleKey } from "../scaling.ts";
+import { changedScales, parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
@@ -24,8 +24,7 @@ export function rescale(
   nowMs: number,
 ): void {
   const state = states.edit(tx, normalCode(sensor.code));
-  const before = JSON.parse(state.scales ?? "{}") as Scales;
-  const changed = changedScales(before, JSON.parse(scales) as Scales);
+  const changed = changedScales(parseScales(state.scales), parseScales(scales));
   state.scales = scales;
   const isOf = ({ kind, value }: Pick<AlarmState, "kind" | "value">) =>
     changed.has(scaleKey(kind, value));

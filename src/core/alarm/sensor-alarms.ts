@@ -1,5 +1,5 @@
 /** The remembered alarm state of one sensor, and its text on disk. Its size depends on the sensor, not on its history. */
-import type { Scales } from "../scaling.ts";
+import { parseScales, type Scales } from "../scaling.ts";
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { Acknowledgement, Shelf } from "./event.ts";
@@ -158,7 +158,7 @@ export function saveSensor(sensor: SensorAlarms): string | null {
     past: [...past],
     pastMs: [...pastMs],
     baselines,
-    ...(hasScales ? { scales: JSON.parse(scales) } : {}),
+    ...(hasScales ? { scales: parseScales(scales) } : {}),
   };
   return JSON.stringify(saved);
 }

@@ -4,7 +4,7 @@
  */
 
 import { possibleFindings } from "../diagnosis/possible.ts";
-import { type Scales, scaleKey } from "../scaling.ts";
+import { parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
@@ -129,8 +129,8 @@ function learnedBefore(
 
 /** Whether a value had the unit that it has now: another range of the new sensor is no other number. */
 function unitsOf(old: SensorAlarms, { scales }: CompiledSensor) {
-  const before = JSON.parse(old.scales ?? "{}") as Scales;
-  const now = JSON.parse(scales) as Scales;
+  const before = parseScales(old.scales);
+  const now = parseScales(scales);
   return (kind: AlarmState["kind"], value: string): boolean => {
     const key = scaleKey(kind, value);
     const unit = before[key]?.[0];

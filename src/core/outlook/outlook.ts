@@ -41,6 +41,7 @@ export interface Outlook {
 
 const WEEK = 7;
 const WINDOWS_WEEKS = [6, 8, 12, 16];
+const LONGEST_WEEKS = Math.max(...WINDOWS_WEEKS);
 const WEEKS_MAX = 26;
 /** Weeks of a window that may lack days, as a share: a plant stands over Christmas. */
 const MISSING_MAX = 0.25;
@@ -161,10 +162,11 @@ function look(
     if (typeof judged === "string") furthest = Math.max(furthest, FURTHEST.indexOf(judged));
     else told.push(judged);
   }
-  if (told.length === 0) return FURTHEST[furthest] as OutlookReason;
+  if (told.length === 0) return FURTHEST[furthest] ?? "too_few_days";
+  const latest = Math.max(...told.map(({ to }) => to ?? Number.POSITIVE_INFINITY));
   return {
     from: Math.min(...told.map(({ from }) => from)),
-    to: told.some(({ to }) => to === null) ? null : Math.max(...told.map(({ to }) => to as number)),
+    to: latest === Number.POSITIVE_INFINITY ? null : latest,
   };
 }
 
@@ -185,9 +187,7 @@ export function outlookOf(
   const used = rows.filter(({ day }) => day < today && day >= today - WEEK * WEEKS_MAX);
   const byDay = new Map(used.map((row) => [row.day, row.median]));
   const weeks = weeksBefore(today, byDay);
-  const longest = weeks.filter(
-    ({ x }) => x > today - MIDDLE_BACK - WEEK * (WINDOWS_WEEKS.at(-1) as number),
-  );
+  const longest = weeks.filter(({ x }) => x > today - MIDDLE_BACK - WEEK * LONGEST_WEEKS);
   const level = weeks.at(-1)?.y ?? null;
   const answer = (outlook: DayRange | null, reason: OutlookReason | null): Outlook => ({
     level,

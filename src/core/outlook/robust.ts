@@ -15,7 +15,7 @@ export interface Point {
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const half = sorted.length >> 1;
-  if (sorted.length % 2 === 1) return sorted[half] as number;
+  if (sorted.length % 2 === 1) return sorted[half] ?? Number.NaN;
   return ((sorted[half - 1] ?? Number.NaN) + (sorted[half] ?? Number.NaN)) / 2;
 }
 

@@ -31,19 +31,22 @@ export function eventMessages(
     contentType: "application/json",
     userProperties: { id, kind: "event" },
   };
-  const event = JSON.parse(payload) as Addressed;
-  if (!retain || event.historical) return [message];
-  return [message, standing(topics, event, payload)];
+  if (!retain || addressedBy(payload).historical) return [message];
+  return [message, standingMessage(topics, payload)];
 }
 
 /** The retained message of an active alarm, by its payload. */
 export function standingMessage(topics: AlarmTopics, payload: string): Message {
-  return standing(topics, JSON.parse(payload) as Addressed, payload);
+  return standing(topics, addressedBy(payload), payload);
 }
 
 /** Clears the retained message of an alarm; its payload is not read. */
 export function clearingMessage(topics: AlarmTopics, payload: string): Message {
-  return standing(topics, { ...(JSON.parse(payload) as Addressed), state: "cleared" }, payload);
+  return standing(topics, { ...addressedBy(payload), state: "cleared" }, payload);
+}
+
+function addressedBy(payload: string): Addressed {
+  return JSON.parse(payload) as Addressed;
 }
 
 function standing(topics: AlarmTopics, event: Addressed, payload: string): Message {

@@ -1,6 +1,8 @@
 /** The version of a store from its file header: opens no database, so nothing is written beside it. */
+
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../../core/thrown.ts";
 import { APPLICATION_ID, newerText, SCHEMA_VERSION } from "./migrate.ts";
 
 /** SQLite's file format, section 1.3. */
@@ -15,7 +17,7 @@ export function storedVersion(path: string): number | null {
   try {
     file = openSync(path, "r");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (codeOf(error) === "ENOENT") return null;
     throw error;
   }
   try {

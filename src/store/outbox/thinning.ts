@@ -138,15 +138,16 @@ export class Thinning {
 
   /** Inside a transaction: what was held, and whose period ended an interval ago. */
   due(uplink: LaneUplink, nowMs: number): Selected {
-    const all = { going: [] as PendingRow[], leftOut: 0 };
+    const all: PendingRow[] = [];
+    let left = 0;
     for (const { stream, name, seq } of this.#dueOf(uplink, nowMs)) {
       const state = this.#load(uplink, stream);
       const cleared = { ...state, [name]: { ...state[name], held: null } };
       const { going, leftOut } = this.#release(uplink, cleared, name, seq);
-      all.going.push(...going);
-      all.leftOut += leftOut;
+      all.push(...going);
+      left += leftOut;
     }
-    return all;
+    return { going: all, leftOut: left };
   }
 
   hasDue(uplink: LaneUplink, nowMs: number): boolean {
@@ -182,7 +183,7 @@ export class Thinning {
       .all(from, to)
       .flatMap(({ name: key, value }) => {
         const stream = Number(key.slice(from.length));
-        const state = JSON.parse(value) as State;
+        const state = stateOf(value);
         return (["late", "newest"] as const).flatMap((name) => {
           const { held } = state[name];
           if (held === null) return [];
@@ -241,7 +242,7 @@ export class Thinning {
 
   #load(uplink: LaneUplink, stream: number): State {
     const text = this.#meta.get(`${keysOf(uplink.name)[0]}${stream}`);
-    return text === null ? { newest: EMPTY, late: EMPTY } : (JSON.parse(text) as State);
+    return text === null ? { newest: EMPTY, late: EMPTY } : stateOf(text);
   }
 
   #save(uplink: LaneUplink, stream: number, state: State): void {
@@ -272,4 +273,8 @@ function judged({ timeMs, content }: PendingRow): Judged {
   } catch {
     return { timeMs, values: {}, quality: {} };
   }
+}
+
+function stateOf(text: string): State {
+  return JSON.parse(text) as State;
 }
