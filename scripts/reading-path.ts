@@ -2,7 +2,7 @@
  * Counts the source files that one rpm reading passes through in the agent's process, from the head of the response that holds its
  * record until it is acknowledged and gone from the outbox: read, stored, evaluated by the alarms, published. A file counts if one of
  * its functions runs for every one of several readings, so what happens to run meanwhile (statistics, checks of silence) does not, and
- * the number is the same each time. With `--files` also which.
+ * the number is the same each time. With `--files` also which, and by which functions.
  */
 import { spawn } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
@@ -57,20 +57,29 @@ async function measure(): Promise<void> {
   subscribe("undici:request:headers", () => void session.post("Profiler.takePreciseCoverage"));
   const host = await recordMessages(process.env["MQTT_URL"] ?? "", { topics: ["+/+/+/rpm"] });
   const ended = agent.run(stop.signal);
-  let always: Set<string> | null = null;
+  /** By file: the functions that ran for every reading. */
+  let always: Map<string, Set<string>> | null = null;
   for (let count = 1; count <= FIRST + READINGS; count++) {
     while (host.messages.length < count) await sleep(5);
     await sleep(SETTLED_MS);
     const { result } = await session.post("Profiler.takePreciseCoverage");
     if (count <= FIRST) continue;
-    const files = result
-      .filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
-      .flatMap(({ url }) => (url.startsWith("file:") ? [fileURLToPath(url)] : []))
-      .filter((path) => path.startsWith(SOURCE))
-      .map((path) => path.slice(SOURCE.length));
-    always = new Set(always === null ? files : files.filter((file) => always?.has(file)));
+    const ran = new Map<string, Set<string>>();
+    for (const { url, functions } of result) {
+      const path = url.startsWith("file:") ? fileURLToPath(url) : "";
+      const called = functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0);
+      if (!path.startsWith(SOURCE) || called.length === 0) continue;
+      const names = called.map(({ functionName }) => functionName || "(anonymous)");
+      ran.set(path.slice(SOURCE.length), new Set(names));
+    }
+    always ??= ran;
+    for (const [file, names] of always) {
+      const again = ran.get(file);
+      for (const name of names) if (again?.has(name) !== true) names.delete(name);
+      if (again === undefined) always.delete(file);
+    }
   }
-  const found = [...(always ?? [])].sort();
+  const found = [...(always?.keys() ?? [])].sort();
   const rooms = new Map<string, number>();
   for (const file of found) {
     const [room = ""] = file.split("/");
@@ -78,7 +87,8 @@ async function measure(): Promise<void> {
   }
   const byCount = [...rooms].sort(([a, n], [b, m]) => m - n || a.localeCompare(b));
   console.log(`${found.length} files: ${byCount.map(([room, n]) => `${room} ${n}`).join(", ")}`);
-  if (process.argv.includes("--files")) console.log(found.join("\n"));
+  if (process.argv.includes("--files"))
+    for (const file of found) console.log(`${file}: ${[...(always?.get(file) ?? [])].join(", ")}`);
   stop.abort("measured");
   await ended;
   await host.close();
