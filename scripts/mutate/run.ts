@@ -2,6 +2,7 @@
  * Whether tests notice: breaks `count` places of the sources, one line each, and runs those tests of the same room that reach it.
  *
  *   npm run mutate -- --seed 1 --count 120 [--folders core/tx.ts,store/outbox] [--tests core/tx.test.ts,store/outbox] [--jobs 2]
+ *   npm run mutate -- --again OUTPUT   # what nobody noticed in a run, whose output is in that file
  *
  * All breaks are compiled into one bundle, each behind a switch, so that a run of a test chooses one by an environment variable. A run
  * that takes too long is repeated alone; if it takes too long again, the break is noticed. What nobody notices is listed.
@@ -13,7 +14,7 @@ import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { SeededRandom } from "../chaos/random.ts";
 import { bundleTests, withOwnPlace } from "../test/bundle.mjs";
-import { draw, type Site, sitesOf, switched } from "./sites.ts";
+import { draw, listed, overlaps, type Site, sitesOf, switched } from "./sites.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const { values: flags } = parseArgs({
@@ -24,6 +25,8 @@ const { values: flags } = parseArgs({
     /** Which tests may notice; by default all of the same rooms. */
     tests: { type: "string" },
     jobs: { type: "string", default: "2" },
+    /** The output of runs: breaks what nobody noticed in them once more. */
+    again: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
@@ -34,7 +37,8 @@ if (flags.help) {
   --count N      places, shared evenly among the folders (120)
   --folders A,B  files and folders of src (core,store,poll,publish,link)
   --tests A,B    tests that may notice; by default all of the same rooms
-  --jobs N       test processes at once (2)`);
+  --jobs N       test processes at once (2)
+  --again FILE   breaks once more what nobody noticed in the runs whose output is in FILE`);
   process.exit(0);
 }
 
@@ -58,20 +62,31 @@ const filesIn = (directory: string, end: string) =>
     .map((name) => join(directory, name))
     .sort();
 
-const folders = flags.folders
-  .split(",")
-  .map((folder) =>
-    filesBelow(join(root, "src", folder), ".ts").flatMap((path) =>
-      sitesOf(relative(root, path), readFileSync(path, "utf8")),
-    ),
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const places = flags.again === undefined ? drawn() : unnoticed(readFileSync(flags.again, "utf8"));
+const mutants: Mutant[] = places.map((site, i) => ({ ...site, number: i + 1 }));
+
+function drawn(): Site[] {
+  const random = new SeededRandom(Number(flags.seed));
+  const folders = flags.folders.split(",").map((folder) =>
+    filesBelow(join(root, "src", folder), ".ts")
+      .map((path) => relative(root, path))
+      .flatMap((file) => sitesOf(file, read(file))),
   );
-const random = new SeededRandom(Number(flags.seed));
-const mutants: Mutant[] = draw(folders, Number(flags.count), () => random.next()).map(
-  (site, i) => ({
-    ...site,
-    number: i + 1,
-  }),
-);
+  return draw(folders, Number(flags.count), () => random.next());
+}
+
+function unnoticed(output: string): Site[] {
+  const sites: Site[] = [];
+  for (const line of new Set(output.split("\n"))) {
+    const site = listed(line, read);
+    if (site === null) continue;
+    if (site === "gone") console.log(`# no longer there: ${line}`);
+    else if (sites.some((other) => overlaps(site, other))) console.log(`# beside another: ${line}`);
+    else sites.push(site);
+  }
+  return sites;
+}
 
 const roomOf = (file: string) => file.split("/")[1] ?? "";
 const rooms = [...new Set(mutants.map(({ file }) => roomOf(file)))];
@@ -109,6 +124,16 @@ globalThis.gatesideMutant = (number) => {
 `,
 );
 const bundle = await bundleTests(root, tests, [breaks]);
+const broken = new Set(mutants.map(({ file }) => file));
+/** Whether a test imports a file that has a break. */
+function reaches(test: string): boolean {
+  const seen = new Set([relative(root, test)]);
+  for (const file of seen) {
+    if (broken.has(file)) return true;
+    for (const { path } of bundle.imports[file]?.imports ?? []) seen.add(path);
+  }
+  return false;
+}
 
 function runTest(path: string, number: number, deadlineMs: number, reached = ""): Promise<Verdict> {
   const child = spawn(process.execPath, ["--import", preload, bundle.compiled(path)], {
@@ -193,7 +218,7 @@ async function all<T, R>(
 const placeOf = ({ file, line, from, to }: Mutant) => `${file}:${line}  ${from}  →  ${to}`;
 try {
   const jobs = Number(flags.jobs);
-  const measured = await all(tests, jobs, measure);
+  const measured = await all(tests.filter(reaches), jobs, measure);
   const isReached = ({ number }: Mutant) => measured.some(({ reached }) => reached.has(number));
   const tell = (mutant: Mutant) =>
     console.log(`${isReached(mutant) ? "survived" : "no test comes here"}  ${placeOf(mutant)}`);
@@ -208,13 +233,14 @@ try {
       if (verdicts[i] === "unnoticed") tell(mutant);
       else verdicts[i] = "noticed";
     }
-  for (const folder of flags.folders.split(",")) {
+  for (const folder of flags.again === undefined ? flags.folders.split(",") : []) {
     const own = verdicts.filter((_, i) => mutants[i]?.file.startsWith(`src/${folder}`));
     const noticed = own.filter((verdict) => verdict === "noticed").length;
     console.log(`${folder}: ${noticed} of ${own.length} noticed`);
   }
   const noticed = verdicts.filter((verdict) => verdict === "noticed").length;
-  console.log(`seed ${flags.seed}: ${noticed} of ${mutants.length} noticed`);
+  const which = flags.again === undefined ? `seed ${flags.seed}` : flags.again;
+  console.log(`${which}: ${noticed} of ${mutants.length} noticed`);
 } finally {
   rmSync(scratch, { recursive: true, force: true });
   rmSync(bundle.directory, { recursive: true, force: true });

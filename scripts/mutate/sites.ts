@@ -159,5 +159,15 @@ export function draw(
   return drawn;
 }
 
-const overlaps = (a: Site, b: Site): boolean =>
+/** A place in a run's list of what nobody noticed, where the file has it now; null for any other line. */
+export function listed(line: string, read: (file: string) => string): Site | "gone" | null {
+  const [, file, at, from, to] = UNNOTICED.exec(line) ?? [];
+  if (file === undefined) return null;
+  const same = sitesOf(file, read(file)).filter((site) => site.from === from && site.to === to);
+  const distance = (site: Site) => Math.abs(site.line - Number(at));
+  return same.sort((a, b) => distance(a) - distance(b))[0] ?? "gone";
+}
+const UNNOTICED = /^(?:survived|no test comes here) {2}(\S+):(\d+) {2}(.*?) {2}→ {2}(.*)$/;
+
+export const overlaps = (a: Site, b: Site): boolean =>
   a.file === b.file && a.start < b.end && b.start < a.end;

@@ -49,14 +49,15 @@ const seededProperties = {
   },
 };
 
-/** Returns the folder of the compiled files, and the compiled file of each test. */
+/** Returns the folder of the compiled files, the compiled file of each test, and what each file imports (of esbuild). */
 export async function bundleTests(root, files, changes = []) {
   const cache = join(root, ".cache");
   mkdirSync(cache, { recursive: true });
   // Inside the checkout, where packages are found.
   const directory = mkdtempSync(join(cache, "tests-"));
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root,
+    metafile: true,
     entryPoints: [...files, join(root, "src/collect/main.ts")],
     outbase: root,
     outdir: directory,
@@ -72,5 +73,5 @@ export async function bundleTests(root, files, changes = []) {
     plugins: [...changes, seededProperties, compiledCollect(root, directory), ownPlace],
   });
   const compiled = (file) => join(directory, relative(root, file).replace(/\.ts$/, ".js"));
-  return { directory, compiled };
+  return { directory, compiled, imports: metafile.inputs };
 }

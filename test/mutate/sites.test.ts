@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SeededRandom } from "../../scripts/chaos/random.ts";
-import { draw, sitesOf, switched } from "../../scripts/mutate/sites.ts";
+import { draw, listed, sitesOf, switched } from "../../scripts/mutate/sites.ts";
 
 const SOURCE = `
 import { wake } from "./wake.ts";
@@ -14,6 +14,11 @@ export function next(list: readonly number[], at: number, logger: { warn(text: s
 }
 `;
 const sites = sitesOf("src/next.ts", SOURCE);
+const plus = (source: string) => {
+  const found = sitesOf("src/next.ts", source).find(({ from }) => from === "item + 1");
+  assert.ok(found);
+  return found;
+};
 
 test("mutate – comparisons, signs, conditions, booleans and calls are broken; types, texts and logs are not", () => {
   assert.deepEqual(
@@ -35,9 +40,7 @@ test("mutate – comparisons, signs, conditions, booleans and calls are broken; 
 });
 
 test("mutate – with no switch on, the file does what it did; with one on, that place is broken", () => {
-  const plus = sites.find(({ from }) => from === "item + 1");
-  assert.ok(plus);
-  const broken = switched(SOURCE, [{ ...plus, number: 7 }]);
+  const broken = switched(SOURCE, [{ ...plus(SOURCE), number: 7 }]);
   assert.match(
     broken,
     /Math\.max\(\(globalThis\.gatesideMutant\(7\) \? \(item - 1\) : \(item \+ 1\)\), at\)/,
@@ -57,4 +60,13 @@ test("mutate – a seed draws the same places each time, none within another, ea
   assert.equal(own.length, 3);
   for (const [i, a] of own.entries())
     for (const b of own.slice(i + 1)) assert.ok(a.end <= b.start || b.end <= a.start);
+});
+
+test("mutate – what a run lists is found again, also where lines were added before it", () => {
+  const line = "survived  src/next.ts:7  item + 1  →  item - 1";
+  const now = SOURCE.replace("type Size", "type Length = 3;\ntype Size");
+  const found = (text: string, source: string) => listed(text, () => source);
+  assert.deepEqual(found(line, now), { ...plus(now), line: 8 });
+  assert.equal(found(line, SOURCE.replace("item + 1", "item")), "gone");
+  assert.equal(found("seed 1: 2 of 3 noticed", SOURCE), null);
 });
