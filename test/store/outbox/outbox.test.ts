@@ -114,6 +114,11 @@ test("outbox – live only moves forward, also across restarts", async (t) => {
   assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 10)), times(5, 10));
   await append(store, minutes("1", 11));
   assert.deepEqual(timesOf(store.outbox.lease("json", "live", 10)), times(11));
+  // Behind an hour that has only rows of another sensor.
+  await append(store, minutes("2", 70));
+  await store.close();
+  store = openStore(storeOptions(directory));
+  assert.deepEqual(timesOf(store.outbox.lease("json", "live", 10)).sort(), times(11, 70));
 });
 
 test("outbox – after an outage the newest of each sensor is live, the rest is backlog in order of time", async (t) => {

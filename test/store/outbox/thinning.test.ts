@@ -168,6 +168,14 @@ test("thinning – of each period the newest goes once a later one begins, or an
   assert.equal(used.store.outboxOf("cloud").depth("sparkplug").readings, 6);
 });
 
+test("thinning – three readings show the interval of a sensor", async (t) => {
+  const used = use(t, { everyS: 900 });
+  await append(used.store, [rpm(0, 0), rpm(5, 1), rpm(10, 2)]);
+  used.at(20);
+  await used.store.retain();
+  assert.deepEqual(await used.sent(), [10]);
+});
+
 test("thinning – both: first the newest of a period, then whether that differs", async (t) => {
   const used = use(t, { everyS: 600, onChange: { values: { rpm: 10 } } });
   const values = [0, 50, 1, 52, 2, 30, 3, 31, 4, 60, 5, 0];

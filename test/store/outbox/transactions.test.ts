@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import type { OutboxUplink } from "../../../src/core/delivery.ts";
+import type { Logger } from "../../../src/core/ports.ts";
 import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Meta } from "../../../src/store/database/meta.ts";
@@ -15,6 +16,7 @@ import { type PendingRow, Thinning } from "../../../src/store/outbox/thinning.ts
 import { hourOf } from "../../../src/store/readings/stored-reading.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 import { mainOf, START_MS, timesOf, uplinkOf } from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
@@ -25,7 +27,11 @@ const RETRY_MS = 30_000;
 const READING_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, stored_at_ms, unit_set, "values", quality,
   attributes, raw) VALUES (?, ?, ?, 0, 0, 1, '{"rpm":1}', '{}', '{}', '{}')`;
 
-function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json")) {
+function open(
+  t: TestContext,
+  uplinks: readonly OutboxUplink[] = mainOf("json"),
+  logger: Logger = silentLogger,
+) {
   const clock = new ManualClock(START_MS);
   const { db, queue } = openQueue(t, { clock });
   const streams = new Streams(db);
@@ -35,7 +41,7 @@ function open(t: TestContext, uplinks: readonly OutboxUplink[] = mainOf("json"))
     streams.writeUnits(streams.internUnits("{}"));
   });
   const meta = new Meta(db, queue);
-  const parts = { db, streams, queue, clock, age: { now: () => null }, logger: silentLogger };
+  const parts = { db, streams, queue, clock, age: { now: () => null }, logger };
   const lanes = new Lanes(parts, uplinks);
   const thinning = new Thinning({ db, meta, streams });
   const pending = new Pending({ ...parts, lanes, thinning, onNotSelected() {} });
@@ -206,8 +212,30 @@ test("outbox – what was sent stays leased until that is on disk, also if the t
   assert.equal(main.depth("json").readings, 2);
 });
 
+test("outbox – who has looked waits for news, and nothing is news that only another kind of lease has seen", async (t) => {
+  const { main, store, backlog, live } = open(t);
+  const waits = async () => {
+    const waiting = new AbortController();
+    const isAtOnce = await isWoken(main.changed("json", waiting.signal));
+    waiting.abort();
+    return !isAtOnce;
+  };
+  assert.equal(await waits(), false);
+  backlog();
+  assert.equal(await waits(), true);
+  store(1, 2);
+  assert.equal(await waits(), false);
+  live();
+  assert.equal(await waits(), true);
+  // Who leases live must see it, although the backlog has been read since.
+  store(3);
+  backlog();
+  assert.equal(await waits(), false);
+});
+
 test("outbox – while outcomes cannot be stored nothing is handed out; then the lanes are woken", async (t) => {
-  const { db, main, pass, store, backlog, live } = open(t);
+  const logger = new RecordingLogger();
+  const { db, main, pass, store, backlog, live } = open(t, mainOf("json"), logger);
   store(1, 2, 3);
   assert.deepEqual(live(), [3]);
   const [entry] = main.lease("json", "backlog", 1);
@@ -218,6 +246,9 @@ test("outbox – while outcomes cannot be stored nothing is handed out; then the
   assert.deepEqual(backlog(), []);
   const woken = main.changed("json", AbortSignal.timeout(deadlineMs(10_000)));
   assert.equal(await isWoken(woken), false);
+  await pass(RETRY_MS);
+  const said = logger.lines.filter(({ message }) => /acknowledgements cannot/.test(message));
+  assert.equal(said.length, 1, "once, however often it is tried");
   db.writer.pragma("query_only = OFF");
   await pass(RETRY_MS);
   await settling;

@@ -248,6 +248,7 @@ test("uplinks – if the gateway never reports its time, backlog ages by the box
   await clock.advance(11 * 60_000);
   await store.retain();
   assert.deepEqual(gaps(store, "cloud"), [["1", 1, "too_old", "cloud"]]);
+  assert.equal(store.state().dropped["too_old"], 1);
 });
 
 test("uplinks – a delivery that waits for its commit, or for its acknowledgement, is not dropped as too old", async (t) => {
