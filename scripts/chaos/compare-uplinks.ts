@@ -117,7 +117,10 @@ export function judgeUplink(
   for (const id of recorder?.ids.keys() ?? []) {
     if (!may.has(id)) invented.push(`${uplink}: ${id}`);
   }
-  const doubled = [...(recorder?.doubled ?? [])].map((text) => `${uplink}: ${text}`);
+  // Two records that differ in a member nobody knows are alike where no raw record is sent.
+  const doubled = [...(recorder?.doubled ?? [])]
+    .filter(([, ids]) => !ids.every((id) => may.has(id)))
+    .map(([text]) => `${uplink}: ${text}`);
   const repeats = recorder === null ? 0 : repeatsOf(recorder.ids);
   return {
     uplink,

@@ -58,7 +58,7 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
     lost,
     dropped: absent.size - unreported.size,
     invented,
-    doubled: [...recorder.doubled],
+    doubled: [...recorder.doubled.keys()],
     repeats: repeatsOf(recorder.ids),
     takenBack,
   };

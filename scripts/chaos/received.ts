@@ -51,8 +51,8 @@ export class Received {
   /** `id channel` of every waveform. */
   readonly waveforms = new Set<string>();
   readonly faults: string[] = [];
-  /** Contents that arrived under more than one id. */
-  readonly doubled = new Set<string>();
+  /** Contents that arrived under more than one id: what, and both ids. */
+  readonly doubled = new Map<string, readonly [string, string]>();
   /** By id. */
   readonly events = new Map<string, ReceivedEvent>();
   live = 0;
@@ -125,7 +125,8 @@ export class Received {
       this.faults.push(`${sensor} ${kind} ${time} ${id} came with other values`);
     const before = this.#contents.get(hash);
     if (before === undefined) this.#contents.set(hash, id);
-    else if (before !== id) this.doubled.add(`${sensor} ${kind} ${time} as ${before} and ${id}`);
+    else if (before !== id)
+      this.doubled.set(`${sensor} ${kind} ${time} as ${before} and ${id}`, [before, id]);
   }
 
   /** The same reading may arrive again if its acknowledgement was lost; any other must be newer. */

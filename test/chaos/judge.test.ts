@@ -29,7 +29,7 @@ function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: P
   const evidence: Evidence = {
     recorder: {
       ids: new Map(received.map((id) => [id, { count: 1, values: { rpm: 1 } }])),
-      doubled: new Set(),
+      doubled: new Map(),
       waveforms: new Set(),
       gaps: gaps.map(({ from, to, count }) => ({
         sensor: "1",
@@ -102,7 +102,7 @@ test("verdict – a waveform is missing if any channel of it is", () => {
   ]);
   const recorder = {
     ids: new Map(),
-    doubled: new Set<string>(),
+    doubled: new Map<string, readonly [string, string]>(),
     gaps: [],
     waveforms: new Set(["a channel1"]),
   };
@@ -131,20 +131,22 @@ test("verdict – each uplink is judged by its selection and its own gaps; value
     ids: new Map(
       Object.entries(list).map(([id, values]) => [id, { count: 1, values: { ...values } }]),
     ),
-    doubled: new Set<string>(),
+    doubled: new Map<string, readonly [string, string]>(),
     live: 0,
   });
   const main = came({ a: { rpm: 1 }, b: { rpm: 2 }, c: { input1: true }, d: { channel2: 5 } });
-  const judgedBy = (cloud: ReturnType<typeof came>, gaps: GapRecord[], stored: Set<string>) => {
+  const judgeAll = (cloud: ReturnType<typeof came>, gaps: GapRecord[], stored: Set<string>) => {
     const far = { cloud, visitor: main, host: { hasReading: () => true } };
-    const all = judgeUplinks(
+    return judgeUplinks(
       { must, may: must, gone: new Map() },
       main,
       far as unknown as Parameters<typeof judgeUplinks>[2],
       gaps,
       stored,
     );
-    const [one] = all;
+  };
+  const judgedBy = (...words: Parameters<typeof judgeAll>) => {
+    const [one] = judgeAll(...words);
     return [one?.due, one?.received, one?.lost.length, one?.dropped, one?.invented.length];
   };
   const everything = new Set(must.keys());
@@ -161,6 +163,9 @@ test("verdict – each uplink is judged by its selection and its own gaps; value
     count: 1,
     reason: "disk_full",
   };
+  const alike = came({ a: { rpm: 1 }, b: { rpm: 2 } });
+  alike.doubled.set("a and b", ["a", "b"]).set("a and z", ["a", "z"]);
+  assert.deepEqual(judgeAll(alike, [], everything)[0]?.doubled, ["cloud: a and z"]);
   const without = new Set(["a"]);
   const outcomeFor = (uplink: string) =>
     judgedBy(came({ a: { rpm: 1 } }), [{ ...gap, uplink }], without);
