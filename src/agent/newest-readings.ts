@@ -29,12 +29,12 @@ export class NewestReadings {
     return newest;
   }
 
-  /** A reading is durable. Late ones, and those dated in the future, change nothing. */
+  /** A reading is durable. Late ones, a second one of the newest time, and those dated in the future change nothing. */
   stored(reading: Reading): void {
     if (isFlagged(reading, "time_in_future")) return;
     const key = keyOf(reading.sensor, reading.kind);
     const known = this.#known.get(key);
-    if (known !== undefined && (known === null || reading.timeMs >= known.timeMs)) {
+    if (known !== undefined && (known === null || reading.timeMs > known.timeMs)) {
       const { timeMs, values, quality } = reading;
       this.#known.set(key, { timeMs, values, quality });
     }

@@ -38,7 +38,7 @@ class NewestOnly implements ReadingLog, ResponseWriter {
   }
   add(reading: Reading): void {
     this.count += 1;
-    if (this.newest === null || reading.timeMs >= this.newest.timeMs) this.newest = reading;
+    if (this.newest === null || reading.timeMs > this.newest.timeMs) this.newest = reading;
   }
   commit(): Promise<{ stored: number; duplicates: number }> {
     return Promise.resolve({ stored: this.count, duplicates: 0 });

@@ -83,17 +83,17 @@ export class ReadingWatch {
     values: Readonly<Record<string, unknown>>,
   ): void {
     const seen = this.#zones.get(sensor);
-    if (kind === "accel" && (seen === undefined || timeMs >= seen.timeMs))
+    if (kind === "accel" && (seen === undefined || timeMs > seen.timeMs))
       this.#zones.set(sensor, { timeMs, zone: readingZone(values) });
     const newest = this.#nodes.get(sensor);
-    if (kind === "node" && (newest === undefined || timeMs >= newest.timeMs)) {
+    if (kind === "node" && (newest === undefined || timeMs > newest.timeMs)) {
       const firmware = firmwareOf(values) ?? newest?.firmware ?? null;
       this.#nodes.set(sensor, { timeMs, firmware, signalDbm: signalOf(values) });
     }
     const volts = values["battery"];
     if (typeof volts !== "number") return;
     const known = this.#batteries.get(sensor);
-    if (known === undefined || timeMs >= known.timeMs)
+    if (known === undefined || timeMs > known.timeMs)
       this.#batteries.set(sensor, { timeMs, volts });
   }
 }

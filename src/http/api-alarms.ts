@@ -8,7 +8,16 @@ import {
   BASELINES,
   LIMITS,
 } from "../core/alarm/shown.ts";
-import { input, NUMBER, type Of, object, type Schema, TEXT, YES_NO } from "../core/schema.ts";
+import {
+  input,
+  known,
+  NUMBER,
+  type Of,
+  object,
+  type Schema,
+  TEXT,
+  YES_NO,
+} from "../core/schema.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
 import { INSTANT, instantMs, integer, orNone, SENSOR, text } from "./api-schemas.ts";
@@ -22,7 +31,11 @@ const NAME = input({ by: BY });
 const SHELF = {
   by: BY,
   note: NOTE,
-  until: { ...INSTANT, description: "When it ends: ISO 8601 with zone, or ms since 1970 UTC." },
+  until: {
+    ...known<string | number>(INSTANT),
+    type: ["string", "integer"],
+    description: "When it ends: ISO 8601 with zone, or ms since 1970 UTC.",
+  },
   minutes: {
     ...NUMBER,
     exclusiveMinimum: 0,
@@ -175,7 +188,7 @@ export function registerAlarmsApi(
 /** When a shelving ends, ms; null if the request does not say. */
 function endOf({ minutes, until }: Of<typeof ACTION>, nowMs: number): number | null {
   if (minutes !== undefined) return nowMs + minutes * MINUTE_MS;
-  return until === undefined ? null : instantMs(until, 0);
+  return until === undefined ? null : instantMs(String(until), 0);
 }
 
 /** Whom a trusted proxy names. */

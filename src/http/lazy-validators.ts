@@ -1,9 +1,9 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import type { FastifyInstance, FastifySchemaValidationError } from "fastify";
+import { isJsonObject } from "../core/record.ts";
 
 const OPTIONS = {
   removeAdditional: false,
-  coerceTypes: true,
   useDefaults: true,
   allErrors: true,
   addUsedSchema: false,
@@ -15,16 +15,28 @@ interface Validator {
   errors?: FastifySchemaValidationError[] | null;
 }
 
+interface RequestSchema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly required?: readonly string[];
+}
+
 /**
  * Compiles a route's schema on its first request: compiling all of them at the start took a tenth of its CPU time, and
- * most boxes never get most requests.
+ * most boxes never get most requests. Paths and queries are text, from which numbers are read; a JSON body has types.
  */
 export function validateLazily(app: FastifyInstance): void {
-  let ajv: Ajv | null = null;
-  app.setValidatorCompiler<object>(({ schema }) => {
+  let ofText: Ajv | null = null;
+  let ofJson: Ajv | null = null;
+  app.setValidatorCompiler<RequestSchema>(({ schema, httpPart }) => {
+    const isBody = httpPart === "body";
+    const compile = () =>
+      isBody
+        ? (ofJson ??= new Ajv(OPTIONS)).compile(schema)
+        : (ofText ??= new Ajv({ ...OPTIONS, coerceTypes: true })).compile(schema);
     let compiled: ValidateFunction | null = null;
     const validate: Validator = (data) => {
-      compiled ??= (ajv ??= new Ajv(OPTIONS)).compile(schema);
+      if (isBody) leaveOutNulls(data, schema);
+      compiled ??= compile();
       compiled(data);
       const errors = [...(compiled.errors ?? []), ...endless(data)];
       validate.errors = errors.length === 0 ? null : (errors as FastifySchemaValidationError[]);
@@ -32,6 +44,13 @@ export function validateLazily(app: FastifyInstance): void {
     };
     return validate;
   });
+}
+
+/** An optional member of a body that is null is not given. */
+function leaveOutNulls(data: unknown, { properties = {}, required = [] }: RequestSchema): void {
+  if (!isJsonObject(data)) return;
+  for (const name of Object.keys(properties))
+    if (data[name] === null && !required.includes(name)) Reflect.deleteProperty(data, name);
 }
 
 /** Ajv turns the text `1e999` into an infinite number, to which it then applies no limit of the schema. */

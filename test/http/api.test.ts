@@ -69,6 +69,26 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it", asy
   assert.match(String(nothing.raw), /nothing at .*openapi\.json lists the API/);
 });
 
+test("api – a JSON body has the types of its schema, and an optional member that is null is not given", async (t) => {
+  const { post } = api(t, testParts({ backfill: null, alarms: null }));
+  const days = { from: "2026-11-01", to: "2026-11-02" };
+  const alarm = `/api/v1/alarms/${"0".repeat(32)}`;
+  for (const [url, body, status] of [
+    ["/api/v1/backfill", { ...days, sensor: 10234 }, 400],
+    ["/api/v1/backfill", { ...days, sensor: null }, 501],
+    [`${alarm}/note`, { note: 5 }, 400],
+    [`${alarm}/note`, { note: null }, 400],
+    [`${alarm}/note`, { by: null, note: "5" }, 501],
+    [`${alarm}/shelve`, { minutes: "5" }, 400],
+    [`${alarm}/shelve`, { minutes: true }, 400],
+    [`${alarm}/shelve`, { minutes: 5, note: null }, 501],
+    [`${alarm}/shelve`, { until: 1_800_000_000_000 }, 501],
+    [`${alarm}/shelve`, { until: "1800000000000" }, 501],
+  ] as const) {
+    assert.equal((await post(url, body)).status, status, `${url} ${JSON.stringify(body)}`);
+  }
+});
+
 test("api – readings are paged in both orders without duplicates or gaps", async (t) => {
   const { parts, get } = api(t);
   for (let n = 0; n < 25; n++) {

@@ -58,13 +58,14 @@ function countRows(
   }
 }
 
-const NEWEST_SQL = `SELECT time_ms AS timeMs, seq FROM outbox
-  WHERE lane = ? AND hour = ? AND stream = ? AND is_future = 0 ORDER BY time_ms DESC, seq DESC LIMIT 1`;
+const NEWEST_SQL = `SELECT time_ms AS timeMs, min(seq) AS seq FROM outbox
+  WHERE lane = ? AND hour = ? AND stream = ? AND is_future = 0 GROUP BY time_ms ORDER BY time_ms DESC LIMIT 1`;
 const PREVIOUS_HOUR_SQL =
   "SELECT hour FROM outbox WHERE lane = ? AND hour < ? ORDER BY hour DESC LIMIT 1";
 
 /**
- * The newest pending row that may go live: newer than the live mark, not from the future. Searches back hour by hour.
+ * The newest pending row that may go live: newer than the live mark, not from the future; of one time the first stored.
+ * Searches back hour by hour.
  */
 export function newestPending(
   db: Database,

@@ -40,7 +40,8 @@ export const HISTORY_SQL = {
   countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
-  latest: `${BASE} AND r.stream = ? AND r.is_future = 0 ORDER BY r.time_ms DESC, r.seq DESC LIMIT 1`,
+  latest: `${BASE} AND r.stream = ? AND r.is_future = 0 AND r.time_ms =
+    (SELECT max(time_ms) FROM readings WHERE hour = ? AND stream = ? AND is_future = 0) ORDER BY r.seq LIMIT 1`,
 } as const;
 
 /**
@@ -59,7 +60,10 @@ export class History {
     this.#newest = newest;
   }
 
-  /** The newest reading of a sensor and kind; those dated in the future by a wrong clock do not count. */
+  /**
+   * The newest reading of a sensor and kind, as the live topic has it: of two with one time the first stored. Those
+   * dated in the future by a wrong clock do not count.
+   */
   latest(sensor: string, kind: Kind): StoredReading | null {
     const stream = this.#find(sensor, kind)[0];
     if (stream === undefined) return null;
@@ -81,7 +85,9 @@ export class History {
   /** Undefined if that hour no longer contains any. */
   #newestIn(hour: number | null, stream: number): StoredReading | null | undefined {
     if (hour === null) return null;
-    const [row] = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.latest).all(hour, stream);
+    const [row] = this.#db
+      .readArrays<StoredReadingRow>(HISTORY_SQL.latest)
+      .all(hour, stream, hour, stream);
     return row === undefined ? undefined : toStoredReading(row, this.#streams);
   }
 

@@ -9,6 +9,7 @@ import { heapInUse } from "../../support/garbage.ts";
 import {
   append,
   DAY_MS,
+  idsOf,
   mainOf,
   readingOf,
   START_MS,
@@ -136,6 +137,20 @@ test("outbox – after an outage the newest of each sensor is live, the rest is 
     const own = backlog.filter(({ reading }) => reading.sensor === sensor);
     assert.deepEqual(timesOf(own), times(0, 1, 2, 70));
   }
+});
+
+test("outbox – of two readings of one time the first stored goes live and is the latest, whenever it is sent", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory));
+  const [first, second] = ["first", "second"].map((salt) => readingOf("1", START_MS, { salt }));
+  assert.ok(first && second);
+  await append(store, [first, second]);
+  await store.close();
+  store = openStore(storeOptions(directory));
+  t.after(() => store.close());
+  assert.equal(store.history.latest("1", "rpm")?.id, first.id);
+  assert.deepEqual(idsOf(store.outbox.lease("json", "live", 9)), [first.id]);
+  assert.deepEqual(idsOf(store.outbox.lease("json", "backlog", 9)), [second.id]);
 });
 
 test("outbox – a reading from the future never goes live and never delays current ones", async (t) => {
