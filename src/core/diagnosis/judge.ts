@@ -173,12 +173,15 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     return;
   }
   let isEither = false;
+  let isPaired = false;
   if (hasPlay) {
     const text = "A damaged bearing has play, which may cause 1x and its harmonics.";
     rest.cannotTell("unbalance", null, "bearing_play", text);
     rest.cannotTell("looseness", null, "bearing_play", text);
   } else {
-    rest.record("unbalance", unbalance(look));
+    const first = unbalance(look);
+    isPaired = first === "either";
+    rest.record("unbalance", first === "either" ? null : first);
     const base = looseBase(look, isOwn);
     isEither = base === "either";
     rest.record("looseness", base === null || base === "either" ? looseness(look, isOwn) : base);
@@ -214,6 +217,12 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   if (isMisaligned && !look.isHeld("unbalance")) {
     const text = "Misalignment causes 1x along with 2x, so 1x is not evidence of an unbalance.";
     rest.ambiguous(look, ["unbalance"], text);
+  }
+  const isNamed = SHAFT_FINDINGS.some((one) => rest.has(one) || look.isHeld(one));
+  if (isPaired && !isEither && !isNamed) {
+    const text =
+      "1x rose, and 2x with it: an unbalance, a misalignment, or an unbalance on a loose base.";
+    rest.ambiguous(look, SHAFT_FINDINGS, text);
   }
   if (isAxialFirst(look) && !rest.verdicts.some(({ finding }) => isOfShaft(finding))) {
     rest.ambiguous(

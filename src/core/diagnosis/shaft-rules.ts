@@ -25,8 +25,12 @@ const CHANGE_SHARE = 0.25;
 const CHANGE_TIMES = 1.25;
 /** Share of the velocity of its axis that 1x carries, in an unbalance. */
 const UNBALANCE_SHARE = 0.8;
-/** 2x over 1x of the same axis, in an unbalance at most. */
+/**
+ * What 2x may rise by with 1x: in an unbalance at most, and where one may begin. Between them it may be a misalignment, or an
+ * unbalance on a loose base, whose structure answers to 1x more.
+ */
 const UNBALANCE_SECOND = 0.5;
+const UNBALANCE_SECOND_FIRST = 0.3;
 /** Axial over radial 1x, at most: rigs show up to 2.1. */
 const UNBALANCE_AXIAL = 3;
 /** 2x over 1x above which parallel misalignment is likely. */
@@ -114,7 +118,7 @@ function strongest(found: readonly Risen[]): Risen | null {
 const across = (look: Look) => (look.hasAxes ? look.axes.filter(isRadial) : look.axes);
 const along = (look: Look) => (look.hasAxes ? look.axes.filter((axis) => !isRadial(axis)) : []);
 
-export function unbalance(look: Look): Verdict | null {
+export function unbalance(look: Look): Verdict | "either" | null {
   const firsts = across(look).map((axis) => risen(look, axis, 1));
   const best = strongest(firsts);
   const limit = limitOf(look, "unbalance");
@@ -128,15 +132,16 @@ export function unbalance(look: Look): Verdict | null {
   );
   // A direction in which 2x rose with 1x is a misalignment's, whichever it is, unless the unbalance stood before.
   const mayBePaired = isLearned(look) && !look.isHeld("unbalance");
+  const share = mayBePaired ? UNBALANCE_SECOND_FIRST : UNBALANCE_SECOND;
   const isPaired = look.axes.some((other) => {
     const [first, pair] = [risen(look, other, 1).rise, risen(look, other, 2).rise];
-    return pair > UNBALANCE_SECOND * first && pair >= MISALIGNED_AXIAL * UNBALANCE_SECOND * rise;
+    return pair > share * first && pair >= MISALIGNED_AXIAL * share * rise;
   });
   const isMost = isLearned(look)
     ? rise >= others
     : line.amplitude >= UNBALANCE_SHARE * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
-  if (!isMost || (mayBePaired && isPaired) || second > UNBALANCE_SECOND * rise) return null;
-  if (Math.max(0, ...axial) > UNBALANCE_AXIAL * rise) return null;
+  if (!isMost || Math.max(0, ...axial) > UNBALANCE_AXIAL * rise) return null;
+  if ((mayBePaired && isPaired) || second > share * rise) return mayBePaired ? "either" : null;
   const level = line.amplitude;
   const stage = stageOf(level, look.limits[1], look.limits[2]);
   const lines = present([line, ...firsts.map((other) => other.line).filter((one) => one !== line)]);

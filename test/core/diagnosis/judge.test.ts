@@ -3,7 +3,17 @@ import { test } from "node:test";
 import { bearingOrders } from "../../../src/core/diagnosis/frequencies.ts";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
 import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
-import { around, MACHINE, normalState, PLANT, recordOf, SENSOR } from "./support.ts";
+import {
+  around,
+  learned,
+  MACHINE,
+  normalState,
+  orderAmplitudes,
+  PLANT,
+  raised,
+  recordOf,
+  SENSOR,
+} from "./support.ts";
 
 const NORMAL = normalState();
 
@@ -244,39 +254,6 @@ test("1x that rose along the shaft alone is told as ambiguous, and names nothing
   assert.deepEqual(told, ["unbalance", "misalignment"]);
 });
 
-/** The record with an order made so many times as strong, per axis. */
-function raised(
-  record: ReturnType<typeof recordOf>,
-  times: Readonly<Record<number, readonly number[]>>,
-) {
-  const shaftHz = record.speedRpm / 60;
-  const tones = record.tones.map((axis, i) => {
-    if (axis.tones === null) return axis;
-    const data = axis.tones.accel.data.slice();
-    for (let at = 0; at < data.length; at += 3) {
-      const order = (data[at] ?? 0) / shaftHz;
-      const whole = Math.round(order);
-      const by = Math.abs(order - whole) < 0.03 ? (times[whole]?.[i] ?? 1) : 1;
-      data[at + 1] = (data[at + 1] ?? 0) * by;
-      data[at + 2] = (data[at + 2] ?? 0) * by;
-    }
-    return { ...axis, tones: { ...axis.tones, accel: { ...axis.tones.accel, data } } };
-  });
-  return { ...record, tones };
-}
-
-/** A machine whose orders one to three stood at these levels of each axis while it was learned, mm/s. */
-const learned = (first: number, second: number, third: number): Reference => {
-  const highest = Object.fromEntries(
-    [1, 2, 3].flatMap((channel) => [
-      [`${channel}:1`, first],
-      [`${channel}:2`, second],
-      [`${channel}:3`, third],
-    ]),
-  );
-  return { speeds: [{ rpm: 1480, readings: 20, first: highest, highest }] };
-};
-
 test("2x that rose with 1x across the shaft and nothing else is a loose base, and no misalignment", () => {
   const seen = recordOf({ fault: "misalignment", severity: 0.9 }, 3);
   const based = raised(seen, { 1: [1, 1, 0.05], 2: [1, 1, 0.05], 3: [0.01, 0.01, 0.01] });
@@ -336,6 +313,27 @@ test("1x of a misalignment is told as no unbalance, unless that stood before", (
   assert.ok(why.some(({ finding, reason }) => finding === "unbalance" && reason === "ambiguous"));
   const isHeld = (key: string) => key === "unbalance";
   assert.deepEqual(found(both, { reference, isHeld }), ["unbalance", "misalignment"]);
+});
+
+test("2x that rose by a good third of 1x names nothing and says so, and ends no unbalance that stands", () => {
+  const record = recordOf({ fault: "unbalance", severity: 1.4 }, 3);
+  const [line] = orderAmplitudes(record, 1);
+  const [second] = orderAmplitudes(record, 2);
+  const of = (share: number) =>
+    raised(record, { 2: [(share * (line ?? 0)) / (second ?? 1), 1, 1] });
+  const reference = learned(0.2, 0.05, 0.02);
+  assert.deepEqual(found(of(0.15), { reference }), ["unbalance"]);
+  const { verdicts, cannot, judged } = judge(of(0.45), around(record.speedRpm, { reference }));
+  assert.deepEqual(verdicts, []);
+  const told = cannot.filter(({ reason }) => reason === "ambiguous");
+  assert.deepEqual(told.map(({ finding }) => finding).sort(), [
+    "looseness",
+    "misalignment",
+    "unbalance",
+  ]);
+  assert.ok(judged.includes("unbalance"));
+  const isHeld = (key: string) => key === "unbalance";
+  assert.deepEqual(found(of(0.45), { reference, isHeld }), ["unbalance"]);
 });
 
 test("at a doubtful speed nothing is said to be absent that turns with it", () => {

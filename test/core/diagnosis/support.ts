@@ -1,6 +1,7 @@
 import type { FollowedReading } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
+import { toneNear, velocityOf } from "../../../src/core/diagnosis/look.ts";
 import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
@@ -169,4 +170,49 @@ export function engineOf(machine: Machine = MACHINE, site: Site = siteOf(machine
     return up;
   };
   return { engine, options, world, follow };
+}
+
+/** The record with an order made so many times as strong, per axis. */
+export function raised(
+  record: ReturnType<typeof recordOf>,
+  times: { readonly [order: number]: readonly number[] },
+) {
+  const shaftHz = record.speedRpm / 60;
+  const tones = record.tones.map((axis, i) => {
+    if (axis.tones === null) return axis;
+    const data = axis.tones.accel.data.slice();
+    for (let at = 0; at < data.length; at += 3) {
+      const order = (data[at] ?? 0) / shaftHz;
+      const whole = Math.round(order);
+      const by = Math.abs(order - whole) < 0.03 ? (times[whole]?.[i] ?? 1) : 1;
+      data[at + 1] = (data[at + 1] ?? 0) * by;
+      data[at + 2] = (data[at + 2] ?? 0) * by;
+    }
+    return { ...axis, tones: { ...axis.tones, accel: { ...axis.tones.accel, data } } };
+  });
+  return { ...record, tones };
+}
+
+/** A machine whose orders one to three stood at these levels of each axis while it was learned, mm/s. */
+export const learned = (first: number, second: number, third: number): Reference => {
+  const highest = Object.fromEntries(
+    [1, 2, 3].flatMap((channel) => [
+      [`${channel}:1`, first],
+      [`${channel}:2`, second],
+      [`${channel}:3`, third],
+    ]),
+  );
+  return { speeds: [{ rpm: 1480, readings: 20, first: highest, highest }] };
+};
+
+/** Amplitudes of an order as velocity, mm/s RMS, per axis. */
+export function orderAmplitudes(
+  { tones, speedRpm }: ReturnType<typeof recordOf>,
+  order: number,
+): number[] {
+  return tones.flatMap(({ tones: found }) => {
+    const hz = (order * speedRpm) / 60;
+    const tone = found === null ? null : toneNear(found.accel, hz, 2 * found.accel.resolutionHz);
+    return tone === null ? [] : [velocityOf(tone)];
+  });
 }
