@@ -21,30 +21,28 @@ interface Node {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && "start" in value;
 
-const OPPOSITE: Readonly<Record<string, string>> = {
-  "<": "<=",
-  "<=": "<",
-  ">": ">=",
-  ">=": ">",
-  "===": "!==",
-  "!==": "===",
-  "+": "-",
-  "-": "+",
-  "*": "/",
-  "/": "*",
-  "%": "*",
-  "&&": "||",
-  "||": "&&",
-  "+=": "-=",
-  "-=": "+=",
-};
-const OTHER_METHOD: Readonly<Record<string, string>> = {
-  max: "min",
-  min: "max",
-  some: "every",
-  every: "some",
-  shift: "pop",
-};
+const OPPOSITE = new Map(
+  Object.entries({
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "===": "!==",
+    "!==": "===",
+    "+": "-",
+    "-": "+",
+    "*": "/",
+    "/": "*",
+    "%": "*",
+    "&&": "||",
+    "||": "&&",
+    "+=": "-=",
+    "-=": "+=",
+  }),
+);
+const OTHER_METHOD = new Map(
+  Object.entries({ max: "min", min: "max", some: "every", every: "some", shift: "pop" }),
+);
 /** What is logged, asserted or thrown is text for people, and impossible states. */
 const FOR_PEOPLE = /^(?:await )?(?:this\.#?)?(?:\w+\.)*(?:logger\.\w+|assert(?:\.\w+)?)\(/;
 
@@ -79,7 +77,7 @@ function change(node: Node, parent: Node | null, add: Add, textOf: (node: Node) 
     case "BinaryExpression":
     case "LogicalExpression":
     case "AssignmentExpression": {
-      const opposite = OPPOSITE[String(operator)];
+      const opposite = OPPOSITE.get(String(operator));
       if (opposite === undefined || !isNode(left) || !isNode(right)) return;
       if ([left, right].some(isText)) return;
       return add(node, `${textOf(left)} ${opposite} ${textOf(right)}`);
@@ -109,7 +107,7 @@ function change(node: Node, parent: Node | null, add: Add, textOf: (node: Node) 
 function otherMethod(node: Node, callee: Node, add: Add, textOf: (node: Node) => string): void {
   const { object, property } = callee;
   if (!isNode(object) || !isNode(property)) return;
-  const other = OTHER_METHOD[String(property["name"])];
+  const other = OTHER_METHOD.get(String(property["name"]));
   if (other === undefined) return;
   const rest = textOf(node).slice(property.end - node.start);
   add(node, `${textOf(node).slice(0, property.start - node.start)}${other}${rest}`);

@@ -8,7 +8,7 @@ import { wake } from "./wake.ts";
 type Size = 1 | 2;
 export function next(list: readonly number[], at: number, logger: { warn(text: string): void }): number {
   logger.warn("0" + 1);
-  if (at >= list.length && !list.includes(1)) wake();
+  if (at >= list.length && !list.includes(1)) wake(at.toString());
   for (const item of list) if (item === at) return Math.max(item + 1, at);
   throw new Error("nothing after " + at);
 }
@@ -29,7 +29,7 @@ test("mutate – comparisons, signs, conditions, booleans and calls are broken; 
       "6 at >= list.length → at > list.length",
       "6 !list.includes(1) → list.includes(1)",
       "6 1 → 2",
-      "6 wake() → undefined",
+      "6 wake(at.toString()) → undefined",
       "7 item === at → !(item === at)",
       "7 item === at → item !== at",
       "7 Math.max(item + 1, at) → Math.min(item + 1, at)",
