@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { METRIC, US } from "../../src/core/read-units.ts";
 import { reportDocument } from "../../src/core/report/document.ts";
+import { axisOf, decades } from "../../src/core/report/figure-axes.ts";
 import type { ReportInput } from "../../src/core/report/input.ts";
 
 const T0 = Date.UTC(2026, 10, 20);
@@ -146,4 +147,24 @@ test("report – the names of six curves and of a long time zone lie within the 
     ([, d]) => d,
   );
   assert.equal(new Set(dashes).size, labels.length);
+});
+
+test("report – ticks are round and enclose the values", () => {
+  for (const [from, to, ticks] of [
+    [0, 4, [0, 1, 2, 3, 4]],
+    [1, 7.5, [0, 2, 4, 6, 8]],
+    [-3, 17, [-5, 0, 5, 10, 15, 20]],
+    [0, 38, [0, 10, 20, 30, 40]],
+    [5, 5, [5, 5.2, 5.4, 5.6, 5.8, 6]],
+  ] as const) {
+    const axis = axisOf(from, to);
+    assert.deepEqual(
+      axis.ticks.map((tick) => Number(tick.toPrecision(9))),
+      ticks,
+      `${from} to ${to}`,
+    );
+    assert.deepEqual([axis.low, axis.high], [axis.ticks[0], axis.ticks.at(-1)]);
+  }
+  assert.deepEqual(decades(0.02, 30).ticks, [0.01, 0.1, 1, 10, 100]);
+  assert.equal(decades(1e-20, 10).ticks.length, 9);
 });

@@ -39,6 +39,8 @@ test("days – yesterday is read at the normal interval during its grace period,
     phase: "late",
     dueAtMs: lastOk + MINUTE,
   });
+  assert.deepEqual(dayDue(day, end, rules, end, MINUTE), { phase: "late", dueAtMs: end + MINUTE });
+  assert.deepEqual(dayDue(day, end, rules, end - 1, MINUTE), { phase: "late", dueAtMs: 0 });
   const later = end + 3 * HOUR;
   assert.deepEqual(dayDue(day, later, rules, later, MINUTE), {
     phase: "late",

@@ -324,10 +324,10 @@ test("poller – a manual backfill reads its days once, reports progress, and en
   );
   await clock.advance(1_000);
   const job = poller.backfill(["2026-01-01", "2026-01-02"], null);
-  assert.equal(job.total, 4);
+  assert.deepEqual([job.total, job.done], [4, 0]);
   await clock.advance(5_000);
   await job.finished;
-  assert.equal(job.stored, 9);
+  assert.deepEqual([job.stored, job.done], [9, 4]);
   assert.deepEqual(job.failures, ["2 rpm 2026-01-02: no"]);
   await clock.advance(HOUR);
   assert.equal(calls.filter((c) => c.day.startsWith("2026-01")).length, 4);

@@ -113,3 +113,18 @@ test("read day – how many records could not be used since the last good one, o
   assert.deepEqual(await rejected("9", "7", "1"), [0, true]);
   for (const code of ["8", "9"]) assert.deepEqual(await rejected(code, "7"), [2, true]);
 });
+
+test("read day – of a day whose known part has changed, only what is new is stored", async (t) => {
+  const read = await createReader(t);
+  const records = (seconds: readonly number[]) =>
+    seconds
+      .map((n) => `{"RPM":1480,"time_data":"\\/Date(${START_MS + n * 1000}+0000)\\/"}`)
+      .join(",");
+  const day = (...seconds: number[]) =>
+    Buffer.from(
+      `[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[${records(seconds)}]}]`,
+    );
+  assert.equal((await read(day(5, 6))).stored, 2);
+  const again = await read(day(4, 5, 6));
+  assert.deepEqual([again.stored, again.known], [1, 2]);
+});

@@ -19,6 +19,7 @@ async function start(
   t: TestContext,
   sensors: Sensor[],
   answer: (request: ReadRequest) => Promise<void> = async () => {},
+  storedMs: readonly number[] = [],
 ) {
   const calls: string[] = [];
   const asked: Sensor[] = [];
@@ -26,6 +27,7 @@ async function start(
     site: siteOf(...sensors),
     backfillDays: 2,
     concurrency: 4,
+    storedMs,
     readDay: async (request, clock) => {
       calls.push(`${request.sensor.code} ${request.kind} ${request.day}`);
       asked.push(request.sensor);
@@ -47,6 +49,14 @@ test("site change – an added sensor is read as on a first start, and no other 
   assert.deepEqual(await look(), ["1 rpm 2026-11-18", "1 rpm 2026-11-19", "1 rpm 2026-11-20"]);
   site.replace(siteOf(sensor("1", { name: "renamed" }), sensor("2")));
   assert.deepEqual(await look(), ["2 rpm 2026-11-18", "2 rpm 2026-11-19", "2 rpm 2026-11-20"]);
+});
+
+test("site change – a sensor that returns has the last reading that is stored of it", async (t) => {
+  const lastMs = Date.UTC(2026, 10, 19);
+  const { site, poller, look } = await start(t, [sensor("1")], undefined, [lastMs]);
+  site.replace(siteOf(sensor("1"), sensor("2")));
+  await look();
+  assert.equal(poller.sensorStates().find(({ code }) => code === "2")?.lastReadingMs, lastMs);
 });
 
 test("site change – a new name, clamp or class applies from the next read, and causes none", async (t) => {

@@ -127,8 +127,33 @@ test("baseline – learns only while the machine runs, and then monitors", () =>
   assert.equal(engine.baselines("10234").get("change/channel1_vel_rms@running")?.count, 1);
 });
 
+test("baseline – normal readings move the slow one; those of a standing alarm do not", () => {
+  const rule = {
+    name: "change",
+    select: { sensors: ["50021"], values: ["rpm"] },
+    baseline: { readings: 6, deviations: 4 },
+  };
+  const engine = engineOf(siteWith([rule]));
+  let minute = 0;
+  const run = (count: number, rpm: number) => {
+    const events = feed(engine, speeds(Array(count).fill(rpm), T0 + minute * MINUTE));
+    minute += count;
+    return events.map(({ state }) => state);
+  };
+  const slow = () => [...engine.baselines("50021").values()][0]?.slow?.median ?? Number.NaN;
+  run(6, 1000);
+  assert.deepEqual(run(40, 1010), []);
+  const moved = slow();
+  assert.ok(moved > 1000, `${moved}`);
+  assert.deepEqual(run(10, 2000), ["active"]);
+  assert.equal(slow(), moved);
+});
+
 test("baseline – a constant zero gives no limit: nothing tells how far from it is far", () => {
   assert.equal(baselineBounds(learned([0, 0, 0, 0, 0]), TEST), null);
+  const select = { sensors: ["50021"], values: ["rpm"] };
+  const rule = { name: "change", select, baseline: { readings: 3, deviations: 4 } };
+  assert.deepEqual(feed(engineOf(siteWith([rule])), speeds([0, 0, 0, 900])), []);
 });
 
 test("baseline – a vibration limit is at least 1.2 times the median, and never above the class", () => {

@@ -129,10 +129,11 @@ test("day reader – reads numbers in any spelling, and never invents one", asyn
     "true",
     "[]",
   ];
-  const { records } = await readDay(
+  const { records, result } = await readDay(
     "rpm",
     envelope([...spellings, ...nothing].map((value) => rpm(value)).join(",")),
   );
+  assert.equal(result.oddities.not_a_number_token, 7);
   const nan = Number.NaN;
   assert.deepEqual(
     records.map((record) => record.fields.RPM),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DayMedians, mountOf } from "../../../src/core/outlook/day-medians.ts";
+import { DayMedianMaker, type DayMedians, mountOf } from "../../../src/core/outlook/day-medians.ts";
 import { machineOutlook, type OutlookParts } from "../../../src/core/outlook/machine-outlook.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
+import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { DAY_MS } from "../../../src/core/time-units.ts";
 
 const TODAY = 20_780;
@@ -15,6 +16,22 @@ const SENSOR: Sensor = {
   channels: { channel1: { axis: "H" } },
   location: { company: 1, area: 1, machine: 40, point: 1 },
   machineClass: "group2-rigid",
+};
+
+const STORED: StoredReading = {
+  seq: 1,
+  id: "0".repeat(32),
+  sensor: "7",
+  kind: "accel",
+  timeMs: TODAY * DAY_MS,
+  offsetMinutes: 0,
+  storedAtMs: TODAY * DAY_MS,
+  units: "{}",
+  values: "{}",
+  quality: "{}",
+  attributes: "{}",
+  raw: "{}",
+  waveforms: [],
 };
 
 /** Half a year of days; `level` by days before today. */
@@ -165,4 +182,22 @@ test("machine outlook – a value that has no day yet says that there are too fe
   const { value, unit, limit, level, days: used, reason } = outlook([], { newest: of });
   assert.deepEqual([value, unit, limit], [VALUE, "mm/s", 2.8]);
   assert.deepEqual([level, used, reason], [null, 0, "too_few_days"]);
+});
+
+test("machine outlook – a day's row is the median on the running machine; it counts all readings, and begins anew with another unit", () => {
+  const maker = new DayMedianMaker(SENSOR, "accel");
+  const add = (value: number, unit: string, isRunning: boolean) => {
+    const values = JSON.stringify({ [VALUE]: value, channel1_accel_rms: 9 });
+    maker.add({ ...STORED, values, units: JSON.stringify({ [VALUE]: unit }) }, isRunning);
+  };
+  add(7, "in/s", true);
+  for (const [value, isRunning] of [
+    [1, true],
+    [50, false],
+    [3, true],
+    [2, true],
+  ] as const)
+    add(value, "mm/s", isRunning);
+  const row = { median: 2, count: 3, unit: "mm/s", mount: mountOf(SENSOR, VALUE) };
+  assert.deepEqual(maker.result(TODAY), { day: TODAY, readings: 5, values: { [VALUE]: row } });
 });

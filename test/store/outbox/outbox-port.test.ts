@@ -86,6 +86,14 @@ for (const [name, open] of [
     assert.deepEqual(shown(live(subject)), ["1:2"]);
   });
 
+  test(`outbox port, ${name} – a lease has no more entries than asked for, whoever has most`, async (t) => {
+    const subject = open(t);
+    await subject.add("1", 0, 1, 2);
+    await subject.add("2", ...Array(8).keys());
+    assert.deepEqual(shown(backlog(subject, 4)).sort(), ["1:0", "1:1", "2:0", "2:1"]);
+    assert.equal(live(subject, 1).length, 1);
+  });
+
   test(`outbox port, ${name} – what is sent is removed, what is kept comes again in order`, async (t) => {
     const subject = open(t);
     await subject.add("1", ...Array(8).keys());

@@ -197,16 +197,19 @@ test("outbox – in the plain lane only the newest reading of a sensor is pendin
 });
 
 test("outbox – in waveform lanes what the policy allows is pending", async (t) => {
-  const store = tempStore(t, {
-    uplinks: [uplinkOf("main", ["json", "waveform"], { waveforms: "alarm" })],
-  });
+  const main = uplinkOf("main", ["json", "waveform"], { waveforms: "alarm" });
+  const store = tempStore(t, { uplinks: [main] });
   const waveform = waveformOf(64);
   await append(store, [
-    readingOf("1", START_MS, { kind: "accel", waveform }),
+    readingOf("1", START_MS, { kind: "accel", waveform, attributes: { recording_reason: 3 } }),
     readingOf("1", START_MS + 1, { kind: "accel", waveform: { ...waveform, recordingReason: 0 } }),
     readingOf("1", START_MS + 2, { kind: "accel" }),
   ]);
   assert.deepEqual(timesOf(store.outbox.lease("waveform", "live", 9)), [START_MS]);
+  // Of what is stored, too, for an uplink that comes later.
+  store.setUplinks([main, uplinkOf("cloud", ["waveform"], { waveforms: "alarm" })]);
+  await store.retain();
+  assert.deepEqual(timesOf(store.outboxOf("cloud").lease("waveform", "live", 9)), [START_MS]);
   assert.equal(store.outbox.depth("json").readings, 3);
 });
 
