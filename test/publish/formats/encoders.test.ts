@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Message } from "../../../src/core/message.ts";
-import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Kind, Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { StoredWaveform } from "../../../src/core/stored-reading.ts";
 import { topicLevel } from "../../../src/core/topic-level.ts";
@@ -93,20 +93,30 @@ test("json – everything else is historical, not retained, on the history topic
 });
 
 test("plain – bare values as text; a bad one clears its topic; history is not sent", () => {
-  const encode = createPlainEncoder({ prefix: "a/b", site: "plant-7", source });
-  const live = encode({
-    reading: { ...reading, values: '{"x":12.5,"on":true,"zone":"B","bad":null}' },
-    live: true,
-  });
+  const pump: Sensor = {
+    code: "20871",
+    type: 3,
+    kinds: ["accel", "dryContact"],
+    channels: {},
+    machineClass: "group1-rigid",
+  };
+  const site = fixedSite({ site: "plant-7", sensors: [pump] });
+  const encode = createPlainEncoder({ prefix: "a/b", site: "plant-7", source: site });
+  const plain = (kind: Kind, values: string) =>
+    encode({ reading: { ...reading, kind, values }, live: true }).map(
+      ({ topic, payload, qos, retain }) => [topic, payload, qos, retain],
+    );
   assert.deepEqual(
-    live.map(({ topic, payload, qos, retain }) => [topic, payload, qos, retain]),
+    plain("accel", '{"channel1_vel_rms":12.5,"channel1_zone":"B","channel2_vel_rms":null}'),
     [
-      ["a/b/plant-7/20871/currentV2/x", "12.5", 1, true],
-      ["a/b/plant-7/20871/currentV2/on", "true", 1, true],
-      ["a/b/plant-7/20871/currentV2/zone", "B", 1, true],
-      ["a/b/plant-7/20871/currentV2/bad", "", 1, true],
+      ["a/b/plant-7/20871/accel/channel1_vel_rms", "12.5", 1, true],
+      ["a/b/plant-7/20871/accel/channel1_zone", "B", 1, true],
+      ["a/b/plant-7/20871/accel/channel2_vel_rms", "", 1, true],
     ],
   );
+  assert.deepEqual(plain("dryContact", '{"input1":true}'), [
+    ["a/b/plant-7/20871/dryContact/input1", "true", 1, true],
+  ]);
   assert.deepEqual(encode({ reading, live: false }), []);
 });
 
@@ -120,10 +130,13 @@ test("plain – late readings of a value that the site file no longer names are 
   const site = fixedSite({ site: "plant-7", sensors: [pump] });
   const encode = createPlainEncoder({ prefix: "a", site: "plant-7", source: site });
   const values = '{"current1_avg":1,"current2_avg":2,"battery":3.6}';
-  const retained = (kind: "currentV2" | "rpm") =>
-    encode({ reading: { ...reading, kind, values }, live: true }).map(({ retain }) => retain);
+  const retained = (kind: Kind, sensor = "20871") =>
+    encode({ reading: { ...reading, sensor, kind, values }, live: true }).map(
+      ({ retain }) => retain,
+    );
   assert.deepEqual(retained("currentV2"), [true, false, true]);
   assert.deepEqual(retained("rpm"), [false, false, false]);
+  assert.deepEqual(retained("currentV2", "20872"), [false, false, false]);
 });
 
 const waveform: StoredWaveform = {
