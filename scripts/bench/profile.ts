@@ -1,5 +1,5 @@
 /**
- * Where the time goes for the three loads that matter: node --import tsx scripts/bench/profile.ts [--full] [steady|rounds|backfill|drain] …
+ * Where the time goes for the loads that matter: node --import tsx scripts/bench/profile.ts [--full] [steady|idle|rounds|backfill|drain] …
  * `--full` drains a million readings instead of a hundred thousand.
  * Builds an unminified bundle into a scratch directory, runs it under --cpu-prof and prints shares of the busy time.
  */
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { compiledSchemas } from "../compiled-schemas.ts";
 import { NODE_FLAGS } from "./agent-process.ts";
 import { readProfile, type Share } from "./cpu-profile.ts";
 import { cpuMs, residentMb, sleep } from "./measure.ts";
@@ -32,6 +33,18 @@ const steady: Load = (options) =>
     const seconds = options.isFull ? 240 : 100;
     await sleep(seconds * 1000);
     return `${counter.readings} readings in ${seconds} s, CPU ${cpuMs(program.pid).toFixed(0)} ms with the start`;
+  });
+
+/** Row 10o: nothing new, a poll each 10 s. The start is in it: compare with the whole time. */
+const idle: Load = (options) =>
+  withPlant(options, dayPlan(small(55, 144, 0)), async (plant) => {
+    await plant.gateway.open();
+    const { program } = await plant.agent({ POLL_INTERVAL_S: "10" });
+    await sleep(30_000);
+    const before = cpuMs(program.pid);
+    const seconds = options.isFull ? 600 : 120;
+    await sleep(seconds * 1000);
+    return `${seconds} s idle, CPU ${((cpuMs(program.pid) - before) / (seconds / 10)).toFixed(0)} ms each 10 s`;
   });
 
 const rounds: Load = (options) =>
@@ -97,7 +110,7 @@ const drain: Load = (options) =>
     },
   );
 
-const LOADS: Readonly<Record<string, Load>> = { steady, rounds, backfill, drain };
+const LOADS: Readonly<Record<string, Load>> = { steady, idle, rounds, backfill, drain };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -122,6 +135,7 @@ async function main(): Promise<void> {
       target: "node20",
       format: "cjs",
       define: { __BUNDLED__: "true" },
+      plugins: [compiledSchemas],
       logLevel: "warning",
     });
     const native = "better_sqlite3.node";

@@ -116,13 +116,16 @@ interface SchemaError {
 }
 
 /** Types, defaults and ranges by env-schema. An invalid value is noted and replaced by its default from here on. */
+/** One object: ajv keeps what it compiled for each object that it was given. */
+const SCHEMA = settingsSchema();
+
 function coerce(
   given: Readonly<Record<string, string>>,
   faults: ConfigurationFault[],
 ): RawSettings {
   const values = { ...given };
   try {
-    return envSchema<RawSettings>({ schema: settingsSchema(), data: values, env: false });
+    return envSchema<RawSettings>({ schema: SCHEMA, data: values, env: false });
   } catch (error) {
     const errors = (error as { errors?: readonly SchemaError[] }).errors;
     if (errors === undefined) throw error;
@@ -140,7 +143,7 @@ function coerce(
       if (!isSettingName(name) || !faulty.has(name)) kept[name] = value;
     }
     kept["GATEWAY_URL"] ??= "";
-    return envSchema<RawSettings>({ schema: settingsSchema(), data: kept, env: false });
+    return envSchema<RawSettings>({ schema: SCHEMA, data: kept, env: false });
   }
 }
 
