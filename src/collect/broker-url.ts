@@ -1,5 +1,5 @@
+import type { BrokerTls } from "../core/collect-options.ts";
 import { loginOf } from "../lib/url-login.ts";
-import type { BrokerTls } from "./options.ts";
 
 /** A broker's address taken apart. */
 export interface BrokerAddress {

@@ -1,3 +1,4 @@
+import type { CollectOptions } from "../core/collect-options.ts";
 import { publicDatabase } from "../core/database-url.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
@@ -16,7 +17,6 @@ import { Inbox } from "./inbox.ts";
 import { type CollectMetrics, createCollectMetrics, serveMetrics } from "./metrics.ts";
 import { MqttSource } from "./mqtt/mqtt-source.ts";
 import { SessionSlots } from "./mqtt/session-slots.ts";
-import type { CollectOptions } from "./options.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "./site-topics.ts";
 
 interface CollectParts {

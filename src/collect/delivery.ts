@@ -1,5 +1,5 @@
+import type { BrokerTls } from "../core/collect-options.ts";
 import type { BrokerAddress } from "./broker-url.ts";
-import type { BrokerTls } from "./options.ts";
 import type { Dots, SiteTopics } from "./site-topics.ts";
 
 /** A message as delivered by a broker, not yet acknowledged. */

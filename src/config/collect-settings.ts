@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { CollectOptions } from "../core/collect-options.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { checkFrom, checkTo } from "./collect-addresses.ts";
@@ -19,21 +20,7 @@ import { expectation, type NumberSpec } from "./setting-spec.ts";
 import { BROKER_SETTINGS } from "./settings-broker.ts";
 import { SERVICE_SETTINGS } from "./settings-services.ts";
 
-export interface CollectSettings {
-  readonly from: readonly string[];
-  readonly to: string;
-  readonly group: string;
-  readonly prefix: string;
-  readonly topic: string;
-  readonly metrics: { readonly host: string; readonly port: number } | null;
-  readonly keepDays: number | null;
-  readonly keepHoursDays: number;
-  readonly reconnectSpreadS: number;
-  readonly tls: {
-    readonly ca: string | null;
-    readonly cert: string | null;
-    readonly key: string | null;
-  };
+export interface CollectSettings extends CollectOptions {
   readonly logLevel: string;
 }
 

@@ -327,7 +327,7 @@ test("poller – a manual backfill reads its days once, reports progress, and en
   assert.deepEqual([job.total, job.done], [4, 0]);
   await clock.advance(5_000);
   await job.finished;
-  assert.deepEqual([job.stored, job.done], [9, 4]);
+  assert.deepEqual([job.stored, job.known, job.done], [9, 0, 4]);
   assert.deepEqual(job.failures, ["2 rpm 2026-01-02: no"]);
   await clock.advance(HOUR);
   assert.equal(calls.filter((c) => c.day.startsWith("2026-01")).length, 4);

@@ -1,8 +1,8 @@
 import { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, connect } from "amqplib";
+import type { BrokerTls } from "../../core/collect-options.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
-import type { BrokerTls } from "../options.ts";
 
 const HEARTBEAT_S = 30;
 const CONNECT_TIMEOUT_MS = 20_000;

@@ -1,9 +1,9 @@
 import type { ClientBase } from "pg";
+import type { CollectOptions } from "../../core/collect-options.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { CollectMetrics } from "../metrics.ts";
-import type { CollectOptions } from "../options.ts";
 import { dropConnection, openConnection, requirePrimary } from "./connection.ts";
 import { horizonOf, KEEP_DAYS_MIN, raiseHorizon } from "./horizon.ts";
 import { dropHours, hasDueHours, settleHours } from "./hours.ts";

@@ -1,5 +1,5 @@
+import type { BrokerTls } from "../../core/collect-options.ts";
 import { brokerAddress } from "../broker-url.ts";
-import type { BrokerTls } from "../options.ts";
 import { type FleetBox, inOrder } from "./box.ts";
 import { fleetFromBroker } from "./from-broker.ts";
 import { fleetFromDatabase } from "./from-database.ts";

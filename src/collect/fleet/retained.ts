@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
+import type { BrokerTls } from "../../core/collect-options.ts";
 import { type BrokerAddress, publicBroker } from "../broker-url.ts";
 import { MqttConnection } from "../mqtt/connection.ts";
 import { isVersionRefusal } from "../mqtt/refusal.ts";
-import type { BrokerTls } from "../options.ts";
 import { unreachedText } from "../unreached.ts";
 
 /** Retained messages arrive at once; after this long without any there are no more, ms. */

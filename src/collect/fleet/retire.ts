@@ -1,11 +1,11 @@
 import type { Client } from "pg";
+import type { BrokerTls } from "../../core/collect-options.ts";
 import { publicDatabase } from "../../core/database-url.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { createTopics } from "../../core/topics/topics.ts";
 import { brokerAddress } from "../broker-url.ts";
 import { openConnection } from "../database/connection.ts";
-import type { BrokerTls } from "../options.ts";
 import { withRetained } from "./retained.ts";
 
 interface RetireOptions {

@@ -7,8 +7,8 @@ import {
   type Packet,
   parser,
 } from "mqtt-packet";
+import type { BrokerTls } from "../../core/collect-options.ts";
 import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
-import type { BrokerTls } from "../options.ts";
 import { CLOSED, CLOSED_UNANSWERED, connectRefusal, lackOf } from "./refusal.ts";
 
 /** Name, TCP, TLS and CONNACK together, ms. */

@@ -73,6 +73,8 @@ for (const [name, open] of [
     assert.ok(entries.every((entry) => entry.live));
     assert.equal(subject.outbox.depth("json").readings, 4, "leased ones are owed still");
     assert.equal(subject.outbox.depth("json").oldestTimeMs, timeMs(0));
+    await subject.add("2", 0, 1);
+    assert.deepEqual(shown(backlog(subject)), ["2:0"]);
   });
 
   test(`outbox port, ${name} – a leased reading is not leased again until it is released`, async (t) => {

@@ -119,6 +119,10 @@ test("outbox – live only moves forward, also across restarts", async (t) => {
   await append(store, minutes("2", 70));
   await store.close();
   store = openStore(storeOptions(directory));
+  const newest = store.outbox.lease("json", "live", 10);
+  assert.deepEqual(timesOf(newest).sort(), times(11, 70));
+  await settle(store, newest, "oversize");
+  store.outbox.unpark("json");
   assert.deepEqual(timesOf(store.outbox.lease("json", "live", 10)).sort(), times(11, 70));
 });
 
