@@ -4,7 +4,13 @@ import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import { zoneLimits } from "../signal/severity.ts";
 import { bearingFaults } from "./bearings.ts";
-import { type CannotReason, findingKey, type Judgement, type Verdict } from "./finding.ts";
+import {
+  type CannotReason,
+  type FindingKind,
+  findingKey,
+  type Judgement,
+  type Verdict,
+} from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
 import { axisLooks, forceShare, type Look } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
@@ -95,7 +101,8 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
   const hasPlay = rest.verdicts.some(({ stage }) => stage > 1);
   shaftFaults(look, rest, hasPlay);
   processFaults(look, rest);
-  const levels = shaft.besideHz === null ? orderLevels(look) : null;
+  const isSuspected = (finding: FindingKind) => rest.has(finding) || isHeld(finding);
+  const levels = shaft.besideHz === null ? orderLevels(look, isSuspected) : null;
   const { cannot, judged } = rest;
   return {
     verdicts: rest.verdicts.map((verdict) => withSpeed(look, verdict)),

@@ -46,6 +46,9 @@ export interface Look {
   readonly fullRpm: (key: string) => number | null;
 }
 
+/** A line rose if it is at least this many times what it was on the machine when that was learned. */
+export const RISEN_TIMES = 1.6;
+
 /** How far an order may be off while no line of the shaft is seen, share. */
 const UNSEEN_SHARE = 0.01;
 /**

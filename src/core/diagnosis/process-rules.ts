@@ -2,7 +2,8 @@
  * Faults with their own frequency: blades (ISO 13373-3:2015), gears (Randall 2011, ch. 2), mains (ISO 13373-9:2017,
  * electric motors).
  */
-import type { EvidenceLine, SideBand, Verdict } from "./finding.ts";
+import type { Machine } from "../machine.ts";
+import type { EvidenceLine, FindingKind, SideBand, Verdict } from "./finding.ts";
 import {
   type AxisLook,
   forceLimit,
@@ -10,6 +11,7 @@ import {
   highOrderReach,
   type Look,
   levelOf,
+  RISEN_TIMES,
   stageOf,
   toneNear,
   velocityLine,
@@ -34,7 +36,24 @@ const MAINS_CLEAR = 1.5;
 /** How exactly it must be there, in lines: the top of a Hann lobe is found more precisely than that. */
 const MAINS_EXACT = 0.2;
 
-function lineAt(look: Look, axis: AxisLook, order: number, name: string): EvidenceLine | null {
+/** Multiples of the shaft frequency at which blades and teeth have their first line, and the finding that it may become. */
+export function processOrders({ blades, teeth = [] }: Machine): [FindingKind, number][] {
+  const meshes = teeth.map((order): [FindingKind, number] => ["gear_mesh", order]);
+  return blades === undefined ? meshes : [["blade_pass", blades], ...meshes];
+}
+
+/** Every pump has a line of its blades, every gear one of its mesh: one that stood when the machine was learned is normal. */
+function hasRisen(look: Look, key: string, order: number, line: EvidenceLine): boolean {
+  const normal = look.normalOf(line.channel, order) ?? 0;
+  return line.amplitude >= heldLimit(look, key, RISEN_TIMES) * normal;
+}
+
+export function processLine(
+  look: Look,
+  axis: AxisLook,
+  order: number,
+  name: string,
+): EvidenceLine | null {
   // At the measured speed too: an error of what was taken for 1x counts many times here.
   for (const shaftHz of [look.shaftHz, look.measuredHz]) {
     const hz = order * shaftHz;
@@ -57,9 +76,10 @@ export function bladePass(look: Look): Verdict | null {
   );
   let best: Verdict | null = null;
   for (const axis of look.axes) {
-    const first = lineAt(look, axis, blades, `${blades}x`);
+    const first = processLine(look, axis, blades, `${blades}x`);
     if (first === null || first.ratio < look.thresholds.mainRatio) continue;
-    const second = lineAt(look, axis, 2 * blades, `${2 * blades}x`);
+    if (!hasRisen(look, "blade_pass", blades, first)) continue;
+    const second = processLine(look, axis, 2 * blades, `${2 * blades}x`);
     const lines = second === null ? [first] : [first, second];
     const level = levelOf(lines);
     const isDominant = level >= BLADE_OVERALL * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
@@ -80,7 +100,7 @@ export function gearMesh(look: Look): Verdict | null {
     for (const axis of look.axes) {
       const lines = [1, 2, 3].flatMap((n) => {
         const name = n === 1 ? `${own}x (mesh)` : `${n} × mesh`;
-        const line = lineAt(look, axis, n * own, name);
+        const line = processLine(look, axis, n * own, name);
         return line === null
           ? []
           : [{ ...line, sideBands: gearBands(look, axis, line.hz, line.amplitude, spacings) }];
@@ -88,6 +108,7 @@ export function gearMesh(look: Look): Verdict | null {
       const [mesh] = lines;
       if (mesh === undefined || Math.round(mesh.order) !== own) continue;
       if (mesh.ratio < look.thresholds.mainRatio) continue;
+      if (!hasRisen(look, "gear_mesh", own, mesh)) continue;
       if (mesh.sideBands.length < GEAR_SIDE_BANDS) continue;
       const level = levelOf(lines);
       if (level < limit || level <= (best?.level ?? 0)) continue;

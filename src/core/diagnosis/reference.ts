@@ -2,8 +2,9 @@
  * The normal state of a machine's shaft: the highest amplitude of each of its orders while it was learned. What stands
  * since then is no fault; a finding of the shaft says what rose. Without a reference it stays in stage 1.
  */
-import type { NormalOf, OrderLevels } from "./finding.ts";
+import type { EvidenceLine, FindingKind, NormalOf, OrderLevels } from "./finding.ts";
 import { type Look, orderLine } from "./look.ts";
+import { processLine, processOrders } from "./process-rules.ts";
 
 /** Orders of which the normal amplitude is kept. */
 export const HALF_ORDERS = [0.5, 1.5, 2.5, 3.5] as const;
@@ -55,16 +56,29 @@ export function normalBy(reference: Reference | null | undefined, rpm: number): 
   return (channel, order) => times * (own.highest[keyOf(channel, order)] ?? 0);
 }
 
-/** Amplitudes of the orders that stand out; null while an axis is in zone C or D: that is nobody's normal state. */
-export function orderLevels(look: Look): OrderLevels | null {
+/**
+ * Amplitudes of the orders that stand out; null while an axis is in zone C or D: that is nobody's normal state. A line that a
+ * finding names teaches nothing.
+ */
+export function orderLevels(
+  look: Look,
+  isSuspected: (finding: FindingKind) => boolean,
+): OrderLevels | null {
   if (look.axes.some(({ velocityRms }) => velocityRms === null || velocityRms > look.limits[1])) {
     return null;
   }
   const levels: Record<string, number> = {};
+  const own = processOrders(look.machine);
+  const isTaught = (order: number) =>
+    !own.some(([finding, of]) => of === order && isSuspected(finding));
   for (const axis of look.axes) {
-    for (const order of ORDERS) {
-      const line = orderLine(look, axis, order);
-      if (line !== null) levels[keyOf(axis.channel, order)] = line.amplitude;
+    const note = (order: number, line: EvidenceLine | null) => {
+      const key = keyOf(axis.channel, order);
+      if (line !== null) levels[key] = Math.max(levels[key] ?? 0, line.amplitude);
+    };
+    for (const order of ORDERS) if (isTaught(order)) note(order, orderLine(look, axis, order));
+    for (const [, order] of own) {
+      if (isTaught(order)) note(order, processLine(look, axis, order, ""));
     }
   }
   return levels;

@@ -12,14 +12,14 @@ import {
   levelOf,
   middleOfB,
   orderLine,
+  RISEN_TIMES,
   rss,
   stageOf,
 } from "./look.ts";
 import { HALF_ORDERS, WHOLE_ORDERS } from "./reference.ts";
 
-/** What rose: at least this share of the middle of zone B, and this many times the normal amplitude. */
+/** What rose: at least this share of the middle of zone B. */
 const RISEN_LEVEL = 0.7;
-const RISEN_TIMES = 1.6;
 /** Or 1x by this share of B/C, significant at any level (ISO 20816-1, criterion II), and at least so many times. */
 const CHANGE_SHARE = 0.25;
 const CHANGE_TIMES = 1.25;

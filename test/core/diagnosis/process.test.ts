@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
+import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
+import { around, normalState, orderAmplitudes, raised, recordOf } from "./support.ts";
+
+const LINES = [
+  { finding: "blade_pass", order: 6 },
+  { finding: "gear_mesh", order: 23 },
+] as const;
+
+type Record = ReturnType<typeof recordOf>;
+
+const told = (
+  record: Record,
+  reference: Reference | null,
+  isHeld: JudgeInput["isHeld"] = () => false,
+) =>
+  judge(record, around(record.speedRpm, { reference, isHeld })).verdicts.map((one) => one.finding);
+
+/** As if the order had stood like this while the machine was learned. */
+function normalWith(record: Record, order: number): Reference {
+  const levels = orderAmplitudes(record, order).map((mmS, i) => [`${i + 1}:${order}`, mmS]);
+  const highest = Object.fromEntries(levels);
+  return { speeds: [{ rpm: 1480, readings: 20, first: highest, highest }] };
+}
+
+for (const { finding, order } of LINES) {
+  test(`a line of ${finding} that stood when the machine was learned is told once it rises`, () => {
+    const record = recordOf({ fault: finding, severity: 0.9 }, 3);
+    const times = (by: number) => raised(record, { [order]: [by, by, by] });
+    const reference = normalWith(record, order);
+    assert.ok(told(record, null).includes(finding));
+    assert.ok(!told(record, reference).includes(finding));
+    assert.ok(!told(times(1.5), reference).includes(finding));
+    assert.ok(told(times(1.7), reference).includes(finding));
+    const isHeld = (key: string) => key === finding;
+    assert.ok(told(times(1.35), reference, isHeld).includes(finding));
+    assert.ok(!told(times(1.2), reference, isHeld).includes(finding));
+  });
+
+  test(`a line that ${finding} names does not become normal`, () => {
+    const record = recordOf({ fault: finding, severity: 0.5 }, 3);
+    const key = `1:${order}`;
+    const { levels, verdicts } = judge(record, around(record.speedRpm));
+    assert.ok(verdicts.some((one) => one.finding === finding));
+    assert.ok(levels && !(key in levels));
+    // Nor does it while the finding stands and a reading does not show it.
+    const weaker = raised(record, { [order]: [0.3, 0.3, 0.3] });
+    const levelsOf = (isHeld: (of: string) => boolean) =>
+      judge(weaker, around(weaker.speedRpm, { isHeld })).levels ?? {};
+    assert.ok(key in levelsOf(() => false));
+    assert.ok(!(key in levelsOf((of) => of === finding)));
+  });
+}
+
+test("a damaged gear is told after its healthy mesh was learned", () => {
+  const healthy = normalState();
+  let reference = healthy;
+  const record = recordOf({ fault: "gear_mesh", severity: 0.5 }, 3);
+  assert.ok(told(record, reference).includes("gear_mesh"));
+  for (let n = 0; n < 30; n++) {
+    const { levels } = judge(record, around(record.speedRpm, { reference }));
+    reference = learn(reference, levels, record.speedRpm);
+  }
+  assert.ok(told(record, reference).includes("gear_mesh"));
+});
