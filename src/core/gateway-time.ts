@@ -7,6 +7,8 @@ export interface GatewayTimeParts {
   readonly clock: Clock;
   /** The gateway's clock, ms; null until a response contained it. Undefined if there is no gateway to wait for. */
   readonly gatewayNow: (() => number | null) | undefined;
+  /** False while nothing may age by the gateway's clock; it always may unless given. */
+  readonly isConfirmed?: () => boolean;
 }
 
 /**
@@ -24,7 +26,8 @@ export class GatewayTime {
 
   /** ms since 1970; null while the gateway's time may still come: nothing is too old or due yet. */
   now(): number | null {
-    const { clock, gatewayNow } = this.#parts;
+    const { clock, gatewayNow, isConfirmed } = this.#parts;
+    if (isConfirmed?.() === false) return null;
     if (gatewayNow === undefined) return clock.now();
     const gatewayMs = gatewayNow();
     if (gatewayMs !== null) return gatewayMs;

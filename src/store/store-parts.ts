@@ -90,7 +90,11 @@ export function createStoreParts(options: StoreOptions, statistics: WriteStatist
   const measurements = new StoredMeasurements({ db, streams, queue, keeper });
   const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
   const isClockConfirmed = options.isClockConfirmed ?? (() => true);
-  const age = { now: () => (isClockConfirmed() ? time.now() : null) };
+  const age = new GatewayTime({
+    clock,
+    gatewayNow: options.gatewayNow,
+    isConfirmed: isClockConfirmed,
+  });
   const lanes = new Lanes(
     { db, queue, clock, logger, startGraceMs: options.startGraceMs },
     options.uplinks,
