@@ -228,12 +228,17 @@ test("uplinks – backlog ages by the gateway's clock: a box whose clock is wron
   let gatewayMs: number | null = null;
   const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
   const gatewayNow = () => gatewayMs;
-  const store = tempStore(t, { clock, gatewayNow, uplinks: [MAIN, short] });
+  let isConfirmed = false;
+  const isClockConfirmed = () => isConfirmed;
+  const store = tempStore(t, { clock, gatewayNow, isClockConfirmed, uplinks: [MAIN, short] });
   await append(store, hours("1", 0, 5, 7, 8));
   // The first response will show what time it is.
   await store.retain();
   assert.equal(depth(store, "cloud"), 4);
   gatewayMs = START_MS + 10 * HOUR;
+  await store.retain();
+  assert.equal(depth(store, "cloud"), 4, "nor is anything dropped by a time that nobody confirmed");
+  isConfirmed = true;
   await store.retain();
   assert.deepEqual(gaps(store, "cloud"), [["1", 2, "too_old", "cloud"]]);
   assert.deepEqual(await send(store, "cloud"), times(7));
