@@ -18,6 +18,8 @@ export interface BandMakerParts {
       readonly fromMs: number;
       readonly toMs: number;
     }): Iterable<StoredReading>;
+    /** Of all readings; later ones have higher numbers. */
+    newestSeq(): number;
   };
   readonly waveforms: WaveformReader;
   readonly log: ReadingLog;

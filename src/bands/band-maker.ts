@@ -75,10 +75,14 @@ export class BandMaker {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, site } = this.#parts;
     let seen: Site | null = null;
+    // At once: the next look comes after the first records of a sensor that the change has added.
+    const forgetListener = site.onChange(() => this.#holdOrLater());
+    signal.addEventListener("abort", forgetListener, { once: true });
     while (!signal.aborted) {
       try {
         if (seen !== site.current) {
           seen = site.current;
+          this.#hold();
           await this.#searchAll();
         }
         await this.#searchNew();
@@ -104,49 +108,51 @@ export class BandMaker {
 
   async #searchAll(): Promise<void> {
     this.#candidates.clear();
-    const { gatewayNow, samplesMs, site } = this.#parts;
+    const { gatewayNow, samplesMs } = this.#parts;
     const toMs = gatewayNow() + AHEAD_MS;
-    for (const { code, bands } of site.current.sensors)
-      if (bands === undefined) this.#definitions.forget(code);
-    for (const sensor of this.#sensors()) {
-      const fromMs = gatewayNow() - samplesMs;
-      await this.#search(sensor, fromMs, toMs, await this.#sinceSeq(sensor, fromMs, toMs));
-    }
+    for (const sensor of this.#sensors())
+      await this.#search(sensor, gatewayNow() - samplesMs, toMs, false);
   }
 
   async #searchNew(): Promise<void> {
     for (let next = this.#toSearch[0]; next !== undefined; next = this.#toSearch[0]) {
       const { code, fromMs, toMs, isReadAgain } = next;
-      for (const sensor of this.#sensors()) {
-        if (code !== null && normalCode(sensor.code) !== code) continue;
-        const since = isReadAgain ? 0 : this.#definitions.sinceSeq(sensor);
-        // Null while a changed definition has not been looked at: that look finds these records too.
-        if (since !== null) await this.#search(sensor, fromMs, toMs, since);
-      }
+      for (const sensor of this.#sensors())
+        if (code === null || normalCode(sensor.code) === code)
+          await this.#search(sensor, fromMs, toMs, isReadAgain);
       this.#toSearch.shift();
     }
   }
 
-  /** The newest record that was stored before the definition held, which holds from now on. */
-  async #sinceSeq(sensor: BandSensor, fromMs: number, toMs: number): Promise<number> {
-    const { history } = this.#parts;
-    const held = this.#definitions.sinceSeq(sensor);
-    if (held !== null) return held;
-    const { code } = sensor;
-    let newest = 0;
-    let rows = 0;
-    for (const { seq } of history.range({ sensor: code, kind: "accel", fromMs, toMs })) {
-      newest = Math.max(newest, seq);
-      rows += 1;
-      if (rows % ROWS_PER_TURN === 0) await turn();
-    }
-    this.#definitions.hold(sensor, newest);
-    return newest;
+  /** A new definition holds for what is stored from now on. */
+  #hold(): void {
+    const { history, site } = this.#parts;
+    for (const { code, bands } of site.current.sensors)
+      if (bands === undefined) this.#definitions.forget(code);
+    const newest = history.newestSeq();
+    for (const sensor of this.#sensors())
+      if (this.#definitions.sinceSeq(sensor) === null) this.#definitions.hold(sensor, newest);
   }
 
-  async #search(sensor: BandSensor, fromMs: number, toMs: number, since: number): Promise<void> {
+  /** While the store cannot be written, nothing is stored that a later definition could miss. */
+  #holdOrLater(): void {
+    try {
+      this.#hold();
+    } catch (err) {
+      this.#parts.logger.warn({ err }, "bands could not be stored yet");
+    }
+  }
+
+  /** @param isReadAgain also records that were stored before the definition held */
+  async #search(
+    sensor: BandSensor,
+    fromMs: number,
+    toMs: number,
+    isReadAgain: boolean,
+  ): Promise<void> {
     const { history } = this.#parts;
     const { code } = sensor;
+    const since = isReadAgain ? 0 : (this.#definitions.sinceSeq(sensor) ?? history.newestSeq());
     const measured = new Set<unknown>();
     let rows = 0;
     const rest = async () => {

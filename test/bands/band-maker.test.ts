@@ -284,3 +284,18 @@ test("bands – a changed definition holds for new records; days that are read a
   await b.look();
   assert.deepEqual(idsOf(), [old.id, next.id]);
 });
+
+test("bands – the first records of a sensor that a reload adds come before the next look, and get theirs", async (t) => {
+  const machine = { id: 40, bands: { custom: MACHINE.bands?.custom ?? [] } };
+  const b = bench(t, { id: 41 });
+  await b.look();
+  b.site.replace(siteOf(machine));
+  const records = await b.vibrations([5, 15]);
+  // A second change before the look: the definition holds since the first one.
+  b.site.replace({ ...siteOf(machine) });
+  await b.look();
+  assert.deepEqual(
+    b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
+    records.map(({ id }) => id),
+  );
+});

@@ -40,6 +40,7 @@ export const HISTORY_SQL = {
   countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
+  newestSeq: "SELECT max(seq) FROM readings",
   latest: `${BASE} AND r.stream = ? AND r.is_future = 0 AND r.time_ms =
     (SELECT max(time_ms) FROM readings WHERE hour = ? AND stream = ? AND is_future = 0) ORDER BY r.seq LIMIT 1`,
 } as const;
@@ -89,6 +90,12 @@ export class History {
       .readArrays<StoredReadingRow>(HISTORY_SQL.latest)
       .all(hour, stream, hour, stream);
     return row === undefined ? undefined : toStoredReading(row, this.#streams);
+  }
+
+  /** The highest number of a stored reading: those that are stored later have higher ones. 0 while nothing is stored. */
+  newestSeq(): number {
+    const [row] = this.#db.readArrays<[number | null]>(HISTORY_SQL.newestSeq).all();
+    return row?.[0] ?? 0;
   }
 
   /** The time span of all stored readings: no query need look outside it. Null while nothing is stored. */
