@@ -4,8 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
 import type { Clock, Logger } from "../core/ports.ts";
-import type { Site } from "../core/site.ts";
-import { createSelector, type Uplink } from "../core/uplink.ts";
+import { createSelector, type SelectedSensor, type Uplink } from "../core/uplink.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -16,13 +15,13 @@ import type { Store } from "../store/store.ts";
 
 const MIB = 1024 * 1024;
 
-/** What the store must know about an uplink. */
-export function outboxUplink(uplink: Uplink, site: Site): OutboxUplink {
+/** What the store must know about an uplink. @param sensors those that have left the site file may be among them */
+export function outboxUplink(uplink: Uplink, sensors: readonly SelectedSensor[]): OutboxUplink {
   const { name, waveforms, history, maxAgeHours, onChange, everyS, startFrom } = uplink;
   return {
     name,
     lanes: lanesOf(uplink),
-    selector: createSelector(uplink.select, site.sensors),
+    selector: createSelector(uplink.select, sensors),
     waveforms,
     history,
     maxAgeHours,

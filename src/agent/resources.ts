@@ -15,7 +15,7 @@ export interface AgentResources {
 /** Opens the store, which may take minutes if it is damaged. Throws StoreFailure `in_use` if another agent holds the directory. */
 export async function openResources(base: AgentBase): Promise<AgentResources> {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, notifier } = base;
-  const laneUplinks = configured.map((uplink) => outboxUplink(uplink, site.current));
+  const laneUplinks = configured.map((uplink) => outboxUplink(uplink, site.current.sensors));
   const store = openAgentStore(settings, laneUplinks, {
     clock,
     logger,

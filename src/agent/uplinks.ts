@@ -12,6 +12,7 @@ import { outboxUplink } from "./assemble.ts";
 import { type Destination, type DestinationParts, REMOVED } from "./destination.ts";
 import { doctorMessage, tryDestination } from "./doctor-publish.ts";
 import { LeftEntities } from "./left-entities.ts";
+import { LeftSensors } from "./left-sensors.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 import { sparkplugDestination } from "./sparkplug-destination.ts";
@@ -33,6 +34,7 @@ export class Uplinks {
   readonly #parts: UplinkParts;
   readonly #running = new Map<string, RunningUplink>();
   readonly #leftEntities: LeftEntities;
+  readonly #leftSensors: LeftSensors;
   #uplinks: readonly Uplink[];
   #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
@@ -44,6 +46,7 @@ export class Uplinks {
     this.#parts = parts;
     this.#uplinks = uplinks;
     this.#leftEntities = new LeftEntities(parts);
+    this.#leftSensors = new LeftSensors(parts.store.meta, parts.logger);
   }
 
   /**
@@ -56,8 +59,22 @@ export class Uplinks {
     // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
       this.#running.set(uplink.name, this.#build(uplink));
+    this.#fileLeft();
     // An uplink selects by areas and machines of the site file.
     this.#parts.site.onChange(() => this.#file(this.#uplinks));
+  }
+
+  /** Sensors may have left the site file while the agent was stopped; the end of their alarms comes now. */
+  #fileLeft(): void {
+    const { logger, site } = this.#parts;
+    const { sensors } = site.current;
+    if (this.#leftSensors.with(site.current).length === sensors.length) return;
+    try {
+      this.#file(this.#uplinks);
+    } catch (err) {
+      // A full disk must not keep the agent from starting.
+      logger.warn({ err }, "alarms of removed sensors may stay at uplinks that select by machines");
+    }
   }
 
   get current(): readonly Uplink[] {
@@ -230,7 +247,8 @@ export class Uplinks {
 
   #file(uplinks: readonly Uplink[]): readonly LaneChange[] {
     const { store, site } = this.#parts;
-    return store.setUplinks(uplinks.map((uplink) => outboxUplink(uplink, site.current)));
+    const sensors = this.#leftSensors.with(site.current);
+    return store.setUplinks(uplinks.map((uplink) => outboxUplink(uplink, sensors)));
   }
 
   /** Starts those that are not running yet, in the order of the list. */

@@ -31,7 +31,7 @@ export async function backfillHere(
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
   const { settings, site, uplinks } = configuration;
-  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site.sensors));
   const store = openAgentStore(settings, laneUplinks, { clock: systemClock, logger: silentLogger });
   // Each worker waits for the commit of a day before it reads the next one.
   store.commitAtOnce();

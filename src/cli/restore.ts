@@ -169,7 +169,7 @@ async function audited(
 ): Promise<void> {
   if (now === null || !existsSync(join(now.settings.dataDir, "gateside.db"))) return;
   const { settings, site, uplinks } = now;
-  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site.sensors));
   const parts = { clock: systemClock, logger: silentLogger };
   const store = openAgentStore(settings, laneUplinks, parts);
   const audit = createAudit({ store, ...parts });

@@ -51,7 +51,7 @@ async function queueHere(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   const { settings, site, uplinks } = configuration;
-  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site.sensors));
   const store = openAgentStore(settings, laneUplinks, { clock: systemClock, logger: silentLogger });
   const gateway = await openGateway(configuration);
   const dispatcher = new Dispatcher(

@@ -162,7 +162,9 @@ export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
 }
 
 /** The kinds of readings of a sensor: the polled ones, `node` if it has state reads, `bands` if its machine asks for them. */
-export function readingKinds(sensor: Pick<Sensor, "kinds" | "stateReads" | "bands">): Kind[] {
+export function readingKinds(
+  sensor: { readonly kinds: readonly Kind[] } & Pick<Sensor, "stateReads" | "bands">,
+): Kind[] {
   const kinds: Kind[] = [...sensor.kinds];
   if ((sensor.stateReads?.length ?? 0) > 0) kinds.push("node");
   if (sensor.bands !== undefined) kinds.push("bands");

@@ -4,7 +4,7 @@
  */
 
 import { anyGlob } from "./glob.ts";
-import { type Kind, normalCode, readingKinds, type Sensor } from "./sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor, type SensorLocation } from "./sensor.ts";
 import type { OnChange } from "./thinning.ts";
 import type { TopicTemplates } from "./topics/template.ts";
 
@@ -130,14 +130,14 @@ export interface Selector {
   readonly value: ((name: string) => boolean) | null;
 }
 
-/**
- * Sensors removed from the site file have no area and no machine any more; their stored readings are matched by the
- * rest.
- */
-export function createSelector(
-  select: Select,
-  sensors: readonly Pick<Sensor, "code" | "location" | "kinds" | "stateReads">[],
-): Selector {
+/** What a selection asks of a sensor. */
+export type SelectedSensor = Pick<Sensor, "code" | "stateReads" | "bands"> & {
+  readonly kinds: readonly Kind[];
+  readonly location?: Pick<SensorLocation, "area" | "machine">;
+};
+
+/** A sensor that is not among these has no area and no machine, and its events have any kind. */
+export function createSelector(select: Select, sensors: readonly SelectedSensor[]): Selector {
   const { kinds, areas, machines, values } = select;
   const codes = select.sensors.length === 0 ? null : anyGlob(select.sensors);
   const known = new Map(sensors.map((sensor) => [sensor.code, sensor]));

@@ -37,9 +37,8 @@ export async function turningPlant(t: TestContext, options: TurningPlantOptions 
     broker,
     env,
   });
-  const site: { sensors: { code: string; kinds: string[] }[] } = JSON.parse(
-    readFileSync(plant.siteFile, "utf8"),
-  );
+  const site: { sensors: { code: string; kinds: string[]; location: { machine: number } }[] } =
+    JSON.parse(readFileSync(plant.siteFile, "utf8"));
   const turning = site.sensors.filter(({ kinds }) => kinds.includes("rpm")).map(({ code }) => code);
   const [code] = turning;
   assert.ok(code !== undefined);
@@ -50,8 +49,13 @@ export async function turningPlant(t: TestContext, options: TurningPlantOptions 
     /** Codes of the sensors that measure a speed, and the first of them. */
     turning,
     code,
-    /** Writes the rules into the site file. */
-    write: (alarms: unknown) => writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms })),
+    /** Of the first one. */
+    machine: site.sensors.find((one) => one.code === code)?.location.machine,
+    /** Writes the rules into the site file, without a sensor that is to leave it. */
+    write: (alarms: unknown, removed?: string) => {
+      const sensors = site.sensors.filter((one) => one.code !== removed);
+      writeFileSync(plant.siteFile, JSON.stringify({ ...site, sensors, alarms }));
+    },
     until: (done: () => boolean) => all.waitUntil(done, 30_000),
     /** The alarm's own topic. */
     topicOf: (sensor: string, alarm: string, prefix = "gateside") =>

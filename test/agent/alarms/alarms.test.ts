@@ -20,16 +20,23 @@ test("alarms – are published once each, retained while active, acknowledged, a
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {
-  const { plant, all, turning, write, until, topicOf, last } = await turningPlant(t, {
-    cadenceS: { current: 60, currentV2: 60, loop: 60, dryContact: 60 },
-    env: { COMMANDS_ENABLED: "true" },
-  });
+  const { plant, all, turning, code, machine, write, until, topicOf, last } = await turningPlant(
+    t,
+    {
+      cadenceS: { current: 60, currentV2: 60, loop: 60, dryContact: 60 },
+      env: { COMMANDS_ENABLED: "true" },
+    },
+  );
+  const own = { name: "own", url: plant.broker.url, topicPrefix: "own" };
+  const uplinks = [{ ...own, select: { machines: [machine] } }];
+  const env = { UPLINKS_FILE: join(dirname(plant.siteFile), "uplinks.json") };
+  writeFileSync(env.UPLINKS_FILE, JSON.stringify({ uplinks }));
   write([{ name: "turns", select: { values: ["rpm"] }, high: 1, delay: { readings: 2 } }]);
-  const agent = plant.startAgent();
+  const agent = plant.startAgent(env);
   const address = await agent.address;
-  const events = (): SeenEvent[] =>
+  const events = (prefix = "gateside"): SeenEvent[] =>
     all.messages
-      .filter(({ topic }) => topic.endsWith("/agent/event"))
+      .filter(({ topic }) => topic === `${prefix}/plant/agent/event`)
       .map(({ text }) => JSON.parse(text));
   const turns = (state: string) =>
     events().filter((event) => event.alarm === "turns" && event.state === state);
@@ -86,10 +93,15 @@ test("alarms – are published once each, retained while active, acknowledged, a
     /gateside_alarms_active\{[^}]*severity="warning"/,
   );
 
+  const atOwn = topicOf(code, "turns", "own");
+  await until(() => Boolean(last(atOwn)));
   await agent.stop();
-  write([]);
-  plant.startAgent();
+  write([], code);
+  plant.startAgent(env);
   await until(() => turns("cleared").length === turning.length);
+  // An uplink that selects by machines has lost the sensor's place, and still gets the end of its alarm.
+  await until(() => last(atOwn) === "");
+  assert.ok(events("own").some(({ state, sensor }) => state === "cleared" && sensor === code));
   await until(() => last(topic) === "");
   const closing = all.messages.findIndex(
     (message) =>
