@@ -34,6 +34,8 @@ export async function placeTrend(
       await addPoints(hours, points, trend, isOver);
     }
   }
+  const newest = history.latest(query.sensor, query.kind);
+  if (newest !== null) trend.endWith(newest);
   return { trend, formers: spans.slice(0, -1) };
 }
 

@@ -61,6 +61,7 @@ export class TrendBuckets {
   readonly #units = new Map<string, Readonly<Record<string, string>>>();
   /** Buckets of hours are whole UTC days: those that lie within the range may come as days. */
   readonly takesDays: boolean;
+  #unitsNow: Readonly<Record<string, string>> = {};
   #readings = 0;
 
   constructor(resolution: Resolution, range: TrendRange) {
@@ -102,15 +103,21 @@ export class TrendBuckets {
     }
   }
 
+  /** The newest reading of the sensor, whose units are the current ones: a unit may have come back within a bucket. */
+  endWith(newest: StoredReading): void {
+    this.#unitsNow = storedUnits(newest);
+  }
+
   result(): TrendResult {
     const series: Record<string, TrendSeries> = {};
     for (const [name, byUnit] of this.#values) {
       for (const drawn of byUnit.values()) this.#close(drawn);
-      // Of two units in the newest bucket, the one that came last.
+      // Of two units in the newest bucket, that of the newest reading, else the one that came last.
+      const isNow = ({ line }: Drawn) => Number(line.unit === (this.#unitsNow[name] ?? null));
       const [now, ...others] = [...byUnit.values()]
         .filter(({ line }) => line.timesMs.length > 0)
         .reverse()
-        .sort((a, b) => b.newest - a.newest);
+        .sort((a, b) => b.newest - a.newest || isNow(b) - isNow(a));
       if (now === undefined) continue;
       series[name] = { ...now.line, formerly: others.reverse().map(({ line }) => line) };
     }

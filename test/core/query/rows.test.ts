@@ -135,16 +135,17 @@ test("trend – a value whose unit was changed is one series per unit, never one
   const history = new MemoryHistory();
   const range = { fromMs: T0, toMs: T0 + 1000, buckets: 2, names: null };
   const trend = new TrendBuckets("readings", range);
-  const add = (at: number, value: number, unit: string) =>
-    trend.addReading(
-      history.add({
-        sensor: "1",
-        kind: "loop",
-        timeMs: T0 + at,
-        values: { channel1: value },
-        units: { channel1: unit },
-      }),
-    );
+  const add = (at: number, value: number, unit: string) => {
+    const reading = history.add({
+      sensor: "1",
+      kind: "loop",
+      timeMs: T0 + at,
+      values: { channel1: value },
+      units: { channel1: unit },
+    });
+    trend.addReading(reading);
+    return reading;
+  };
   add(10, 5, "bar");
   add(20, 7, "bar");
   add(30, 600, "kPa");
@@ -155,4 +156,8 @@ test("trend – a value whose unit was changed is one series per unit, never one
   assert.deepEqual([channel1?.unit, channel1?.max], ["kPa", [600, 500]]);
   const [bar, ...more] = channel1?.formerly ?? [];
   assert.deepEqual([bar?.unit, bar?.min, bar?.max, more], ["bar", [5], [7], []]);
+  // Corrected back within the same bucket.
+  trend.endWith(add(950, 5, "bar"));
+  const back = trend.result().series["channel1"];
+  assert.deepEqual([back?.unit, back?.formerly.map(({ unit }) => unit)], ["bar", ["kPa"]]);
 });
