@@ -54,6 +54,15 @@ export function createBoard(
             : activePayloads(alarms.engines.alarms);
         return active.filter((event) => isChosen(sensorOf(event)));
       },
+      ofOthers: () => {
+        if (alarms === null || !hasBoard) return [];
+        // The alarms of those that left the site file end, and their ends are told.
+        const present = new Set(site.current.sensors.map(({ code }) => code));
+        return activePayloads(alarms.engines.alarms).filter((event) => {
+          const sensor = sensorOf(event);
+          return present.has(sensor) && !isChosen(sensor);
+        });
+      },
       isNewest: (payload) => alarms !== null && isNewestEvent(alarms.engines.alarms, payload),
     },
   });

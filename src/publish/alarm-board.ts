@@ -15,6 +15,8 @@ export interface StandingAlarms {
   readonly isOn: boolean;
   /** Payloads of the alarms of this uplink that are active, or were active when alarms were last enabled. */
   active(): readonly string[];
+  /** Payloads of active alarms of sensors that this uplink does not select, or no longer. */
+  ofOthers(): readonly string[];
   /** Whether an event, by its payload, is the newest of its alarm: only that one shows the alarm's current state. */
   isNewest(payload: string): boolean;
 }
@@ -65,17 +67,24 @@ export class AlarmBoard {
     if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");
   }
 
-  /** Publishes those again of which readings that came late have shown that they began earlier. */
+  /**
+   * Publishes those again of which readings that came late have shown that they began earlier, and clears those of
+   * sensors that have moved to where this uplink does not select them: their ends will not be told here.
+   */
   async renew(): Promise<void> {
-    const { alarms, link, turns } = this.#parts;
+    const { alarms, link, topics, turns } = this.#parts;
     if (!alarms.isOn) return;
     const { session } = link;
     const isOther = (message: Message) => this.#since.get(message.topic) !== sinceOf(message);
-    const others = this.#messages().filter(isOther);
-    while (others.length > 0) {
+    const moved = alarms
+      .ofOthers()
+      .map((payload) => clearingMessage(topics, payload))
+      .filter(({ topic }) => this.#since.has(topic));
+    const due = [...this.#messages().filter(isOther), ...moved];
+    while (due.length > 0) {
       await turns.next();
       if (link.session !== session) return;
-      const sent = others.splice(0, BATCH).map((message) => {
+      const sent = due.splice(0, BATCH).map((message) => {
         this.#note(message);
         return link.publish(message);
       });

@@ -22,7 +22,7 @@ function boardOf(alarms: Partial<StandingAlarms>) {
     turns: turnsOver(link),
     logger,
     topics,
-    alarms: { isOn: true, active: () => [], isNewest: () => true, ...alarms },
+    alarms: { isOn: true, active: () => [], ofOthers: () => [], isNewest: () => true, ...alarms },
   });
   const encode = board.encoder(({ reading }) => eventMessages(topics, reading, true));
   const sent = (values: string, kind = "event") =>
@@ -85,6 +85,26 @@ test("alarm board – a retained alarm is published again once late readings hav
   await board.online();
   await board.renew();
   assert.equal(link.messages.length, 2);
+});
+
+test("alarm board – the topic of an alarm whose sensor has moved to where the uplink does not select it is cleared, once", async () => {
+  const text = payload("1", "active", { since: "2026-11-20T08:00:00.000Z" });
+  const foreign = payload("2", "active", { sensor: "30008" });
+  let isMoved = false;
+  const { board, link } = boardOf({
+    active: () => (isMoved ? [] : [text]),
+    ofOthers: () => (isMoved ? [text, foreign] : [foreign]),
+  });
+  await board.online();
+  await board.renew();
+  assert.equal(link.messages.length, 1);
+  isMoved = true;
+  await board.renew();
+  await board.renew();
+  assert.deepEqual(
+    link.messages.slice(1).map(({ topic, payload: cleared, retain }) => [topic, cleared, retain]),
+    [[TOPIC, "", true]],
+  );
 });
 
 test("alarm board – a store that cannot be read does not end the session", async () => {
