@@ -24,6 +24,7 @@ import { limitConnections } from "./limit-connections.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
+import { knowMethods } from "./other-methods.ts";
 import { OwnAddresses } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { answerPlainRequests } from "./plain-request.ts";
@@ -221,9 +222,14 @@ export function createApp(
       status >= 500 ? "internal error; see the agent's log" : refusalOf(status, error.message),
     );
   });
-  app.setNotFoundHandler((request, reply) =>
-    refuse(reply, 404, `nothing at ${pathOf(request)}; /api/v1/openapi.json lists the API`),
-  );
+  const methodsOf = knowMethods(app);
+  app.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request);
+    const methods = methodsOf(path).join(", ");
+    return methods === ""
+      ? refuse(reply, 404, `nothing at ${path}; /api/v1/openapi.json lists the API`)
+      : refuse(reply.header("allow", methods), 405, `${path} takes ${methods}`);
+  });
 
   registerHealth(app, parts);
   const responses = new SharedResponses();

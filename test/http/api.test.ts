@@ -30,8 +30,8 @@ function api(t: After, parts = testParts(), options: Partial<HttpOptions> = {}) 
   return { app, parts, get, post };
 }
 
-test("api – a wrong, unknown or missing parameter is a 400 that names it", async (t) => {
-  const { get, post } = api(t);
+test("api – a wrong, unknown or missing parameter is a 400 that names it; another method is a 405", async (t) => {
+  const { app, get, post } = api(t);
   for (const [url, word] of [
     ["/api/v1/readings", "sensor"],
     ["/api/v1/readings?sensor=1", "kind"],
@@ -67,6 +67,10 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it", asy
   const nothing = await get("/api/v1/nothing");
   assert.equal(nothing.status, 404);
   assert.match(String(nothing.raw), /nothing at .*openapi\.json lists the API/);
+  const url = "/api/v1/waveform/1?unit=0";
+  const other = await app.inject({ method: "DELETE", url, headers: { host: "localhost" } });
+  assert.equal(other.statusCode, 405);
+  assert.equal(other.headers.allow, "GET, HEAD");
 });
 
 test("api – a JSON body has the types of its schema, and an optional member that is null is not given", async (t) => {
