@@ -115,10 +115,10 @@ interface SchemaError {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Types, defaults and ranges by env-schema. An invalid value is noted and replaced by its default from here on. */
 /** One object: ajv keeps what it compiled for each object that it was given. */
 const SCHEMA = settingsSchema();
 
+/** Types, defaults and ranges by env-schema. An invalid value is noted and replaced by its default from here on. */
 function coerce(
   given: Readonly<Record<string, string>>,
   faults: ConfigurationFault[],
