@@ -5,8 +5,8 @@ import { createRespond } from "../../src/agent/respond.ts";
 import { replyTo } from "../../src/command/reply.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics, uplinkMetrics } from "../../src/lib/metrics.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { mosquittoFor } from "../support/brokers.ts";
+import { linkFor } from "../support/link.ts";
 import { skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
@@ -18,24 +18,7 @@ for (const config of [[], ["max_queued_messages 0"]])
   }, async (t) => {
     const broker = await mosquittoFor(t, { acl: "topic write gateside/#\ntopic read #", config });
     const logger = new RecordingLogger();
-    const link = new MqttLink(
-      { clock: systemClock, logger: new RecordingLogger() },
-      {
-        name: "mqtt",
-        urls: [broker.url],
-        version: 5,
-        clientId: "box-7",
-        inflight: 10,
-        backoffMinMs: 10,
-        backoffMaxMs: 50,
-      },
-    );
-    const stop = new AbortController();
-    const running = link.run(stop.signal);
-    t.after(async () => {
-      stop.abort();
-      await running;
-    });
+    const { link, stop } = linkFor(t, { url: broker.url, clientId: "box-7" });
     const metrics = createMetrics();
     const respond = createRespond(
       async (message) => {

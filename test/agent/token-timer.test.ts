@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { TokenTimer } from "../../src/agent/token-timer.ts";
+import type { LinkHooks } from "../../src/core/link.ts";
 import type { Message } from "../../src/core/message.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { sasToken } from "../../src/publish/formats/azure-sas.ts";
 import { startTap } from "../publish/sparkplug/tap.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { linkFor } from "../support/link.ts";
 import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 
 function timers(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
@@ -59,38 +58,27 @@ test("token timer – over a broker: a new session with a new token before the o
     tap.connections.flatMap(({ packets }) =>
       packets.flatMap((packet) => (packet.cmd === "connect" ? [String(packet.password)] : [])),
     );
-  const stop = new AbortController();
   let opened = 0;
-  const link = new MqttLink(
-    {
-      clock: systemClock,
-      logger: new RecordingLogger(),
-      hooks: {
-        onConnected: () => {
-          opened += 1;
-          if (opened < 3) tokens.begin();
-        },
-        onDisconnected: () => tokens.end(),
-      },
+  const tokens = new TokenTimer(150, () => void link.leave(false, null));
+  const hooks: LinkHooks = {
+    onConnected: () => {
+      opened += 1;
+      if (opened < 3) tokens.begin();
     },
+    onDisconnected: () => tokens.end(),
+  };
+  const { link, stop } = linkFor(
+    t,
     {
-      name: "mqtt",
-      urls: [tap.url],
+      url: tap.url,
       version: 4,
       clientId: "box",
       username: "hub.example/box/?api-version=2021-04-12",
       password: () => sasToken(device, "c2VjcmV0", ++expiry),
       inflight: 10,
-      backoffMinMs: 10,
-      backoffMaxMs: 50,
     },
+    { hooks },
   );
-  const tokens = new TokenTimer(150, () => void link.leave(false, null));
-  const running = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running;
-  });
   const topic = "devices/box/messages/events/";
   const sent = new Set<string>();
   for (let n = 0; opened < 3 || n < 20; n++) {

@@ -6,10 +6,10 @@ import { ownAddress } from "../../src/core/own-address.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { linkFor } from "../support/link.ts";
 import {
   freePort,
   type Mosquitto,
@@ -17,32 +17,12 @@ import {
   skipWithoutMosquitto as skip,
   startMosquitto,
 } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { append, mainOf, readingOf, START_MS, tempStore } from "../support/temp-database.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 function open(t: TestContext, urls: readonly string[], will?: (isUnused: boolean) => Will) {
-  const logger = new RecordingLogger();
-  const link = new MqttLink(
-    { clock: systemClock, logger },
-    {
-      name: "mqtt",
-      urls,
-      version: 5,
-      clientId: "box",
-      inflight: INFLIGHT,
-      backoffMinMs: 20,
-      backoffMaxMs: 60,
-      ...(will === undefined ? {} : { will }),
-    },
-  );
-  const stop = new AbortController();
-  const ended = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await ended;
-  });
-  return { link, logger, signal: stop.signal };
+  const options = { urls, clientId: "box", inflight: INFLIGHT };
+  return linkFor(t, will === undefined ? options : { ...options, will });
 }
 
 const timeout = deadlineMs(60_000);
@@ -57,8 +37,8 @@ test("failover – a dead first address is skipped; state and log name it once a
   const dead = `mqtt://127.0.0.1:${await freePort()}`;
   const broker = await startMosquitto();
   t.after(() => broker.close());
-  const { link, logger, signal } = open(t, [dead, broker.url]);
-  assert.ok(await link.ready(signal));
+  const { link, logger, stop } = open(t, [dead, broker.url]);
+  assert.ok(await link.ready(stop.signal));
   assert.equal(link.state.url, broker.url);
   assert.equal(link.state.lastError, null);
   assert.deepEqual(link.state.addresses, [
@@ -80,26 +60,7 @@ test("failover – a client begins at its own address of the cluster, and return
     const own = brokers[ownAddress(clientId, 2)];
     const other = brokers.find((broker) => broker !== own);
     assert.ok(own && other);
-    const link = new MqttLink(
-      { clock: systemClock, logger: new RecordingLogger() },
-      {
-        name: "mqtt",
-        urls,
-        version: 5,
-        clientId,
-        inflight: INFLIGHT,
-        backoffMinMs: 20,
-        backoffMaxMs: 60,
-        returnsToOwn,
-        ownCheckMs: 20,
-      },
-    );
-    const stop = new AbortController();
-    const ended = link.run(stop.signal);
-    t.after(async () => {
-      stop.abort();
-      await ended;
-    });
+    const { link, stop } = linkFor(t, { urls, clientId, returnsToOwn, ownCheckMs: 20 });
     const at = (url: string) =>
       waitUntil(`a session at ${url}`, () => link.isConnected && link.state.url === url);
     assert.ok(await link.ready(stop.signal));
@@ -125,7 +86,7 @@ test("failover – if all addresses are away each is reported once, and the firs
 }, async (t) => {
   const ports = [await freePort(), await freePort()];
   let attempts = 0;
-  const { link, logger, signal } = open(
+  const { link, logger, stop } = open(
     t,
     ports.map((port) => `mqtt://127.0.0.1:${port}`),
     () => {
@@ -137,7 +98,7 @@ test("failover – if all addresses are away each is reported once, and the firs
   assert.equal(logger.lines.filter(({ message }) => message === "no broker session").length, 2);
   const broker = await startMosquitto({ port: ports[1] ?? 0 });
   t.after(() => broker.close());
-  assert.ok(await link.ready(signal));
+  assert.ok(await link.ready(stop.signal));
   assert.equal(link.state.url, broker.url);
 });
 
@@ -242,11 +203,11 @@ test("failover – each CONNECT has its own will, also when it goes to the next 
   const heard = await recordMessages(second.url);
   t.after(() => heard.close());
   let number = 0;
-  const { link, signal } = open(t, [first.url, second.url], () => {
+  const { link, stop } = open(t, [first.url, second.url], () => {
     number += 1;
     return { topic: "death", payload: String(number), qos: 1, retain: false };
   });
-  assert.ok(await link.ready(signal));
+  assert.ok(await link.ready(stop.signal));
   // A Sparkplug host that went away is left with the will, and waited for at the next server in the list.
   await link.leave(true, null);
   await waitUntil("the state to come", () => link.isConnected && link.state.url === second.url);

@@ -1,37 +1,20 @@
 /** Platforms that take less than a broker should, and say so in MQTT 5: what the link makes of it, and what it tells. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { LinkHooks } from "../../src/core/link.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import type { LinkHooks, Will } from "../../src/core/link.ts";
 import { disconnectFailure } from "../../src/link/link-errors.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
+import type { MqttLink } from "../../src/link/mqtt-link.ts";
 import { PublishPace } from "../../src/link/publish-pace.ts";
 import { RefusedTopics } from "../../src/link/refusals.ts";
 import { fakeBrokerFor } from "../support/brokers.ts";
+import { linkFor } from "../support/link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 async function linkTo(t: TestContext, url: string, hooks: LinkHooks = {}): Promise<MqttLink> {
-  const link = new MqttLink(
-    { clock: systemClock, logger: new RecordingLogger(), hooks },
-    {
-      name: "mqtt",
-      urls: [url],
-      version: 5,
-      clientId: "box-7",
-      inflight: 10,
-      backoffMinMs: 10,
-      backoffMaxMs: 50,
-      will: () => ({ topic: "state", payload: "gone", qos: 1, retain: true }),
-    },
-  );
-  const stop = new AbortController();
-  const running = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running;
-  });
+  const will: Will = { topic: "state", payload: "gone", qos: 1, retain: true };
+  const options = { url, clientId: "box-7", inflight: 10, will: () => will };
+  const { link, stop } = linkFor(t, options, { hooks });
   assert.ok(await link.ready(stop.signal));
   return link;
 }

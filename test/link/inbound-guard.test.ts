@@ -3,12 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { generate, type Packet } from "mqtt-packet";
 import type { LinkHooks } from "../../src/core/link.ts";
-import { systemClock } from "../../src/lib/clock.ts";
 import { InboundGuard } from "../../src/link/inbound-guard.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
+import { linkFor } from "../support/link.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const publish = (bytes: number): Buffer => {
@@ -86,27 +84,13 @@ for (const version of [4, 5] as const) {
       },
     });
     t.after(() => server.close());
-    const logger = new RecordingLogger();
     let messages = 0;
     const hooks: LinkHooks = {
       onMessage: () => {
         messages += 1;
       },
     };
-    const link = new MqttLink(
-      { clock: systemClock, logger, hooks },
-      {
-        name: "mqtt",
-        urls: [server.url],
-        version,
-        clientId: "x",
-        inflight: 1,
-        backoffMinMs: 20,
-        backoffMaxMs: 50,
-      },
-    );
-    const stop = new AbortController();
-    const ended = link.run(stop.signal);
+    const { logger, end } = linkFor(t, { url: server.url, version }, { hooks });
     await waitUntil("a second CONNECT", () => server.connects >= 2);
     assert.match(
       logger.text,
@@ -114,7 +98,6 @@ for (const version of [4, 5] as const) {
     );
     assert.equal(messages, 0);
     assert.ok(sent < 100_000_000, `${sent} bytes were sent before the end`);
-    stop.abort();
-    await ended;
+    await end();
   });
 }

@@ -18,6 +18,20 @@ test("link errors – a peer that does not speak MQTT is described in the operat
   }
 });
 
+test("link errors – a refused CONNECT of MQTT 3.1.1 says the same as that of MQTT 5", () => {
+  for (const [code, code5] of [
+    [1, 0x84],
+    [2, 0x85],
+    [3, 0x88],
+    [4, 0x86],
+    [5, 0x87],
+  ] as const)
+    assert.deepEqual(connackFailure(code, "box"), connackFailure(code5, "box"));
+  assert.match(connackFailure(2, "box").text, /"box": set another MQTT_CLIENT_ID/);
+  assert.equal(connackFailure(3, "box").needsHands, false);
+  assert.match(connackFailure(6, "box").text, /reason 0x6/);
+});
+
 test("link errors – a reset, as TLS to a plain port causes it, names the setting to check", () => {
   const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
   assert.match(transportFailure(reset).text, /scheme and port of MQTT_URL/);

@@ -9,6 +9,7 @@ import type { MqttLinkOptions } from "../../src/link/link-options.ts";
 import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { fakeBrokerFor, mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { linkFor } from "../support/link.ts";
 import { freePort, recordMessages, skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
 import { recordingClock } from "../support/recording-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -23,31 +24,11 @@ const message = (topic: string, payload: string | Uint8Array = "x"): Message => 
 
 function link(
   t: TestContext,
-  { url, ...options }: Partial<MqttLinkOptions> & { readonly url: string },
+  options: Partial<MqttLinkOptions> & { readonly url: string },
   hooks: LinkHooks = {},
 ) {
-  const logger = new RecordingLogger();
   const clock = recordingClock();
-  const opened = new MqttLink(
-    { clock, logger, hooks },
-    {
-      name: "mqtt",
-      urls: [url],
-      version: 5,
-      clientId: `gateside-test-${Math.random().toString(16).slice(2)}`,
-      inflight: 100,
-      backoffMinMs: 20,
-      backoffMaxMs: 100,
-      ...options,
-    },
-  );
-  const stop = new AbortController();
-  const ended = opened.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await ended;
-  });
-  return { link: opened, logger, clock, ended, stop };
+  return { ...linkFor(t, options, { clock, hooks }), clock };
 }
 
 /** Half of the shortest back-off after a take-over, ms: the other half is random. */
@@ -145,6 +126,17 @@ test("link – a message that makes the broker close the connection is found and
     );
   }
   assert.deepEqual(refused, ["poison"]);
+  // One message at a time, until 500 have been acknowledged in one session.
+  await l.ready(forever());
+  const acknowledged = async (count: number) => {
+    for (let n = 0; n < count; n++) await l.publish(message("good/1"));
+  };
+  assert.equal(l.inflightMax, 1);
+  const { session } = l;
+  await acknowledged(400);
+  assert.equal(l.inflightMax, 1);
+  await acknowledged(100);
+  assert.deepEqual([l.inflightMax, l.session], [100, session]);
 });
 
 test("link – a taken-over session is reported with its remedy and not contested", {

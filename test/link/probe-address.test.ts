@@ -15,7 +15,10 @@ test("probe address – the remedy names the member of the uplink, and for a bro
       url,
       NEVER,
     );
-    return "failure" in result ? result.failure.text : "";
+    if (!("failure" in result)) return "";
+    // A broker that only starts needs nobody; one that refuses a password does.
+    assert.equal(result.failure.needsHands, url === strict.url);
+    return result.failure.text;
   };
   assert.match(
     await failureOf(silent.url, 5),

@@ -4,21 +4,19 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer as createSilent } from "node:net";
 import { type TestContext, test } from "node:test";
 import { createServer } from "node:tls";
-import { systemClock } from "../../src/lib/clock.ts";
 import type { MqttLinkOptions } from "../../src/link/link-options.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { probeAddress } from "../../src/link/probe-address.ts";
 import { isReachable } from "../../src/link/reach.ts";
 import { mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { startForwardProxy } from "../support/forward-proxy.ts";
+import { linkFor } from "../support/link.ts";
 import {
   freePort,
   type Mosquitto,
   recordMessages,
   skipWithoutMosquitto as skip,
 } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const LOGIN = "plant:p4ss/word-of:the-proxy";
@@ -69,16 +67,7 @@ for (const [transport, setUp] of [
     await waitUntil("the second listener", () => isReachable(plain));
     const subscriber = await recordMessages(plain);
     t.after(() => subscriber.close());
-    const link = new MqttLink(
-      { clock: systemClock, logger: new RecordingLogger() },
-      { ...optionsFor(server), proxy: proxy.url },
-    );
-    const stop = new AbortController();
-    const ended = link.run(stop.signal);
-    t.after(async () => {
-      stop.abort();
-      await ended;
-    });
+    const { link, ended } = linkFor(t, { ...optionsFor(server), proxy: proxy.url });
     assert.ok(await link.ready(NEVER));
     const texts = Array.from({ length: 50 }, (_, n) => `${n} ${"é".repeat(n * 1000)}`);
     await Promise.all(
@@ -139,6 +128,25 @@ test("link – a proxy that refuses, is away or has no way on says so, with its 
   assert.match(await failureOf(away), /no connection to 127\.0\.0\.1:\d+ \(HTTP 502\)/);
   assert.equal(await isReachable(server.url, proxy.url), true);
   assert.equal(await isReachable(away.urls[0] ?? "", proxy.url), false);
+});
+
+test("link – the connection to a proxy that refuses a tunnel is closed, though the proxy keeps it open", {
+  timeout,
+}, async (t) => {
+  const refusing = createSilent();
+  await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
+  t.after(() => void refusing.close());
+  const closed = new Promise<void>((resolve) => {
+    refusing.once("connection", (socket) => {
+      socket.on("error", () => {}).on("close", () => resolve());
+      socket.once("data", () => socket.write("HTTP/1.1 403 Forbidden\r\n\r\n"));
+    });
+  });
+  const { port } = refusing.address() as AddressInfo;
+  const options = optionsFor({ url: "mqtt://127.0.0.1:1", certificates: null });
+  const failure = await failureOf({ ...options, proxy: `http://127.0.0.1:${port}` });
+  assert.match(failure, /refuses a tunnel.*HTTP 403/);
+  await closed;
 });
 
 test("link – an attempt that is aborted while the proxy is silent ends at once", {

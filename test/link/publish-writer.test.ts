@@ -126,6 +126,21 @@ test("publish writer – the messages of one turn are written in one piece", asy
   assert.equal(packetsIn(stream.pieces, 5).length, 100);
 });
 
+test("publish writer – a burst is passed on within its turn once it has 256 KiB, and nothing is passed on for nothing", async () => {
+  const stream = new Slow();
+  const writer = new PublishWriter(stream, 5);
+  const large: Message = { ...small(1), payload: "x".repeat(100_000) };
+  for (let n = 1; n <= 2; n++) writer.write(large, n, false, bytesOf(large), null);
+  assert.equal(stream.pieces.length, 0);
+  writer.write(large, 3, false, bytesOf(large), null);
+  assert.equal(packetsIn(stream.pieces, 5).length, 2);
+  writer.flush();
+  writer.flush();
+  await turn();
+  assert.equal(stream.pieces.length, 2);
+  assert.equal(packetsIn(stream.pieces, 5).length, 3);
+});
+
 test("publish writer – memory that the kernel still needs is not overwritten", async () => {
   const stream = new Slow(true);
   const writer = new PublishWriter(stream, 5);

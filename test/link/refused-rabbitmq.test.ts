@@ -4,14 +4,12 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import mqtt from "mqtt";
-import { systemClock } from "../../src/lib/clock.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { brokerDetail } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { linkFor } from "../support/link.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { openRabbitmq, skipWithoutRabbitmq as skip } from "../support/rabbitmq.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { truthOf } from "../support/seen-readings.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -33,25 +31,12 @@ test("refused – at RabbitMQ, which closes the connection at each denied publis
   timeout: deadlineMs(180_000),
 }, async (t) => {
   const broker = await brokerThatGrants("^ok\\.");
-  const logger = new RecordingLogger();
-  const link = new MqttLink(
-    { clock: systemClock, logger },
-    {
-      name: "mqtt",
-      urls: [broker.mqttUrl],
-      version: 4,
-      clientId: "box-7",
-      ...USER,
-      inflight: 10,
-      backoffMinMs: 10,
-      backoffMaxMs: 50,
-    },
-  );
-  const stop = new AbortController();
-  const running = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running;
+  const { link, logger, stop } = linkFor(t, {
+    url: broker.mqttUrl,
+    version: 4,
+    clientId: "box-7",
+    ...USER,
+    inflight: 10,
   });
   const results = async () => {
     await link.ready(stop.signal);

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemClock } from "../../src/lib/clock.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { RefusedTopics } from "../../src/link/refusals.ts";
 import { mosquittoFor } from "../support/brokers.ts";
+import { linkFor } from "../support/link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 test("refused – a broker that closes the connection after a denied publish (mosquitto, max_queued_messages 0) does so once per topic; the rest is delivered, and topic, broker and remedy are told", {
@@ -16,25 +14,7 @@ test("refused – a broker that closes the connection after a denied publish (mo
     acl: "topic write ok/#\ntopic read #",
     config: ["max_queued_messages 0"],
   });
-  const logger = new RecordingLogger();
-  const link = new MqttLink(
-    { clock: systemClock, logger },
-    {
-      name: "mqtt",
-      urls: [broker.url],
-      version: 5,
-      clientId: "box-7",
-      inflight: 10,
-      backoffMinMs: 10,
-      backoffMaxMs: 50,
-    },
-  );
-  const stop = new AbortController();
-  const running = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running;
-  });
+  const { link, logger, stop } = linkFor(t, { url: broker.url, clientId: "box-7", inflight: 10 });
   const results = async () => {
     await link.ready(stop.signal);
     const topics = ["ok/1", "no/1", "ok/2", "no/2", "ok/3"];

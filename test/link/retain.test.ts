@@ -1,44 +1,21 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Will } from "../../src/core/link.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { RetainSupport } from "../../src/link/retain-support.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
+import { linkFor } from "../support/link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
   recordMessages,
   skipWithoutMosquitto as skip,
   startMosquitto,
 } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 
 const WILL: Will = { topic: "state", payload: "gone", qos: 1, retain: true };
 
-function open(t: TestContext, url: string, version: 4 | 5) {
-  const logger = new RecordingLogger();
-  const link = new MqttLink(
-    { clock: systemClock, logger },
-    {
-      name: "mqtt",
-      urls: [url],
-      version,
-      clientId: "x",
-      inflight: 10,
-      backoffMinMs: 20,
-      backoffMaxMs: 50,
-      will: () => WILL,
-    },
-  );
-  const stop = new AbortController();
-  const ended = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await ended;
-  });
-  return { link, logger, signal: stop.signal };
-}
+const open = (t: TestContext, url: string, version: 4 | 5) =>
+  linkFor(t, { url, version, will: () => WILL });
 
 for (const version of [5, 4] as const) {
   test(`retain – MQTT ${version}: a broker without retained messages gets readings, and the agent says so`, {
@@ -49,8 +26,8 @@ for (const version of [5, 4] as const) {
     t.after(() => broker.close());
     const subscriber = await recordMessages(broker.url);
     t.after(() => subscriber.close());
-    const { link, logger, signal } = open(t, broker.url, version);
-    assert.ok(await link.ready(signal));
+    const { link, logger, stop } = open(t, broker.url, version);
+    assert.ok(await link.ready(stop.signal));
     const message = { topic: "live", payload: "1", qos: 1, retain: true } as const;
     assert.deepEqual(await link.publish(message), { result: "delivered" });
     assert.equal(link.session, 1, "a session to find it out is not counted");
@@ -59,7 +36,7 @@ for (const version of [5, 4] as const) {
     await subscriber.waitFor(({ topic }) => topic === "live");
     link.renew("the cable is out");
     assert.equal((await subscriber.waitFor(({ topic }) => topic === "state")).text, "gone");
-    assert.ok(await link.ready(signal));
+    assert.ok(await link.ready(stop.signal));
     assert.equal(link.session, 2, "what was found out is remembered");
   });
 }
@@ -77,8 +54,8 @@ test("retain – a 3.1.1 broker that failed only briefly keeps its retained mess
     },
   });
   t.after(() => server.close());
-  const { link, logger, signal } = open(t, server.url, 4);
-  assert.ok(await link.ready(signal));
+  const { link, logger, stop } = open(t, server.url, 4);
+  assert.ok(await link.ready(stop.signal));
   assert.equal(link.state.retainAvailable, true);
   assert.doesNotMatch(logger.text, /does not support retained/);
 });

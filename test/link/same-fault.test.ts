@@ -5,12 +5,13 @@ import { type TestContext, test } from "node:test";
 import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import type { MqttLinkOptions } from "../../src/link/link-options.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
+import type { MqttLink } from "../../src/link/mqtt-link.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
+import { linkFor } from "../support/link.ts";
 import { freePort } from "../support/mosquitto.ts";
 import { recordingClock } from "../support/recording-clock.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
+import type { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const STYLES = ["mqtt", "sparkplug"] as const;
@@ -34,33 +35,25 @@ interface Use {
 const TAKEOVER_PAUSE_MIN_MS = 15_000;
 
 function use(t: TestContext, style: Style, url: string, options: Partial<MqttLinkOptions>): Use {
-  const logger = new RecordingLogger();
   const metrics = createMetrics();
   let attempts = 0;
   const clock = recordingClock();
-  const link = new MqttLink(
-    { clock, logger, metrics },
+  const { link, logger, stop } = linkFor(
+    t,
     {
+      url,
       name: style,
-      urls: [url],
-      version: 5,
       clientId: "twin",
       inflight: 20,
       backoffMinMs: 10,
-      backoffMaxMs: 40,
       will: () => {
         attempts += 1;
         return { topic: "w", payload: "", qos: 1, retain: false };
       },
       ...options,
     },
+    { clock, metrics },
   );
-  const stop = new AbortController();
-  const ended = link.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await ended;
-  });
   const deliver = async (bytes = 10) => {
     if (!(await link.ready(stop.signal))) return "lost";
     const qos = style === "mqtt" ? 1 : 0;

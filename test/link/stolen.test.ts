@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../src/lib/clock.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { linkFor } from "../support/link.ts";
 import { skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const MINUTE_MS = 60_000;
@@ -28,18 +27,7 @@ function hurriedClock() {
 
 function twin(t: TestContext, url: string, version: 4 | 5) {
   const clock = hurriedClock();
-  const link = new MqttLink(
-    { clock, logger: new RecordingLogger(), hooks: {} },
-    { name: "mqtt", urls: [url], version, clientId: "twin", inflight: 10 },
-  );
-  const stop = new AbortController();
-  const ended = link.run(stop.signal);
-  const end = async () => {
-    stop.abort();
-    await ended;
-  };
-  t.after(end);
-  return { link, clock, end };
+  return { ...linkFor(t, { url, version, clientId: "twin" }, { clock }), clock };
 }
 
 for (const version of [4, 5] as const) {

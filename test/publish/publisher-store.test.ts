@@ -5,18 +5,17 @@ import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import { createPlainEncoder } from "../../src/publish/formats/plain.ts";
 import { createWaveformEncoder } from "../../src/publish/formats/waveform.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
+import { linkFor } from "../support/link.ts";
 import {
   recordMessages,
   skipWithoutMosquitto as skip,
   startMosquitto,
 } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import {
   append,
   mainOf,
@@ -47,19 +46,7 @@ test("publisher – with the real store and sessions cut while draining, every i
   ids.add(accel.id);
   await append(store, [accel]);
 
-  const logger = new RecordingLogger();
-  const link = new MqttLink(
-    { clock: systemClock, logger },
-    {
-      name: "mqtt",
-      urls: [broker.url],
-      version: 5,
-      clientId: "p",
-      inflight: 100,
-      backoffMinMs: 20,
-      backoffMaxMs: 50,
-    },
-  );
+  const { link, logger } = linkFor(t, { url: broker.url });
   const names = {
     source: fixedSite({ site: "s", sensors: [] }),
     prefix: "g",
@@ -94,14 +81,10 @@ test("publisher – with the real store and sessions cut while draining, every i
     },
   );
   const stop = new AbortController();
-  const stopLink = new AbortController();
   const ended = publisher.run(stop.signal);
-  const linkEnded = link.run(stopLink.signal);
   t.after(async () => {
     stop.abort();
     await ended;
-    stopLink.abort();
-    await linkEnded;
   });
   for (const cut of [1, 2, 3]) {
     await subscriber.waitUntil((seen) => seen.length > cut * 600);
@@ -158,11 +141,7 @@ test("publisher – an alarm event does not wait behind a backlog, however slowl
   store.alarms.follower = engine;
   const backlog = 600;
   await append(store, many(0, 1480, backlog));
-  const logger = new RecordingLogger();
-  const link = new MqttLink(
-    { clock: systemClock, logger },
-    { name: "mqtt", urls: [broker.url], version: 5, clientId: "p", inflight: 100 },
-  );
+  const { link, logger } = linkFor(t, { url: broker.url });
   const { encode } = createGatesideProfile(store, {
     prefix: "g",
     site: "s",
@@ -188,7 +167,7 @@ test("publisher – an alarm event does not wait behind a backlog, however slowl
     { lanes: [{ lane: "json", encode: encode.json }], backlogRatePerS: 1 },
   );
   const stop = new AbortController();
-  const ended = Promise.all([publisher.run(stop.signal), link.run(stop.signal)]);
+  const ended = publisher.run(stop.signal);
   t.after(async () => {
     stop.abort();
     await ended;

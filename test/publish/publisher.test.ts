@@ -5,15 +5,14 @@ import type { Message } from "../../src/core/message.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import type { LaneOptions } from "../../src/publish/leased-entries.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
 import { fakeBrokerFor, mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { linkFor } from "../support/link.ts";
 import { MemoryOutbox, storedReading } from "../support/memory-outbox.ts";
 import { recordMessages, skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const NOW = Date.parse("2026-11-20T13:00:00Z");
@@ -43,33 +42,18 @@ interface Setup {
 
 function start(t: TestContext, setup: Setup) {
   const outbox = setup.outbox ?? new MemoryOutbox();
-  const logger = new RecordingLogger();
   const metrics = createMetrics();
-  const link = new MqttLink(
-    { clock: systemClock, logger, metrics },
-    {
-      name: "mqtt",
-      urls: [setup.url],
-      version: setup.version ?? 5,
-      clientId: `publisher-${Math.random().toString(16).slice(2)}`,
-      inflight: setup.inflight ?? 100,
-      backoffMinMs: 20,
-      backoffMaxMs: 100,
-    },
-  );
+  const { url, version = 5, inflight = 100 } = setup;
+  const { link, logger } = linkFor(t, { url, version, inflight }, { metrics });
   const publisher = new Publisher(
     { link, outbox, clock: systemClock, logger, metrics, gatewayNow: () => NOW },
     { lanes: setup.lanes ?? [jsonLane], backlogRatePerS: setup.backlogRatePerS ?? 0 },
   );
   const stop = new AbortController();
-  const stopLink = new AbortController();
-  const linkEnded = link.run(stopLink.signal);
   const ended = publisher.run(stop.signal);
   t.after(async () => {
     stop.abort();
     await ended;
-    stopLink.abort();
-    await linkEnded;
   });
   return { outbox, logger, metrics, link, publisher, stop, ended };
 }
