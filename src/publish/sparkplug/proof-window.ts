@@ -58,10 +58,11 @@ export class ProofWindow {
     for (;;) {
       const sent = this.#held[0];
       if (!sent) break;
+      // One that was leased again while a former message of it was held is known no more: that one has been delivered.
       const provenAtMs = sent.entries.map(
-        (entry) => this.#provenAtMs.get(key(sent.lane, entry)) ?? nowMs,
+        (entry) => this.#provenAtMs.get(key(sent.lane, entry)) ?? Number.NEGATIVE_INFINITY,
       );
-      const isDue = isLeaving || nowMs - Math.max(0, ...provenAtMs) >= this.#holdMs;
+      const isDue = isLeaving || nowMs - Math.max(...provenAtMs) >= this.#holdMs;
       if (!isDue && this.#heldEntries <= this.#holdMax) break;
       this.#held.shift();
       this.#heldEntries -= sent.entries.length;

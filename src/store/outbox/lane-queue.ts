@@ -12,6 +12,10 @@ export interface Place {
   readonly seq: number;
 }
 
+/** A row number that a rollback gave up may have come to another reading. */
+const isSameRow = (one: Place, other: Place) =>
+  one.seq === other.seq && one.timeMs === other.timeMs && one.stream === other.stream;
+
 /** Rows that were leased together and are adjacent in the outbox, so that one DELETE removes a run of them. */
 export interface Page {
   readonly stream: number;
@@ -82,6 +86,11 @@ export class StreamQueue {
   /** Newer than what went live and than what is about to. Equal time is not newer. */
   isNewer(timeMs: number): boolean {
     return timeMs > this.mark && timeMs > (this.candidate?.timeMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** It went, or never will. */
+  dropCandidate(place: Place): void {
+    if (this.candidate !== null && isSameRow(this.candidate, place)) this.candidate = null;
   }
 
   /** The next backlog read begins at this row, unless it begins earlier already. */
@@ -224,10 +233,22 @@ export class LaneQueue {
   /** False if it is no longer leased, or leased again. */
   endLease(slot: Slot): boolean {
     const { seq, stream } = slot.place;
-    if (this.#leased.get(seq) !== slot) return false;
+    if (!this.holds(slot)) return false;
     this.#leased.delete(seq);
     this.stream(stream).leased -= 1;
     return true;
+  }
+
+  /** Whether its row is leased by it. Not after the disk was read again: leases end with that. */
+  holds(slot: Slot): boolean {
+    return this.#leased.get(slot.place.seq) === slot;
+  }
+
+  /** Its row is no longer on disk, even if that was read, or leased again, while the outcome waited. */
+  leave({ place }: Slot): void {
+    this.stream(place.stream).dropCandidate(place);
+    const slot = this.#leased.get(place.seq);
+    if (slot !== undefined && isSameRow(slot.place, place)) this.endLease(slot);
   }
 
   /** Whether the outbox contains rows of this stream besides those that are leased or about to go live. */

@@ -49,8 +49,8 @@ export class SqliteOutbox {
   readonly #closing = new AbortController();
   readonly #leasing: Leasing;
   #settlement: Settlement | null = null;
-  /** Outcomes that could not be written wait for the disk; nothing more is leased meanwhile. */
-  #isBlocked = false;
+  /** Outcomes that could not be written wait for the disk; nothing is leased before all of them are on it. */
+  readonly #blocked = new Set<Settlement>();
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
@@ -84,7 +84,7 @@ export class SqliteOutbox {
     if (queue === undefined) return [];
     if (which === "live") queue.hasLeasedLive = true;
     if (which === "live" || !queue.hasLeasedLive) queue.seenVersion = queue.version;
-    if (this.#isBlocked) return [];
+    if (this.#blocked.size > 0) return [];
     try {
       return this.#parts.queue.read(`read the pending rows of ${lane}`, () =>
         which === "live" ? this.#leasing.live(queue, max) : this.#leasing.backlog(queue, max),
@@ -108,7 +108,7 @@ export class SqliteOutbox {
     const slot: Slot = { place, page, index: -1, live: false, entry, isSettled: true };
     lane.lease(slot);
     const stream = lane.stream(place.stream);
-    if (stream.candidate?.seq === place.seq) stream.candidate = null;
+    stream.dropCandidate(place);
     this.#openSettlement().add(lane, slot);
   }
 
@@ -144,7 +144,7 @@ export class SqliteOutbox {
   #leave(lane: LaneQueue, slot: Slot, wasSent: boolean): void {
     const stream = lane.stream(slot.place.stream);
     slot.isSettled = true;
-    if (stream.candidate?.seq === slot.place.seq) stream.candidate = null;
+    stream.dropCandidate(slot.place);
     if (!wasSent) return;
     if (slot.live) {
       // At once, not when it is on disk: the broker has it, and its topic must not go back.
@@ -165,7 +165,7 @@ export class SqliteOutbox {
   }
 
   #park(lane: LaneQueue, stream: StreamQueue, slot: Slot): void {
-    if (stream.candidate?.seq === slot.place.seq) stream.candidate = null;
+    stream.dropCandidate(slot.place);
     if (lane.parked.size < PARKED_MAX) {
       lane.parked.set(slot.place.seq, { place: slot.place, live: slot.live });
     } else {
@@ -232,9 +232,10 @@ export class SqliteOutbox {
   #openSettlement(): Settlement {
     if (this.#settlement !== null) return this.#settlement;
     const hooks = {
-      isBlocked: (isBlocked: boolean) => {
-        this.#isBlocked = isBlocked;
-        if (!isBlocked) for (const lane of this.#lanes.all) lane.wake();
+      blocked: (settlement: Settlement) => void this.#blocked.add(settlement),
+      over: (settlement: Settlement) => {
+        this.#blocked.delete(settlement);
+        if (this.#blocked.size === 0) for (const lane of this.#lanes.all) lane.wake();
       },
       closing: this.#closing.signal,
       started: () => {

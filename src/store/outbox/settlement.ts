@@ -16,8 +16,10 @@ interface SettlementParts {
 }
 
 interface SettlementHooks {
-  /** The disk does not accept outcomes (true), or accepts them again. */
-  readonly isBlocked: (isBlocked: boolean) => void;
+  /** The disk does not accept these outcomes, and they wait for it. */
+  readonly blocked: (settlement: Settlement) => void;
+  /** They are on disk, or will not be written by this process. */
+  readonly over: (settlement: Settlement) => void;
   /** It is being written: later outcomes belong to the next one. */
   readonly started: () => void;
   readonly closing: AbortSignal;
@@ -64,7 +66,7 @@ export class Settlement {
   /** Tries until they are written, or until that will never work. */
   async #write(windowMs: number): Promise<void> {
     const { clock, logger, queue } = this.#parts;
-    const { closing, isBlocked } = this.#hooks;
+    const { closing, blocked, over } = this.#hooks;
     const retry = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
     const job: WriteJob = {
       what: "settle deliveries",
@@ -80,12 +82,13 @@ export class Settlement {
         const failure = StoreFailure.from(error, job.what);
         if (!failure.isRetryable || closing.aborted) {
           // What was sent stays pending on disk and is sent again after the restart: at least once.
-          this.#release();
+          this.#release((lane, slot) => lane.endLease(slot));
+          over(this);
           throw failure;
         }
         if (retry.failures === 0)
           logger.error({ err: failure }, "acknowledgements cannot be stored; publishing pauses");
-        isBlocked(true);
+        blocked(this);
         await clock.sleep(retry.next(), closing);
       }
     }
@@ -94,7 +97,7 @@ export class Settlement {
   *#run(tx: Tx): Generator<void, void, void> {
     this.#hooks.started();
     for (const [lane, slots] of this.#slots) {
-      for (const run of runsOf(slots)) {
+      for (const run of runsOf(lane, slots)) {
         this.#delete(tx, lane, run);
         yield;
       }
@@ -103,8 +106,8 @@ export class Settlement {
       }
     }
     tx.onCommit(() => {
-      this.#release();
-      this.#hooks.isBlocked(false);
+      this.#release((lane, slot) => lane.leave(slot));
+      this.#hooks.over(this);
     });
   }
 
@@ -137,24 +140,31 @@ export class Settlement {
     });
   }
 
-  #release(): void {
+  #release(end: (lane: LaneQueue, slot: Slot) => void): void {
     for (const [lane, slots] of this.#slots) {
-      for (const slot of slots) lane.endLease(slot);
+      for (const slot of slots) end(lane, slot);
       lane.settled = Math.max(0, lane.settled - slots.length);
       lane.rowsVersion += 1;
     }
   }
 }
 
-/** Runs of neighbours on one page; a slot that was released meanwhile is separate. */
-function runsOf(slots: readonly Slot[]): Slot[][] {
+/**
+ * Runs of neighbours on one page. A slot whose lease has ended is on its own: since the disk was read again, another
+ * reading may stand between it and its neighbour, under a row number that was given up.
+ */
+function runsOf(lane: LaneQueue, slots: readonly Slot[]): Slot[][] {
   const byPage = new Map<Slot["page"], Slot[]>();
+  const runs: Slot[][] = [];
   for (const slot of slots) {
+    if (!lane.holds(slot)) {
+      runs.push([slot]);
+      continue;
+    }
     const page = byPage.get(slot.page);
     if (page === undefined) byPage.set(slot.page, [slot]);
     else page.push(slot);
   }
-  const runs: Slot[][] = [];
   for (const page of byPage.values()) {
     page.sort((a, b) => a.index - b.index);
     let run: Slot[] = [];

@@ -51,3 +51,11 @@ test("sparkplug – a link that flaps does not restart the holding time, a host 
     assert.deepEqual(delivered(window, 110), expected);
   }
 });
+
+test("sparkplug – a reading that was sent twice because its lease had ended holds nothing back", () => {
+  const window = new ProofWindow(100, 10);
+  for (const seq of [1, 1, 2]) window.add("sparkplug", [entry(seq)], 0);
+  window.prove(3, 0);
+  assert.deepEqual(delivered(window, 100), [1, 1, 2]);
+  assert.deepEqual(delivered(window, 101), []);
+});

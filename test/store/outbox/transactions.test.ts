@@ -276,3 +276,66 @@ test("outbox – what is stored between rows that are being sent stays pending w
   assert.equal(main.depth("json").readings, 2);
   assert.deepEqual(backlog(), [2]);
 });
+
+test("outbox – after the disk was read again, a row that was leased twice counts once, and later ones are still read", async (t) => {
+  const { lanes, main, pass, store, live, backlog } = open(t);
+  store(1, 9);
+  assert.deepEqual(live(), [9]);
+  const [entry] = main.lease("json", "backlog", 10);
+  assert.ok(entry);
+  const settling = main.settle("json", [{ entry, outcome: "sent" }]);
+  lanes.load();
+  assert.deepEqual([live(), backlog()], [[9], [1]]);
+  await Promise.all([settling, pass(SETTLE_MS)]);
+  store(2);
+  assert.deepEqual(backlog(), [2]);
+});
+
+test("outbox – nothing is handed out before the outcomes of every commit that failed are on disk", async (t) => {
+  const { db, lanes, main, pass, store, live, backlog } = open(t);
+  store(1, 2, 9);
+  live();
+  const [one, other] = main.lease("json", "backlog", 10);
+  assert.ok(one && other);
+  let isFailing = true;
+  const { writer } = db;
+  const exec = writer.exec.bind(writer);
+  writer.exec = (sql) => {
+    if (isFailing && sql === "COMMIT") throw new Sqlite.SqliteError("no", "SQLITE_IOERR_WRITE");
+    return exec(sql);
+  };
+  const waiting = main.settle("json", [{ entry: one, outcome: "sent" }]);
+  for (let n = 0; n < 4; n++) await pass(RETRY_MS);
+  // Tried again soon, while the one before waits for most of half a minute.
+  const first = main.settle("json", [{ entry: other, outcome: "sent" }]);
+  await pass(SETTLE_MS);
+  isFailing = false;
+  lanes.load();
+  const handedOut = Promise.race([first, waiting]).then(() => [...live(), ...backlog()]);
+  while (main.depth("json").readings > 2) await pass(SETTLE_MS);
+  await pass(RETRY_MS);
+  await Promise.all([first, waiting]);
+  assert.deepEqual([await handedOut, live(), backlog()], [[], [9], []]);
+});
+
+test("outbox – a reading that got the number of one the disk has lost stays pending between rows that were sent", async (t) => {
+  const { db, lanes, main, pass, queue, store, backlog } = open(t);
+  store(1, 3);
+  const [lost] = store(9);
+  assert.ok(lost);
+  main.lease("json", "live", 1);
+  const entries = main.lease("json", "backlog", 10);
+  const outcomes = entries.map((entry) => ({ entry, outcome: "sent" as const }));
+  const settling = main.settle("json", outcomes);
+  queue.direct("lose", () => {
+    db.write("DELETE FROM outbox WHERE seq = ?").run(lost.seq);
+    db.write("DELETE FROM readings WHERE seq = ?").run(lost.seq);
+    db.write("UPDATE sqlite_sequence SET seq = ? WHERE name = 'readings'").run(lost.seq - 1);
+  });
+  const [late] = store(2);
+  assert.equal(late?.seq, lost.seq);
+  lanes.load();
+  await Promise.all([settling, pass(SETTLE_MS)]);
+  assert.equal(main.depth("json").readings, 1);
+  assert.deepEqual(backlog(), [2]);
+});
