@@ -116,6 +116,7 @@ export class SessionHistory {
     } else if (
       end.code === null &&
       end.byPeer &&
+      livedMs !== null &&
       this.#shortSessions >= SHORT_SESSIONS_SUSPICIOUS
     ) {
       text += `; this happens soon after each connect: ${takenOver(this.#clientId).text}, or a message is refused`;

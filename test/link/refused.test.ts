@@ -61,3 +61,20 @@ test("refused – a topic whose refusal ended a session is tried again after a m
   topics.accepted("no");
   assert.equal(topics.state("mqtt://b"), null);
 });
+
+test("refused – once one of the topics that were held back is accepted, the others are tried too, and wait longer if they are refused again", async () => {
+  const clock = new ManualClock();
+  const topics = new RefusedTopics(clock, "box-7");
+  const held = () => ["one", "other"].map((topic) => topics.heldCode(topic) !== null);
+  for (const topic of ["one", "other"]) topics.endedSession(topic, 0x87);
+  topics.refused("free", 0x87);
+  topics.accepted("free");
+  assert.deepEqual(held(), [true, true], "it was never held back");
+  topics.accepted("one");
+  assert.deepEqual(held(), [false, false]);
+  topics.endedSession("other", 0x87);
+  await clock.advance(119_000);
+  assert.deepEqual(held(), [false, true]);
+  await clock.advance(1_000);
+  assert.deepEqual(held(), [false, false]);
+});

@@ -83,3 +83,16 @@ test("session history – two agents that take one session from each other in tu
     if (theft >= 4) assert.notEqual(robbed?.stolen, null, `back after theft ${theft}`);
   }
 });
+
+test("session history – only a session that was open ends soon after its connect: a broker that is away says nothing of other clients", () => {
+  const history = historyAt({ ms: 0 });
+  const texts = [1_000, 1_000, 1_000, null].map((livedMs) =>
+    history.judge({ ...CLOSED, wasOpen: livedMs !== null }, livedMs, false)?.text.slice(0, 40),
+  );
+  assert.deepEqual(texts, [
+    "closed",
+    "closed",
+    "closed; this happens soon after each con",
+    "closed",
+  ]);
+});

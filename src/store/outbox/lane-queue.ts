@@ -41,6 +41,7 @@ const REFUSED_MAX_MS = 300_000;
 class Refusal {
   readonly #backoff = new Backoff(REFUSED_MIN_MS, REFUSED_MAX_MS);
   #until = 0;
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   isOver(now: number): boolean {
     return now >= this.#until;
@@ -49,8 +50,14 @@ class Refusal {
   add(now: number): number {
     if (!this.isOver(now)) return 0;
     const wait = this.#backoff.next();
+    this.#refusedAt = now;
     this.#until = now + wait;
     return wait;
+  }
+  /** There is reason to try before the wait is over, but not at once again. Returns what is left of it, ms. */
+  hasten(now: number): number {
+    this.#until = Math.min(this.#until, this.#refusedAt + REFUSED_MIN_MS);
+    return Math.max(0, this.#until - now);
   }
   clear(): void {
     this.#until = 0;

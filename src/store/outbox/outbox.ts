@@ -150,7 +150,17 @@ export class SqliteOutbox {
       // At once, not when it is on disk: the broker has it, and its topic must not go back.
       stream.mark = Math.max(stream.mark, slot.place.timeMs);
       stream.liveRefusal.clear();
-    } else stream.historyRefusal.clear();
+      return;
+    }
+    stream.historyRefusal.clear();
+    const now = this.#parts.clock.monotonic();
+    // The broker took as history what it had refused as live: the live topic must not stay behind for minutes.
+    if (slot.place.timeMs > stream.mark && !stream.liveRefusal.isOver(now))
+      this.#wakeAfter(lane, stream.liveRefusal.hasten(now));
+  }
+
+  #wakeAfter(lane: LaneQueue, ms: number): void {
+    void this.#parts.clock.sleep(ms, this.#closing.signal).then(() => lane.wake());
   }
 
   #return(lane: LaneQueue, slot: Slot, outcome: "kept" | "refused" | "oversize"): void {
@@ -159,9 +169,8 @@ export class SqliteOutbox {
     else stream.rewind(slot.place);
     if (outcome !== "refused") return;
     const refusal = slot.live ? stream.liveRefusal : stream.historyRefusal;
-    const { clock } = this.#parts;
-    const waitMs = refusal.add(clock.monotonic());
-    if (waitMs > 0) void clock.sleep(waitMs, this.#closing.signal).then(() => lane.wake());
+    const waitMs = refusal.add(this.#parts.clock.monotonic());
+    if (waitMs > 0) this.#wakeAfter(lane, waitMs);
   }
 
   #park(lane: LaneQueue, stream: StreamQueue, slot: Slot): void {

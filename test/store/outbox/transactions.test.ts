@@ -339,3 +339,23 @@ test("outbox – a reading that got the number of one the disk has lost stays pe
   assert.equal(main.depth("json").readings, 1);
   assert.deepEqual(backlog(), [2]);
 });
+
+test("outbox – a broker that takes as history what it refused as live is soon offered what is live now", async (t) => {
+  const { main, pass, store, live, backlog } = open(t);
+  store(1);
+  for (let n = 0; n < 8; n++) {
+    const [entry] = main.lease("json", "live", 1);
+    assert.ok(entry, "a wait of five minutes at most");
+    await main.settle("json", [{ entry, outcome: "refused" }]);
+    if (n < 7) await pass(5 * MINUTE_MS);
+  }
+  store(2, 3);
+  await pass(5_000);
+  assert.deepEqual(live(), []);
+  const woken = main.changed("json", AbortSignal.timeout(deadlineMs(10_000)));
+  const [first] = main.lease("json", "backlog", 1);
+  assert.ok(first);
+  await Promise.all([main.settle("json", [{ entry: first, outcome: "sent" }]), pass(SETTLE_MS)]);
+  assert.equal(await isWoken(woken), true);
+  assert.deepEqual([live(), backlog()], [[3], [2]]);
+});
