@@ -25,6 +25,8 @@ export const compiledSchemas: Plugin = {
   name: "schemas are compiled",
   setup(build) {
     const wanted = [...ofEnvSchema(), ...ofFiles()];
+    /** A bundler that builds again and again asks again and again. */
+    const compiled = new Map<string, string>();
     const root = process.cwd();
     build.onResolve({ filter: /^ajv$/ }, ({ importer }) =>
       IMPORTERS.some((path) => importer === resolve(path))
@@ -42,11 +44,17 @@ export const compiledSchemas: Plugin = {
     build.onLoad({ filter: /:\d+$/, namespace: NAMESPACE }, ({ path }) => {
       const one = wanted[Number(path.slice(path.indexOf(":") + 1))];
       if (one === undefined) throw new Error(path);
-      const ajv = new Ajv({ ...one.options, code: { source: true } });
-      return { contents: standaloneCode(ajv, ajv.compile(one.schema)), resolveDir: root };
+      const contents = compiled.get(path) ?? codeOf(one);
+      compiled.set(path, contents);
+      return { contents, resolveDir: root };
     });
   },
 };
+
+function codeOf({ options, schema }: Wanted): string {
+  const ajv = new Ajv({ ...options, code: { source: true } });
+  return standaloneCode(ajv, ajv.compile(schema));
+}
 
 /** Same options and same schema, same code. */
 function keyOf({ options, schema }: Wanted): string {

@@ -1,9 +1,9 @@
 /** Bundles a program from sources, and runs it in a scope in which the world's clock, network and disk replace Node's. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { compileFunction } from "node:vm";
-import { build, type Plugin } from "esbuild";
-import { type Break, broken } from "../chaos/breaks.ts";
+import { type BuildOptions, build, context, type Plugin } from "esbuild";
+import { BREAKS, type Break, broken } from "../chaos/breaks.ts";
 import { compiledSchemas } from "../compiled-schemas.ts";
 
 /** What a program finds instead of Node's own. */
@@ -62,25 +62,32 @@ export async function bundleAgent(
 ): Promise<void> {
   // As the built program has them: compiling them at every look at the settings would take an eighth of the CPU.
   const isOurs = resolve(tree) === process.cwd();
-  await bundle(AGENT, tree, outfile, [
-    altered(resolve(tree), breaks),
-    ...(isOurs ? [compiledSchemas] : []),
-  ]);
+  const plugins = [altered(resolve(tree), breaks), ...(isOurs ? [compiledSchemas] : [])];
+  await build({ ...optionsOf(AGENT, tree, plugins), outfile });
 }
 
 export async function bundlePlant(outfile: string): Promise<void> {
-  await bundle(PLANT, ".", outfile, []);
+  await build({ ...optionsOf(PLANT, ".", []), outfile });
 }
 
-async function bundle(
-  contents: string,
-  tree: string,
-  outfile: string,
-  plugins: Plugin[],
-): Promise<void> {
-  await build({
+/** Bundles this checkout again and again, each time with other breaks: what has not changed is parsed once. */
+export async function openBundler() {
+  let wanted: readonly Break[] = [];
+  const plugins = [altered(resolve("."), BREAKS, (one) => wanted.includes(one)), compiledSchemas];
+  const bundler = await context({ ...optionsOf(AGENT, ".", plugins), write: false });
+  return {
+    async bundle(outfile: string, breaks: readonly Break[]): Promise<void> {
+      wanted = breaks;
+      const { outputFiles } = await bundler.rebuild();
+      writeFileSync(outfile, outputFiles[0]?.contents ?? "");
+    },
+    close: () => bundler.dispose(),
+  };
+}
+
+function optionsOf(contents: string, tree: string, plugins: Plugin[]) {
+  return {
     stdin: { contents, resolveDir: resolve(tree), loader: "ts" },
-    outfile,
     bundle: true,
     platform: "node",
     target: "node20",
@@ -91,7 +98,7 @@ async function bundle(
     nodePaths: [resolve("node_modules")],
     plugins: [...plugins, quietDebug],
     logLevel: "error",
-  });
+  } satisfies BuildOptions;
 }
 
 /** mqtt.js calls `debug` many times per packet; it would print nothing. */
@@ -105,16 +112,21 @@ const quietDebug: Plugin = {
   },
 };
 
-function altered(tree: string, breaks: readonly Break[]): Plugin {
+function altered(
+  tree: string,
+  breaks: readonly Break[],
+  isWanted: (one: Break) => boolean = () => true,
+): Plugin {
   return {
     name: "altered sources",
     setup({ onLoad }) {
       for (const one of breaks) {
         const path = join(tree, one.file);
-        onLoad({ filter: new RegExp(`^${path.replaceAll(".", "\\.")}$`) }, () => ({
-          contents: broken(readFileSync(path, "utf8"), one),
-          loader: "ts",
-        }));
+        onLoad({ filter: new RegExp(`^${path.replaceAll(".", "\\.")}$`) }, () =>
+          isWanted(one)
+            ? { contents: broken(readFileSync(path, "utf8"), one), loader: "ts" }
+            : undefined,
+        );
       }
     },
   };

@@ -1,15 +1,23 @@
 /** Trials in virtual time, of the agent as it is or with a break. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import type { Break } from "../../scripts/chaos/breaks.ts";
 import type { Drawn } from "../../scripts/virtual/draw.ts";
-import { bundleAgent, bundlePlant, Program } from "../../scripts/virtual/program.ts";
+import { bundlePlant, openBundler, Program } from "../../scripts/virtual/program.ts";
 import { runTrial } from "../../scripts/virtual/trial.ts";
 
+/** A crash leaves what the kernel has, so nothing needs to reach a disk. */
+const ROOT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+/** Once for all tests of a file: bundling takes longer than a short trial. */
+const shared: { bundler?: ReturnType<typeof openBundler>; agent?: Program; plant?: Program } = {};
+
+after(async () => (await shared.bundler)?.close());
+
 async function bundled(bundle: (path: string) => Promise<void>): Promise<Program> {
-  const directory = mkdtempSync(join(tmpdir(), "gateside-virtual-program-"));
+  const directory = mkdtempSync(join(ROOT, "gateside-virtual-program-"));
   try {
     const path = join(directory, "program.cjs");
     await bundle(path);
@@ -19,23 +27,23 @@ async function bundled(bundle: (path: string) => Promise<void>): Promise<Program
   }
 }
 
-/** Once for all tests of a file: bundling takes longer than a short trial. */
-const shared: { agent?: Promise<Program>; plant?: Promise<Program> } = {};
+async function agentWith(breaks: readonly Break[]): Promise<Program> {
+  const bundler = await (shared.bundler ??= openBundler());
+  return bundled((path) => bundler.bundle(path, breaks));
+}
 
 export async function trialsIn(t: TestContext, breaks: readonly Break[] = []) {
-  const directory = mkdtempSync(join(tmpdir(), "gateside-virtual-test-"));
+  const directory = mkdtempSync(join(ROOT, "gateside-virtual-test-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
-  shared.plant ??= bundled(bundlePlant);
   const agent =
-    breaks.length > 0
-      ? bundled((path) => bundleAgent(".", path, breaks))
-      : (shared.agent ??= bundled((path) => bundleAgent(".", path)));
-  const programs = { agent: await agent, plant: await shared.plant };
+    breaks.length > 0 ? await agentWith(breaks) : (shared.agent ??= await agentWith([]));
+  const plant = (shared.plant ??= await bundled(bundlePlant));
   let trials = 0;
   return (drawn: Drawn) =>
     runTrial({
       drawn,
-      ...programs,
+      agent,
+      plant,
       directory: join(directory, `trial-${++trials}`),
       journalPath: null,
       rowsPath: null,
