@@ -35,6 +35,15 @@ test("probe address – the remedy names the member of the uplink, and for a bro
   );
 });
 
+test("probe address – tells what the broker grants, retained messages too", async (t) => {
+  const broker = await fakeBrokerFor(t, { version: 5, connackProperties: [0x21, 0, 7] });
+  const options = { name: "mqtt", urls: [], version: 5, clientId: "box", inflight: 1 } as const;
+  const result = await probeAddress(options, broker.url, NEVER);
+  assert.ok("info" in result);
+  assert.equal(result.info.receiveMaximum, 7);
+  assert.equal(result.info.retainAvailable, true);
+});
+
 test("probe address – a subscription that the broker denies, or ends the session for, is a failure and not an empty topic", async (t) => {
   for (const version of [4, 5] as const) {
     const denying = await fakeBrokerFor(t, {

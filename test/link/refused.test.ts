@@ -58,6 +58,16 @@ test("refused – a topic whose refusal ended a session is tried again after a m
     assert.equal(await heldMs(), expected);
   }
   assert.equal(topics.state("mqtt://b")?.topics, 1);
+  // It is told as long as it is held back, an hour at the longest, and an hour after that.
+  for (let times = 0; times < 4; times++) topics.endedSession("no", 0x87);
+  await clock.advance(3_600_000);
+  assert.equal(topics.heldCode("no"), null);
+  await clock.advance(3_599_000);
+  assert.equal(topics.state("mqtt://b")?.topics, 1);
+  await clock.advance(2_000);
+  assert.equal(topics.state("mqtt://b"), null);
+  topics.endedSession("no", 0x87);
+  assert.equal(topics.state("mqtt://b")?.topics, 1);
   topics.accepted("no");
   assert.equal(topics.state("mqtt://b"), null);
 });

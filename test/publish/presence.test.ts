@@ -271,6 +271,24 @@ test("presence – a gateway outage and its end are published within seconds, be
   assert.equal(isUp().length, 4);
 });
 
+test("presence – a reload and what then waits for a restart are in the agent's state within seconds, once", async (t) => {
+  const { clock, link, run, now } = start(t);
+  await run();
+  const states = () =>
+    link
+      .payloads("gateside/plant-7/agent/state")
+      .map(({ configuration, pendingRestart }) => [configuration, pendingRestart]);
+  const before = states().length;
+  now.changes = { configuration: "ba9876543210" };
+  await clock.advance(5_000);
+  now.changes = { ...now.changes, pendingRestart: ["HTTP_PORT"] };
+  await clock.advance(15_000);
+  assert.deepEqual(states().slice(before), [
+    ["ba9876543210", []],
+    ["ba9876543210", ["HTTP_PORT"]],
+  ]);
+});
+
 test("presence – a sensor's state is published at the start and on change, and again until it is acknowledged", async (t) => {
   let current = sensorState({ state: "unknown", lastReadingMs: null, batteryV: null });
   const { clock, link, run, presence } = start(t, () => [current]);

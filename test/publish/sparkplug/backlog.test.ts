@@ -134,6 +134,7 @@ test("sparkplug – a waveform is a Bytes metric of little-endian floats, announ
   assert.equal(property(wave, "sampleRate")?.doubleValue, 6400);
   assert.equal(property(wave, "Quality")?.intValue, 192);
   assert.equal(wave?.timestamp, WAVE.timeMs);
+  assert.equal(wave?.isHistorical ?? false, false, "it is the newest of its sensor");
   assert.deepEqual(wave?.metadata, { contentType: "application/octet-stream", size: 16 });
 });
 

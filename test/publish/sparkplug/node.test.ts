@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Clock } from "../../../src/core/ports.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { property, rebirth, valueFields, valueOf } from "./peer.ts";
@@ -148,6 +150,23 @@ test("sparkplug – a live reading is sent whole, not historical, in time order,
     ],
   );
   await site.settled(2);
+});
+
+test("sparkplug – a reading is sent when it comes, not at the next tick", { skip }, async (t) => {
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic(),
+    sleep: (_ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) resolve();
+        signal?.addEventListener("abort", () => resolve(), { once: true });
+      }),
+  };
+  const site = await TestSite.born(t, {}, { clock });
+  for (let n = 1; n <= 3; n++) {
+    site.append(site.reading({ channel1: n }));
+    await site.until(() => site.of("DDATA").length === n);
+  }
 });
 
 test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 is sent again on recovery", {
