@@ -139,6 +139,7 @@ test("link – the connection to a proxy that refuses a tunnel is closed, though
   const closed = new Promise<void>((resolve) => {
     refusing.once("connection", (socket) => {
       socket.on("error", () => {}).on("close", () => resolve());
+      t.after(() => void socket.destroy());
       socket.once("data", () => socket.write("HTTP/1.1 403 Forbidden\r\n\r\n"));
     });
   });
