@@ -28,8 +28,8 @@ export function seriesOf(
 
 /** Harmonics of a series, and its side bands at the shaft's and the cage's spacing. */
 export function explains(
-  { shaftHz }: Look,
-  { resolutionHz }: ToneList,
+  { shaftHz }: Pick<Look, "shaftHz">,
+  { resolutionHz }: Pick<ToneList, "resolutionHz">,
   { hz: baseHz, isCage }: LineSeries,
   ftf: number | null,
   hz: number,

@@ -43,6 +43,13 @@ describe("outlook", () => {
     assert.ok(told.outlook.to === null || told.outlook.to >= trueDay);
   });
 
+  test("weeks of four days count, weeks of three do not", () => {
+    const grown = rows(120, (ago) => (3.4 - 0.015 * ago) * noisy(0.02)(ago));
+    const daysOfWeek = (count: number) => grown.filter(({ day }) => (TODAY - day) % 7 < count);
+    assert.equal(outlookOf(daysOfWeek(4), LIMIT, TODAY).reason, null);
+    assert.equal(outlookOf(daysOfWeek(3), LIMIT, TODAY).outlook, null);
+  });
+
   test("says why there is none", () => {
     const steady = rows(120, (ago) => 2 * noisy(0.05)(ago));
     assert.equal(outlookOf(steady, LIMIT, TODAY).reason, "not_rising");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { beyondAmqp, topicFaults } from "../../../src/core/topics/collisions.ts";
+import { beyondAmqp, crossingTopics, topicFaults } from "../../../src/core/topics/collisions.ts";
 import { publishedTopics } from "../../../src/core/topics/published.ts";
 import { type TopicPlan } from "../../../src/core/topics/published-row.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
@@ -181,4 +181,15 @@ test("collisions – topics that RabbitMQ accepts and cannot deliver are named o
   assert.equal(named("x".repeat(255 - history), { alarms: false, formats: ["json"] }), null);
   const long = named("ß".repeat((256 - history) / 2), { alarms: false, formats: ["json"] });
   assert.match(long?.problem ?? "", /^gateside\/plant-7\/ß.*… has 256 bytes: RabbitMQ cannot/);
+});
+
+test("crossing topics – two uplinks with one prefix share the topics of equal streams; another stream on one of them is a fault", () => {
+  assert.deepEqual(crossingTopics(plan(), plan(), site), []);
+  assert.deepEqual(crossingTopics(plan(), plan({ topicPrefix: "other" }), site), []);
+  const [fault] = crossingTopics(
+    plan({ topicPrefix: "other" }),
+    plan({ topicPrefix: "third", topics: { reading: "other/plant-7/{sensor}/{kind}" } }),
+    site,
+  );
+  assert.match(fault?.problem ?? "", /^both publish to other\/plant-7\/1\/accel, and \d+ more/);
 });
