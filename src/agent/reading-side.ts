@@ -64,6 +64,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     history: store.history,
     waveforms: store.waveforms,
     log: store.readings,
+    readWanted: (key, wanted) => poller.readWanted(key, wanted),
     memory: store.meta,
     clock,
     gatewayNow: () => gatewayClock.now(),

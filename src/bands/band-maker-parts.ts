@@ -1,6 +1,7 @@
-import type { SensorBands } from "../core/bands/band.ts";
+import type { Band, SensorBands } from "../core/bands/band.ts";
+import type { DayKey } from "../core/day.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
-import type { Clock, Logger, ReadingLog, WaveformReader } from "../core/ports.ts";
+import type { Clock, Logger, ReadingLog, WantedRecords, WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
@@ -23,7 +24,9 @@ export interface BandMakerParts {
   };
   readonly waveforms: WaveformReader;
   readonly log: ReadingLog;
-  /** Since when a definition holds. */
+  /** Reads a day again for records whose samples are gone; null once it was read, else why it could not be. */
+  readonly readWanted: (key: DayKey, wanted: WantedRecords) => Promise<string | null>;
+  /** Since when a definition holds, and which days a backfill has read again. */
   readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
   readonly clock: Clock;
   /** The gateway's clock, ms. */
@@ -41,9 +44,20 @@ export interface BandMakerParts {
 
 export type BandSensor = Sensor & { readonly bands: SensorBands };
 
+/** A day that a backfill has read again: its records get the bands that they lack. */
+export interface DayAgain {
+  readonly day: string;
+  /** Normalised; null: every sensor. */
+  readonly code: string | null;
+}
+
 /** A record without bands. */
 export interface BandCandidate {
   readonly id: string;
+  /** The definition that it gets. */
+  readonly bands: readonly Band[];
+  /** The day of a backfill that asks for it; null: it was stored while its definition held. */
+  readonly again: DayAgain | null;
   readonly timeMs: number;
   /** Monotonic, ms. */
   readonly sinceMs: number;
@@ -54,4 +68,6 @@ export interface Candidates {
   waiting: BandCandidate[];
   /** Their wait is over, and state or speed are unknown: a late reading of the signal may tell. */
   unknown: BandCandidate[];
+  /** State and speed are known, the samples are gone, and a backfill asks for them. */
+  gone: BandCandidate[];
 }

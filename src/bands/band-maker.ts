@@ -2,57 +2,71 @@
  * Makes a reading of kind `bands` of each acceleration record, once the state and speed of its machine at that time are
  * known (plant sections 17 and 18).
  *
- * Nothing of it is remembered on disk but when the definition last changed: a record whose samples are stored and that has
- * no bands is one to be measured, so a process that ends at any moment loses none and doubles none. A record gets bands
- * once; the first stored stands.
+ * Nothing of it is remembered on disk but since when definitions hold and which days a backfill has read again: a record
+ * whose samples are stored and that has no bands is one to be measured, so a process that ends at any moment loses none and
+ * doubles none. A record gets bands once; the first stored stands. Of a backfill, records whose samples are gone are read
+ * once more when state and speed are known, so that none of them waits in memory with its samples.
  */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { type BandRecord, bandReadingSteps } from "../core/bands/band-reading.ts";
+import type { BandRecord } from "../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import type { DayKey } from "../core/day.ts";
 import type { SpeedAround } from "../core/machine-state/wait.ts";
 import { isRead, normalCode } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
-import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
+import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
+import type {
+  BandCandidate,
+  BandMakerParts,
+  BandSensor,
+  Candidates,
+  DayAgain,
+} from "./band-maker-parts.ts";
+import { BandWriter } from "./band-writer.ts";
+import { DaysAgain } from "./days-again.ts";
+import { GoneSamples } from "./gone-samples.ts";
 import { HeldDefinitions } from "./held-definitions.ts";
-import { storedRecord } from "./stored-record.ts";
+import { hasBands, readRecord, storedRecord } from "./stored-record.ts";
 
 const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */
 const CANDIDATES_MAX = 2_000;
 const ROWS_PER_TURN = 100;
-/** Readings that wait to be written; the store writes as many at once. */
-const COMMITS_MAX = 50;
+/** Records that backfills ask for and that wait: further days are searched after them. */
+const AGAIN_MAX = 500;
 const AHEAD_MS = DAY_MS;
 
 /** Times between which records may have come that have no bands. */
 interface Search {
-  /** Normalised; null: every sensor. */
-  readonly code: string | null;
+  /** Normalised. */
+  readonly code: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Also of those stored before the definition held. */
-  readonly isReadAgain: boolean;
 }
 
 export class BandMaker {
   readonly #parts: BandMakerParts;
   readonly #definitions: HeldDefinitions;
+  readonly #again: DaysAgain;
+  /** Those of them whose records are candidates. */
+  readonly #searched = new Set<DayAgain>();
+  readonly #goneSamples: GoneSamples;
   /** By normalised code. */
   readonly #candidates = new Map<string, Candidates>();
   readonly #toSearch: Search[] = [];
-  /** The store waits for more before it writes (COMMIT_INTERVAL_S): one reading at a time would be few a minute. */
-  readonly #commits: Promise<{ readonly error: unknown } | null>[] = [];
+  readonly #writer: BandWriter;
   #unknownAtMs = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
 
   constructor(parts: BandMakerParts) {
     this.#parts = parts;
     this.#definitions = new HeldDefinitions(parts.memory);
+    this.#again = new DaysAgain(parts.memory, parts.logger);
+    this.#goneSamples = new GoneSamples(parts);
+    this.#writer = new BandWriter(parts);
   }
 
   /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */
@@ -60,16 +74,12 @@ export class BandMaker {
     if (kind !== "accel") return;
     const code = normalCode(sensor);
     if (!this.#sensors().some((one) => normalCode(one.code) === code)) return;
-    this.#toSearch.push({ code, fromMs, toMs: toMs + 1, isReadAgain: false });
+    this.#toSearch.push({ code, fromMs, toMs: toMs + 1 });
   }
 
   /** Days were read again: their records that have no bands get them, whenever they were stored. @param code null: all */
   readAgain(days: readonly string[], code: string | null): void {
-    const { zone } = this.#parts;
-    for (const day of days) {
-      const at = { fromMs: dayStartMs(day, zone), toMs: dayEndMs(day, zone) };
-      this.#toSearch.push({ code: code && normalCode(code), ...at, isReadAgain: true });
-    }
+    this.#again.add(days, code);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -86,7 +96,10 @@ export class BandMaker {
           await this.#searchAll();
         }
         await this.#searchNew();
+        await this.#searchAgain();
         await this.#makeDue(signal);
+        this.#readGone();
+        this.#finishDays();
         this.#hasFailed = false;
       } catch (err) {
         // The store cannot be written just now, or has a fault: what waits is tried again.
@@ -108,20 +121,52 @@ export class BandMaker {
 
   async #searchAll(): Promise<void> {
     this.#candidates.clear();
+    this.#searched.clear();
     const { gatewayNow, samplesMs } = this.#parts;
     const toMs = gatewayNow() + AHEAD_MS;
     for (const sensor of this.#sensors())
-      await this.#search(sensor, gatewayNow() - samplesMs, toMs, false);
+      await this.#search(sensor, gatewayNow() - samplesMs, toMs, null);
   }
 
   async #searchNew(): Promise<void> {
     for (let next = this.#toSearch[0]; next !== undefined; next = this.#toSearch[0]) {
-      const { code, fromMs, toMs, isReadAgain } = next;
+      const { code, fromMs, toMs } = next;
       for (const sensor of this.#sensors())
-        if (code === null || normalCode(sensor.code) === code)
-          await this.#search(sensor, fromMs, toMs, isReadAgain);
+        if (normalCode(sensor.code) === code) await this.#search(sensor, fromMs, toMs, null);
       this.#toSearch.shift();
     }
+  }
+
+  /** Some days at a time: a backfill may ask for more records than can wait. */
+  async #searchAgain(): Promise<void> {
+    const { zone } = this.#parts;
+    for (const again of this.#again.all) {
+      if (this.#askedFor().length >= AGAIN_MAX) return;
+      if (this.#searched.has(again)) continue;
+      const { code, day } = again;
+      const [fromMs, toMs] = [dayStartMs(day, zone), dayEndMs(day, zone)];
+      for (const sensor of this.#sensors())
+        if (code === null || normalCode(sensor.code) === code)
+          await this.#search(sensor, fromMs, toMs, again);
+      this.#searched.add(again);
+    }
+  }
+
+  #askedFor(): BandCandidate[] {
+    const all = [...this.#candidates.values()].flatMap(({ gone, waiting }) => [
+      ...gone,
+      ...waiting,
+    ]);
+    return all.filter(({ again }) => again !== null);
+  }
+
+  /** Days of whose records none waits any more, and whose bands are durable. */
+  #finishDays(): void {
+    if (this.#writer.isWaiting) return;
+    const open = new Set(this.#askedFor().map(({ again }) => again));
+    const finished = new Set([...this.#searched].filter((again) => !open.has(again)));
+    for (const again of finished) this.#searched.delete(again);
+    this.#again.done(finished);
   }
 
   /** A new definition holds for what is stored from now on. */
@@ -131,7 +176,7 @@ export class BandMaker {
       if (bands === undefined) this.#definitions.forget(code);
     const newest = history.newestSeq();
     for (const sensor of this.#sensors())
-      if (this.#definitions.sinceSeq(sensor) === null) this.#definitions.hold(sensor, newest);
+      if (!this.#definitions.isHeld(sensor)) this.#definitions.hold(sensor, newest);
   }
 
   /** While the store cannot be written, nothing is stored that a later definition could miss. */
@@ -143,16 +188,19 @@ export class BandMaker {
     }
   }
 
-  /** @param isReadAgain also records that were stored before the definition held */
+  /** @param again also records that were stored before any definition held */
   async #search(
     sensor: BandSensor,
     fromMs: number,
     toMs: number,
-    isReadAgain: boolean,
+    again: DayAgain | null,
   ): Promise<void> {
-    const { history } = this.#parts;
+    const { clock, history } = this.#parts;
     const { code } = sensor;
-    const since = isReadAgain ? 0 : (this.#definitions.sinceSeq(sensor) ?? history.newestSeq());
+    const held =
+      again === null
+        ? this.#definitions.of(sensor)
+        : [{ sinceSeq: Number.NEGATIVE_INFINITY, bands: sensor.bands.bands }];
     const measured = new Set<unknown>();
     let rows = 0;
     const rest = async () => {
@@ -164,20 +212,26 @@ export class BandMaker {
       await rest();
     }
     for (const record of history.range({ sensor: code, kind: "accel", fromMs, toMs })) {
-      const isNew = record.seq > since && !measured.has(record.id);
-      if (isNew && record.waveforms.length > 0) this.#add(sensor, record.id, record.timeMs);
+      const { id, seq, timeMs, waveforms } = record;
+      const definition = held.find(({ sinceSeq }) => seq > sinceSeq);
+      if (definition !== undefined && waveforms.length > 0 && !measured.has(id)) {
+        const { bands } = definition;
+        this.#add(sensor, { id, bands, again, timeMs, sinceMs: clock.monotonic() });
+      }
       await rest();
     }
   }
 
-  #add({ code }: BandSensor, id: string, timeMs: number): void {
-    const known = this.#candidates.get(normalCode(code)) ?? { waiting: [], unknown: [] };
+  #add({ code }: BandSensor, candidate: BandCandidate): void {
+    const none: Candidates = { waiting: [], unknown: [], gone: [] };
+    const known = this.#candidates.get(normalCode(code)) ?? none;
     this.#candidates.set(normalCode(code), known);
-    const { waiting, unknown } = known;
-    const isKnown = (one: BandCandidate) => one.id === id;
-    if (waiting.some(isKnown) || unknown.some(isKnown)) return;
-    const at = waiting.findLastIndex((one) => one.timeMs <= timeMs) + 1;
-    waiting.splice(at, 0, { id, timeMs, sinceMs: this.#parts.clock.monotonic() });
+    const isKnown = ({ id }: BandCandidate) => id === candidate.id;
+    if (candidate.again !== null) known.unknown = known.unknown.filter((one) => !isKnown(one));
+    const { waiting, unknown, gone } = known;
+    if (waiting.some(isKnown) || unknown.some(isKnown) || gone.some(isKnown)) return;
+    const at = waiting.findLastIndex(({ timeMs }) => timeMs <= candidate.timeMs) + 1;
+    waiting.splice(at, 0, candidate);
     if (waiting.length > CANDIDATES_MAX) waiting.shift();
   }
 
@@ -187,14 +241,8 @@ export class BandMaker {
     try {
       await this.#makeAll(signal);
     } finally {
-      await this.#settle();
+      await this.#writer.settle();
     }
-  }
-
-  /** Until all that was made is durable. */
-  async #settle(): Promise<void> {
-    const failed = (await Promise.all(this.#commits.splice(0))).find((one) => one !== null);
-    if (failed !== undefined) throw failed.error;
   }
 
   async #makeAll(signal: AbortSignal): Promise<void> {
@@ -208,10 +256,21 @@ export class BandMaker {
       while (!signal.aborted) {
         const [first] = known.waiting;
         if (first === undefined || !this.#isOver(sensor, first)) break;
-        const isKnown = await this.#make(sensor, first);
+        const made = await this.#make(sensor, first);
         known.waiting = known.waiting.filter((one) => one !== first);
-        if (!isKnown) known.unknown = [...known.unknown, first].slice(-CANDIDATES_MAX);
+        if (made !== "done") known[made] = [...known[made], first].slice(-CANDIDATES_MAX);
       }
+    }
+  }
+
+  #readGone(): void {
+    for (const { code } of this.#sensors()) {
+      const known = this.#candidates.get(normalCode(code));
+      if (known === undefined) continue;
+      this.#goneSamples.read(code, known, async (candidate, reading) => {
+        const sensor = this.#sensors().find((one) => one.code === code);
+        if (sensor !== undefined) await this.#make(sensor, candidate, readRecord(reading));
+      });
     }
   }
 
@@ -219,68 +278,47 @@ export class BandMaker {
     const oldestMs = this.#parts.gatewayNow() - this.#parts.samplesMs;
     for (const candidate of known.unknown) {
       if (signal.aborted) return;
-      const isDone = candidate.timeMs < oldestMs || (await this.#make(sensor, candidate));
-      if (isDone) known.unknown = known.unknown.filter((one) => one !== candidate);
+      const isOld = candidate.timeMs < oldestMs;
+      const made = isOld ? "done" : await this.#make(sensor, candidate);
+      if (made === "unknown") continue;
+      known.unknown = known.unknown.filter((one) => one !== candidate);
+      if (made === "gone") known.gone.push(candidate);
     }
   }
 
-  #isOver(sensor: BandSensor, { timeMs, sinceMs }: BandCandidate): boolean {
+  #isOver(sensor: BandSensor, { again, timeMs, sinceMs }: BandCandidate): boolean {
     const { clock, wait } = this.#parts;
     const of = { purpose: "bands", sensor: normalCode(sensor.code) } as const;
-    return wait.isOver(of, timeMs, clock.monotonic() - sinceMs);
+    // A backfill has read its days: what the store knows of the signal then counts, unless it is about to be read.
+    const heldMs = again === null ? clock.monotonic() - sinceMs : Number.POSITIVE_INFINITY;
+    return wait.isOver(of, timeMs, heldMs);
   }
 
-  /** False while state or speed of the machine at that time are unknown. */
-  async #make(sensor: BandSensor, candidate: BandCandidate): Promise<boolean> {
+  /**
+   * `unknown`: state or speed of the machine at that time are; `gone`: the samples are, and a backfill asks for them.
+   * @param read the record as it was read once more; null: the stored one
+   */
+  async #make(
+    sensor: BandSensor,
+    candidate: BandCandidate,
+    read: BandRecord | null = null,
+  ): Promise<"done" | "unknown" | "gone"> {
     const { site, wait } = this.#parts;
     const machine = site.current.machines?.find(({ id }) => id === sensor.location?.machine);
-    if (machine === undefined) return true;
+    if (machine === undefined) return "done";
     const state = wait.stateAt(sensor.code, candidate.timeMs);
-    if (state === "standing") return true;
-    if (state === null && machine.running !== undefined) return false;
+    if (state === "standing") return "done";
+    if (state === null && machine.running !== undefined) return "unknown";
     let speed: SpeedAround | null = null;
     if (sensor.bands.hasSpeed) {
       speed = wait.speedAround(machine.id, candidate.timeMs);
-      if (speed === null) return false;
-      if (speed.rpm < SPEED_MIN_RPM) return true;
+      if (speed === null) return "unknown";
+      if (speed.rpm < SPEED_MIN_RPM) return "done";
     }
-    const record = storedRecord(this.#parts, sensor.code, candidate);
-    if (record !== null) await this.#store(sensor, record, speed);
-    return true;
-  }
-
-  async #store(sensor: BandSensor, record: BandRecord, speed: SpeedAround | null): Promise<void> {
-    const { log, metrics, onStored, plans, zone } = this.#parts;
-    const steps = bandReadingSteps(sensor, record, speed, plans);
-    let step = steps.next();
-    for (; step.done !== true; step = steps.next()) await turn();
-    const reading = step.value;
-    const day = dayOf(reading.timeMs, zone);
-    const writer = log.begin({ sensor: sensor.code, kind: "bands", day });
-    try {
-      if (writer.isKnown(reading.timeMs, reading.id)) {
-        writer.discard();
-        return;
-      }
-      await writer.add(reading);
-    } catch (error) {
-      writer.discard();
-      throw error;
-    }
-    const commit = async () => {
-      const { stored } = await writer.commit({ checkpoint: null, records: 1 });
-      metrics.readings.inc({ kind: "bands" }, stored);
-      onStored(reading);
-    };
-    this.#commits.push(
-      commit().then(
-        () => null,
-        (error: unknown) => {
-          writer.discard();
-          return { error };
-        },
-      ),
-    );
-    if (this.#commits.length >= COMMITS_MAX) await this.#settle();
+    if (hasBands(this.#parts, sensor.code, candidate)) return "done";
+    const record = read ?? storedRecord(this.#parts, sensor.code, candidate);
+    if (record === null) return candidate.again === null ? "done" : "gone";
+    await this.#writer.write(sensor, candidate.bands, record, speed);
+    return "done";
   }
 }

@@ -1,8 +1,18 @@
+import type { Band } from "../core/bands/band.ts";
 import { canonicalJson } from "../core/identity.ts";
 import { normalCode } from "../core/sensor.ts";
 import type { BandMakerParts, BandSensor } from "./band-maker-parts.ts";
 
-/** Since when each sensor's definition holds: records stored before it have the bands of an earlier one, or none. */
+/** Earlier definitions, for records that still wait for a speed; one of them is a few kB. */
+const HELD_MAX = 4;
+
+export interface HeldDefinition {
+  /** The newest record that was stored before the definition held. */
+  readonly sinceSeq: number;
+  readonly bands: readonly Band[];
+}
+
+/** Since when each sensor's definition holds, and those before it. A record has the bands of the one that held when it was stored. */
 export class HeldDefinitions {
   readonly #memory: BandMakerParts["memory"];
 
@@ -10,19 +20,45 @@ export class HeldDefinitions {
     this.#memory = memory;
   }
 
-  /** The newest record that was stored before the definition held; null if another one held so far. */
-  sinceSeq({ code, bands }: BandSensor): number | null {
-    const [since = "", held] = (this.#memory.get(nameOf(code)) ?? "").split("\n");
-    return held === canonicalJson(bands.bands as never) ? Number(since) : null;
+  /** Newest first; none while the sensor has no bands. */
+  of({ code }: Pick<BandSensor, "code">): HeldDefinition[] {
+    return this.#held(code).flatMap(({ since, text }) => {
+      const bands = bandsIn(text);
+      return bands === null ? [] : [{ sinceSeq: Number(since), bands }];
+    });
+  }
+
+  isHeld({ code, bands }: BandSensor): boolean {
+    return this.#held(code)[0]?.text === canonicalJson(bands.bands as never);
   }
 
   hold({ code, bands }: BandSensor, sinceSeq: number): void {
-    this.#memory.set(nameOf(code), `${sinceSeq}\n${canonicalJson(bands.bands as never)}`);
+    const held = { since: String(sinceSeq), text: canonicalJson(bands.bands as never) };
+    const all = [held, ...this.#held(code)].slice(0, HELD_MAX);
+    this.#memory.set(nameOf(code), all.flatMap(({ since, text }) => [since, text]).join("\n"));
   }
 
   /** The sensor has no bands. */
   forget(code: string): void {
     if ((this.#memory.get(nameOf(code)) ?? "") !== "") this.#memory.set(nameOf(code), "");
+  }
+
+  /** A line that says since when, and one with the definition, newest first. */
+  #held(code: string): { readonly since: string; readonly text: string }[] {
+    const lines = (this.#memory.get(nameOf(code)) ?? "").split("\n");
+    return lines.flatMap((since, at) => {
+      const text = lines[at + 1];
+      return at % 2 === 0 && text !== undefined ? [{ since, text }] : [];
+    });
+  }
+}
+
+/** Null for a damaged text. */
+function bandsIn(text: string): readonly Band[] | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

@@ -1,5 +1,5 @@
 import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
-import { createBackfillJobs } from "../agent/backfill.ts";
+import { askForBands, createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
@@ -38,6 +38,7 @@ export async function backfillHere(
   const gateway = await openGateway(configuration);
   const readDay = gateway.readDay(store.readings);
   const reads: Read[] = [];
+  let days: readonly string[] = [];
   let job = new BackfillJob(0);
 
   const tryRead = async (read: Read, signal: AbortSignal): Promise<DayRead> => {
@@ -71,8 +72,9 @@ export async function backfillHere(
     gatewayNow: () => gateway.clock.now(),
     zone: settings.gatewayTimezone,
     canReread: (key) => store.readings.canReread(key),
-    read: (days, code) => {
-      for (const day of days) {
+    read: (asked, code) => {
+      days = asked;
+      for (const day of asked) {
         for (const sensor of site.sensors) {
           if (code !== null && sensor.code !== code) continue;
           for (const kind of sensor.kinds) reads.push({ sensor, kind, day });
@@ -99,6 +101,8 @@ export async function backfillHere(
     await Promise.all(workers.map(work));
     signal.removeEventListener("abort", stop);
     const end = jobs.current() ?? start.progress;
+    // The next agent makes the bands that their records lack.
+    if (!signal.aborted) askForBands(store.meta, days, request.sensor);
     return signal.aborted ? { ...end, state: "cancelled" } : end;
   } finally {
     await store.readings.flush();

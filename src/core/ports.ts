@@ -69,6 +69,13 @@ export interface ReadingLog {
   newestTimeMs(sensor: string, kind: Kind): number | null;
 }
 
+/** Stored records that are needed once more with their samples: those are gone from the store. */
+export interface WantedRecords {
+  has(id: string): boolean;
+  /** A rejection ends the read. */
+  take(reading: Reading): Promise<void>;
+}
+
 /* ---------- store → publish ---------- */
 
 /** The pending entries of one uplink, as its publishers take them. */

@@ -1,6 +1,10 @@
+import type { WantedRecords } from "../core/ports.ts";
+
 /** Days requested by a person: each is read once in the normal way, and no reading is stored twice. */
 export class BackfillJob {
   readonly total: number;
+  /** Stored records that are needed once more; null: only new ones. */
+  readonly wanted: WantedRecords | null;
   #done = 0;
   #stored = 0;
   #known = 0;
@@ -9,8 +13,9 @@ export class BackfillJob {
   /** Resolves when every day was read or abandoned. */
   readonly finished: Promise<void>;
 
-  constructor(total: number) {
+  constructor(total: number, wanted: WantedRecords | null = null) {
     this.total = total;
+    this.wanted = wanted;
     this.finished = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -41,4 +46,10 @@ export class BackfillJob {
     if (failure !== null) this.#failures.push(failure);
     if (this.#done >= this.total) this.#finish();
   }
+}
+
+/** As a part of the request. */
+export function wantedOf(jobs: readonly BackfillJob[]): { readonly wanted?: WantedRecords } {
+  const wanted = jobs.find((job) => job.wanted !== null)?.wanted ?? null;
+  return wanted === null ? {} : { wanted };
 }

@@ -1,4 +1,5 @@
 import type { FailureClass } from "../core/failure.ts";
+import type { WantedRecords } from "../core/ports.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 
 export interface ReadRequest {
@@ -16,6 +17,8 @@ export interface ReadRequest {
    * (ResponseBatch.weight).
    */
   readonly received?: (weight: number) => void;
+  /** With it the day is read whole, and these stored records are handed out. */
+  readonly wanted?: WantedRecords;
 }
 
 export interface Rejected {

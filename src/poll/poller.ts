@@ -1,10 +1,11 @@
 /** When which stream is read. In one file: queue, slots and states of sensors change together. */
 import type { SensorState } from "../core/agent-status.ts";
-import type { StreamFound } from "../core/ports.ts";
+import type { DayKey } from "../core/day.ts";
+import type { StreamFound, WantedRecords } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { dayEndMs } from "../core/time-zone.ts";
-import { BackfillJob } from "./backfill-job.ts";
+import { BackfillJob, wantedOf } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { LoopSleep } from "./loop-sleep.ts";
@@ -152,6 +153,21 @@ export class Poller {
       (s) => sensorCode === null || s.sensor.code === sensorCode,
     );
     const job = new BackfillJob(streams.length * days.length);
+    this.#request(job, streams, days);
+    return job;
+  }
+
+  /** Reads a day again for stored records that are needed once more; says why if it cannot be read. */
+  async readWanted({ sensor, kind, day }: DayKey, wanted: WantedRecords): Promise<string | null> {
+    const stream = this.#streams.find(sensor, kind);
+    if (stream === undefined) return "no longer in the site file";
+    const job = new BackfillJob(1, wanted);
+    this.#request(job, [stream], [day]);
+    await job.finished;
+    return job.failures[0] ?? null;
+  }
+
+  #request(job: BackfillJob, streams: readonly PolledStream[], days: readonly string[]): void {
     for (const day of days) {
       for (const stream of streams) {
         const task = stream.days.get(day) ?? this.#plan.addTask(stream, day, PRIORITY.requested);
@@ -160,7 +176,6 @@ export class Poller {
       }
     }
     this.#sleep.wake();
-    return job;
   }
 
   /** By sensor and kind, whether records are found. */
@@ -296,6 +311,7 @@ export class Poller {
           return now;
         },
         isVoid: () => isVoid,
+        ...wantedOf(task.jobs),
         received: (waiting) => {
           receivedAtMs = this.#parts.gatewayClock.now();
           if (this.#committing + waiting > COMMITTING_MAX) return;

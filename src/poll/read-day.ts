@@ -123,10 +123,12 @@ class OneRead {
 
   async run(): Promise<DayOutcome> {
     const progress = this.#parts.log.progress(this.#key);
-    const checkpoint = progress?.checkpoint ?? null;
+    // Stored records that are needed once more lie before the checkpoint.
+    const isWhole = this.#request.wanted !== undefined;
+    const checkpoint = isWhole ? null : (progress?.checkpoint ?? null);
     // If the store knows nothing about the day, it has none of the records that we remember of it.
     if (progress === null) this.#scanned.forget(this.#key);
-    const known = this.#scanned.of(this.#key);
+    const known = isWhole ? null : this.#scanned.of(this.#key);
     // A response of a gateway that rewrites earlier data is read completely; records are recognised by the hash of
     // their bytes.
     if (known === null) {
@@ -315,7 +317,9 @@ class OneRead {
     this.#rejected = { count: 0, isAfterUsable: true, reason: "" };
     const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
     batch.hashes.push(item.bytesHash);
-    if (batch.writer.isKnown(time.time.ms, id) || batch.holds(id)) return;
+    const isKnown = batch.writer.isKnown(time.time.ms, id) || batch.holds(id);
+    const { wanted } = this.#request;
+    if (isKnown && wanted?.has(id) !== true) return;
     const context: ReadingContext = {
       id,
       time: time.time,
@@ -324,8 +328,10 @@ class OneRead {
       plans: this.#parts.plans,
       tones: this.#parts.wantedTones?.(sensor.code) ?? false,
     };
-    if (record.channels.length > 0) return this.#takeSamples(record, batch, context);
-    return batch.add(this.#clean(toReading(record, sensor, context)));
+    const take = (reading: Reading) =>
+      isKnown ? wanted?.take(reading) : batch.add(this.#clean(reading));
+    if (record.channels.length > 0) return this.#takeSamples(record, take, context);
+    return take(toReading(record, sensor, context));
   }
 
   #reject(reason: RejectReason, detail: string): void {
@@ -336,7 +342,7 @@ class OneRead {
 
   async #takeSamples(
     record: RawRecord,
-    batch: ResponseBatch,
+    take: (reading: Reading) => void | Promise<void>,
     context: ReadingContext,
   ): Promise<void> {
     if (samplesOf(record) > LARGE_RECORD_SAMPLES) await this.#large.take(this);
@@ -347,7 +353,7 @@ class OneRead {
       if (this.#isSliceOver) await this.#yieldToLoop();
       step = steps.next();
     }
-    await batch.add(this.#clean(step.value));
+    await take(step.value);
     if (this.#isSliceOver) await this.#yieldToLoop();
   }
 

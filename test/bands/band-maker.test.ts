@@ -69,6 +69,13 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
   const store = tempStore(t, { clock });
   const site = new ReplaceableSite(siteOf(machine));
   const made: Reading[] = [];
+  const gateway = {
+    /** The store has no samples any more. */
+    samplesAreGone: false,
+    records: [] as Reading[],
+    reads: [] as string[],
+    failure: null as string | null,
+  };
   const stop = new AbortController();
   t.after(() => stop.abort());
   const timeOf = (minute: number) => START_MS + minute * MINUTE_MS;
@@ -81,7 +88,16 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
       site,
       wait: signals.wait,
       history: store.history,
-      waveforms: store.waveforms,
+      waveforms: {
+        read: (fileId) => (gateway.samplesAreGone ? null : store.waveforms.read(fileId)),
+      },
+      readWanted: async (key, wanted) => {
+        gateway.reads.push(`${key.sensor} ${key.day}`);
+        if (gateway.failure !== null) return gateway.failure;
+        for (const reading of gateway.records)
+          if (wanted.has(reading.id)) await wanted.take(reading);
+        return null;
+      },
       log: store.readings,
       memory: store.meta,
       clock,
@@ -114,6 +130,7 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
       readingOf("200", timeOf(minute), { kind: "accel", values, waveform }),
     );
     const fromMs = timeOf(minutes[0] ?? 0);
+    gateway.records.push(...readings);
     await append(store, readings, keyOf("200", "accel", dayOf(fromMs)));
     process.maker.stored({ sensor: "200", kind: "accel" }, fromMs, timeOf(minutes.at(-1) ?? 0));
     return readings;
@@ -133,6 +150,7 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
     clock,
     site,
     made,
+    gateway,
     vibration,
     vibrations,
     timeOf,
@@ -297,5 +315,70 @@ test("bands – the first records of a sensor that a reload adds come before the
   assert.deepEqual(
     b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
     records.map(({ id }) => id),
+  );
+});
+
+test("bands – a backfill makes those of records whose samples are gone from the records that it reads again", async (t) => {
+  const b = bench(t, { id: 40, speed: { sensor: "300" } });
+  await b.look();
+  await b.rpm(0, 60 * SHAFT_HZ);
+  const records = await b.vibrations([5, 15, 25]);
+  await b.rpm(30, 60 * SHAFT_HZ);
+  b.site.replace(siteOf(MACHINE));
+  b.gateway.samplesAreGone = true;
+  b.gateway.failure = "the gateway does not respond";
+  const day = dayOf(b.timeOf(5));
+  b.maker().readAgain([day], "200");
+  await b.look();
+  // What a backfill asks for is kept over a restart.
+  await b.restart();
+  await b.look();
+  assert.deepEqual(b.stored(), []);
+  b.gateway.failure = null;
+  await b.clock.advance(MINUTE_MS);
+  await b.look();
+  assert.deepEqual(
+    b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
+    records.map(({ id }) => id),
+  );
+  assert.ok(Math.abs(JSON.parse(b.stored()[0]?.values ?? "").channel1_1x - 4.41) < 0.3);
+  const reads = b.gateway.reads.length;
+  b.maker().readAgain([day], null);
+  await b.look();
+  assert.equal(b.gateway.reads.length, reads);
+  assert.equal(b.stored().length, 3);
+});
+
+test("bands – a record that waits while the definition changes gets those that held when it was stored, without names that go", async (t) => {
+  const band = { from: 900, to: 1100, unit: "Hz", of: "accel" } as const;
+  const custom = (...all: readonly (readonly [string, number])[]): Machine => ({
+    ...MACHINE,
+    bands: { custom: all.map(([name, to]) => ({ ...band, name, to })) },
+  });
+  const b = bench(t, custom(["hf", 1100], ["old", 1100]));
+  await b.look();
+  await b.rpm(0, 1500);
+  await b.vibration(5);
+  await b.look();
+  b.site.replace(siteOf(custom(["hf", 950], ["new", 1100])));
+  await b.look();
+  await b.restart();
+  await b.vibration(6);
+  await b.rpm(10, 1500);
+  await b.look();
+  const shown = b.stored().map(({ values }) => Object.entries<number>(JSON.parse(values)));
+  assert.deepEqual(
+    shown.map((values) => values.map(([name, value]) => [name, value > 0.3])),
+    [
+      [
+        ["channel1_band_hf", true],
+        ["speed_rpm", true],
+      ],
+      [
+        ["channel1_band_hf", false],
+        ["channel1_band_new", true],
+        ["speed_rpm", true],
+      ],
+    ],
   );
 });

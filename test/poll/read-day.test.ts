@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { DayReader } from "../../src/core/decode/day-reader.ts";
+import type { WantedRecords } from "../../src/core/ports.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -51,7 +52,7 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
     createReader: (kind, checkpoint, isKnownBytes) =>
       new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
   });
-  const read = async (body: Buffer) => {
+  const read = async (body: Buffer, wanted?: WantedRecords) => {
     gateway.body = body;
     const result = await readDay(
       {
@@ -60,6 +61,7 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
         day: "2026-11-20",
         acceptPartial: false,
         gatewayNow: (dateMs) => dateMs ?? 0,
+        ...(wanted === undefined ? {} : { wanted }),
       },
       new AbortController().signal,
     );
@@ -127,4 +129,31 @@ test("read day – of a day whose known part has changed, only what is new is st
   assert.equal((await read(day(5, 6))).stored, 2);
   const again = await read(day(4, 5, 6));
   assert.deepEqual([again.stored, again.known], [1, 2]);
+});
+
+test("read day – of an unchanged day, stored records that are needed once more are handed out, and not stored again", async (t) => {
+  const read = await createReader(t);
+  const day = dayOf(3);
+  await read(day);
+  const taken: number[] = [];
+  const ids: string[] = [];
+  const wanted = (isWanted: (id: string) => boolean): WantedRecords => ({
+    has: (id) => {
+      ids.push(id);
+      return isWanted(id);
+    },
+    take: async ({ timeMs }) => void taken.push(timeMs - START_MS),
+  });
+  const again = await read(
+    day,
+    wanted(() => false),
+  );
+  assert.deepEqual([again.stored, again.known, ids.length], [0, 3, 3]);
+  const second = ids[1];
+  await read(
+    day,
+    wanted((id) => id === second),
+  );
+  assert.deepEqual(taken, [1000]);
+  assert.equal((await read(dayOf(4))).stored, 1);
 });

@@ -37,14 +37,20 @@ const ID_HEX_DIGITS = 32;
 const SPEED_SHARE_MAX = 0.01;
 const SECONDS_PER_MINUTE = 60;
 
-/** In steps, at least one a channel, so that the caller can yield to the event loop. @param speed null without a speed signal */
+/**
+ * In steps, at least one a channel, so that the caller can yield to the event loop.
+ * @param definition what held when the record was stored; names that the sensor no longer has are left out
+ * @param speed null without a speed signal
+ */
 export function* bandReadingSteps(
   sensor: Sensor & { readonly bands: SensorBands },
+  definition: readonly Band[],
   record: BandRecord,
   speed: SpeedAround | null,
   plans: DftPlans,
 ): Generator<void, Reading> {
-  const { bands } = sensor.bands;
+  const names = new Set(sensor.bands.bands.map(({ name }) => name));
+  const bands = definition.filter(({ name }) => names.has(name));
   const sheet = new ValueSheet();
   const options = {
     sampleRateHz: record.sampleRateHz,
@@ -69,7 +75,7 @@ export function* bandReadingSteps(
   if (speed !== null) sheet.number("speed_rpm", "rpm", { value: speed.rpm, doubt: null });
   const samples = record.channels.find((one) => one.samples !== null)?.samples?.length ?? 0;
   return {
-    id: bandReadingId(record.id, bands),
+    id: bandReadingId(record.id, definition),
     sensor: sensor.code,
     kind: "bands",
     timeMs: record.timeMs,

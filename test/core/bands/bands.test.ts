@@ -97,6 +97,7 @@ describe("bands – the number", () => {
         channels: {},
         bands: { bands: [band], hasSpeed: true },
       },
+      [band],
       {
         id: "a",
         timeMs: 0,
