@@ -34,11 +34,17 @@ export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen)
       .flatMap((link) => uplinkText(link) ?? []);
     if (text !== undefined) faults.push({ value: "uplink", uplink, severity: "alarm", text });
   }
-  if (buffer.alarm !== null || !buffer.isWritable)
+  if (!buffer.isWritable)
     faults.push({
       value: "store",
       severity: "alarm",
       text: `The buffer cannot be written${because(buffer.alarm)}. Nothing new is stored until it can.`,
+    });
+  else if (buffer.alarm !== null)
+    faults.push({
+      value: "store",
+      severity: "alarm",
+      text: `The buffer is not well: ${buffer.alarm}.`,
     });
   else if (buffer.hoursUntilFull !== null && buffer.hoursUntilFull < HOURS_LEFT_MIN)
     faults.push({

@@ -177,8 +177,8 @@ class SqliteStore implements Store {
       limitBytes: this.#parts.limits.totalBytes,
       hours: { ...this.#hoursState(), limitBytes: this.#parts.limits.hoursBytes },
       dropped: this.#parts.counts.counts,
-      alarm: this.#parts.queue.failure?.message ?? this.#parts.monitor.alarm,
-      isWritable: !this.#isClosed && this.#parts.queue.failure === null,
+      alarm: this.#pause ?? this.#parts.queue.failure?.message ?? this.#parts.monitor.alarm,
+      isWritable: !this.#isClosed && (this.#parts.queue.failure === null || this.#pause !== null),
       kept: this.keeper.state,
     };
   }
@@ -208,6 +208,16 @@ class SqliteStore implements Store {
     const { failure } = this.#parts.queue;
     const isPause = failure?.code === "full" && this.#parts.full.isWaitingForDelivery;
     return failure === null || isPause ? null : failure.message;
+  }
+
+  /** Why reading pauses; null if it does not, or if more than readings finds no room. */
+  get #pause(): string | null {
+    const { db, full, monitor, queue } = this.#parts;
+    const isPause = queue.failure?.code === "full" && full.isWaitingForDelivery && db.isOpen;
+    if (!isPause || !monitor.isAtLimit()) return null;
+    const what =
+      full.reason === "disk_full" ? "the disk has as little room as it may" : "the buffer is full";
+    return `${what}: reading pauses until more readings are delivered; they are read from the gateway later`;
   }
 
   isInPlace(): boolean {

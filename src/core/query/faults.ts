@@ -64,7 +64,7 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
       "buffer_alarm",
       "error",
       buffer.alarm,
-      "Check the disk: free space, read-only state, and the system's log for I/O errors.",
+      `${buffer.isWritable ? "If this stands for long, check" : "Check"} the disk: free space, read-only state, and the system's log for I/O errors.`,
     );
   } else if (!buffer.isWritable) {
     add(

@@ -30,6 +30,9 @@ const BALLAST_CHUNK_BYTES = 64 << 10;
 /** A -shm takes 32 kB, the first pages of a -wal some more. */
 const ROOM_TO_OPEN_BYTES = 128 << 10;
 
+/** A file with less room than this, of what it may have, is at its limit: a response may need as much. */
+const LIMIT_SHARE = 0.25;
+
 /** Without a commit only others change what displays show: how old it may be, ms. */
 const SHOWN_MS = 30_000;
 
@@ -142,6 +145,12 @@ export class BufferMonitor {
   diskShortageBytes(): number {
     const free = this.diskFreeBytes();
     return free === null ? Number.NEGATIVE_INFINITY : this.#parts.diskFreeMinBytes - free;
+  }
+
+  /** The file is about as large as it may be: not the disk, but its limit refuses more. */
+  isAtLimit(): boolean {
+    const { all, free } = this.pages();
+    return this.pagesAllowed(all) - all + free <= LIMIT_SHARE * this.pagesMax;
   }
 
   /** The disk, not the setting, keeps the store from growing. */

@@ -70,6 +70,7 @@ test("faults – each failing state is reported once, with what to do", () => {
       ["buffer_alarm"],
     ],
     [{ buffer: { ...buffer, isWritable: false } }, ["buffer_read_only"]],
+    [{ buffer: { ...buffer, alarm: "the buffer is full: reading pauses" } }, ["buffer_alarm"]],
     [{ buffer: { ...buffer, hoursUntilFull: 3 } }, ["buffer_nearly_full"]],
     [{ buffer: { ...buffer, dropped: { space: 4, none: 0 } } }, ["readings_dropped"]],
     [{ clock: { ...clock, isPlausible: false } }, ["clock_implausible"]],

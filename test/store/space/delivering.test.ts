@@ -107,7 +107,14 @@ test("a full buffer – an uplink whose slow broker takes states and description
   await clock.advance(20_000);
   await assert.rejects(append(store, minutesOf("1", 1, 8000)));
   assert.equal(store.readings.isWaitingForDelivery(), true);
-  assert.deepEqual(store.state().dropped, {});
+  const { alarm, dropped, isWritable } = store.state();
+  assert.deepEqual(dropped, {});
+  assert.equal(isWritable, true, "only reading pauses");
+  assert.match(
+    alarm ?? "",
+    /^the buffer is full: reading pauses until more readings are delivered/,
+  );
+  assert.equal(store.writeFailure, null);
 });
 
 test("a full buffer – right after a start, before sessions are open and acknowledge something, nothing is given up; one without a session does not stay spared", async (t) => {
