@@ -1,3 +1,4 @@
+import { isOneBroker } from "../config/uplinks-sessions.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { MqttLink } from "../link/mqtt-link.ts";
 import { AlarmBoard } from "../publish/alarm-board.ts";
@@ -6,6 +7,8 @@ import type { Turns } from "../publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 
 import type { SharedUplinkParts } from "./uplink-parts.ts";
+
+type AlarmTopics = Pick<Uplink, "formats" | "name" | "profile" | "retain" | "topicPrefix" | "urls">;
 
 export function createStaleAlarms(
   { uplink, parts, own, profile, others, isChosen }: SharedUplinkParts,
@@ -17,15 +20,39 @@ export function createStaleAlarms(
     link,
     topics: profile.topics,
     logger: own.logger,
-    sensors: () => site.current.sensors.map(({ code }) => code).filter((code) => isChosen(code)),
-    active: () => (alarms === null ? [] : activePayloads(alarms.engines.alarms)),
+    sensors: () => {
+      const codes = site.current.sensors.map(({ code }) => code);
+      return sharesTopics(uplink, parts.uplinks()) ? codes.filter(isChosen) : codes;
+    },
+    active: () =>
+      alarms === null
+        ? []
+        : activePayloads(alarms.engines.alarms).filter((event) => isChosen(sensorOf(event))),
     hasOther: () => others.current !== null,
     owesEvents: (sensor) => outbox.owesEvents("json", sensor),
   });
 }
 
+/**
+ * Whether another uplink publishes alarms at the same topics of the same broker. Without one, those of sensors that this
+ * uplink does not select are left from when it did.
+ */
+export function sharesTopics(uplink: AlarmTopics, uplinks: readonly AlarmTopics[]): boolean {
+  return uplinks.some(
+    (one) =>
+      one.name !== uplink.name &&
+      one.topicPrefix === uplink.topicPrefix &&
+      hasAlarmTopics(one) &&
+      isOneBroker(one, uplink),
+  );
+}
+
 /** Proprietary platforms have no topics for active alarms; they receive the events. */
-export function hasAlarmTopics({ retain, formats, profile }: Uplink): boolean {
+export function hasAlarmTopics({
+  retain,
+  formats,
+  profile,
+}: Pick<Uplink, "formats" | "profile" | "retain">): boolean {
   return (
     retain && formats.includes("json") && (profile === "gateside" || profile === "homeassistant")
   );

@@ -59,6 +59,8 @@ export interface DestinationParts {
   readonly alarms: Alarms | null;
   readonly audit: Audit;
   readonly credentialsDirectory: string | null;
+  /** All that run. */
+  readonly uplinks: () => readonly Uplink[];
 }
 /** While no address responds, the waits grow to this many times the spread. */
 const AWAY_FACTOR = 3;

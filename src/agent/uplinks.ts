@@ -28,7 +28,7 @@ interface RunningUplink {
   done: Promise<void>;
 }
 
-export type UplinkParts = Omit<DestinationParts, "documents">;
+export type UplinkParts = Omit<DestinationParts, "documents" | "uplinks">;
 
 export class Uplinks {
   readonly #parts: UplinkParts;
@@ -179,7 +179,8 @@ export class Uplinks {
 
   #build(uplink: Uplink): RunningUplink {
     const destinations: Destination[] = [];
-    const parts = { ...this.#parts, documents: this.#documents };
+    const uplinks = () => this.#uplinks;
+    const parts = { ...this.#parts, documents: this.#documents, uplinks };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));
     if (uplink.sparkplug !== null)

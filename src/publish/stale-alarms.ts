@@ -1,6 +1,6 @@
 /**
- * Clears retained alarm topics that belong to no active alarm of this agent: states were lost with a damaged store, or
- * a closing event was dropped because the disk was full.
+ * Clears retained alarm topics that belong to no active alarm of this uplink: states were lost with a damaged store, a
+ * closing event was dropped because the disk was full, or the sensor left the uplink's selection while the agent was stopped.
  */
 import type { Logger, MessageLink } from "../core/ports.ts";
 import { topicLevel } from "../core/topic-level.ts";
@@ -12,9 +12,9 @@ export interface StaleAlarmsParts {
   readonly link: Pick<MessageLink, "publish">;
   readonly logger: Logger;
   readonly topics: Pick<Topics, "root" | "agentEvent" | "alarm">;
-  /** Codes of the sensors of this uplink: the topics of others belong to someone else. */
+  /** Codes of the sensors whose topics are this uplink's alone: others belong to someone else. */
   readonly sensors: () => readonly string[];
-  /** Payloads of the alarms whose topics are to stay. */
+  /** Payloads of the alarms of this uplink whose topics are to stay. */
   readonly active: () => readonly string[];
   /** True while events of a sensor are pending for this uplink: the closing event clears the topic itself. */
   readonly owesEvents: (sensor: string) => boolean;

@@ -1,6 +1,7 @@
 /** Retained alarm topics that must not outlive their alarms: the built program and a real broker. */
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import mqtt from "mqtt";
 import { deadlineMs } from "../../support/deadline.ts";
@@ -13,17 +14,26 @@ const timeout = deadlineMs(120_000);
 
 const TURNS = { name: "turns", select: { values: ["rpm"] }, high: 1 };
 
-test("alarms – a retained topic whose alarm was lost with the store is cleared, others stay", {
+test("alarms – a retained topic whose alarm was lost with the store is cleared, and at an uplink that no longer selects the sensor; others stay", {
   skip,
   timeout,
 }, async (t) => {
-  const { plant, write, code, all, topicOf, last, until } = await turningPlant(t, {
+  const { plant, write, code, machine, all, topicOf, last, until } = await turningPlant(t, {
     broker: { persistence: true },
   });
   const spins = { ...TURNS, name: "spins" };
   write([TURNS, spins]);
-  const agent = plant.startAgent();
-  await until(() => Boolean(last(topicOf(code, "turns"))) && Boolean(last(topicOf(code, "spins"))));
+  const file = join(dirname(plant.siteFile), "uplinks.json");
+  const select = { machines: [machine] };
+  const cloud = { name: "cloud", url: plant.broker.url, topicPrefix: "cloud", select };
+  writeFileSync(file, JSON.stringify({ uplinks: [cloud] }));
+  const agent = plant.startAgent({ UPLINKS_FILE: file });
+  const topics = [
+    topicOf(code, "turns"),
+    topicOf(code, "spins"),
+    topicOf(code, "spins", cloud.topicPrefix),
+  ];
+  await until(() => topics.every((topic) => Boolean(last(topic))));
   await agent.kill();
   rmSync(plant.dataDir, { recursive: true });
   const foreign = topicOf("not-of-this-site", "turns");
@@ -32,9 +42,11 @@ test("alarms – a retained topic whose alarm was lost with the store is cleared
   await other.endAsync();
   // Nothing is known of `turns`, which no longer exists; `spins` is raised anew.
   write([spins]);
+  writeFileSync(file, JSON.stringify({ uplinks: [{ ...cloud, select: { machines: [9999] } }] }));
   const before = all.messages.length;
-  plant.startAgent();
+  plant.startAgent({ UPLINKS_FILE: file });
   await until(() => last(topicOf(code, "turns")) === "");
+  await until(() => last(topicOf(code, "spins", cloud.topicPrefix)) === "");
   await until(() =>
     all.messages
       .slice(before)

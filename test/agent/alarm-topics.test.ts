@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sharesTopics } from "../../src/agent/alarm-topics.ts";
+
+test("alarm topics – two uplinks share them with one prefix at one broker", () => {
+  const uplink = {
+    name: "cloud",
+    urls: ["mqtt://a.example:1883"],
+    topicPrefix: "gateside",
+    formats: ["json"],
+    profile: "gateside",
+    retain: true,
+  } as const;
+  const other = { ...uplink, name: "main" };
+  assert.equal(sharesTopics(uplink, [uplink, other]), true);
+  assert.equal(sharesTopics(uplink, [{ ...other, urls: ["mqtts://a.example:8883"] }]), true);
+  for (const change of [
+    { name: "cloud" },
+    { urls: ["mqtt://b.example:1883"] },
+    { topicPrefix: "plant" },
+    { profile: "azure-iot" as const },
+    { retain: false },
+  ])
+    assert.equal(sharesTopics(uplink, [{ ...other, ...change }]), false, JSON.stringify(change));
+});
