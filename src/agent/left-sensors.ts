@@ -3,7 +3,8 @@
  * were raised.
  */
 import type { Logger } from "../core/ports.ts";
-import { normalCode, readingKinds } from "../core/sensor.ts";
+import { isJsonObject } from "../core/record.ts";
+import { KINDS, normalCode, readingKinds } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import type { SelectedSensor } from "../core/uplink.ts";
 import type { Meta } from "../store/database/meta.ts";
@@ -55,11 +56,23 @@ function placed(sensor: SelectedSensor): SelectedSensor {
   return { code, kinds, location: { area, machine } };
 }
 
+/** A damaged text, or a damaged entry of it, is no reason not to start. */
 function parsed(text: string): readonly SelectedSensor[] {
   try {
     const entries: unknown = JSON.parse(text);
-    return Array.isArray(entries) ? (entries as SelectedSensor[]) : [];
+    return Array.isArray(entries) ? entries.flatMap(entryOf) : [];
   } catch {
     return [];
   }
+}
+
+function entryOf(entry: unknown): SelectedSensor[] {
+  if (!isJsonObject(entry)) return [];
+  const { code, kinds, location } = entry;
+  if (typeof code !== "string" || !Array.isArray(kinds)) return [];
+  const known = { code, kinds: KINDS.filter((kind) => kinds.includes(kind)) };
+  if (!isJsonObject(location)) return [known];
+  const { area, machine } = location;
+  if (typeof area !== "number" || typeof machine !== "number") return [known];
+  return [{ ...known, location: { area, machine } }];
 }

@@ -52,3 +52,17 @@ test("sensors that cannot be written to a full disk are kept in memory", () => {
     ["1"],
   );
 });
+
+test("damaged entries of what was kept are left out", () => {
+  const kept = [
+    null,
+    7,
+    { code: 5, kinds: [] },
+    { code: "3" },
+    { code: "1", kinds: ["rpm", {}], location: "?" },
+  ];
+  const start = (text: string) =>
+    new LeftSensors({ get: () => text, set: () => {} }, silentLogger).with({ sensors: [] });
+  assert.deepEqual(start(JSON.stringify(kept)), [{ code: "1", kinds: ["rpm"] }]);
+  assert.deepEqual(start('[{"code":'), []);
+});
