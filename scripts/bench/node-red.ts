@@ -102,6 +102,7 @@ export class NodeRedProcess {
   }
 
   async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((done) => this.#child.once("exit", done));
     this.#child.kill("SIGKILL");
     await ended;

@@ -1,7 +1,7 @@
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../core/delivery.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
-import { reasonName } from "../core/reason-names.ts";
+import { QUOTA_EXCEEDED, reasonName } from "../core/reason-names.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 
@@ -75,7 +75,9 @@ export class DeliveryReport {
         if (this.#refused.get(topic) !== reason) {
           this.#refused.set(topic, reason);
           forgetOldest(this.#refused);
-          logger.error({ lane, topic, reason }, "the broker refuses this topic; trying again");
+          // A quota is used up for a while; for any other reason somebody has to change something.
+          const level = reason === QUOTA_EXCEEDED ? "warn" : "error";
+          logger[level]({ lane, topic, reason }, "the broker refuses this topic; trying again");
         }
         return "refused";
       }

@@ -39,3 +39,20 @@ test("oversize – one log line a minute per class of topic, with the number of 
   assert.equal(lines[2]?.["others"], 499);
   assert.equal(report.failures["oversize"], 513);
 });
+
+test("refused – a quota that is used up is a warning, what somebody must change is an error", () => {
+  const lines: string[] = [];
+  const write = (level: string) => (fields: object) =>
+    void lines.push(`${level} ${Reflect.get(fields, "reason")}`);
+  const report = new DeliveryReport({
+    logger: { debug: () => {}, info: () => {}, warn: write("warn"), error: write("error") },
+    clock: new ManualClock(),
+    metrics: uplinkMetrics(createMetrics(), "main"),
+  });
+  for (const code of [0x97, 0x87, 0x87]) {
+    const message = { topic: "t", payload: "", qos: 1, retain: false } as const;
+    const entry = { reading: storedReading(1, { id: "1".padStart(32, "0") }), live: true };
+    assert.equal(report.judge("json", entry, message, { result: "refused", code }), "refused");
+  }
+  assert.deepEqual(lines, ["warn quota_exceeded", "error not_authorized"]);
+});
