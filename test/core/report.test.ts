@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { METRIC, US } from "../../src/core/read-units.ts";
 import { reportDocument } from "../../src/core/report/document.ts";
-import { axisOf, decades } from "../../src/core/report/figure-axes.ts";
+import { axisOf, decades, timeTicks } from "../../src/core/report/figure-axes.ts";
 import type { ReportInput } from "../../src/core/report/input.ts";
 
 const T0 = Date.UTC(2026, 10, 20);
@@ -167,4 +167,15 @@ test("report – ticks are round and enclose the values", () => {
   }
   assert.deepEqual(decades(0.02, 30).ticks, [0.01, 0.1, 1, 10, 100]);
   assert.equal(decades(1e-20, 10).ticks.length, 9);
+});
+
+test("the times of a plot are those of the clock on the wall, also on days of 25 and 23 hours", () => {
+  const zone = "Europe/Madrid";
+  const texts = (fromMs: number, hours: number) =>
+    timeTicks(fromMs, fromMs + hours * 3_600_000 - 1, zone).map(({ text }) => text);
+  const autumn = texts(Date.UTC(2026, 9, 24, 22), 25);
+  assert.deepEqual(autumn.slice(0, 4), ["25 Oct", "06:00", "12:00", "18:00"]);
+  const spring = texts(Date.UTC(2026, 2, 28, 23), 5);
+  assert.deepEqual(spring.slice(0, 4), ["29 Mar", "01:00", "03:00", "04:00"]);
+  assert.equal(spring.at(-1), "23:00");
 });

@@ -1,6 +1,6 @@
 /** The paper of a figure, its scales, and the marks along its axes. */
 import { DAY_MS, MINUTE_MS } from "../time-units.ts";
-import { addDays, dayOf, dayStartMs } from "../time-zone.ts";
+import { addDays, dayOf, dayStartMs, zoneOffsetMs } from "../time-zone.ts";
 
 import { digits } from "./units.ts";
 
@@ -87,7 +87,15 @@ export function timeTicks(fromMs: number, toMs: number, zone: string): Tick[] {
     ticks.push({ at: startMs, text: date.format(startMs) });
     if (step === undefined) continue;
     const endMs = dayStartMs(addDays(day, 1), zone);
-    for (let at = startMs + step; at < endMs; at += step) ticks.push({ at, text: time.format(at) });
+    let last = startMs;
+    for (let elapsed = step; elapsed < DAY_MS; elapsed += step) {
+      // By the clock on the wall, also on a day of 23 or 25 hours.
+      const shiftMs = zoneOffsetMs(startMs, zone) - zoneOffsetMs(startMs + elapsed, zone);
+      const at = startMs + elapsed + shiftMs;
+      if (at <= last || at >= endMs) continue;
+      ticks.push({ at, text: time.format(at) });
+      last = at;
+    }
   }
 }
 
