@@ -11,14 +11,17 @@ import { type TextSink, UsageError } from "./command.ts";
 import { writeOut } from "./write-out.ts";
 
 /** A row per value, as in CSV. */
-export function* measurementsOf(reading: StoredReading): Generator<ParquetRow> {
+export function* measurementsOf(
+  reading: StoredReading,
+  site: string | null,
+): Generator<ParquetRow> {
   const values = storedValues(reading);
   const units = storedUnits(reading);
   const quality = storedQuality(reading);
   for (const [name, value] of Object.entries(values)) {
     yield {
       timeMs: reading.timeMs,
-      site: null,
+      site,
       sensor: reading.sensor,
       kind: reading.kind,
       name,

@@ -114,7 +114,7 @@ export async function run(context: CommandContext): Promise<number> {
     };
     if (format === "parquet") {
       const readings = store.history.range({ sensor, kind, fromMs, toMs });
-      await writeParquet(everyValue(readings), stdout, signal);
+      await writeParquet(everyValue(readings, site?.site ?? null), stdout, signal);
       return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
     }
     const readings = () => store.history.range({ sensor, kind, fromMs, toMs });
@@ -198,8 +198,11 @@ function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandCont
   return null;
 }
 
-function* everyValue(readings: Iterable<StoredReading>): Generator<ParquetRow> {
-  for (const reading of readings) yield* measurementsOf(reading);
+function* everyValue(
+  readings: Iterable<StoredReading>,
+  site: string | null,
+): Generator<ParquetRow> {
+  for (const reading of readings) yield* measurementsOf(reading, site);
 }
 
 /** The code as it was stored; leading zeros do not matter. */
