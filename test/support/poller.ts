@@ -37,6 +37,8 @@ interface PollerScript {
   readonly memory?: { text: string | null };
   /** Whether the buffer is full of what is being delivered; false unless given. */
   readonly isHeldBack?: () => boolean;
+  /** How long a day is set aside, ms; 0 unless given. */
+  readonly setAsideMs?: (day: string, clock: ManualClock) => number;
 }
 
 /** A running poller in UTC over a clock that is turned by hand and reads that the test plays; it ends with the test. */
@@ -66,6 +68,7 @@ export function startPoller(
       wasRead: () => script.wasRead ?? false,
       readDay: (request) => script.readDay(request, clock),
       isHeldBack: () => script.isHeldBack?.() ?? false,
+      setAsideMs: ({ day }) => script.setAsideMs?.(day, clock) ?? 0,
     },
     {
       zone: "UTC",
