@@ -16,3 +16,12 @@ test("buffer monitor – displays see a commit at once, and what others leave of
   await append(store, [readingOf("1", START_MS)]);
   assert.equal(store.state().diskFreeBytes, 3_000_000_000);
 });
+
+test("retention – a pass that finds nothing to do commits nothing, and so leaves the spacing of commits alone", async (t) => {
+  const store = tempStore(t);
+  await append(store, [readingOf("1", START_MS)]);
+  await store.retain();
+  const { commits } = store.statistics;
+  await store.retain();
+  assert.equal(store.statistics.commits, commits);
+});
