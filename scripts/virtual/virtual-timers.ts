@@ -44,6 +44,28 @@ class VirtualTimer {
   }
 }
 
+/** What `setImmediate` returns. */
+class VirtualImmediate {
+  readonly #entry: Entry;
+
+  constructor(entry: Entry) {
+    this.#entry = entry;
+  }
+
+  close(): void {
+    this.#entry.act = null;
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+  hasRef(): boolean {
+    return true;
+  }
+}
+
 /** `enter` runs a callback as part of the process, or not at all if it is dead. */
 export function createTimers(world: World, enter: Enter) {
   const setTimeout = (callback: Callback, delayMs = 1, ...args: unknown[]) =>
@@ -56,12 +78,10 @@ export function createTimers(world: World, enter: Enter) {
   const clear = (timer: unknown) => {
     if (timer instanceof VirtualTimer) timer.close();
   };
-  const setImmediate = (callback: Callback, ...args: unknown[]) => {
-    const entry = world.immediate(() => enter(() => callback(...args)));
-    return Object.assign(entry, { ref: () => entry, unref: () => entry, hasRef: () => true });
-  };
-  const clearImmediate = (entry: Partial<Entry> | null | undefined) => {
-    if (entry) entry.act = null;
+  const setImmediate = (callback: Callback, ...args: unknown[]) =>
+    new VirtualImmediate(world.immediate(() => enter(() => callback(...args))));
+  const clearImmediate = (immediate: unknown) => {
+    if (immediate instanceof VirtualImmediate) immediate.close();
   };
   const promises = {
     setTimeout: (delayMs?: number, value?: unknown, options: { signal?: AbortSignal } = {}) =>

@@ -24,10 +24,7 @@ export function createStaleAlarms(
       const codes = site.current.sensors.map(({ code }) => code);
       return sharesTopics(uplink, parts.uplinks()) ? codes.filter(isChosen) : codes;
     },
-    active: () =>
-      alarms === null
-        ? []
-        : activePayloads(alarms.engines.alarms).filter((event) => isChosen(sensorOf(event))),
+    active: () => (alarms === null ? [] : activePayloads(alarms.engines.alarms, isChosen)),
     hasOther: () => others.current !== null,
     owesEvents: (sensor) => outbox.owesEvents("json", sensor),
   });
@@ -73,29 +70,25 @@ export function createBoard(
     topics: profile.topics,
     alarms: {
       isOn: alarms !== null,
+      get revision() {
+        return alarms?.engines.alarms.revision ?? 0;
+      },
       active: () => {
         if (!hasBoard) return [];
-        const active =
-          alarms === null
-            ? activeBefore(site.current, store.alarms)
-            : activePayloads(alarms.engines.alarms);
-        return active.filter((event) => isChosen(sensorOf(event)));
+        return alarms === null
+          ? activeBefore(site.current, store.alarms, isChosen)
+          : activePayloads(alarms.engines.alarms, isChosen);
       },
       ofOthers: () => {
         if (alarms === null || !hasBoard) return [];
         // The alarms of those that left the site file end, and their ends are told.
         const present = new Set(site.current.sensors.map(({ code }) => code));
-        return activePayloads(alarms.engines.alarms).filter((event) => {
-          const sensor = sensorOf(event);
-          return present.has(sensor) && !isChosen(sensor);
-        });
+        return activePayloads(
+          alarms.engines.alarms,
+          (sensor) => present.has(sensor) && !isChosen(sensor),
+        );
       },
       isNewest: (payload) => alarms !== null && isNewestEvent(alarms.engines.alarms, payload),
     },
   });
-}
-
-function sensorOf(eventPayload: string): string {
-  const { sensor }: { readonly sensor?: unknown } = JSON.parse(eventPayload);
-  return String(sensor);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { watchEnvironment } from "../config/environment-file.ts";
 import { readSecretFile } from "../config/secret-file.ts";
-import { type LoadedSettings, loadSettings } from "../config/settings.ts";
+import { type LoadedSettings, watchSettings } from "../config/settings.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
 import { loadSite } from "../config/site.ts";
 import { loadUplinks } from "../config/uplinks.ts";
@@ -16,6 +16,10 @@ export function createConfigurationFiles(
   running: LoadedSettings,
 ): ConfigurationFiles {
   const environmentNow = watchEnvironment(context.env);
+  const settingsNow = watchSettings({
+    cwd: context.cwd,
+    envFile: context.flags.text("environment"),
+  });
   return {
     // With the running settings: changed ones wait for the restart, even wrong ones.
     examine(proposed = {}, pending) {
@@ -37,13 +41,7 @@ export function createConfigurationFiles(
     settings: () => settingsWithoutSecrets(running),
     secretSettings: () => SETTING_NAMES.filter((name) => holdsSecret(running, name)),
     texts: () => textsOf(running),
-    pendingRestart() {
-      const now = loadSettings(environmentNow(), {
-        cwd: context.cwd,
-        envFile: context.flags.text("environment"),
-      });
-      return differing(running, now);
-    },
+    pendingRestart: () => differing(running, settingsNow(environmentNow())),
     compare: (nonce, digests, withSecrets) =>
       SETTING_NAMES.filter((name) => {
         if (SETTINGS[name].secret && !withSecrets) return false;

@@ -5,7 +5,13 @@ import { basename } from "node:path";
 import envSchema from "env-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { type Environment, gatherSettings, isTlsFile, type Origin } from "./environment.ts";
+import {
+  type Environment,
+  type GivenSettings,
+  gatherSettings,
+  isTlsFile,
+  type Origin,
+} from "./environment.ts";
 import { shown } from "./fault.ts";
 import { expectation, type SettingSpec } from "./setting-spec.ts";
 import { refineSettings } from "./settings-refine.ts";
@@ -49,7 +55,21 @@ export function processEnvironment(): Environment {
 }
 
 export function loadSettings(environment: Environment, options: LoadOptions): LoadedSettings {
-  const given = gatherSettings(environment, options.cwd, options.envFile ?? null);
+  return settingsOf(gatherSettings(environment, options.cwd, options.envFile ?? null), options);
+}
+
+/** The same for whoever asks every minute: they are worked out again only if something else is given. */
+export function watchSettings(options: LoadOptions): (environment: Environment) => LoadedSettings {
+  let last: { readonly text: string; readonly loaded: LoadedSettings } | null = null;
+  return (environment) => {
+    const given = gatherSettings(environment, options.cwd, options.envFile ?? null);
+    const text = JSON.stringify(given);
+    if (last?.text !== text) last = { text, loaded: settingsOf(given, options) };
+    return last.loaded;
+  };
+}
+
+function settingsOf(given: GivenSettings, options: LoadOptions): LoadedSettings {
   const faults = [...given.faults];
   const warnings = [...given.warnings];
   const values: Record<string, string> = { ...given.values };

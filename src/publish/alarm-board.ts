@@ -13,6 +13,8 @@ export interface StandingAlarms {
    * published.
    */
   readonly isOn: boolean;
+  /** Another number after any change of the alarms or of what this uplink selects. */
+  readonly revision: number;
   /** Payloads of the alarms of this uplink that are active, or were active when alarms were last enabled. */
   active(): readonly string[];
   /** Payloads of active alarms of sensors that this uplink does not select, or no longer. */
@@ -38,6 +40,8 @@ export class AlarmBoard {
   readonly #parts: AlarmBoardParts;
   /** What each topic says of `since`. */
   readonly #since = new Map<string, string>();
+  /** Of the alarms when nothing was left to renew; null if a message has been sent since. */
+  #renewed: number | null = null;
 
   constructor(parts: AlarmBoardParts) {
     this.#parts = parts;
@@ -73,7 +77,8 @@ export class AlarmBoard {
    */
   async renew(): Promise<void> {
     const { alarms, link, topics, turns } = this.#parts;
-    if (!alarms.isOn) return;
+    const { revision } = alarms;
+    if (!alarms.isOn || revision === this.#renewed) return;
     const { session } = link;
     const isOther = (message: Message) => this.#since.get(message.topic) !== sinceOf(message);
     const moved = alarms
@@ -81,6 +86,7 @@ export class AlarmBoard {
       .map((payload) => clearingMessage(topics, payload))
       .filter(({ topic }) => this.#since.has(topic));
     const due = [...this.#messages().filter(isOther), ...moved];
+    if (due.length === 0) this.#renewed = revision;
     while (due.length > 0) {
       await turns.next();
       if (link.session !== session) return;
@@ -93,6 +99,7 @@ export class AlarmBoard {
   }
 
   #note(message: Message): void {
+    this.#renewed = null;
     if (message.payload === "") this.#since.delete(message.topic);
     else this.#since.set(message.topic, sinceOf(message));
   }

@@ -170,12 +170,16 @@ class SqliteStore implements Store {
     const lanes = Object.fromEntries(
       this.#parts.lanes.all.map((lane) => [lane.name, this.#parts.pending.depth(lane)]),
     );
+    const { hours, ...sizes } = this.#parts.monitor.shown(this.statistics.commits, () => ({
+      hours: this.#hoursState(),
+      hoursUntilFull: this.#hoursUntilFull(),
+    }));
     return {
       lanes,
       readings: this.#parts.stored.count,
-      ...this.#parts.monitor.shown(this.statistics.commits, () => this.#hoursUntilFull()),
+      ...sizes,
       limitBytes: this.#parts.limits.totalBytes,
-      hours: { ...this.#hoursState(), limitBytes: this.#parts.limits.hoursBytes },
+      hours: { ...hours, limitBytes: this.#parts.limits.hoursBytes },
       dropped: this.#parts.counts.counts,
       alarm: this.#pause ?? this.#parts.queue.failure?.message ?? this.#parts.monitor.alarm,
       isWritable: !this.#isClosed && (this.#parts.queue.failure === null || this.#pause !== null),

@@ -22,7 +22,16 @@ function boardOf(alarms: Partial<StandingAlarms>) {
     turns: turnsOver(link),
     logger,
     topics,
-    alarms: { isOn: true, active: () => [], ofOthers: () => [], isNewest: () => true, ...alarms },
+    alarms: {
+      isOn: true,
+      active: () => [],
+      ofOthers: () => [],
+      isNewest: () => true,
+      ...alarms,
+      get revision() {
+        return alarms.revision ?? 0;
+      },
+    },
   });
   const encode = board.encoder(({ reading }) => eventMessages(topics, reading, true));
   const sent = (values: string, kind = "event") =>
@@ -71,13 +80,22 @@ test("alarm board – with alarms disabled, topics left by an earlier run are cl
 
 test("alarm board – a retained alarm is published again once late readings have shown that it began earlier", async () => {
   let since = "2026-11-20T08:00:00.000Z";
-  const { board, link, sent } = boardOf({ active: () => [payload("1", "active", { since })] });
+  let asked = 0;
+  const alarms = {
+    revision: 1,
+    active: () => {
+      asked += 1;
+      return [payload("1", "active", { since })];
+    },
+  };
+  const { board, link, sent } = boardOf(alarms);
   sent(payload("1", "active", { since }));
   await board.renew();
   assert.deepEqual(link.messages, []);
   since = "2026-11-13T08:00:00.000Z";
-  await board.renew();
-  await board.renew();
+  alarms.revision += 1;
+  for (let n = 0; n < 5; n += 1) await board.renew();
+  assert.equal(asked, 3, "what has not changed is not made again");
   assert.deepEqual(
     link.messages.map(({ topic, payload: text }) => [topic, JSON.parse(String(text)).since]),
     [[TOPIC, since]],
@@ -91,14 +109,17 @@ test("alarm board – the topic of an alarm whose sensor has moved to where the 
   const text = payload("1", "active", { since: "2026-11-20T08:00:00.000Z" });
   const foreign = payload("2", "active", { sensor: "30008" });
   let isMoved = false;
-  const { board, link } = boardOf({
+  const alarms = {
+    revision: 1,
     active: () => (isMoved ? [] : [text]),
     ofOthers: () => (isMoved ? [text, foreign] : [foreign]),
-  });
+  };
+  const { board, link } = boardOf(alarms);
   await board.online();
   await board.renew();
   assert.equal(link.messages.length, 1);
   isMoved = true;
+  alarms.revision += 1;
   await board.renew();
   await board.renew();
   assert.deepEqual(

@@ -14,19 +14,26 @@ interface EventMembers {
   readonly state: "active" | "cleared";
 }
 
-/** The newest payload of each active alarm. */
-export function activePayloads(engine: AlarmEngine): readonly string[] {
+/** The newest payload of each active alarm of these sensors. */
+export function activePayloads(
+  engine: AlarmEngine,
+  includes: (sensor: string) => boolean,
+): readonly string[] {
   return [...engine.alarms()].flatMap((found) => {
-    const event = currentEvent(found);
+    const event = includes(found.sensor?.code ?? found.code) ? currentEvent(found) : null;
     return event === null ? [] : [eventPayload(event.id, engine.site.site, eventText(event))];
   });
 }
 
 /** The same if alarms are disabled: those that were active when alarms were last enabled. */
-export function activeBefore(site: Site, store: Pick<AlarmStore, "saved">): readonly string[] {
+export function activeBefore(
+  site: Site,
+  store: Pick<AlarmStore, "saved">,
+  includes: (sensor: string) => boolean,
+): readonly string[] {
   const engine = new AlarmEngine(site);
   engine.load({ states: store.saved().states, samples: [] });
-  return activePayloads(engine);
+  return activePayloads(engine, includes);
 }
 
 /** Whether an event, given by its payload, is the newest of its alarm. */

@@ -48,6 +48,7 @@ export class AlarmEngine implements ReadingFollower {
   readonly #options: EngineOptions;
   readonly wait: Wait;
   #context: AlarmContext;
+  #sitesSet = 0;
 
   constructor(site: Site, options: EngineOptions = {}) {
     this.#options = options;
@@ -57,6 +58,7 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Applies another site file. The states of what it still defines stay; `reconcile` ends the others. */
   setSite(site: Site): void {
+    this.#sitesSet += 1;
     this.wait.setSite(site);
     this.#options.findings?.setSite(site);
     this.#context = this.#compile(site);
@@ -235,6 +237,11 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /* ---------- views ---------- */
+
+  /** Another number after any change of an alarm or of the site file. */
+  get revision(): number {
+    return this.#states.revision + this.#sitesSet;
+  }
 
   /** Every alarm that is active or shelved. */
   alarms(): Iterable<FoundAlarm> {

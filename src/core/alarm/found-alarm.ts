@@ -46,11 +46,10 @@ export function shelfId({ code, key }: Pick<FoundAlarm, "code" | "key">): string
 export function currentEvent({ code, state, sensor }: FoundAlarm): AlarmEvent | null {
   const { raised } = state;
   if (raised === null) return null;
-  const event = eventOfState(sensor?.code ?? code, state, "", raised.seenMs, {
+  return eventMembersOf(raised.eventId, sensor?.code ?? code, state, raised.seenMs, {
     state: "active",
     text: raised.text,
   });
-  return { ...event, id: raised.eventId };
 }
 
 /**
@@ -65,13 +64,24 @@ export function eventOfState(
   becomes: Pick<AlarmEvent, "state" | "text">,
 ): AlarmEvent {
   const { alarm, value, raised } = of;
-  const readingId = raised?.readingId ?? "";
+  const id = eventId(alarm, sensor, value, raised?.readingId ?? "", transition);
+  return eventMembersOf(id, sensor, of, nowMs, becomes);
+}
+
+function eventMembersOf(
+  id: string,
+  sensor: string,
+  of: AlarmState,
+  nowMs: number,
+  becomes: Pick<AlarmEvent, "state" | "text">,
+): AlarmEvent {
+  const { raised } = of;
   const { active, worst } = of.watch;
   return {
     ...eventMembers(of),
-    id: eventId(alarm, sensor, value, readingId, transition),
+    id,
     sensor,
-    readingId,
+    readingId: raised?.readingId ?? "",
     severity: active?.rank === 2 ? "alarm" : "warning",
     ...becomes,
     timeMs: nowMs,

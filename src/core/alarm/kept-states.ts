@@ -29,6 +29,7 @@ export class KeptStates<S> {
   readonly #form: StateForm<S>;
   readonly #states = new TxMap<string, S>();
   readonly #texts = new TxMap<string, string | null>();
+  #revision = 0;
 
   constructor(form: StateForm<S>) {
     this.#form = form;
@@ -37,6 +38,7 @@ export class KeptStates<S> {
   /** Replaces everything with what the store holds. Returns the sensors whose text cannot be read. */
   load(saved: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
     const { prefix, load } = this.#form;
+    this.#revision += 1;
     this.#states.clear();
     this.#texts.clear();
     const damaged: string[] = [];
@@ -57,9 +59,18 @@ export class KeptStates<S> {
     return [...this.#texts].map(([code, text]) => ({ sensor: this.#form.prefix + code, text }));
   }
 
+  /** Another number after any change, and after one that was taken back. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** The sensors with remembered state. */
   codes(): ReadonlySet<string> {
     return new Set(this.#states.keys());
+  }
+
+  protected all(): Iterable<[code: string, state: S]> {
+    return this.#states;
   }
 
   get(code: string): S | undefined {
@@ -68,6 +79,7 @@ export class KeptStates<S> {
 
   /** Outside any transaction: read back from the store. */
   set(code: string, state: S): void {
+    this.#revision += 1;
     this.#states.set(code, state);
   }
 
@@ -79,6 +91,7 @@ export class KeptStates<S> {
   /** The state may be changed in place from now on: it is one that this transaction has set. */
   protected touch(tx: Tx, code: string): void {
     const { before, unwritten } = this.#changed(tx);
+    this.#revision += 1;
     if (!before.has(code)) before.set(code, this.#states.get(code));
     unwritten.add(code);
   }
@@ -105,6 +118,9 @@ export class KeptStates<S> {
   }
 
   #changed(tx: Tx): Changed<S> {
-    return tx.draft(this.#states, () => ({ before: new Map(), unwritten: new Set() }));
+    return tx.draft(this.#states, () => {
+      tx.onRollback(() => void (this.#revision += 1));
+      return { before: new Map(), unwritten: new Set() };
+    });
   }
 }

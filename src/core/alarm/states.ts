@@ -50,10 +50,10 @@ export class AlarmStates extends KeptStates<SensorAlarms> {
     else live.set(key, alarm);
   }
 
-  /** Every live alarm that is remembered, active or not. */
+  /** Every live alarm that is remembered, active or not. Whoever changes states meanwhile takes a copy. */
   *live(): Generator<[code: string, key: string, state: AlarmState]> {
-    for (const code of this.codes()) {
-      for (const [key, state] of this.of(code).live) yield [code, key, state];
+    for (const [code, { live }] of this.all()) {
+      for (const [key, state] of live) yield [code, key, state];
     }
   }
 

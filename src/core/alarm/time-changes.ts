@@ -47,7 +47,8 @@ export function applyTime(
     if (sensor === undefined) continue;
     applySilence(context, sensor, seen, nowMs, isGatewayUp);
   }
-  for (const [code, key, alarm] of context.states.live()) {
+  const alarms = [...context.states.live()];
+  for (const [code, key, alarm] of alarms) {
     if (alarm.shelved === null || alarm.shelved.untilMs > nowMs) continue;
     const { untilMs } = alarm.shelved;
     const unshelved = { ...alarm, shelved: null };

@@ -8,6 +8,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import type { HoursState } from "../../core/agent-status.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { type Database, sizeOf } from "../database/database.ts";
 import { ballastPath, dropBallast } from "./ballast.ts";
@@ -41,6 +42,7 @@ interface Sizes {
   readonly databaseBytes: number;
   readonly diskFreeBytes: number | null;
   readonly hoursUntilFull: number | null;
+  readonly hours: Omit<HoursState, "limitBytes">;
 }
 
 /** Sizes: of our files, of the disk, and their growth. */
@@ -100,15 +102,15 @@ export class BufferMonitor {
     return Math.floor(bytes / this.#parts.db.pageBytes);
   }
 
-  /** For displays, which ask every few seconds. `commits`: how many there were. `hoursUntilFull`: ours, or null. */
-  shown(commits: number, hoursUntilFull: () => number | null): Sizes {
+  /** For displays, which ask every few seconds. `commits`: how many there were. */
+  shown(commits: number, looked: () => Pick<Sizes, "hours" | "hoursUntilFull">): Sizes {
     const atMs = this.#parts.clock.monotonic();
     const last = this.#shown;
     if (last?.commits === commits && atMs - last.atMs < SHOWN_MS) return last.sizes;
     const sizes = {
       databaseBytes: this.filesBytes(),
       diskFreeBytes: this.diskFreeBytes(),
-      hoursUntilFull: hoursUntilFull(),
+      ...looked(),
     };
     this.#shown = { sizes, commits, atMs };
     return sizes;
@@ -134,10 +136,10 @@ export class BufferMonitor {
 
   /** Pages of the file and how many of them are free. */
   pages(): { readonly all: number; readonly free: number } {
-    const { writer } = this.#parts.db;
+    const { db } = this.#parts;
     return {
-      all: Number(writer.pragma("page_count", { simple: true })),
-      free: Number(writer.pragma("freelist_count", { simple: true })),
+      all: Number(db.write("PRAGMA page_count").pluck().get()),
+      free: Number(db.write("PRAGMA freelist_count").pluck().get()),
     };
   }
 
