@@ -246,7 +246,7 @@ function lineOf(
  * envelope also shows what an order and twice the mains frequency make together.
  */
 function isShaftOrder(
-  { shaftHz, shaftLines, machine: { lineHz } }: Look,
+  { shaftHz, shaftLines, besideHz, machine: { lineHz } }: Look,
   { list, spectrum }: FamilySource,
   hz: number,
   lines = SAME_LINE,
@@ -260,6 +260,8 @@ function isShaftOrder(
   const shaftReach = Math.hypot(lines, (shaftLines * hz) / shaftHz) * list.resolutionHz;
   const isNear = (step: number) => Math.abs(hz - Math.round(hz / step) * step) < shaftReach;
   if (hz > 0.6 * shaftHz && isNear(shaftHz)) return true;
+  // The line beside a measured speed that shows none may be the shaft's, with what one line does not tell of its orders.
+  if (besideHz !== null && hz > 0.6 * besideHz && isNear(besideHz)) return true;
   const hasHalves =
     toneNear(list, 0.5 * shaftHz, reach) !== null && toneNear(list, 1.5 * shaftHz, reach) !== null;
   return hasHalves && isNear(shaftHz / 2);

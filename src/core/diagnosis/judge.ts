@@ -193,7 +193,8 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     isEither = base === "either";
     rest.record("looseness", base === null || base === "either" ? looseness(look, isOwn) : base);
   }
-  const isLoose = rest.has("looseness");
+  const isNamed = (finding: FindingKind) => rest.has(finding) || look.isHeld(finding);
+  const isLoose = isNamed("looseness");
   const isSecondMains = isMains(2 * look.shaftHz);
   if (isSecondMains) {
     rest.cannotTell(
@@ -220,13 +221,12 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       "2x stands out across the shaft, and hardly along it: a misalignment or a loose base.",
     );
   }
-  const isMisaligned = rest.has("misalignment") || look.isHeld("misalignment");
-  if (isMisaligned && !look.isHeld("unbalance")) {
-    const text = "Misalignment causes 1x along with 2x, so 1x is not evidence of an unbalance.";
+  if ((isLoose || isNamed("misalignment")) && !look.isHeld("unbalance")) {
+    const cause = isLoose ? "Looseness" : "Misalignment";
+    const text = `${cause} causes 1x along with its harmonics, so 1x is not evidence of an unbalance.`;
     rest.ambiguous(look, ["unbalance"], text);
   }
-  const isNamed = SHAFT_FINDINGS.some((one) => rest.has(one) || look.isHeld(one));
-  if (isPaired && !isEither && !isNamed) {
+  if (isPaired && !isEither && !SHAFT_FINDINGS.some(isNamed)) {
     const text =
       "1x rose, and 2x with it: an unbalance, a misalignment, or an unbalance on a loose base.";
     rest.ambiguous(look, SHAFT_FINDINGS, text);

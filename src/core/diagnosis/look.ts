@@ -183,6 +183,9 @@ export function stageOf(level: number, second: number, third: number): 1 | 2 | 3
   return level >= third ? 3 : level >= second ? 2 : 1;
 }
 
+export const isLearned = (look: Look) =>
+  look.axes.some(({ channel }) => look.normalOf(channel, 1) !== null);
+
 export const isRadial = ({ axis }: Pick<AxisLook, "axis">) => axis !== "A";
 
 export function axisLooks(

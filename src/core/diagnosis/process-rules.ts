@@ -9,6 +9,7 @@ import {
   forceLimit,
   heldLimit,
   highOrderReach,
+  isLearned,
   type Look,
   levelOf,
   RISEN_TIMES,
@@ -25,6 +26,8 @@ const MAINS_SHARE = 0.5;
 /** Share of the overall velocity that blade pass carries. */
 const BLADE_OVERALL = 0.5;
 const GEAR_SIDE_BANDS = 2;
+/** Every pump and gear has these lines: what they must reach, as times of that, before the machine was learned. */
+const UNLEARNED_TIMES = 2;
 /** Variation of the mains frequency, Hz at twice the frequency. */
 const MAINS_WANDER_HZ = 0.2;
 /**
@@ -48,6 +51,10 @@ function hasRisen(look: Look, key: string, order: number, line: EvidenceLine): b
   return line.amplitude >= heldLimit(look, key, RISEN_TIMES) * normal;
 }
 
+function processLevel(look: Look): number {
+  return look.limits[1] * look.thresholds.level * (isLearned(look) ? 1 : UNLEARNED_TIMES);
+}
+
 export function processLine(
   look: Look,
   axis: AxisLook,
@@ -69,11 +76,7 @@ export function processLine(
 export function bladePass(look: Look): Verdict | null {
   const { blades } = look.machine;
   if (blades === undefined) return null;
-  const limit = forceLimit(
-    look,
-    "blade_pass",
-    BLADE_SHARE * look.limits[1] * look.thresholds.level,
-  );
+  const limit = forceLimit(look, "blade_pass", BLADE_SHARE * processLevel(look));
   let best: Verdict | null = null;
   for (const axis of look.axes) {
     const first = processLine(look, axis, blades, `${blades}x`);
@@ -93,7 +96,7 @@ export function bladePass(look: Look): Verdict | null {
 /** The wheel on the measured shaft is not known: each is tried, and side bands decide. */
 export function gearMesh(look: Look): Verdict | null {
   const teeth = look.machine.teeth ?? [];
-  const limit = heldLimit(look, "gear_mesh", GEAR_SHARE * look.limits[1] * look.thresholds.level);
+  const limit = heldLimit(look, "gear_mesh", GEAR_SHARE * processLevel(look));
   let best: Verdict | null = null;
   for (const own of teeth) {
     const spacings = [1, ...teeth.filter((other) => other !== own).map((other) => own / other)];

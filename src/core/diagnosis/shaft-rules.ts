@@ -7,6 +7,7 @@ import type { EvidenceLine, FindingKind, Stage, Verdict } from "./finding.ts";
 import {
   type AxisLook,
   forceLimit,
+  isLearned,
   isRadial,
   type Look,
   levelOf,
@@ -30,7 +31,7 @@ const UNBALANCE_SHARE = 0.8;
  * unbalance on a loose base, whose structure answers to 1x more.
  */
 const UNBALANCE_SECOND = 0.5;
-const UNBALANCE_SECOND_FIRST = 0.3;
+const UNBALANCE_SECOND_FIRST = 0.2;
 /** Axial over radial 1x, at most: rigs show up to 2.1. */
 const UNBALANCE_AXIAL = 3;
 /** 2x over 1x above which parallel misalignment is likely. */
@@ -45,9 +46,11 @@ const MISALIGNED_AXIAL_SECOND = 0.3;
 const LOOSE_HALVES = 2;
 const LOOSE_WHOLES = 2;
 const LOOSE_WHOLES_ALONE = 5;
-/** A line below this share of the pattern is not part of it; the pattern below this share of 1x is none. */
-const LOOSE_LINE_SHARE = 0.08;
-const LOOSE_SHARE = 0.5;
+/** A line below this share of the pattern is not part of it; the pattern below this share of 1x or 2x is none. */
+const LOOSE_LINE_SHARE = 0.05;
+const LOOSE_SHARE = 0.35;
+/** What 2x rises by where the base is loose, at least: share of the middle of zone B. */
+const BASE_RISE = 0.25;
 /** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose. */
 const BASE_AXIAL_SHARE = 0.25;
 const BASE_OTHERS_SHARE = 0.08;
@@ -74,9 +77,6 @@ function risen(look: Look, axis: AxisLook, order: number): Risen {
     order === 1 && rise >= CHANGE_SHARE * look.limits[1] && at(line) >= CHANGE_TIMES * normal;
   return { axis, line, rise: isSignificant || at(line) >= RISEN_TIMES * normal ? rise : 0 };
 }
-
-const isLearned = (look: Look) =>
-  look.axes.some(({ channel }) => look.normalOf(channel, 1) !== null);
 
 /** The level that a fault must reach, and the stage of one. */
 function limitOf(look: Look, finding: FindingKind): number {
@@ -208,7 +208,10 @@ export function looseBase(
   const { axis, line, rise } = best;
   const limit = limitOf(look, "looseness");
   const first = risen(look, axis, 1);
-  if (line.amplitude < limit || rise < MISALIGNED_SECOND * first.rise) return null;
+  const lines = present([line, first.line]);
+  const level = levelOf(lines);
+  if (rise < BASE_RISE * middleOfB(look) || level < limit) return null;
+  if (rise < MISALIGNED_SECOND * first.rise) return null;
   const others = seconds.filter((one) => one !== best).map((one) => one.rise);
   const along2x = seconds.filter((one) => !isRadial(one.axis)).map((one) => one.rise);
   const alongRise = look.hasAxes ? Math.max(0, ...along2x) : Math.min(...others);
@@ -226,40 +229,38 @@ export function looseBase(
   );
   const hasFallen = rss(all.map((one) => at(one.line))) <= FALLEN_SHARE * rss(normals);
   const isHidden = look.axes.some(({ channel }) => (look.normalOf(channel, 3) ?? 0) > least);
-  if (!hasFallen && (isHidden || first.rise === 0)) return "either";
-  const stage = stageOf(line.amplitude, middleOfB(look), look.limits[1]);
-  return shaftVerdict(look, "looseness", line.amplitude, limit, stage, present([line, first.line]));
+  const isOpen = !hasFallen && (isHidden || first.rise === 0);
+  if (isOpen && !look.isHeld("looseness")) return "either";
+  const stage = stageOf(level, middleOfB(look), look.limits[1]);
+  return shaftVerdict(look, "looseness", level, limit, stage, lines);
 }
 
+/**
+ * Impacts of a loose part raise many orders at once. Which of them most, the structure decides, and each order is taken from the
+ * direction in which it rose most.
+ */
 export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): Verdict | null {
   const middle = middleOfB(look);
   const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
-  let best: Verdict | null = null;
-  for (const axis of look.axes) {
-    const all = (orders: readonly number[]) =>
-      present(
-        orders
-          .map((order) => risen(look, axis, order))
-          .map(({ line, rise }) => (rise > 0 ? line : null)),
-      ).filter(({ hz }) => !isMachinesOwn(hz));
-    const lines = [...all(HALF_ORDERS), ...all(WHOLE_ORDERS)];
-    const least = LOOSE_LINE_SHARE * levelOf(lines);
-    const counted = lines.filter(({ amplitude }) => amplitude >= least);
-    const halves = counted.filter(({ name }) => name.includes(".5")).length;
-    const wholes = counted.length - halves;
-    const isPattern =
-      (halves >= LOOSE_HALVES && wholes >= LOOSE_WHOLES) || wholes >= LOOSE_WHOLES_ALONE;
-    const level = levelOf(counted);
-    if (!isPattern || level < limit || level <= (best?.level ?? 0)) continue;
-    if (level < LOOSE_SHARE * risen(look, axis, 1).rise) continue;
-    best = shaftVerdict(
-      look,
-      "looseness",
-      level,
-      limit,
-      stageOf(level, middle, look.limits[1]),
-      counted,
-    );
-  }
-  return best;
+  const most = (order: number) => strongest(look.axes.map((axis) => risen(look, axis, order)));
+  const first = most(1);
+  const pattern = present(
+    [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => most(order)?.line ?? null),
+  ).filter(({ hz }) => !isMachinesOwn(hz));
+  const patternLevel = levelOf(pattern);
+  const counted = pattern.filter(({ amplitude }) => amplitude >= LOOSE_LINE_SHARE * patternLevel);
+  const halves = counted.filter(({ name }) => name.includes(".5")).length;
+  const wholes = counted.length - halves;
+  const isPattern =
+    (halves >= LOOSE_HALVES && wholes >= LOOSE_WHOLES) || wholes >= LOOSE_WHOLES_ALONE;
+  const second = isMachinesOwn(2 * look.shaftHz) ? null : most(2);
+  const least = LOOSE_SHARE * Math.max(first?.rise ?? 0, second?.rise ?? 0);
+  if (!isPattern || patternLevel < least) return null;
+  // Before the machine was learned, 1x and 2x may always have stood like this.
+  const lowest = isLearned(look) ? [first?.line ?? null, second?.line ?? null] : [];
+  const lines = present([...lowest, ...counted]);
+  const level = levelOf(lines);
+  if (level < limit) return null;
+  const stage = stageOf(level, middle, look.limits[1]);
+  return shaftVerdict(look, "looseness", level, limit, stage, lines);
 }

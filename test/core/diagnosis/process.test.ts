@@ -9,6 +9,8 @@ const LINES = [
   { finding: "gear_mesh", order: 23 },
 ] as const;
 
+const HEALTHY = normalState();
+
 type Record = ReturnType<typeof recordOf>;
 
 const told = (
@@ -39,10 +41,17 @@ for (const { finding, order } of LINES) {
     assert.ok(!told(times(1.2), reference, isHeld).includes(finding));
   });
 
+  test(`before the machine was learned, a line of ${finding} must be twice as strong`, () => {
+    const weaker = recordOf({ fault: finding, severity: 0.4 }, 3);
+    assert.ok(told(weaker, HEALTHY).includes(finding));
+    assert.ok(!told(weaker, null).includes(finding));
+    assert.ok(told(recordOf({ fault: finding, severity: 1 }, 3), null).includes(finding));
+  });
+
   test(`a line that ${finding} names does not become normal`, () => {
     const record = recordOf({ fault: finding, severity: 0.5 }, 3);
     const key = `1:${order}`;
-    const { levels, verdicts } = judge(record, around(record.speedRpm));
+    const { levels, verdicts } = judge(record, around(record.speedRpm, { reference: HEALTHY }));
     assert.ok(verdicts.some((one) => one.finding === finding));
     assert.ok(levels && !(key in levels));
     // Nor does it while the finding stands and a reading does not show it.
@@ -55,8 +64,7 @@ for (const { finding, order } of LINES) {
 }
 
 test("a damaged gear is told after its healthy mesh was learned", () => {
-  const healthy = normalState();
-  let reference = healthy;
+  let reference = HEALTHY;
   const record = recordOf({ fault: "gear_mesh", severity: 0.5 }, 3);
   assert.ok(told(record, reference).includes("gear_mesh"));
   for (let n = 0; n < 30; n++) {

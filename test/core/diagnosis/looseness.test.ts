@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
+import { around, learned, MACHINE, shaftRecord } from "./support.ts";
+
+const RPM = 1480;
+const REFERENCE = learned(0.6, 0.1, 0.1);
+
+type Lines = Parameters<typeof shaftRecord>[1];
+
+const judged = (lines: Lines, over: Partial<JudgeInput> = {}) =>
+  judge(shaftRecord(RPM, lines), around(RPM, { reference: REFERENCE, ...over }));
+const found = (lines: Lines, over: Partial<JudgeInput> = {}) =>
+  judged(lines, over).verdicts.map(({ finding }) => finding);
+const heldAs = (finding: string) => ({ isHeld: (key: string) => key === finding });
+
+/** 1x is near a resonance, and each of the others stands in another direction. */
+const SHAKEN: Lines = [
+  { 1: 1.8, 3: 0.3, 5: 0.4 },
+  { 1: 0.9, 4: 0.3, 7: 0.2 },
+  { 1: 0.5, 8: 0.2 },
+];
+
+test("many orders that rose together are looseness, whatever of them the structure answers to", () => {
+  assert.deepEqual(found(SHAKEN), ["looseness"]);
+  // 6x is that of the blades: four orders are too few.
+  const fewer = [{ 1: 1.8, 3: 0.3, 5: 0.4, 6: 0.3 }, { 1: 0.9, 4: 0.3, 7: 0.2 }, { 1: 0.5 }];
+  assert.deepEqual(found(fewer), ["unbalance"]);
+  // Against 1x that rose by far more they are an unbalance's weak harmonics.
+  const weak = SHAKEN.map((lines) => ({ ...lines, 1: 3 }));
+  assert.deepEqual(found(weak), ["unbalance"]);
+  // The same against 2x, which is a misalignment's.
+  const second = SHAKEN.map((lines) => ({ ...lines, 1: 0.6, 2: 2.5 }));
+  assert.deepEqual(found(second), ["misalignment"]);
+  // Before the machine was learned, 1x and 2x may always have been there.
+  assert.deepEqual(found(SHAKEN, { reference: null }), []);
+});
+
+test("1x beside looseness is told as no unbalance, unless that stood before", () => {
+  const first: Lines = [{ 1: 2.2 }, { 1: 1 }, { 1: 0.5 }];
+  assert.deepEqual(found(first), ["unbalance"]);
+  const { verdicts, cannot } = judged(first, heldAs("looseness"));
+  assert.deepEqual(verdicts, []);
+  assert.ok(
+    cannot.some(({ finding, reason }) => finding === "unbalance" && reason === "ambiguous"),
+  );
+  assert.deepEqual(found(SHAKEN, heldAs("unbalance")), ["unbalance", "looseness"]);
+});
+
+test("a loose base that stands goes on where a reading could be a misalignment's", () => {
+  const lines: Lines = [{ 1: 0.5, 2: 1.8, 3: 0.5 }, { 1: 0.5, 2: 1.2, 3: 0.5 }, { 1: 0.5 }];
+  const reference = learned(0.6, 0.1, 0.5);
+  const { verdicts, cannot } = judged(lines, { reference });
+  assert.deepEqual(verdicts, []);
+  assert.ok(
+    cannot.some(({ finding, reason }) => finding === "looseness" && reason === "ambiguous"),
+  );
+  assert.deepEqual(found(lines, { reference, ...heldAs("looseness") }), ["looseness"]);
+});
+
+test("orders of the line beside a wrong speed are no bearing's", () => {
+  // At a speed taken for 3 % more, BPFI is where 5x is.
+  const machine = { ...MACHINE, bearings: [{ point: 1, name: "B", bpfi: 5 / 1.03 }] };
+  const lines: Lines = [{ 1: 1.5, 5: 0.8, 10: 0.5 }, { 1: 1.5 }, { 1: 1 }];
+  const at = (speedRpm: number, of: Lines) =>
+    judge(shaftRecord(RPM, of), around(speedRpm, { reference: REFERENCE, machine })).verdicts;
+  assert.deepEqual(at(1.03 * RPM, lines), []);
+  const [bearing] = at(RPM, [{ 1: 0.5, 4.86: 0.8, 9.72: 0.5 }, { 1: 0.5 }, { 1: 0.5 }]);
+  assert.equal(bearing?.finding, "bearing_inner_race");
+});
