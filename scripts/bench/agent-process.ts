@@ -1,7 +1,7 @@
 /** The built agent as a process, next to a canned gateway and a broker. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { CannedSensor } from "./canned-gateway.ts";
 import { cpuMs, sleep } from "./measure.ts";
@@ -126,6 +126,12 @@ export class AgentProcess {
     return (await (await fetch(this.address + path)).json()) as T;
   }
 
+  /** Another site file, and the signal to read it. */
+  reload(sensors: readonly CannedSensor[]): void {
+    writeFileSync(join(dirname(this.dataDir), "site.json"), JSON.stringify(siteOf(sensors)));
+    process.kill(this.pid, "SIGHUP");
+  }
+
   /** May be called again: a row that stops its agent early ends like any other. */
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -135,7 +141,7 @@ export class AgentProcess {
   }
 }
 
-function siteOf(sensors: readonly CannedSensor[]) {
+export function siteOf(sensors: readonly CannedSensor[]) {
   return {
     site: "bench",
     sensors: sensors.map(({ code, kind }) => ({

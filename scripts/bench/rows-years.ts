@@ -5,7 +5,8 @@ import { promisify } from "node:util";
 import { median } from "./measure.ts";
 import type { BenchOptions, Outcome, Row } from "./plant.ts";
 
-async function printed(script: string, ...words: readonly string[]): Promise<string> {
+/** What another script of the bench prints. */
+export async function printed(script: string, ...words: readonly string[]): Promise<string> {
   const path = join("scripts", "bench", script);
   const { stdout } = await promisify(execFile)(process.execPath, [
     "--import",
@@ -16,7 +17,7 @@ async function printed(script: string, ...words: readonly string[]): Promise<str
   return stdout.trim().replaceAll("\n", "; ");
 }
 
-function numbersOf(text: string, what: RegExp): number[] {
+export function numbersOf(text: string, what: RegExp): number[] {
   const found = what.exec(text);
   if (found === null) throw new Error(`unexpected output: ${text}`);
   return found.slice(1).map(Number);

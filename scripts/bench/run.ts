@@ -15,7 +15,9 @@ import { dayReaderRows } from "./day-reader.ts";
 import { drainRows } from "./drain.ts";
 import { installNodeRed } from "./node-red.ts";
 import type { BenchOptions, Outcome, Row } from "./plant.ts";
+import { answerRows } from "./rows-answers.ts";
 import { bigRows } from "./rows-big.ts";
+import { firstViewRows, fullIdleRows, reloadRows } from "./rows-felt.ts";
 import { backfillRows, cadenceRows, idleRows } from "./rows-live.ts";
 import { ownPaceRows } from "./rows-own-pace.ts";
 import { roundRows } from "./rows-rounds.ts";
@@ -56,6 +58,9 @@ const CHAPTERS: readonly Chapter[] = [
   { targets: ["5c"], title: "sensors at their own times, store alone", measure: storeWriteRows },
   { targets: ["5h"], title: "the cost of hourly values", measure: hourCostRows },
   { targets: ["15"], title: "ten years of hours, a year of spectra", measure: yearsRows },
+  { targets: ["16", "17"], title: "answers of the query service", measure: answerRows },
+  { targets: ["19"], title: "a reload that adds one of 2,001 sensors", measure: reloadRows },
+  { targets: ["21"], title: "first view of the dashboard", measure: firstViewRows },
   { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
   { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },
   { targets: ["13"], title: "scale", measure: scaleRows },
@@ -68,6 +73,7 @@ const CHAPTERS: readonly Chapter[] = [
     measure: cadenceRows,
   },
   { targets: ["14"], title: "idle", isWaiting: true, measure: idleRows },
+  { targets: ["23"], title: "idle with everything on", isWaiting: true, measure: fullIdleRows },
   {
     targets: ["5d"],
     title: "sensors at their own times",
