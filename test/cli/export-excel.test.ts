@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Flags, UsageError } from "../../src/cli/command.ts";
 import { excelLines, tableStyle } from "../../src/cli/export-excel.ts";
+import { measurementsOf } from "../../src/cli/export-parquet.ts";
 import type { StoredReading } from "../../src/core/stored-reading.ts";
 
 function reading(time: string, values: object, units: object, quality: object = {}) {
@@ -80,4 +81,14 @@ test("export --excel – what cannot be meant is said", () => {
       () => styleOf(flags),
       (error) => error instanceof UsageError && message.test(error.message),
     );
+});
+
+test("export --format parquet – a row a value, with its site, unit, quality and reason", () => {
+  const [row, good] = READINGS.slice(1).flatMap((one) => [...measurementsOf(one, "plant-7")]);
+  const { site, sensor, kind, name, value, unit, quality, reason } = row ?? {};
+  assert.deepEqual(
+    [site, sensor, kind, name, value, unit, quality, reason],
+    ["plant-7", "0042", "loop", "channel1", null, "kPa", "bad", "wire_break"],
+  );
+  assert.deepEqual([good?.value, good?.quality, good?.reason], [-2, "good", null]);
 });
