@@ -19,6 +19,12 @@ export function waitsForNewer({ stream, day, priority, jobs }: Task): boolean {
   return false;
 }
 
+/** A day that is set aside, perhaps for hours: earlier days continue without it, as after failed reads. */
+export function giveWay(task: Task): Task {
+  task.tries = TRIES_MAX;
+  return task;
+}
+
 /** The weight of a failed read, in tries. */
 export function triesOf(read: DayRead & { ok: false }): number {
   switch (read.failureClass) {

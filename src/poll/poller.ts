@@ -9,7 +9,7 @@ import { BackfillJob, wantedOf } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { LoopSleep } from "./loop-sleep.ts";
-import { takeWaiting, waitsForNewer } from "./newest-first.ts";
+import { giveWay, takeWaiting, waitsForNewer } from "./newest-first.ts";
 import { JITTER, taskDue } from "./next-read.ts";
 import { type PollOptions, type PollParts } from "./poll-parts.ts";
 import { PolledStreams } from "./polled-streams.ts";
@@ -262,7 +262,7 @@ export class Poller {
       // A day requested explicitly is read at once.
       const asideMs = task.jobs.length > 0 ? 0 : (this.#parts.setAsideMs?.(keyOf(task)) ?? 0);
       if (asideMs > 0) {
-        this.#queue.put(task, now + asideMs);
+        this.#queue.put(giveWay(task), now + asideMs);
         continue;
       }
       task.isRunning = true;
