@@ -44,7 +44,7 @@ export class Checks {
   /** Readings that the agent derives or asks nodes for, by id. */
   readonly derived = new Map<string, Wanted>();
   readonly #hours = new SeenHours();
-  readonly #alarms = new PlainAlarms();
+  readonly #alarms: PlainAlarms;
   #minutes = 0;
   #seq = 0;
   #peakBytes = 0;
@@ -56,8 +56,10 @@ export class Checks {
   /** Readings that the lane of `main` had as pending when last looked at, with their ids. */
   #pending = new Map<number, string>();
 
-  constructor(stage: Stage, budgetMb: number) {
+  /** @param zone of the gateway's days */
+  constructor(stage: Stage, budgetMb: number, zone: string) {
     this.#stage = stage;
+    this.#alarms = new PlainAlarms(zone);
     this.#budgetBytes = budgetMb * MB;
   }
 

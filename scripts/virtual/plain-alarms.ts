@@ -1,5 +1,6 @@
 /** Alarms with fixed limits against a plain evaluation of the readings that were seen stored. */
 import type Sqlite from "better-sqlite3";
+import { dayOf } from "../../src/core/time-zone.ts";
 import { ALARMS } from "../chaos/scenes.ts";
 
 interface Row {
@@ -28,15 +29,21 @@ const ROWS_SQL = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, s.kind AS k
 const SHARED = ["battery", "batteryV"];
 
 export class PlainAlarms {
+  readonly #zone: string;
   readonly #newest = new Map<string, number>();
   readonly #sides = new Map<string, Side>();
   /** Transitions by sensor, each as alarm, value, reading and state. */
   readonly #right = new Map<string, Set<string>>();
   readonly #told = new Map<string, Set<string>>();
 
+  /** @param zone of the gateway's days */
+  constructor(zone: string) {
+    this.#zone = zone;
+  }
+
   /** Those stored since `seq`. */
   note(db: Sqlite.Database, seq: number): void {
-    for (const row of inOrderOfTime(db.prepare<[number], Row>(ROWS_SQL).all(seq))) {
+    for (const row of inOrderOfTime(db.prepare<[number], Row>(ROWS_SQL).all(seq), this.#zone)) {
       if (row.kind === "event") this.#tell(JSON.parse(row.values));
       else this.#follow(row);
     }
@@ -91,15 +98,22 @@ export class PlainAlarms {
   }
 }
 
-/** A response may come newest first. Its readings have one time of storing, and alarms follow them in the order of their own times. */
-function inOrderOfTime(rows: readonly Row[]): Row[] {
-  const responses: Row[][] = [];
+/**
+ * A response may come newest first: its readings have one time of storing, and alarms follow them in the order of their own
+ * times. Responses of several days, stored in one transaction, are followed one after the other.
+ */
+function inOrderOfTime(rows: readonly Row[], zone: string): Row[] {
+  const responses = new Map<string, Row[]>();
   for (const row of rows) {
-    const last = responses.at(-1);
-    if (last !== undefined && last[0]?.storedAtMs === row.storedAtMs) last.push(row);
-    else responses.push([row]);
+    const { storedAtMs, sensor, kind, timeMs } = row;
+    const response = `${storedAtMs} ${sensor} ${kind} ${dayOf(timeMs, zone)}`;
+    const known = responses.get(response);
+    if (known === undefined) responses.set(response, [row]);
+    else known.push(row);
   }
-  return responses.flatMap((response) => response.sort((a, b) => a.timeMs - b.timeMs));
+  return [...responses.values()].flatMap((response) =>
+    response.sort((a, b) => a.timeMs - b.timeMs),
+  );
 }
 
 /** Beyond a limit, or not yet back from it by the hysteresis. */

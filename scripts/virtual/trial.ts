@@ -115,7 +115,7 @@ class Trial {
       onFailure: (what) => this.failed(what),
     });
     const { agent, journal, main, cloud, platform, host } = stage;
-    const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]));
+    const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]), drawn.zone);
     const verdict = await Promise.race([this.#untilSettled(stage, checks), this.#hopeless]);
     journal.flush();
     if (rowsPath !== null) writeRows(agent.dataDir, rowsPath);

@@ -106,7 +106,7 @@ async function live(
     onLine: ({ level, text }) => void (level === "error" && failures.push(`logged ${text}`)),
     onFailure: (what) => void failures.push(what),
   });
-  const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]));
+  const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]), drawn.zone);
   const rows: Row[] = [];
   const look = () => {
     checks.look();
