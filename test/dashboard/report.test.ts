@@ -123,7 +123,16 @@ test("report – by command: state, finding with its spectrum, trends with limit
     assert.match(stdout, what);
   const addresses = stdout.replaceAll("http://www.w3.org/2000/svg", "");
   assert.doesNotMatch(addresses, /<script|<link|<img|src=|href=|https?:|url\(|127\.0\.0\.1/);
-  const us = await report("--machine", "40", "--units", "us", "--from", "2026-11-10");
+  const us = await report(
+    "--machine",
+    "40",
+    "--units",
+    "us",
+    "--from",
+    "2026-11-10",
+    "--to",
+    "2026-11-20",
+  );
   assert.match(us.stdout, /in\/s RMS/);
   assert.doesNotMatch(us.stdout, /mm\/s RMS|RMS RMS|RMS peak/);
   assert.match(us.stdout, /5298 cpm.*>cpm</s);
