@@ -31,6 +31,7 @@ export interface ReceivedEvent {
   readonly content: string;
 }
 export interface ReceivedReading {
+  readonly kind: string;
   count: number;
   /** As first received; null unless they are kept. */
   readonly values: Values | null;
@@ -102,7 +103,12 @@ export class Received {
     const known = this.ids.get(seen.id);
     const { keepsValues } = this.#options;
     if (known) known.count += 1;
-    else this.ids.set(seen.id, { count: 1, values: keepsValues ? seen.values : null });
+    else
+      this.ids.set(seen.id, {
+        kind: seen.kind,
+        count: 1,
+        values: keepsValues ? seen.values : null,
+      });
     this.#content(seen);
     if (!isHistory) this.#live(topic, seen);
   }

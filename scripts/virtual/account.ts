@@ -7,11 +7,14 @@ import { judge, missingWaveforms, ReportedGaps, type Verdict } from "../chaos/co
 import { came, type Judged, judgeUplink } from "../chaos/compare-uplinks.ts";
 import { droppedCount } from "../chaos/dropped.ts";
 import type { Expectation, Wanted } from "../chaos/expectation.ts";
+import type { Received } from "../chaos/received.ts";
 import type { Broker } from "./broker.ts";
 import type { Checks } from "./checks.ts";
 import { staleTopics } from "./queries.ts";
 import type { Stage } from "./stage.ts";
 
+/** Kinds of readings that no record of the gateway carries. */
+const DERIVED_KINDS = ["bands", "node"];
 /** A channel of a measurement each. */
 const CHANNELS_MAX = 3;
 
@@ -24,7 +27,7 @@ export function account(
   const expectation = {
     ...records,
     must: new Map([...records.must, ...held]),
-    may: new Map([...records.may, ...held, ...checks.derived]),
+    may: new Map([...records.may, ...held, ...checks.derived, ...unseen(main, checks)]),
   };
   const stored = storedIds(agent.dataDir);
   const verdict = judge(expectation, { recorder: main, host: null, stored });
@@ -61,6 +64,13 @@ export function account(
   failures.push(...staleTopics(agent.dataDir, brokers.get("main") as Broker));
   failures.push(...lostEvents(stage, checks), ...lostWaveforms(stage, expectation));
   return { verdict, failures };
+}
+
+/** What the agent derived, delivered and, with a full buffer, gave up between two looks. */
+function unseen({ ids }: Received, { hasUnseen }: Checks): [string, Wanted][] {
+  if (!hasUnseen) return [];
+  const derived = [...ids].filter(([, { kind }]) => DERIVED_KINDS.includes(kind));
+  return derived.map(([id, { kind }]) => [id, { sensor: "", kind, timeMs: 0, channels: [] }]);
 }
 
 /** Each event arrived or is counted in a gap. */

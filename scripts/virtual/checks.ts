@@ -91,6 +91,11 @@ export class Checks {
     }
   }
 
+  /** Whether readings were stored and left the store between two looks. */
+  get hasUnseen(): boolean {
+    return this.#hours.hasUnseen;
+  }
+
   #answers(db: Sqlite.Database): void {
     const store = this.#stage.agent.inspect();
     if (store === null) return;
@@ -106,7 +111,7 @@ export class Checks {
   /** At the end. What a full buffer gave up between two looks was followed unseen. */
   finish(): string[] {
     const { siteFile } = this.#stage;
-    return this.#hours.hasUnseen ? [] : this.#alarms.wrong(siteFile.changed);
+    return this.hasUnseen ? [] : this.#alarms.wrong(siteFile.changed);
   }
 
   #fail(what: string): void {

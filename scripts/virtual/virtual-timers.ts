@@ -7,14 +7,28 @@ const DELAY_MAX_MS = 2_147_483_647;
 type Callback = (...args: unknown[]) => void;
 export type Enter = (act: () => void) => void;
 
+/** What is scheduled keeps no process alive in virtual time: these exist for those who call them. */
+class Scheduled {
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+  hasRef(): boolean {
+    return true;
+  }
+}
+
 /** What `setTimeout` and `setInterval` return. */
-class VirtualTimer {
+class VirtualTimer extends Scheduled {
   readonly #world: World;
   readonly #delayMs: number;
   readonly #fire: (timer: VirtualTimer) => void;
   #entry: Entry | null = null;
 
   constructor(world: World, delayMs: number, fire: (timer: VirtualTimer) => void) {
+    super();
     this.#world = world;
     this.#delayMs = delayMs >= 1 && delayMs <= DELAY_MAX_MS ? Math.trunc(delayMs) : 1;
     this.#fire = fire;
@@ -30,39 +44,22 @@ class VirtualTimer {
     if (this.#entry !== null) this.#entry.act = null;
     return this;
   }
-  ref(): this {
-    return this;
-  }
-  unref(): this {
-    return this;
-  }
-  hasRef(): boolean {
-    return true;
-  }
   [Symbol.dispose](): void {
     this.close();
   }
 }
 
 /** What `setImmediate` returns. */
-class VirtualImmediate {
+class VirtualImmediate extends Scheduled {
   readonly #entry: Entry;
 
   constructor(entry: Entry) {
+    super();
     this.#entry = entry;
   }
 
   close(): void {
     this.#entry.act = null;
-  }
-  ref(): this {
-    return this;
-  }
-  unref(): this {
-    return this;
-  }
-  hasRef(): boolean {
-    return true;
   }
 }
 

@@ -28,7 +28,7 @@ function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: P
   const times = new Map(Object.entries({ ...must, ...gone }).map(([id, timeMs]) => [timeMs, id]));
   const evidence: Evidence = {
     recorder: {
-      ids: new Map(received.map((id) => [id, { count: 1, values: { rpm: 1 } }])),
+      ids: new Map(received.map((id) => [id, { kind: "rpm", count: 1, values: { rpm: 1 } }])),
       doubled: new Map(),
       waveforms: new Set(),
       gaps: gaps.map(({ from, to, count }) => ({
@@ -129,7 +129,10 @@ test("verdict – each uplink is judged by its selection and its own gaps; value
   ]);
   const came = (list: Readonly<Record<string, object>>) => ({
     ids: new Map(
-      Object.entries(list).map(([id, values]) => [id, { count: 1, values: { ...values } }]),
+      Object.entries(list).map(([id, values]) => [
+        id,
+        { kind: "rpm", count: 1, values: { ...values } },
+      ]),
     ),
     doubled: new Map<string, readonly [string, string]>(),
     live: 0,
