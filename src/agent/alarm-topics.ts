@@ -2,6 +2,7 @@ import { isOneBroker } from "../config/uplinks-sessions.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { MqttLink } from "../link/mqtt-link.ts";
 import { AlarmBoard } from "../publish/alarm-board.ts";
+import type { OtherAgents } from "../publish/other-agents.ts";
 import { StaleAlarms } from "../publish/stale-alarms.ts";
 import type { Turns } from "../publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
@@ -22,7 +23,7 @@ export function createStaleAlarms(
     logger: own.logger,
     sensors: () => {
       const codes = site.current.sensors.map(({ code }) => code);
-      return sharesTopics(uplink, parts.uplinks()) ? codes.filter(isChosen) : codes;
+      return sharesTopics(uplink, parts.uplinks(), others) ? codes.filter(isChosen) : codes;
     },
     active: () => (alarms === null ? [] : activePayloads(alarms.engines.alarms, isChosen)),
     hasOther: () => others.current !== null,
@@ -31,16 +32,23 @@ export function createStaleAlarms(
 }
 
 /**
- * Whether another uplink publishes alarms at the same topics of the same broker. Without one, those of sensors that this
- * uplink does not select are left from when it did.
+ * Whether another uplink publishes alarms at the same topics of the same broker: by its address, or because its state was
+ * seen there. Without one, those of sensors that this uplink does not select are left from when it did.
  */
-export function sharesTopics(uplink: AlarmTopics, uplinks: readonly AlarmTopics[]): boolean {
-  return uplinks.some(
-    (one) =>
-      one.name !== uplink.name &&
-      one.topicPrefix === uplink.topicPrefix &&
-      hasAlarmTopics(one) &&
-      isOneBroker(one, uplink),
+export function sharesTopics(
+  uplink: AlarmTopics,
+  uplinks: readonly AlarmTopics[],
+  { hasNeighbour }: Pick<OtherAgents, "hasNeighbour">,
+): boolean {
+  return (
+    hasNeighbour ||
+    uplinks.some(
+      (one) =>
+        one.name !== uplink.name &&
+        one.topicPrefix === uplink.topicPrefix &&
+        hasAlarmTopics(one) &&
+        isOneBroker(one, uplink),
+    )
   );
 }
 
@@ -63,11 +71,16 @@ export function createBoard(
 ): AlarmBoard {
   const { alarms, site, store } = parts;
   const hasBoard = hasAlarmTopics(uplink);
+  const memory = `alarm_root:${uplink.name}`;
   return new AlarmBoard({
     link,
     turns,
     logger: own.logger,
     topics: profile.topics,
+    memory: {
+      load: () => store.meta.get(memory),
+      save: (root) => store.meta.set(memory, root),
+    },
     alarms: {
       isOn: alarms !== null,
       get revision() {

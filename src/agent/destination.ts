@@ -8,6 +8,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
+import type { SentStates } from "../publish/other-agents.ts";
 import type { Store } from "../store/store.ts";
 import type { Alarms } from "./alarms/alarms.ts";
 import type { Audit } from "./audit.ts";
@@ -59,6 +60,8 @@ export interface DestinationParts {
   readonly alarms: Alarms | null;
   readonly audit: Audit;
   readonly credentialsDirectory: string | null;
+  /** Published by all of them. */
+  readonly states: SentStates;
   /** All that run. */
   readonly uplinks: () => readonly Uplink[];
 }

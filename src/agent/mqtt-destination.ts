@@ -83,6 +83,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     instance: parts.instance,
     clock,
     logger,
+    states: parts.states,
+    uplink: uplink.name,
   });
   // MQTT 5 tells what is refused.
   const readBack = new ReadBack(uplink.version === 4 ? profile.marker : null, clock);

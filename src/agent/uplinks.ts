@@ -7,6 +7,7 @@ import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { SentStates } from "../publish/other-agents.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
 import { type Destination, type DestinationParts, REMOVED } from "./destination.ts";
@@ -28,11 +29,12 @@ interface RunningUplink {
   done: Promise<void>;
 }
 
-export type UplinkParts = Omit<DestinationParts, "documents" | "uplinks">;
+export type UplinkParts = Omit<DestinationParts, "documents" | "states" | "uplinks">;
 
 export class Uplinks {
   readonly #parts: UplinkParts;
   readonly #running = new Map<string, RunningUplink>();
+  readonly #states = new SentStates();
   readonly #leftEntities: LeftEntities;
   readonly #leftSensors: LeftSensors;
   #uplinks: readonly Uplink[];
@@ -180,7 +182,7 @@ export class Uplinks {
   #build(uplink: Uplink): RunningUplink {
     const destinations: Destination[] = [];
     const uplinks = () => this.#uplinks;
-    const parts = { ...this.#parts, documents: this.#documents, uplinks };
+    const parts = { ...this.#parts, documents: this.#documents, states: this.#states, uplinks };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));
     if (uplink.sparkplug !== null)

@@ -26,10 +26,12 @@ export interface StandingAlarms {
 export interface AlarmBoardParts {
   readonly link: Pick<MessageLink, "publish" | "session">;
   /** Gives way to the newest readings. */
-  readonly turns: Pick<Turns, "next">;
+  readonly turns: Pick<Turns, "next" | "publish">;
   readonly logger: Logger;
-  readonly topics: Pick<Topics, "agentEvent" | "alarm">;
+  readonly topics: Pick<Topics, "agentEvent" | "alarm" | "root">;
   readonly alarms: StandingAlarms;
+  /** The root of the topics that were last published; survives the process, may throw if the disk does not accept it. */
+  readonly memory: { load(): string | null; save(root: string): void };
 }
 
 /**
@@ -69,6 +71,28 @@ export class AlarmBoard {
       for (const { result } of await Promise.all(sent)) if (result === "refused") refused += 1;
     }
     if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");
+    if (link.session === session) await this.#leaveFormerRoot();
+  }
+
+  /** Under another prefix or name of the site the alarms would stand for good. */
+  async #leaveFormerRoot(): Promise<void> {
+    const { alarms, logger, memory, topics, turns } = this.#parts;
+    const { root } = topics;
+    try {
+      const former = memory.load();
+      if (former === root) return;
+      if (former !== null) {
+        const messages = alarms.active().map((payload) => {
+          const message = clearingMessage(topics, payload);
+          return { ...message, topic: former + message.topic.slice(root.length) };
+        });
+        const outcomes = await turns.publish(messages);
+        if (outcomes.some(({ result }) => result === "lost")) return;
+      }
+      memory.save(root);
+    } catch (err) {
+      logger.warn({ err }, "alarm topics of a former prefix or site stay at the broker for now");
+    }
   }
 
   /**

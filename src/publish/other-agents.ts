@@ -17,6 +17,9 @@ export interface OtherAgentsParts {
   readonly instance: string;
   readonly clock: Pick<Clock, "monotonic">;
   readonly logger: Logger;
+  /** Of all uplinks of this agent. */
+  readonly states: SentStates;
+  readonly uplink: string;
 }
 
 /** It counts as there for this long after its last state, ms: three repetitions. */
@@ -25,14 +28,42 @@ const SEEN_MS = 180_000;
 const REPEAT_MS = 60_000;
 /** A longer payload is no state of an agent, bytes. */
 const PAYLOAD_MAX = 65_536;
-/** Own states that may still come back. */
+/** Own states of an uplink that may still come back. */
 const OWN_MAX = 16;
+
+/** What the uplinks of this agent published as its state: one that hears another's text has the same topics at the same broker. */
+export class SentStates {
+  /** A copied data directory has the same instance, but not the same texts. */
+  readonly #texts = new Map<string, readonly string[]>();
+  readonly #neighbours = new Map<string, Set<string>>();
+
+  add(uplink: string, texts: readonly string[]): void {
+    this.#texts.set(uplink, [...(this.#texts.get(uplink) ?? []), ...texts].slice(-OWN_MAX));
+  }
+
+  /** The uplink that published it; null if none did. */
+  senderOf(text: string): string | null {
+    for (const [uplink, texts] of this.#texts) if (texts.includes(text)) return uplink;
+    return null;
+  }
+
+  /** Returns whether that was not known. */
+  meet(uplink: string, other: string): boolean {
+    if (this.neighboursOf(uplink).has(other)) return false;
+    for (const [a, b] of [[uplink, other] as const, [other, uplink] as const])
+      this.#neighbours.set(a, new Set(this.neighboursOf(a)).add(b));
+    return true;
+  }
+
+  /** Seen at the same broker under the same prefix, whatever their addresses say. */
+  neighboursOf(uplink: string): ReadonlySet<string> {
+    return this.#neighbours.get(uplink) ?? new Set();
+  }
+}
 
 export class OtherAgents implements RetainedReader {
   readonly #parts: OtherAgentsParts;
   #seen: { readonly instance: string; readonly at: number } | null = null;
-  /** What we published: a copied data directory has the same instance, but not the same texts. */
-  #own: string[] = [];
   #sentAt = Number.NEGATIVE_INFINITY;
   #isOverwritten = false;
   #sessions = 0;
@@ -50,20 +81,23 @@ export class OtherAgents implements RetainedReader {
 
   /** Our own state, before it is published. */
   sending(messages: readonly Message[]): void {
+    const { states, uplink } = this.#parts;
     const texts = messages.map(({ payload }) => String(payload));
-    this.#own = [...this.#own, ...texts].slice(-OWN_MAX);
+    states.add(uplink, texts);
     this.#sentAt = this.#parts.clock.monotonic();
     this.#isOverwritten = false;
   }
 
   /** Every inbound message; `isRetained` if the broker had it before we subscribed. */
   heard(topic: string, payload: Uint8Array, isRetained: boolean): void {
-    const { marker, instance } = this.#parts;
+    const { marker, instance, states, uplink } = this.#parts;
     if (topic !== marker || payload.length === 0 || payload.length > PAYLOAD_MAX) return;
     const text = Buffer.from(payload).toString();
-    if (this.#own.includes(text)) return;
+    const sender = states.senderOf(text);
+    if (sender === uplink) return;
     const announced = stateOf(text);
     if (announced === null) return;
+    if (sender !== null) this.#meet(sender);
     const isOurs = announced.instance === instance;
     if (announced.state === "offline") {
       // The other one has left, or an old session of ours has ended: the topic must not stay like that.
@@ -74,7 +108,22 @@ export class OtherAgents implements RetainedReader {
       else if (this.#seen?.instance === announced.instance) this.#seen = null;
       return;
     }
+    if (sender !== null) return;
     if (!isOurs || !isRetained) this.#see(announced.instance);
+  }
+
+  #meet(other: string): void {
+    const { logger, states, uplink } = this.#parts;
+    if (states.meet(uplink, other))
+      logger.warn(
+        { uplinks: [uplink, other] },
+        "two uplinks publish the same topics at one broker; use a different topicPrefix for each",
+      );
+  }
+
+  /** Another uplink of this agent publishes the same topics at this broker. */
+  get hasNeighbour(): boolean {
+    return this.#parts.states.neighboursOf(this.#parts.uplink).size > 0;
   }
 
   #see(instance: string): void {

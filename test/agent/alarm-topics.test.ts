@@ -12,8 +12,11 @@ test("alarm topics – two uplinks share them with one prefix at one broker", ()
     retain: true,
   } as const;
   const other = { ...uplink, name: "main" };
-  assert.equal(sharesTopics(uplink, [uplink, other]), true);
-  assert.equal(sharesTopics(uplink, [{ ...other, urls: ["mqtts://a.example:8883"] }]), true);
+  const alone = { hasNeighbour: false };
+  assert.equal(sharesTopics(uplink, [uplink, other], alone), true);
+  assert.equal(sharesTopics(uplink, [{ ...other, urls: ["mqtts://a.example:8883"] }], alone), true);
+  const elsewhere = { ...other, urls: ["mqtt://same-broker-by-another-name.example:1883"] };
+  assert.equal(sharesTopics(uplink, [elsewhere], { hasNeighbour: true }), true);
   for (const change of [
     { name: "cloud" },
     { urls: ["mqtt://b.example:1883"] },
@@ -21,5 +24,9 @@ test("alarm topics – two uplinks share them with one prefix at one broker", ()
     { profile: "azure-iot" as const },
     { retain: false },
   ])
-    assert.equal(sharesTopics(uplink, [{ ...other, ...change }]), false, JSON.stringify(change));
+    assert.equal(
+      sharesTopics(uplink, [{ ...other, ...change }], alone),
+      false,
+      JSON.stringify(change),
+    );
 });

@@ -14,7 +14,8 @@ const EVENT = "gateside/plant/agent/event";
 const payload = (id: string, state: "active" | "cleared", more: object = {}) =>
   JSON.stringify({ id, sensor: "30007", alarm: "pressure", value: "channel1", state, ...more });
 
-function boardOf(alarms: Partial<StandingAlarms>) {
+function boardOf(alarms: Partial<StandingAlarms>, former: string | null = null) {
+  const memory = { root: former };
   const link = new FakeLink();
   const logger = new RecordingLogger();
   const board = new AlarmBoard({
@@ -22,6 +23,12 @@ function boardOf(alarms: Partial<StandingAlarms>) {
     turns: turnsOver(link),
     logger,
     topics,
+    memory: {
+      load: () => memory.root,
+      save: (root) => {
+        memory.root = root;
+      },
+    },
     alarms: {
       isOn: true,
       active: () => [],
@@ -38,7 +45,7 @@ function boardOf(alarms: Partial<StandingAlarms>) {
     encode({ reading: { id: "1", kind, values }, live: false } as unknown as OutboxEntry).map(
       (message) => [message.topic, message.payload === "" ? "" : "…"],
     );
-  return { board, link, logger, sent };
+  return { board, link, logger, memory, sent };
 }
 
 test("alarm board – a delayed older event is sent and leaves the alarm's own topic unchanged", () => {
@@ -138,4 +145,19 @@ test("alarm board – a store that cannot be read does not end the session", asy
   await board.online();
   assert.deepEqual(link.messages, []);
   assert.equal(logger.lines.length, 1);
+});
+
+test("alarm board – under another prefix or site name the former topics of active alarms are cleared, in a later session if need be", async () => {
+  const former = "gateside/plant-6";
+  const { board, link, memory } = boardOf({ active: () => [payload("1", "active")] }, former);
+  const old = `${former}${TOPIC.slice(topics.root.length)}`;
+  link.outcome = ({ topic }) => ({ result: topic === old ? "lost" : "delivered" });
+  await board.online();
+  assert.equal(memory.root, former);
+  link.outcome = () => ({ result: "delivered" });
+  await board.online();
+  assert.deepEqual(link.topics, [TOPIC, old, TOPIC, old]);
+  assert.deepEqual(link.messages.at(-1), { topic: old, payload: "", qos: 1, retain: true });
+  await board.online();
+  assert.deepEqual(link.topics.slice(4), [TOPIC]);
 });

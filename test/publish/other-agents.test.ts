@@ -3,19 +3,25 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../src/core/message.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { OtherAgents } from "../../src/publish/other-agents.ts";
+import { OtherAgents, SentStates } from "../../src/publish/other-agents.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const TOPIC = "gateside/plant-7/agent/state";
 const MINUTE_MS = 60_000;
 
-function agent(clock: ManualClock, instance: string) {
+function agent(
+  clock: ManualClock,
+  instance: string,
+  { uplink = "main", states = new SentStates() } = {},
+) {
   const others = new OtherAgents({
     marker: TOPIC,
     site: "plant-7",
     instance,
     clock,
     logger: silentLogger,
+    states,
+    uplink,
   });
   const text = (state: string) => JSON.stringify({ state, time: clock.now(), instance });
   const send = (state = "online"): Buffer => {
@@ -89,6 +95,24 @@ test("other agents – a copied data directory has our instance, but publishes w
   await clock.advance(1);
   a.hear(agent(clock, "aaaaaaaaaaaa").send());
   assert.notEqual(a.others.current, null);
+});
+
+test("other agents – another uplink of the same agent at the same broker is no other agent", () => {
+  const clock = new ManualClock();
+  const states = new SentStates();
+  const main = agent(clock, "aaaaaaaaaaaa", { states });
+  const cloud = agent(clock, "aaaaaaaaaaaa", { states, uplink: "cloud" });
+  main.others.begin();
+  const first = main.send();
+  assert.equal(cloud.others.hasNeighbour, false);
+  cloud.others.begin();
+  cloud.hear(first, true);
+  for (const { others } of [main, cloud]) {
+    assert.equal(others.current, null);
+    assert.equal(others.hasNeighbour, true, "both know");
+  }
+  main.hear(cloud.send("offline"));
+  assert.equal(main.others.isRepeatDue, true, "the topic says offline, and one of the two is not");
 });
 
 test("other agents – what is no state of an agent is not taken for one", () => {
