@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
-import { sparkplugHints } from "../config/uplinks.ts";
+import { readUplinks, sparkplugHints } from "../config/uplinks.ts";
+import { placedIn } from "../config/written-file.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { isJsonObject } from "../core/record.ts";
 import { DAY_MS } from "../core/time-units.ts";
@@ -52,16 +53,30 @@ export async function run(context: CommandContext): Promise<number> {
       `the document exceeds ${DOCUMENT_BYTES_MAX} bytes, so agents would refuse it`,
     );
   // Signed all the same: boxes of another version may accept it.
-  for (const fault of siteFaults(content, flags.text("site-file") ?? ""))
+  const [siteFile, uplinksFile] = [flags.text("site-file") ?? "", flags.text("uplinks-file") ?? ""];
+  const faults = [...siteFaults(content, siteFile), ...uplinksFaults(content, uplinksFile)];
+  if (typeof named === "string" && named !== site)
+    faults.push({
+      place: `${siteFile}: site`,
+      problem: `is "${named}", but the document is for "${site}"`,
+      remedy: "give the same name to --site, or leave that out",
+    });
+  for (const fault of faults)
     stderr.write(`warning: boxes of this version refuse it: ${faultLine(fault)}\n`);
   stdout.write(`${text}\n`);
   return Promise.resolve(0);
 }
 
-/** Of the site file alone: what the uplinks file names (certificates, secrets) is on the box. */
 function siteFaults({ site, uplinks }: SignedContent, path: string): readonly ConfigurationFault[] {
   if (site === undefined) return [];
   return loadSite(JSON.stringify(site), path, sparkplugHints(JSON.stringify(uplinks ?? {}))).faults;
+}
+
+/** By its schema alone: what the file names (certificates, secrets) is on the box. */
+function uplinksFaults({ uplinks }: SignedContent, path: string): readonly ConfigurationFault[] {
+  return uplinks === undefined
+    ? []
+    : placedIn(path, readUplinks(JSON.stringify(uplinks), path).faults);
 }
 
 function makeKeys(name: string, { cwd, stderr }: CommandContext): number {

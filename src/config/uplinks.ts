@@ -27,13 +27,18 @@ export interface LoadedUplinks {
   readonly warnings: readonly ConfigurationFault[];
 }
 
-/** `path` is absolute; it is shown before every location, and relative files are beside it. */
-export function loadUplinks(text: string, path: string, context: UplinksContext): LoadedUplinks {
-  const { value, faults, warnings } = readWrittenFile(text, path, {
+/** The file by its schema alone: what it names (certificates, secrets) may be elsewhere. */
+export function readUplinks(text: string, path: string) {
+  return readWrittenFile(text, path, {
     schema: uplinksSchema,
     schemaFile: "config/uplinks.schema.json",
     isSecretive: true,
   });
+}
+
+/** `path` is absolute; it is shown before every location, and relative files are beside it. */
+export function loadUplinks(text: string, path: string, context: UplinksContext): LoadedUplinks {
+  const { value, faults, warnings } = readUplinks(text, path);
   if (value === undefined) return { uplinks: null, faults, warnings };
   const directory = dirname(path);
   const beyond = checkUplinks(value, directory, context);

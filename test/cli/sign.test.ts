@@ -6,12 +6,13 @@ import { type TestContext, test } from "node:test";
 import { runCommand } from "../support/run-command.ts";
 
 /** What a signer of `site` sees. */
-async function sign(t: TestContext, site: object) {
+async function sign(t: TestContext, site: object, ...flags: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), "gateside-sign-"));
   t.after(() => rmSync(cwd, { recursive: true }));
   writeFileSync(join(cwd, "site.json"), JSON.stringify(site));
   await runCommand(["sign", "--new-key", "fleet"], { cwd });
-  return runCommand(["sign", "--key", "fleet.key.pem", "--site-file", "site.json"], { cwd });
+  const command = ["sign", "--key", "fleet.key.pem", "--site-file", "site.json", ...flags];
+  return runCommand(command, { cwd });
 }
 
 const siteWithClamp = (clamp: number) => ({
@@ -33,4 +34,12 @@ test("sign – warns of each fault for which boxes of this version refuse the si
 test("sign – says nothing of a site file without faults", async (t) => {
   const { code, stderr } = await sign(t, siteWithClamp(100));
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+});
+
+test("sign – warns of a file that is no uplinks file, and of a site file for another site", async (t) => {
+  const flags = ["--uplinks-file", "site.json", "--site", "plant-8"];
+  const { code, stderr } = await sign(t, siteWithClamp(100), ...flags);
+  assert.equal(code, 0);
+  assert.match(stderr, /^warning: .*site\.json: uplinks: is missing/m);
+  assert.match(stderr, /^warning: .*site\.json: site: is "plant-7", but .* "plant-8"; /m);
 });
