@@ -34,23 +34,27 @@ export interface ProfileSummary {
 /** Not the program's work: waiting, and the profiler's own start. */
 const IDLE = new Set(["(idle)", "(program)", "(root)"]);
 
-/** The newest profile of a directory, summarised. */
-export function readProfile(directory: string): ProfileSummary {
+/** The newest profile of a directory, summarised. @param lastMs of its end; by default all of it */
+export function readProfile(directory: string, lastMs = Number.POSITIVE_INFINITY): ProfileSummary {
   const file = readdirSync(directory).find((name) => name.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`no profile in ${directory}`);
-  return summarise(JSON.parse(readFileSync(join(directory, file), "utf8")) as Profile);
+  return summarise(JSON.parse(readFileSync(join(directory, file), "utf8")) as Profile, lastMs);
 }
 
-function summarise({ nodes, samples, timeDeltas }: Profile): ProfileSummary {
+function summarise({ nodes, samples, timeDeltas }: Profile, lastMs: number): ProfileSummary {
+  const skippedUs = timeDeltas.reduce((sum, us) => sum + us, 0) - 1000 * lastMs;
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map<number, number>();
   for (const node of nodes) for (const child of node.children ?? []) parents.set(child, node.id);
   const self = new Map<string, number>();
   const total = new Map<string, number>();
   let busyUs = 0;
+  let passedUs = 0;
   samples.forEach((id, index) => {
     const node = byId.get(id);
     const us = timeDeltas[index] ?? 0;
+    passedUs += us;
+    if (passedUs < skippedUs) return;
     if (node === undefined || IDLE.has(node.callFrame.functionName)) return;
     busyUs += us;
     self.set(nameOf(node), (self.get(nameOf(node)) ?? 0) + us);

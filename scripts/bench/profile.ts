@@ -1,5 +1,5 @@
 /**
- * Where the time goes for the loads that matter: node --import tsx scripts/bench/profile.ts [--full] [steady|idle|rounds|backfill|drain] …
+ * Where the time goes for the loads that matter: node --import tsx scripts/bench/profile.ts [--full] [steady|idle|rounds|backfill|drain|reload] …
  * `--full` drains a million readings instead of a hundred thousand.
  * Builds an unminified bundle into a scratch directory, runs it under --cpu-prof and prints shares of the busy time.
  */
@@ -22,7 +22,13 @@ import {
   withPlant,
 } from "./plant.ts";
 
-type Load = (options: BenchOptions) => Promise<string>;
+type Load = (options: BenchOptions) => Promise<string | Measured>;
+
+interface Measured {
+  readonly text: string;
+  /** What the profile shows of the end of the run, ms: without the start. */
+  readonly lastMs: number;
+}
 
 /** 200 sensors that send about every minute, polled at their own cadence. */
 const steady: Load = (options) =>
@@ -110,7 +116,24 @@ const drain: Load = (options) =>
     },
   );
 
-const LOADS: Readonly<Record<string, Load>> = { steady, idle, rounds, backfill, drain };
+/** Row 19, often: each of them removes one of 2,001 sensors, or adds it again. */
+const reload: Load = (options) =>
+  withPlant(options, dayPlan(small(2001, 1)), async ({ gateway, agent, sensors, records }) => {
+    await gateway.open();
+    const { program, counter } = await agent({ BUFFER_MAX_MB: "8192" });
+    await counter.expect(records, 0);
+    await sleep(5000);
+    const before = cpuMs(program.pid);
+    const reloads = options.isFull ? 100 : 20;
+    for (let n = 0; n < reloads; n += 1) {
+      program.reload(n % 2 === 0 ? sensors.slice(1) : sensors);
+      await sleep(1000);
+    }
+    const text = `${reloads} reloads, a second each, CPU ${((cpuMs(program.pid) - before) / reloads).toFixed(0)} ms each`;
+    return { text, lastMs: 1000 * reloads };
+  });
+
+const LOADS: Readonly<Record<string, Load>> = { steady, idle, rounds, backfill, drain, reload };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -144,7 +167,7 @@ async function main(): Promise<void> {
       join(program, native),
     );
     writeFileSync(join(program, "package.json"), '{"type":"commonjs"}\n');
-    const text = await load({
+    const outcome = await load({
       program,
       directory,
       isQuick: true,
@@ -154,7 +177,9 @@ async function main(): Promise<void> {
       say: () => {},
       nodeFlags: [...NODE_FLAGS, "--cpu-prof", `--cpu-prof-dir=${profiles}`],
     });
-    const { busyMs, self, total } = readProfile(profiles);
+    const { text, lastMs } =
+      typeof outcome === "string" ? { text: outcome, lastMs: undefined } : outcome;
+    const { busyMs, self, total } = readProfile(profiles, lastMs);
     console.log(`\n${name}: ${text}\nbusy ${busyMs.toFixed(0)} ms; self time:`);
     print(self.slice(0, Number(values.top)));
     console.log("with what they called:");

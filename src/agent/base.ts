@@ -70,7 +70,7 @@ function createAgentMetrics(site: ReplaceableSite): Metrics {
   metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
   // From 0 on, so that an alert rule on a kind without readings has a series.
   const countFromZero = ({ sensors }: Site) => {
-    for (const kind of sensors.flatMap(readingKinds)) metrics.readings.inc({ kind }, 0);
+    for (const kind of new Set(sensors.flatMap(readingKinds))) metrics.readings.inc({ kind }, 0);
   };
   countFromZero(site.current);
   site.onChange(countFromZero);

@@ -75,13 +75,14 @@ export function createConfiguration(
 ): Configuration {
   const { settings, site, uplinks, clock, logger, status } = wiring;
   const files = options.files ?? NO_FILES;
+  const texts = new WeakMap<object, string>();
   const reloader = new Reloader(
     {
       files,
       site,
       uplinks: uplinks.others,
       digest: (current, others) =>
-        configurationDigest(options.settingsShown ?? {}, current, others),
+        configurationDigest(options.settingsShown ?? {}, current, others, texts),
       restartFiles: () => wiring.certificates.restartFiles(uplinks.current),
       logger,
     },

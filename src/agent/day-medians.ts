@@ -6,7 +6,7 @@ import {
   OUTLOOK_KINDS,
 } from "../core/outlook/day-medians.ts";
 import type { Clock, Logger } from "../core/ports.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import { type Kind, normalCode, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import type { History } from "../store/readings/history.ts";
@@ -14,7 +14,7 @@ import type { History } from "../store/readings/history.ts";
 interface DayMedianParts {
   readonly site: SiteSource;
   readonly wait: Pick<Wait, "hasRunning" | "stateAt">;
-  readonly history: Pick<History, "count" | "range">;
+  readonly history: Pick<History, "count" | "range" | "streams">;
   readonly rows: DayMedianStore;
   /** How long readings are stored, days. */
   readonly historyDays: number;
@@ -65,11 +65,13 @@ export class DayMedianJob {
 
   /** Every day that is over, whose readings are stored, and that has no row or one made of fewer. True if a row changed. */
   async look(signal: AbortSignal): Promise<boolean> {
-    const { gatewayNow, historyDays, rest, rows, site } = this.#parts;
+    const { gatewayNow, history, historyDays, rest, rows, site } = this.#parts;
+    const stored = new Set(history.streams().map(({ sensor, kind }) => nameOf(sensor, kind)));
     const today = Math.floor(gatewayNow() / DAY_MS);
     const changed: DayMediansOf[] = [];
     for (const sensor of site.current.sensors) {
       for (const kind of OUTLOOK_KINDS) {
+        if (!stored.has(nameOf(sensor.code, kind))) continue;
         const made = new Map(
           rows.of(sensor.code, kind, today - historyDays, today).map((row) => [row.day, row]),
         );
@@ -115,3 +117,5 @@ export class DayMedianJob {
     return [{ sensor: sensor.code, kind, ...row }];
   }
 }
+
+const nameOf = (sensor: string, kind: Kind) => `${kind} ${normalCode(sensor)}`;

@@ -37,7 +37,10 @@ export class ReadingWatch {
   /** Reads the store's data, and again for the sensors of each new site file. */
   open(): void {
     this.#remember(this.#site.current.sensors);
-    this.#site.onChange(({ sensors }) => this.#remember(sensors));
+    this.#site.onChange(({ sensors }, before) => {
+      const known = new Set(before.sensors);
+      this.#remember(sensors.filter((sensor) => !known.has(sensor)));
+    });
   }
 
   /** What the store contains about sensors and kinds that this process has not looked up yet. */

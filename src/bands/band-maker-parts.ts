@@ -27,7 +27,12 @@ export interface BandMakerParts {
   /** Reads a day again for records whose samples are gone; null once it was read, else why it could not be. */
   readonly readWanted: (key: DayKey, wanted: WantedRecords) => Promise<string | null>;
   /** Since when a definition holds, and which days a backfill has read again. */
-  readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
+  readonly memory: {
+    get(name: string): string | null;
+    set(name: string, value: string): void;
+    /** Those that begin with `folder/`. */
+    names(folder: string): readonly string[];
+  };
   readonly clock: Clock;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;

@@ -172,8 +172,8 @@ export class BandMaker {
   /** A new definition holds for what is stored from now on. */
   #hold(): void {
     const { history, site } = this.#parts;
-    for (const { code, bands } of site.current.sensors)
-      if (bands === undefined) this.#definitions.forget(code);
+    const without = site.current.sensors.filter(({ bands }) => bands === undefined);
+    this.#definitions.forget(without.map(({ code }) => code));
     const newest = history.newestSeq();
     for (const sensor of this.#sensors())
       if (!this.#definitions.isHeld(sensor)) this.#definitions.hold(sensor, newest);

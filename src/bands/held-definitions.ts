@@ -5,6 +5,7 @@ import type { BandMakerParts, BandSensor } from "./band-maker-parts.ts";
 
 /** Earlier definitions, for records that still wait for a speed; one of them is a few kB. */
 const HELD_MAX = 4;
+const FOLDER = "bands";
 
 export interface HeldDefinition {
   /** The newest record that was stored before the definition held. */
@@ -38,9 +39,11 @@ export class HeldDefinitions {
     this.#memory.set(nameOf(code), all.flatMap(({ since, text }) => [since, text]).join("\n"));
   }
 
-  /** The sensor has no bands. */
-  forget(code: string): void {
-    if ((this.#memory.get(nameOf(code)) ?? "") !== "") this.#memory.set(nameOf(code), "");
+  /** Sensors that have no bands: on most sites all of them, at each change. */
+  forget(codes: readonly string[]): void {
+    const known = new Set(this.#memory.names(FOLDER));
+    for (const name of codes.map(nameOf))
+      if (known.has(name) && this.#memory.get(name) !== "") this.#memory.set(name, "");
   }
 
   /** A line that says since when, and one with the definition, newest first. */
@@ -63,5 +66,5 @@ function bandsIn(text: string): readonly Band[] | null {
 }
 
 function nameOf(code: string): string {
-  return `bands/${normalCode(code)}`;
+  return `${FOLDER}/${normalCode(code)}`;
 }

@@ -24,6 +24,8 @@ const SAVE_AS_UTF8 = "save the file as UTF-8";
 const DEPTH_MAX = 64;
 
 export function parseJsonText(text: string): ParsedJson {
+  const value = faultless(text);
+  if (value !== undefined) return { value, doubles: [], undecoded: undecodedIn(text) };
   const scanner = new Scanner(text);
   const mistake = scanner.scan();
   if (mistake) {
@@ -34,13 +36,38 @@ export function parseJsonText(text: string): ParsedJson {
           fault: { ...placeOf(text, mistake.at, mistake.problem), remedy: mistake.remedy },
         };
   }
-  const undecodedAt = text.indexOf("\uFFFD");
   return {
-    undecoded:
-      undecodedAt === -1 ? null : placeOf(text, undecodedAt, "has a character that is not UTF-8"),
+    undecoded: undecodedIn(text),
     value: JSON.parse(text),
     doubles: scanner.doubles.map(({ at, problem }) => placeOf(text, at, problem)),
   };
+}
+
+/** What a text without a fault says, in a tenth of the scanner's time; undefined if the scanner has something to tell. */
+function faultless(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  // Of members with the same name the last one stays.
+  const written = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
+  return written === membersOf(value, 0) ? value : undefined;
+}
+
+/** How many there are at all depths; not a number if it is nested too deeply. */
+function membersOf(value: unknown, depth: number): number {
+  if (depth > DEPTH_MAX) return Number.NaN;
+  if (typeof value !== "object" || value === null) return 0;
+  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const one of Object.values(value)) count += membersOf(one, depth + 1);
+  return count;
+}
+
+function undecodedIn(text: string): JsonFault | null {
+  const at = text.indexOf("\uFFFD");
+  return at === -1 ? null : placeOf(text, at, "has a character that is not UTF-8");
 }
 
 /** A name with such a character would be published with a wrong letter. `path` is shown before the position. */

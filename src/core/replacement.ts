@@ -31,6 +31,7 @@ export function formerCodes(sensors: readonly Fitted[], sensor: Fitted): readonl
 export function successors<T extends Fitted>(sensors: readonly T[]): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
   for (const sensor of sensors) {
+    if (sensor.replaces === undefined) continue;
     for (const former of formerCodes(sensors, sensor)) {
       const known = found.get(normalCode(former));
       const isLater = known === undefined || isFormer(sensors, known.code, sensor);

@@ -27,7 +27,7 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
   const changed: SensorChange[] = [];
   for (const sensor of after.sensors) {
     const old = known.get(sensor.code);
-    if (old === undefined) continue;
+    if (old === undefined || old === sensor) continue;
     const fields = changedFields(old, sensor);
     if (fields.length > 0) changed.push({ before: old, after: sensor, fields });
   }
@@ -38,6 +38,37 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
     fields: changedFields({ ...before, sensors: null }, { ...after, sensors: null }),
     after,
   };
+}
+
+/**
+ * The new site file with the former objects of what is unchanged in it: sensors, and all machines or alarms. What was
+ * worked out for these is valid for as long as they are the same.
+ */
+export function withUnchanged(before: Site, after: Site): Site {
+  const known = new Map(before.sensors.map((sensor) => [sensor.code, sensor]));
+  const sensors = after.sensors.map((sensor) => {
+    const old = known.get(sensor.code);
+    return old !== undefined && isEqual(old, sensor) ? old : sensor;
+  });
+  const { alarms, machines } = before;
+  return {
+    ...after,
+    sensors,
+    ...(machines !== undefined && isEqual(machines, after.machines) ? { machines } : {}),
+    ...(alarms !== undefined && isEqual(alarms, after.alarms) ? { alarms } : {}),
+  };
+}
+
+/** Of JSON values; members in any order. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, i) => isEqual(one, b[i]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]))
+  );
 }
 
 /** Paths of the differences between two JSON values; a list differs as a whole. */
@@ -51,13 +82,18 @@ export function changedFields(before: unknown, after: unknown, path = ""): strin
   return canonicalJson(before) === canonicalJson(after) ? [] : [path];
 }
 
-/** JSON with sorted members and no spaces: equal for equal content, however it was written. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+/**
+ * JSON with sorted members and no spaces: equal for equal content, however it was written.
+ * @param known texts of objects that were turned into it before
+ */
+export function canonicalJson(value: unknown, known?: WeakMap<object, string>): string {
+  if (Array.isArray(value)) return `[${value.map((one) => canonicalJson(one, known)).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value) ?? "null";
+  const text = known?.get(value);
+  if (text !== undefined) return text;
   const members = Object.keys(value)
     .filter((name) => value[name] !== undefined)
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`);
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name], known)}`);
   return `{${members.join(",")}}`;
 }

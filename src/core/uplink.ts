@@ -143,16 +143,16 @@ export function createSelector(select: Select, sensors: readonly SelectedSensor[
   const known = new Map(sensors.map((sensor) => [sensor.code, sensor]));
   const isKind = (kind: string) => kinds.length === 0 || kinds.some((one) => one === kind);
   // Events of a selected sensor are published whichever kind of reading caused them.
-  const mayHaveEvents = new Map(
-    sensors.map((sensor) => [sensor.code, readingKinds(sensor).some(isKind)]),
-  );
+  const mayHaveEvents = (sensor: SelectedSensor | undefined) =>
+    sensor === undefined || readingKinds(sensor).some(isKind);
   const isIn = (ids: readonly number[], id: number | undefined) =>
     ids.length === 0 || (id !== undefined && ids.includes(id));
   return {
     includes(sensor, kind) {
-      const place = known.get(sensor)?.location;
+      const found = known.get(sensor);
+      const place = found?.location;
       return (
-        (kind === "event" ? (mayHaveEvents.get(sensor) ?? true) : isKind(kind)) &&
+        (kind === "event" ? mayHaveEvents(found) : isKind(kind)) &&
         (codes === null || codes(sensor) || codes(normalCode(sensor))) &&
         isIn(areas, place?.area) &&
         isIn(machines, place?.machine)

@@ -5,6 +5,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { type DayRules, openDays } from "./days.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "./gateway-pause.ts";
 import { taskDue } from "./next-read.ts";
+import type { PolledStreams } from "./polled-streams.ts";
 import { type PolledStream, PRIORITY, type Task, type TaskQueue } from "./task.ts";
 
 interface PlanParts {
@@ -15,6 +16,8 @@ interface PlanParts {
   readonly wasRead: (key: DayKey) => boolean;
 }
 
+type PlannedStreams = Pick<PolledStreams, "all" | "has">;
+
 interface OpenDays {
   readonly days: readonly string[];
   readonly text: string;
@@ -24,7 +27,7 @@ interface OpenDays {
 export class DayPlan {
   readonly #parts: PlanParts;
   readonly #rules: DayRules;
-  readonly #streams: { readonly all: readonly PolledStream[] };
+  readonly #streams: PlannedStreams;
   /** The open days by the offset in records, as of the last check. */
   #open = new Map<number | null, OpenDays>();
   /** The open days for which each stream has its tasks, as text. */
@@ -35,11 +38,7 @@ export class DayPlan {
   /** Gateway time of the last check, s. */
   #lookedSecond = Number.NaN;
 
-  constructor(
-    parts: PlanParts,
-    rules: DayRules,
-    streams: { readonly all: readonly PolledStream[] },
-  ) {
+  constructor(parts: PlanParts, rules: DayRules, streams: PlannedStreams) {
     this.#parts = parts;
     this.#rules = rules;
     this.#streams = streams;
@@ -50,7 +49,7 @@ export class DayPlan {
     this.#isWhole = true;
   }
 
-  /** The stream's records have a new offset: only its days are planned again. */
+  /** The stream is new, or its records have a new offset: only its days are planned again. */
   renewStream(stream: PolledStream): void {
     this.#waiting.add(stream);
   }
@@ -66,6 +65,7 @@ export class DayPlan {
       for (const stream of this.#streams.all) this.#plan(stream, gatewayNowMs);
     } else {
       for (const stream of this.#waiting) {
+        if (!this.#streams.has(stream)) continue;
         this.#planned.delete(stream);
         this.#plan(stream, gatewayNowMs);
       }

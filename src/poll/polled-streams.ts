@@ -14,7 +14,7 @@ export class PolledStreams {
   readonly #intervalMs: number;
   #all: PolledStream[] = [];
   #set: ReadonlySet<PolledStream> = new Set();
-  #byName: ReadonlyMap<string, PolledStream> = new Map();
+  readonly #byName = new Map<string, PolledStream>();
   /** Sensors without a stream: disabled in the site file, or only read for their state. */
   notPolled: readonly Sensor[] = [];
 
@@ -37,12 +37,21 @@ export class PolledStreams {
 
   /** An unchanged stream keeps its days, interval and place in the queue, whatever else of its sensor changed. */
   take(sensors: readonly Sensor[]): StreamsChange {
-    const known = new Map(this.#all.map((stream) => [nameOf(stream.sensor, stream.kind), stream]));
+    // A sensor that is the same object has changed in nothing.
+    const same = new Map<Sensor, PolledStream[]>();
+    const present = new Set(sensors);
+    const known = new Map<string, PolledStream>();
+    for (const stream of this.#all) {
+      if (!present.has(stream.sensor)) known.set(nameOf(stream.sensor, stream.kind), stream);
+      else same.set(stream.sensor, [...(same.get(stream.sensor) ?? []), stream]);
+    }
     const added: PolledStream[] = [];
     const retyped: PolledStream[] = [];
     this.notPolled = sensors.filter((sensor) => !isRead(sensor) || sensor.kinds.length === 0);
-    this.#all = sensors.filter(isRead).flatMap((sensor) =>
-      sensor.kinds.map((kind) => {
+    this.#all = sensors.filter(isRead).flatMap((sensor) => {
+      const own = same.get(sensor);
+      if (own !== undefined) return own;
+      return sensor.kinds.map((kind) => {
         const name = nameOf(sensor, kind);
         const stream = known.get(name);
         known.delete(name);
@@ -55,11 +64,13 @@ export class PolledStreams {
         stream.sensor = sensor;
         stream.intervalMs = this.#intervalOf(sensor);
         return stream;
-      }),
-    );
+      });
+    });
     this.#set = new Set(this.#all);
-    this.#byName = new Map(this.#all.map((one) => [nameOf(one.sensor, one.kind), one]));
-    return { added, removed: [...known.values()], retyped };
+    const removed = [...known.values()];
+    for (const { sensor, kind } of removed) this.#byName.delete(nameOf(sensor, kind));
+    for (const stream of added) this.#byName.set(nameOf(stream.sensor, stream.kind), stream);
+    return { added, removed, retyped };
   }
 
   #create(sensor: Sensor, kind: PolledKind): PolledStream {

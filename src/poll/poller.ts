@@ -115,6 +115,7 @@ export class Poller {
     for (const stream of added) this.#remember(stream);
     for (const stream of removed) this.#drop(stream);
     const now = this.#parts.clock.monotonic();
+    for (const stream of [...added, ...retyped]) this.#plan.renewStream(stream);
     for (const stream of retyped) {
       stream.lastError = null;
       stream.hasRecords = false;
@@ -127,7 +128,6 @@ export class Poller {
         if (!task.isRunning) this.#queue.put(task, now);
       }
     }
-    this.#plan.renew();
     this.#sleep.wake();
   }
 

@@ -36,8 +36,10 @@ export interface DescriptionsOptions {
 /** What releases before 0.3 have recorded lacks `values`. */
 type KnownTopics = Omit<RetainedTopics, "values"> & Partial<Pick<RetainedTopics, "values">>;
 
+type Entry = KnownTopics & { readonly kinds: readonly Kind[] };
+
 /** By sensor code: what may be retained about it. */
-type Standing = Readonly<Record<string, KnownTopics & { readonly kinds: readonly Kind[] }>>;
+type Standing = Readonly<Record<string, Entry>>;
 
 /** Stands for the agent itself among the codes of sensors, none of which is empty. */
 const AGENT = "";
@@ -50,8 +52,13 @@ export class Descriptions {
   readonly #options: DescriptionsOptions;
   #standing: Standing | null = null;
   #saved = "";
+  /** That text says it. */
+  #savedStanding: Standing | null = null;
   /** Topic → payload that the broker has acknowledged in this session. */
   readonly #published = new Map<string, Message["payload"]>();
+  /** By code, as their descriptions in it say: a reload that changes one of thousands describes one. */
+  readonly #described = new Map<string, Sensor>();
+  readonly #entries = new WeakMap<Sensor, Entry>();
   /** Topics that the broker refused; tried again after a while, because its access list may be corrected meanwhile. */
   readonly #refused = new Map<string, Message["payload"]>();
   #retryAt = 0;
@@ -97,18 +104,22 @@ export class Descriptions {
     const isDone = current === this.#site && session === this.#session;
     const isRetry = this.#refused.size > 0 && this.#parts.clock.monotonic() >= this.#retryAt;
     if (isDone && !isRetry) return;
+    const isNewSession = session !== this.#session && session !== this.#publishing;
     if (isRetry) this.#refused.clear();
-    if (session !== this.#session && session !== this.#publishing) this.#published.clear();
+    if (isNewSession) this.#published.clear();
+    if (isRetry || isNewSession) this.#described.clear();
     this.#publishing = session;
     const sensors = current.sensors.filter((sensor) => this.#options.isSelected(sensor));
     const before = this.#standing ?? this.#load();
     const now = this.#standingOf(sensors);
     if (!this.#save(merged(before, now))) return;
+    const fresh = sensors.filter((sensor) => this.#described.get(sensor.code) !== sensor);
     const messages = [
       ...profile.describeAgent(),
-      ...sensors.flatMap((sensor) => profile.describe(sensor)),
+      ...fresh.flatMap((sensor) => profile.describe(sensor)),
     ];
     const isPublished = await this.#publish(messages);
+    if (isPublished) for (const sensor of fresh) this.#described.set(sensor.code, sensor);
     const isTakenBack = isPublished && (await this.#takeBack(before, now));
     if (!isTakenBack || !this.#save(now)) {
       this.#standing = merged(before, now);
@@ -130,12 +141,18 @@ export class Descriptions {
     };
     return Object.fromEntries([
       [AGENT, { ...agent, kinds: [] }],
-      ...sensors.map((sensor) => {
-        const topics = profile.retainedTopics(sensor);
-        const readings = this.#options.clearReadings ? topics.readings : [];
-        return [sensor.code, { ...topics, readings, kinds: readingKinds(sensor) }];
-      }),
+      ...sensors.map((sensor) => [sensor.code, this.#entryOf(sensor)]),
     ]);
+  }
+
+  #entryOf(sensor: Sensor): Entry {
+    const known = this.#entries.get(sensor);
+    if (known !== undefined) return known;
+    const topics = this.#parts.profile.retainedTopics(sensor);
+    const readings = this.#options.clearReadings ? topics.readings : [];
+    const entry = { ...topics, readings, kinds: readingKinds(sensor) };
+    this.#entries.set(sensor, entry);
+    return entry;
   }
 
   #load(): Standing {
@@ -154,6 +171,7 @@ export class Descriptions {
 
   /** False if the disk does not accept it: nothing is published that could not be cleared. */
   #save(standing: Standing): boolean {
+    if (standing === this.#savedStanding) return true;
     const text = JSON.stringify(standing);
     if (text === this.#saved) return true;
     try {
@@ -163,6 +181,7 @@ export class Descriptions {
       return false;
     }
     this.#saved = text;
+    this.#savedStanding = standing;
     return true;
   }
 
@@ -181,10 +200,15 @@ export class Descriptions {
   /** Publishes `removed` for a removed sensor to current subscribers; then nothing of it stays retained. */
   async #takeBack(before: Standing, now: Standing): Promise<boolean> {
     const { profile, newestTimeMs } = this.#parts;
+    const changed = Object.entries(before).filter(
+      ([code, entry]) => !Object.hasOwn(now, code) || now[code] !== entry,
+    );
+    if (changed.length === 0) return true;
     const kept = new Set(Object.values(now).flatMap(allTopics));
-    for (const [code, topics] of Object.entries(before)) {
+    for (const [code, topics] of changed) {
       const isGone = !Object.hasOwn(now, code);
       if (isGone) {
+        this.#described.delete(code);
         const times = topics.kinds.map(
           (kind) => newestTimeMs(code, kind) ?? Number.NEGATIVE_INFINITY,
         );
@@ -241,6 +265,8 @@ const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retai
 
 /** Both: what is retained already and what is about to be. */
 function merged(before: Standing, now: Standing): Standing {
+  if (hasAll(before, now)) return before;
+  if (hasAll(now, before)) return now;
   const union = (a: readonly string[] = [], b: readonly string[] = []) => [
     ...new Set([...a, ...b]),
   ];
@@ -249,6 +275,7 @@ function merged(before: Standing, now: Standing): Standing {
     codes.map((code) => {
       // Own members only: a sensor may be called `constructor`.
       const [old, next] = [before, now].map((one) => (Object.hasOwn(one, code) ? one[code] : null));
+      if (old === next && next) return [code, next];
       return [
         code,
         {
@@ -260,5 +287,11 @@ function merged(before: Standing, now: Standing): Standing {
         },
       ];
     }),
+  );
+}
+
+function hasAll(all: Standing, some: Standing): boolean {
+  return Object.entries(some).every(
+    ([code, entry]) => Object.hasOwn(all, code) && all[code] === entry,
   );
 }

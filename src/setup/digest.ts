@@ -11,18 +11,22 @@ const SHOWN_DIGITS = 12;
  * The id of a configuration: the first 12 hex digits of the SHA-256 over the canonical JSON (sorted members, no spaces)
  * of `{settings, site, uplinks}`: settings as `check` shows them, without secrets, the site with its defaults filled
  * in, and the uplinks of UPLINKS_FILE without user names, passwords and keys.
+ * @param texts of sensors, kept from one configuration to the next
  */
 export function configurationDigest(
   settings: Readonly<Record<string, string>>,
   site: Site,
   uplinks: readonly Uplink[],
+  texts = new WeakMap<object, string>(),
 ): string {
   // A renewed certificate is no other configuration.
   const known: PublicUplink[] = uplinks.map(withoutSecrets).map((uplink) => {
     const { digest: _digest, ...tls } = uplink.tls;
     return { ...uplink, tls };
   });
-  return sha256(canonicalJson({ settings, site, uplinks: known })).slice(0, SHOWN_DIGITS);
+  for (const sensor of site.sensors)
+    if (!texts.has(sensor)) texts.set(sensor, canonicalJson(sensor));
+  return sha256(canonicalJson({ settings, site, uplinks: known }, texts)).slice(0, SHOWN_DIGITS);
 }
 
 export function sha256(text: string): string {

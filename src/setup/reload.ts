@@ -14,6 +14,7 @@ import {
   hasChanges,
   NO_CHANGES,
   type ReloadReport,
+  type UplinksDifference,
   uplinksDifference,
   withRenewedMain,
 } from "../core/configuration.ts";
@@ -21,7 +22,7 @@ import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
 import type { Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
-import { siteDifference } from "../core/site-difference.ts";
+import { siteDifference, withUnchanged } from "../core/site-difference.ts";
 import type { ReplaceableSite } from "../core/site-source.ts";
 import { messageOf } from "../core/thrown.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
@@ -165,7 +166,8 @@ export class Reloader {
     const next = othersOf(examined.uplinks);
     // Topics and client ids, including those of `main`, contain the name that the first site file brings.
     const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);
-    const difference = siteDifference(site.current, examined.site);
+    const after = withUnchanged(site.current, examined.site);
+    const difference = siteDifference(site.current, after);
     const main = examined.uplinks.find(({ name }) => name === MAIN_UPLINK) ?? null;
     const others = uplinksDifference(uplinks.current, next);
     const renewed = withRenewedMain(others, uplinks.main, main);
@@ -180,8 +182,9 @@ export class Reloader {
     const formerMain = isWhole && uplinks.main !== null ? [uplinks.main] : [];
     const before = { site: site.current, uplinks: [...formerMain, ...othersOf(uplinks.current)] };
     try {
-      site.replace(examined.site);
-      await uplinks.replace(isWhole ? examined.uplinks : next);
+      site.replace(after);
+      if (isWhole || !isSameUplinks(uplinks.current, next, others))
+        await uplinks.replace(isWhole ? examined.uplinks : next);
     } catch (error) {
       site.replace(before.site);
       await uplinks.replace(before.uplinks);
@@ -195,7 +198,7 @@ export class Reloader {
       logger.error({ err: error, by }, "reload failed; the running configuration stays in effect");
       return this.#report("refused", NO_CHANGES, [fault], examined.warnings);
     }
-    this.#digest = this.#parts.digest(examined.site, next);
+    this.#digest = this.#parts.digest(after, next);
     const what = changeLines(changes).slice(0, LINES_MAX);
     logger.info({ by, configuration: this.#digest, changes: what }, "reload applied");
     return this.#report("applied", changes, [], examined.warnings);
@@ -246,6 +249,16 @@ export function renamed(before: Site, after: Site | null): ConfigurationFault[] 
       remedy: "restart the agent, because every topic and the client id contain the name",
     },
   ];
+}
+
+/** In the same order, too: it decides who publishes the gaps of others. */
+function isSameUplinks(
+  before: readonly Uplink[],
+  after: readonly Uplink[],
+  { added, removed, changed }: UplinksDifference,
+): boolean {
+  if (added.length + removed.length + changed.length > 0) return false;
+  return after.every(({ name }, i) => before[i]?.name === name);
 }
 
 function digestsOf({ site, uplinks }: ConfigurationTexts): { site: string; uplinks: string } {

@@ -283,3 +283,35 @@ test("descriptions – a topic that moves with its sensor is cleared at its old 
   await descriptions.sync();
   assert.ok(!broker.retained.has("gateside/1/50021/state"));
 });
+
+test("descriptions – of a site file with other sensors, only what is new in it is described; one that returns as it was, too", async () => {
+  const broker = new FakeBroker();
+  let saves = 0;
+  const memory = {
+    kept: null as string | null,
+    get text() {
+      return this.kept;
+    },
+    set text(text) {
+      saves += 1;
+      this.kept = text;
+    },
+  };
+  const { descriptions, replace } = start(broker, memory, { sensors: [loop] });
+  await descriptions.sync();
+  broker.messages = [];
+  saves = 0;
+  replace([rpm, loop]);
+  await descriptions.sync();
+  assert.deepEqual(
+    broker.messages.map(({ topic }) => topic),
+    [`${ROOT}/50021/about`],
+  );
+  assert.equal(saves, 1, "recorded before it is published, and not again after it");
+  replace([rpm]);
+  await descriptions.sync();
+  // As a reload does that fails after all.
+  replace([rpm, loop]);
+  await descriptions.sync();
+  assert.ok(broker.retained.has(`${ROOT}/30007/about`));
+});

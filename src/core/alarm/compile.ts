@@ -84,11 +84,23 @@ export interface CompiledSensor {
   readonly formers: readonly string[];
 }
 
-/** What is watched, by normalised sensor code. */
-export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
+export type CompiledSensors = ReadonlyMap<string, CompiledSensor>;
+
+/** What is watched, by normalised sensor code. @param before the site file until now: what it has alike is taken from it */
+export function compileAlarms(
+  site: Site,
+  before?: { readonly site: Site; readonly sensors: CompiledSensors },
+): CompiledSensors {
   const rules = site.alarms ?? [];
+  const isAlike =
+    before?.site.alarms === site.alarms && before?.site.zoneReadings === site.zoneReadings;
+  const known = isAlike ? before?.sensors : undefined;
   return new Map(
     site.sensors.map((sensor) => {
+      const same = known?.get(normalCode(sensor.code));
+      // Its formers follow from other sensors too.
+      if (same?.sensor === sensor && sensor.replaces === undefined)
+        return [normalCode(sensor.code), same];
       const byKey = new Map<string, Watch>();
       const watches = new Map<Kind, readonly Watch[]>();
       const formers = formerCodes(site.sensors, sensor);

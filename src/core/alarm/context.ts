@@ -4,7 +4,7 @@ import { normalCode } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { Tx } from "../tx.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
-import type { CompiledSensor } from "./compile.ts";
+import type { CompiledSensors } from "./compile.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { CompletedBaseline, LearningSample } from "./follow-up.ts";
 import type { AlarmStates } from "./states.ts";
@@ -13,7 +13,7 @@ import type { AlarmStates } from "./states.ts";
 export interface AlarmContext {
   readonly site: Site;
   /** By normalised code. */
-  readonly sensors: ReadonlyMap<string, CompiledSensor>;
+  readonly sensors: CompiledSensors;
   /** The sensor that replaces another, by the normalised code of the latter. */
   readonly successors: ReadonlyMap<string, Sensor>;
   /** State and speed of machines, and what waits for them. */

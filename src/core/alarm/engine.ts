@@ -61,13 +61,13 @@ export class AlarmEngine implements ReadingFollower {
     this.#sitesSet += 1;
     this.wait.setSite(site);
     this.#options.findings?.setSite(site);
-    this.#context = this.#compile(site);
+    this.#context = this.#compile(site, this.#context);
   }
 
-  #compile(site: Site): AlarmContext {
+  #compile(site: Site, before?: AlarmContext): AlarmContext {
     return {
       site,
-      sensors: compileAlarms(site),
+      sensors: compileAlarms(site, before),
       successors: successors(site.sensors),
       wait: this.wait,
       states: this.#states,

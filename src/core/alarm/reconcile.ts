@@ -19,7 +19,7 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
   const { events, sensors, site, states, successors, tx } = context;
   for (const [code, compiled] of sensors) {
     // Otherwise its first reading does this.
-    if (states.of(code).newest.size === 0 || !hasFormer(context, compiled)) continue;
+    if (!hasFormer(context, compiled) || states.of(code).newest.size === 0) continue;
     takeOver(context, compiled, nowMs);
   }
   for (const code of states.codes()) {
@@ -27,6 +27,7 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
     const compiled = sensors.get(code);
     if (compiled !== undefined && isRescaled(context, compiled)) rescale(context, compiled, nowMs);
     const before = states.of(code);
+    if (before.live.size + before.baselines.size === 0) continue;
     for (const [key, alarm] of before.live) {
       if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
       // What is of the place stands until the next sensor there has a reading.

@@ -56,7 +56,7 @@ export class FindingEngine {
     this.#machines = site.machines ?? [];
     const byId = new Map(this.#machines.map((machine) => [machine.id, machine]));
     const watched = new Map<string, Watched>();
-    for (const sensor of site.sensors) {
+    for (const sensor of byId.size === 0 ? [] : site.sensors) {
       const machine = sensor.location && byId.get(sensor.location.machine);
       if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
       const formers = formerCodes(site.sensors, sensor).map(normalCode);

@@ -29,6 +29,7 @@ export class MachineSignals {
   readonly #byStream = new Map<string, Signal[]>();
 
   constructor(site: Site) {
+    if ((site.machines ?? []).length === 0) return;
     const sensors = new Map(site.sensors.map((sensor) => [normalCode(sensor.code), sensor]));
     const next = successors(site.sensors);
     // The signal goes on with the sensor that replaces its own.

@@ -2,6 +2,7 @@
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { hasFixedTopics } from "../uplink.ts";
+import { longestSite } from "./longest-site.ts";
 import { publishedTopics } from "./published.ts";
 import type { PublishedTopic, TopicPlan } from "./published-row.ts";
 import { createTopics } from "./topics.ts";
@@ -127,8 +128,9 @@ function reservedTopics(
 
 /** Topics that RabbitMQ accepts over MQTT and cannot deliver over AMQP; null if none is so long. */
 export function beyondAmqp(plan: TopicPlan, site: Site): TopicFault | null {
-  const topics = new Set(publishedTopics(plan, site).map(({ topic }) => topic));
-  const long = [...topics].filter((topic) => bytesOf(topic) > AMQP_TOPIC_BYTES_MAX);
+  const select = { ...plan.select, sensors: [], areas: [], machines: [] };
+  if (longerThanAmqp({ ...plan, select }, longestSite(site)).length === 0) return null;
+  const long = longerThanAmqp(plan, site);
   const [first] = long;
   if (first === undefined) return null;
   const more = long.length === 1 ? "" : `, and ${long.length - 1} more topics are as long`;
@@ -136,6 +138,11 @@ export function beyondAmqp(plan: TopicPlan, site: Site): TopicFault | null {
     problem: `${first.slice(0, 80)}… has ${bytesOf(first)} bytes${more}: RabbitMQ cannot deliver more than ${AMQP_TOPIC_BYTES_MAX}`,
     remedy: "with RabbitMQ, shorten the prefix, the names or the template",
   };
+}
+
+function longerThanAmqp(plan: TopicPlan, site: Site): string[] {
+  const topics = new Set(publishedTopics(plan, site).map(({ topic }) => topic));
+  return [...topics].filter((topic) => bytesOf(topic) > AMQP_TOPIC_BYTES_MAX);
 }
 
 const bytesOf = (topic: string) => new TextEncoder().encode(topic).length;

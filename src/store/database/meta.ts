@@ -18,6 +18,14 @@ export class Meta {
     return row?.value ?? null;
   }
 
+  /** Those that begin with `folder/`. */
+  names(folder: string): string[] {
+    return this.#db
+      .write<{ name: string }>("SELECT name FROM meta WHERE name > ? || '/' AND name < ? || '0'")
+      .all(folder, folder)
+      .map(({ name }) => name);
+  }
+
   /** Durable when it returns. Throws StoreFailure. */
   set(name: string, value: string): void {
     this.#queue.direct(`store ${name}`, () => this.put(name, value));

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AlarmEngine } from "../../src/core/alarm/engine.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
+import { canonicalJson, siteDifference, withUnchanged } from "../../src/core/site-difference.ts";
+
+const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({
+  code,
+  type: 3,
+  kinds: ["loop"],
+  channels: { channel1: { unit: "bar", low: 0, high: 10 } },
+  ...more,
+});
+const rule = { name: "hot", select: { values: ["channel1"] }, high: 5 };
+const site: Site = {
+  site: "plant",
+  sensors: [sensor("1"), sensor("2"), sensor("3")],
+  machines: [{ id: 1 }],
+  alarms: [rule],
+};
+/** As if read from a file. */
+const read = (changes: Partial<Site>): Site => JSON.parse(JSON.stringify({ ...site, ...changes }));
+
+test("site difference – what is unchanged stays the same object, wherever it stands; anything else is the new one", () => {
+  const [first, second, third] = site.sensors;
+  const moved = { channel1: { high: 10, low: 0, unit: "bar" } };
+  const changed = { channel1: { unit: "bar", low: 0, high: 11 } };
+  const next = read({
+    sensors: [sensor("3", { channels: moved }), sensor("2", { channels: changed }), sensor("1")],
+  });
+  const after = withUnchanged(site, next);
+  assert.deepEqual(after, next);
+  assert.equal(after.sensors[0], third);
+  assert.equal(after.sensors[2], first);
+  assert.notEqual(after.sensors[1], second);
+  assert.equal(after.machines, site.machines);
+  assert.equal(after.alarms, site.alarms);
+  const alarms = [{ ...rule, high: 6 }];
+  assert.deepEqual(withUnchanged(site, read({ alarms })).alarms, alarms);
+  const { machines: _machines, ...without } = read({});
+  assert.equal(withUnchanged(site, without).machines, undefined);
+  assert.deepEqual(siteDifference(site, after), siteDifference(site, next));
+  // A member more or less is a difference, too.
+  for (const more of [{ name: "Pump" }, { enabled: false }]) {
+    const named = read({ sensors: [sensor("1", more)] });
+    assert.deepEqual(withUnchanged(site, named), named);
+    assert.deepEqual(withUnchanged(named, read({})), read({}));
+  }
+});
+
+test("site difference – known texts make the same canonical JSON", () => {
+  const texts = new WeakMap(site.sensors.map((one) => [one, canonicalJson(one)]));
+  assert.equal(canonicalJson(site, texts), canonicalJson(read({})));
+});
+
+test("alarm engine – a reload watches unchanged sensors by the new rules, and only they are compiled anew", () => {
+  const engine = new AlarmEngine(site);
+  const [before] = engine.watches("1");
+  engine.setSite(withUnchanged(site, read({ sensors: [...site.sensors, sensor("4")] })));
+  assert.equal(engine.watches("1")[0], before);
+  assert.equal(engine.watches("4").length, 1);
+  engine.setSite(withUnchanged(engine.site, read({ alarms: [{ ...rule, high: 6 }] })));
+  const [after] = engine.watches("1");
+  assert.deepEqual(after?.test, { type: "limits", limits: { high: 6 }, hysteresis: 0 });
+  // Who was in a sensor's place may follow from the entries of others.
+  const replacing = read({ sensors: [sensor("1", { replaces: ["2"] }), sensor("2")] });
+  const longer = read({
+    sensors: [sensor("1", { replaces: ["2"] }), sensor("2", { replaces: ["9"] })],
+    alarms: [{ ...rule, select: { sensors: ["9"], values: ["channel1"] } }],
+  });
+  engine.setSite({ ...replacing, alarms: longer.alarms ?? [] });
+  assert.equal(engine.watches("1").length, 0);
+  engine.setSite(withUnchanged(engine.site, longer));
+  assert.equal(engine.watches("1").length, 1);
+});
