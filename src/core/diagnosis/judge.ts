@@ -12,9 +12,9 @@ import {
   type Verdict,
 } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
-import { axisLooks, forceShare, type Look } from "./look.ts";
+import { axisLooks, seenShare, type Look } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
-import { normalBy, orderLevels, type Reference } from "./reference.ts";
+import { normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { shaftOf } from "./shaft.ts";
 import { isAxialFirst, looseBase, looseness, misalignment, unbalance } from "./shaft-rules.ts";
@@ -95,6 +95,7 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
     thresholds,
     isHeld,
     fullRpm: around.fullRpm ?? (() => null),
+    topRpm: topSpeed(around.reference, 60 * measuredHz),
   };
   const rest = new Rest();
   bearingFaults(look, bearings, rest);
@@ -115,7 +116,7 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
 /** Marks a fault that reaches its limit only because the limit was lowered with the speed. */
 function withSpeed(look: Look, verdict: Verdict): Verdict {
   const key = findingKey(verdict.finding, verdict.bearing);
-  const fullLimit = verdict.limit / forceShare(look, key);
+  const fullLimit = verdict.limit / seenShare(look, key);
   return look.isHeld(key) || verdict.level >= fullLimit
     ? verdict
     : { ...verdict, isBelowFull: true };

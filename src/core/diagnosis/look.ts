@@ -44,6 +44,8 @@ export interface Look {
   readonly isHeld: (key: string) => boolean;
   /** Speed at which a finding was compared with its full limit, r/min; null if the last reading did not show it. */
   readonly fullRpm: (key: string) => number | null;
+  /** Highest speed at which the machine was learned, if it was at this one too, r/min. */
+  readonly topRpm: number | null;
 }
 
 /** A line rose if it is at least this many times what it was on the machine when that was learned. */
@@ -157,8 +159,9 @@ export function heldLimit(look: Look, key: string, limit: number): number {
 const SPEED_SHARE_MIN = 0.6;
 
 /**
- * The same for forces that grow with the square of the speed (unbalance, flow). A finding at one speed is compared at
- * a lower one with a limit lowered accordingly: slowing down does not repair a machine.
+ * The same for forces that grow with the square of the speed (unbalance, flow): they may reach the limit at the highest
+ * speed at which the machine was learned. A finding at one speed is compared at a lower one with a limit lowered accordingly:
+ * slowing down does not repair a machine.
  */
 export function forceLimit(look: Look, key: string, limit: number): number {
   return heldLimit(look, key, limit) * forceShare(look, key);
@@ -173,9 +176,21 @@ export const FORCES: ReadonlySet<string> = new Set([
 ]);
 
 /** By what a limit is lowered for the speed. */
-export function forceShare(look: Look, key: string): number {
-  const fullRpm = FORCES.has(key) ? look.fullRpm(key) : null;
-  const share = fullRpm === null ? 1 : (60 * look.measuredHz) / fullRpm;
+function forceShare(look: Look, key: string): number {
+  return FORCES.has(key) ? topShare(look) * seenShare(look, key) : 1;
+}
+
+/** By what it is lowered only because the fault was seen at a higher speed. */
+export function seenShare(look: Look, key: string): number {
+  const seen = FORCES.has(key) ? speedShare(look, look.fullRpm(key)) : 1;
+  return Math.min(1, seen / topShare(look));
+}
+
+/** By what forces are less than at the highest speed at which the machine was learned. */
+const topShare = (look: Look) => speedShare(look, look.topRpm);
+
+function speedShare({ measuredHz }: Look, fullRpm: number | null): number {
+  const share = fullRpm === null ? 1 : (60 * measuredHz) / fullRpm;
   return Math.min(1, Math.max(SPEED_SHARE_MIN, share) ** 2);
 }
 

@@ -56,6 +56,13 @@ export function normalBy(reference: Reference | null | undefined, rpm: number): 
   return (channel, order) => times * (own.highest[keyOf(channel, order)] ?? 0);
 }
 
+/** Highest speed at which the machine was learned, if it was at this one too, r/min. */
+export function topSpeed(reference: Reference | null | undefined, rpm: number): number | null {
+  const learned = (reference?.speeds ?? []).filter(({ readings }) => readings >= READINGS_MIN);
+  if (near(learned, rpm, SPEED_SHARE) === null) return null;
+  return Math.max(...learned.map((one) => one.rpm));
+}
+
 /**
  * Amplitudes of the orders that stand out; null while an axis is in zone C or D: that is nobody's normal state. A line that a
  * finding names teaches nothing.
