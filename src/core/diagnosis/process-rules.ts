@@ -13,6 +13,7 @@ import {
   type Look,
   levelOf,
   RISEN_TIMES,
+  rss,
   stageOf,
   toneNear,
   velocityLine,
@@ -26,6 +27,8 @@ const MAINS_SHARE = 0.5;
 /** Share of the overall velocity that blade pass carries. */
 const BLADE_OVERALL = 0.5;
 const GEAR_SIDE_BANDS = 2;
+/** Side bands together, as a share of the line at the mesh, from which their rise alone says that the gear is damaged. */
+const GEAR_BANDS_SHARE = 0.4;
 /** Every pump and gear has these lines: what they must reach, as times of that, before the machine was learned. */
 const UNLEARNED_TIMES = 2;
 /** Variation of the mains frequency, Hz at twice the frequency. */
@@ -49,6 +52,24 @@ export function processOrders({ blades, teeth = [] }: Machine): [FindingKind, nu
 function hasRisen(look: Look, key: string, order: number, line: EvidenceLine): boolean {
   const normal = look.normalOf(line.channel, order) ?? 0;
   return line.amplitude >= heldLimit(look, key, RISEN_TIMES) * normal;
+}
+
+/** Under which the level of a mesh's side bands is kept of the normal state, beside its line. */
+export const bandsOrder = (teeth: number) => -teeth;
+
+/**
+ * Damage to teeth raises the side bands more than the line of the mesh, which every gear has. Where none was learned (a state
+ * of earlier versions has none), nothing says what is normal.
+ */
+function haveBandsRisen(
+  look: Look,
+  teeth: number,
+  { channel, amplitude, sideBands }: EvidenceLine,
+) {
+  const normal = look.normalOf(channel, bandsOrder(teeth)) ?? 0;
+  const hold = heldLimit(look, "gear_mesh", 1);
+  const least = hold * Math.max(RISEN_TIMES * normal, GEAR_BANDS_SHARE * amplitude);
+  return normal > 0 && rss(sideBands.map((band) => band.amplitude)) >= least;
 }
 
 function processLevel(look: Look): number {
@@ -99,19 +120,12 @@ export function gearMesh(look: Look): Verdict | null {
   const limit = heldLimit(look, "gear_mesh", GEAR_SHARE * processLevel(look));
   let best: Verdict | null = null;
   for (const own of teeth) {
-    const spacings = [1, ...teeth.filter((other) => other !== own).map((other) => own / other)];
     for (const axis of look.axes) {
-      const lines = [1, 2, 3].flatMap((n) => {
-        const name = n === 1 ? `${own}x (mesh)` : `${n} × mesh`;
-        const line = processLine(look, axis, n * own, name);
-        return line === null
-          ? []
-          : [{ ...line, sideBands: gearBands(look, axis, line.hz, line.amplitude, spacings) }];
-      });
+      const lines = [1, 2, 3].flatMap((n) => meshLine(look, axis, own, n) ?? []);
       const [mesh] = lines;
       if (mesh === undefined || Math.round(mesh.order) !== own) continue;
       if (mesh.ratio < look.thresholds.mainRatio) continue;
-      if (!hasRisen(look, "gear_mesh", own, mesh)) continue;
+      if (!hasRisen(look, "gear_mesh", own, mesh) && !haveBandsRisen(look, own, mesh)) continue;
       if (mesh.sideBands.length < GEAR_SIDE_BANDS) continue;
       const level = levelOf(lines);
       if (level < limit || level <= (best?.level ?? 0)) continue;
@@ -120,6 +134,14 @@ export function gearMesh(look: Look): Verdict | null {
     }
   }
   return best;
+}
+
+/** The n-th harmonic of a mesh, with its side bands. */
+export function meshLine(look: Look, axis: AxisLook, own: number, n = 1): EvidenceLine | null {
+  const others = (look.machine.teeth ?? []).filter((other) => other !== own);
+  const spacings = [1, ...others.map((other) => own / other)];
+  const line = processLine(look, axis, n * own, n === 1 ? `${own}x (mesh)` : `${n} × mesh`);
+  return line && { ...line, sideBands: gearBands(look, axis, line.hz, line.amplitude, spacings) };
 }
 
 function gearBands(

@@ -2,9 +2,9 @@
  * The normal state of a machine's shaft: the highest amplitude of each of its orders while it was learned. What stands
  * since then is no fault; a finding of the shaft says what rose. Without a reference it stays in stage 1.
  */
-import type { EvidenceLine, FindingKind, NormalOf, OrderLevels } from "./finding.ts";
-import { type Look, orderLine } from "./look.ts";
-import { processLine, processOrders } from "./process-rules.ts";
+import type { FindingKind, NormalOf, OrderLevels } from "./finding.ts";
+import { type Look, orderLine, rss } from "./look.ts";
+import { bandsOrder, meshLine, processLine, processOrders } from "./process-rules.ts";
 
 /** Orders of which the normal amplitude is kept. */
 export const HALF_ORDERS = [0.5, 1.5, 2.5, 3.5] as const;
@@ -79,13 +79,19 @@ export function orderLevels(
   const isTaught = (order: number) =>
     !own.some(([finding, of]) => of === order && isSuspected(finding));
   for (const axis of look.axes) {
-    const note = (order: number, line: EvidenceLine | null) => {
+    const note = (order: number, level: number) => {
       const key = keyOf(axis.channel, order);
-      if (line !== null) levels[key] = Math.max(levels[key] ?? 0, line.amplitude);
+      if (level > 0) levels[key] = Math.max(levels[key] ?? 0, level);
     };
-    for (const order of ORDERS) if (isTaught(order)) note(order, orderLine(look, axis, order));
-    for (const [, order] of own) {
-      if (isTaught(order)) note(order, processLine(look, axis, order, ""));
+    for (const order of ORDERS) {
+      if (isTaught(order)) note(order, orderLine(look, axis, order)?.amplitude ?? 0);
+    }
+    for (const [finding, order] of own) {
+      if (!isTaught(order)) continue;
+      const isMesh = finding === "gear_mesh";
+      const line = isMesh ? meshLine(look, axis, order) : processLine(look, axis, order, "");
+      note(order, line?.amplitude ?? 0);
+      note(bandsOrder(order), rss((line?.sideBands ?? []).map(({ amplitude }) => amplitude)));
     }
   }
   return levels;

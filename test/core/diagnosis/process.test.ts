@@ -73,3 +73,24 @@ test("a damaged gear is told after its healthy mesh was learned", () => {
   }
   assert.ok(told(record, reference).includes("gear_mesh"));
 });
+
+test("a gear is told by its side bands where the line of its mesh hardly rose", () => {
+  const record = recordOf({ fault: "gear_mesh", severity: 0.9 }, 3);
+  const lines = normalWith(record, 23);
+  assert.ok(!told(record, lines).includes("gear_mesh"));
+  // They stand at three quarters of the line or more: learned at a third of it they rose, at two thirds they did not.
+  const withBands = (share: number): Reference => {
+    const [speed] = lines.speeds;
+    assert.ok(speed !== undefined);
+    const bands = orderAmplitudes(record, 23).map((mmS, i) => [`${i + 1}:-23`, share * mmS]);
+    const highest = { ...speed.highest, ...Object.fromEntries(bands) };
+    return { speeds: [{ ...speed, highest }] };
+  };
+  assert.ok(told(record, withBands(0.33)).includes("gear_mesh"));
+  assert.ok(!told(record, withBands(0.67)).includes("gear_mesh"));
+  // Weak beside the line, they may rise without saying anything.
+  const healthy = recordOf({}, 3);
+  const { levels } = judge(healthy, around(healthy.speedRpm));
+  const share = (levels?.["1:-23"] ?? 0) / (levels?.["1:23"] ?? 0);
+  assert.ok(share > 0.05 && share < 0.2, `${share}`);
+});
