@@ -46,7 +46,7 @@ export function bearingFaults(
 }
 
 /** Housings and races ring above this, if not all: a record that ends below shows few of their blows. */
-const RINGING_HZ = 1000;
+const RINGING_HZ = 1400;
 
 type Why = readonly [CannotReason, string];
 
@@ -89,17 +89,17 @@ function hiddenBy(
   const doubt = speedDoubt(look);
   if (doubt !== null) return ["speed_doubtful", doubt];
   const hz = order * shaftHz;
-  const rings = look.axes[0]?.accel.topHz ?? 0;
-  if (rings < RINGING_HZ) {
+  if (!isVisible(hz, envelope)) {
     return [
       "sample_rate_low",
-      `${name} shows no line, but its blows may ring above ${rings.toFixed(0)} Hz, the limit of this sample rate.`,
+      `${name} at ${hz.toFixed(0)} Hz shows no line, but above ${(envelope.topHz / 2).toFixed(0)} Hz the envelope of this sample rate may miss it.`,
     ];
   }
-  if (isVisible(hz, envelope)) return null;
+  const rings = look.axes[0]?.accel.topHz ?? 0;
+  if (rings >= RINGING_HZ) return null;
   return [
     "sample_rate_low",
-    `${name} at ${hz.toFixed(0)} Hz shows no line, but above ${(envelope.topHz / 2).toFixed(0)} Hz the envelope of this sample rate may miss it.`,
+    `${name} shows no line, but its blows may ring above ${rings.toFixed(0)} Hz, the limit of this sample rate.`,
   ];
 }
 

@@ -12,12 +12,12 @@ import {
   type Verdict,
 } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
-import { axisLooks, seenShare, type Look } from "./look.ts";
+import { axisLooks, type Look, seenShare } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { shaftOf } from "./shaft.ts";
-import { isAxialFirst, looseBase, looseness, misalignment, unbalance } from "./shaft-rules.ts";
+import { shaftFaults } from "./shaft-faults.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
 /** For a sensor without a class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
@@ -161,87 +161,6 @@ function refuse(
   }
   return null;
 }
-
-const SHAFT_FINDINGS = ["unbalance", "misalignment", "looseness"] as const;
-
-/** @param hasPlay an advanced bearing fault: the shaft's own lines may be caused by its play */
-function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
-  const { lineHz, blades, teeth = [] } = look.machine;
-  const resolutionHz = look.axes[0]?.accel.resolutionHz ?? 0;
-  const isNear = (hz: number, to: number) => Math.abs(hz - to) < APART_LINES * resolutionHz;
-  const isMains = (hz: number) => lineHz !== undefined && isNear(hz, 2 * lineHz);
-  const isOwn = (hz: number) =>
-    isMains(hz) ||
-    [...(blades === undefined ? [] : [blades, 2 * blades]), ...teeth].some((order) =>
-      isNear(hz, order * look.shaftHz),
-    );
-  const doubt = speedDoubt(look);
-  if (doubt !== null) {
-    for (const finding of SHAFT_FINDINGS) rest.cannotTell(finding, null, "speed_doubtful", doubt);
-    return;
-  }
-  let isEither = false;
-  let isPaired = false;
-  if (hasPlay) {
-    const text = "A damaged bearing has play, which may cause 1x and its harmonics.";
-    rest.cannotTell("unbalance", null, "bearing_play", text);
-    rest.cannotTell("looseness", null, "bearing_play", text);
-  } else {
-    const first = unbalance(look);
-    isPaired = first === "either";
-    rest.record("unbalance", first === "either" ? null : first);
-    const base = looseBase(look, isOwn);
-    isEither = base === "either";
-    rest.record("looseness", base === null || base === "either" ? looseness(look, isOwn) : base);
-  }
-  const isNamed = (finding: FindingKind) => rest.has(finding) || look.isHeld(finding);
-  const isLoose = isNamed("looseness");
-  const isSecondMains = isMains(2 * look.shaftHz);
-  if (isSecondMains) {
-    rest.cannotTell(
-      "misalignment",
-      null,
-      "resolution_coarse",
-      `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`,
-    );
-  } else if (look.machine.blades === 2 && !look.isHeld("misalignment")) {
-    const text = "2x is the blade pass of two blades, so it is not evidence of misalignment.";
-    rest.cannotTell("misalignment", null, "ambiguous", text);
-  } else {
-    rest.record("misalignment", misalignment(look));
-    if (isLoose) {
-      const text =
-        "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
-      rest.speaksAgainst(look, "misalignment", "looseness_present", text);
-    }
-  }
-  if (isEither && !look.isHeld("misalignment") && !look.isHeld("looseness")) {
-    rest.ambiguous(
-      look,
-      ["misalignment", "looseness"],
-      "2x stands out across the shaft, and hardly along it: a misalignment or a loose base.",
-    );
-  }
-  if ((isLoose || isNamed("misalignment")) && !look.isHeld("unbalance")) {
-    const cause = isLoose ? "Looseness" : "Misalignment";
-    const text = `${cause} causes 1x along with its harmonics, so 1x is not evidence of an unbalance.`;
-    rest.ambiguous(look, ["unbalance"], text);
-  }
-  if (isPaired && !isEither && !SHAFT_FINDINGS.some(isNamed)) {
-    const text =
-      "1x rose, and 2x with it: an unbalance, a misalignment, or an unbalance on a loose base.";
-    rest.ambiguous(look, SHAFT_FINDINGS, text);
-  }
-  if (isAxialFirst(look) && !rest.verdicts.some(({ finding }) => isOfShaft(finding))) {
-    rest.ambiguous(
-      look,
-      ["unbalance", "misalignment"],
-      "1x rose along the shaft, but hardly across it, and without 2x: a bent shaft or an angular misalignment.",
-    );
-  }
-}
-
-const isOfShaft = (finding: string) => SHAFT_FINDINGS.some((one) => one === finding);
 
 function processFaults(look: Look, rest: Rest): void {
   const { blades, teeth = [], lineHz } = look.machine;

@@ -148,6 +148,11 @@ export function unbalance(look: Look): Verdict | "either" | null {
   return shaftVerdict(look, "unbalance", level, limit, stage, lines);
 }
 
+/** Whether 2x rose too: alone, an unbalance raises none. */
+export function hasSecond(look: Look): boolean {
+  return isLearned(look) && look.axes.some((axis) => risen(look, axis, 2).rise > 0);
+}
+
 /** Not for machines of two blades: their 2x is blade pass. */
 export function misalignment(look: Look): Verdict | null {
   if (look.machine.blades === 2) return null;
@@ -239,7 +244,10 @@ export function looseBase(
  * Impacts of a loose part raise many orders at once. Which of them most, the structure decides, and each order is taken from the
  * direction in which it rose most.
  */
-export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): Verdict | null {
+export function looseness(
+  look: Look,
+  isMachinesOwn: (hz: number) => boolean,
+): Verdict | "either" | null {
   const middle = middleOfB(look);
   const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
   const most = (order: number) => strongest(look.axes.map((axis) => risen(look, axis, order)));
@@ -255,7 +263,9 @@ export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): V
     (halves >= LOOSE_HALVES && wholes >= LOOSE_WHOLES) || wholes >= LOOSE_WHOLES_ALONE;
   const second = isMachinesOwn(2 * look.shaftHz) ? null : most(2);
   const least = LOOSE_SHARE * Math.max(first?.rise ?? 0, second?.rise ?? 0);
-  if (!isPattern || patternLevel < least) return null;
+  if (!isPattern) return null;
+  if (patternLevel < least)
+    return isLearned(look) && wholes >= LOOSE_WHOLES_ALONE ? "either" : null;
   // Before the machine was learned, 1x and 2x may always have stood like this.
   const lowest = isLearned(look) ? [first?.line ?? null, second?.line ?? null] : [];
   const lines = present([...lowest, ...counted]);

@@ -18,18 +18,19 @@ interface Given {
   readonly seed: number;
 }
 
-/** What a machine's record of 3 × 4096 samples at 3200 Hz shows. */
+/** What a machine's record of 3 × 4096 samples, at 3200 Hz if nothing else is said, shows. */
 function judged(
   { bearing, speedRpm, seed }: Given,
   condition: { readonly fault: FaultKind | null; readonly severity: number },
   n: number,
   over: Partial<JudgeInput> = {},
+  sampleRateHz = 3200,
 ) {
   const geometry = BEARINGS[bearing];
   const teeth = speedRpm > 2000 ? [17, 61] : [23, 71];
   const plant: FaultyMachine = { ...PLANT, seed, speedRpm, teeth, bearing: geometry };
   const machine = { ...MACHINE, teeth, bearings: [{ point: 1, name: bearing, ...geometry }] };
-  const record = recordOf(condition, n, 4096, plant, 3200);
+  const record = recordOf(condition, n, 4096, plant, sampleRateHz);
   const { verdicts, cannot } = judge(record, {
     machine,
     sensor: SENSOR,
@@ -107,6 +108,21 @@ test("above half of the envelope's band, a bearing fault that shows no line cann
     judged(given, healthy, 1, { isHeld: () => true }).why("bearing_outer_race"),
     undefined,
   );
+});
+
+test("where a record ends below what bearings ring at, a fault that shows no line cannot be determined", () => {
+  const given = { bearing: "6205", speedRpm: 1480, seed: 1 } as const;
+  const healthy = { fault: null, severity: 0 } as const;
+  const { found, why } = judged(given, healthy, 1);
+  assert.deepEqual(found, []);
+  assert.equal(why("bearing_outer_race")?.reason, "sample_rate_low");
+  assert.match(why("bearing_outer_race")?.text ?? "", /ring above 1250 Hz/);
+  const outer = judged(given, { fault: "outer_race", severity: 0.4 }, 1);
+  assert.deepEqual(
+    [outer.found, outer.why("bearing_outer_race")],
+    [["bearing_outer_race"], undefined],
+  );
+  assert.equal(judged(given, healthy, 1, {}, 6400).why("bearing_outer_race"), undefined);
 });
 
 test("lines at the cage's frequency are no cage fault where the element's own line is out of sight", () => {

@@ -36,6 +36,30 @@ test("many orders that rose together are looseness, whatever of them the structu
   assert.deepEqual(found(SHAKEN, { reference: null }), []);
 });
 
+test("what an unbalance does not exclude is named with it", () => {
+  const reasons = (lines: Lines, over: Partial<JudgeInput> = {}) =>
+    judged(lines, over)
+      .cannot.filter(({ bearing }) => bearing === null)
+      .map(({ finding, reason }) => `${finding}: ${reason}`);
+  const first: Lines = [{ 1: 2.2 }, { 1: 1 }, { 1: 0.5 }];
+  assert.deepEqual(reasons(first), []);
+  // Its weak harmonics may be those of a looseness.
+  const weak = SHAKEN.map((lines) => ({ ...lines, 1: 3 }));
+  assert.deepEqual(reasons(weak), ["looseness: ambiguous"]);
+  // 2x that rose with it is another fault's, however little it is beside 1x.
+  const paired: Lines = [{ 1: 2.2, 2: 0.2 }, { 1: 1 }, { 1: 0.5 }];
+  assert.deepEqual(found(paired), ["unbalance"]);
+  assert.deepEqual(reasons(paired), ["misalignment: ambiguous", "looseness: ambiguous"]);
+  const stronger: Lines = [{ 1: 2.2, 2: 1 }, { 1: 1 }, { 1: 0.5 }];
+  assert.deepEqual(reasons(stronger, heldAs("unbalance")), [
+    "misalignment: ambiguous",
+    "looseness: ambiguous",
+  ]);
+  // What stands is not taken back by it.
+  assert.deepEqual(found(paired, heldAs("misalignment")), []);
+  assert.deepEqual(reasons(paired, heldAs("misalignment")), ["unbalance: ambiguous"]);
+});
+
 test("1x beside looseness is told as no unbalance, unless that stood before", () => {
   const first: Lines = [{ 1: 2.2 }, { 1: 1 }, { 1: 0.5 }];
   assert.deepEqual(found(first), ["unbalance"]);
