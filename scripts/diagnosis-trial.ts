@@ -10,8 +10,8 @@
  */
 import { parseArgs } from "node:util";
 import { THRESHOLDS, type Thresholds } from "../src/core/diagnosis/thresholds.ts";
-import type { FaultKind } from "../src/simulator/machine-fault.ts";
 import { chance, mix } from "../src/simulator/random.ts";
+import type { FaultKind } from "../test/support/machines/machine-fault.ts";
 import { DAYS, FLEETS, machineOf, runYear, TRUTH, type Trial, WHY_DAYS } from "./diagnosis/year.ts";
 
 const WEEK = 7;

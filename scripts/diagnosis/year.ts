@@ -9,9 +9,9 @@ import { DftPlans } from "../../src/core/signal/fft.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../src/core/signal/severity.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
-import { faultyRecord, severityOn } from "../../src/simulator/faulty-machine.ts";
-import { type FaultKind, type FaultyMachine } from "../../src/simulator/machine-fault.ts";
 import { chance, mix } from "../../src/simulator/random.ts";
+import { faultyRecord, severityOn } from "../../test/support/machines/faulty-machine.ts";
+import { type FaultKind, type FaultyMachine } from "../../test/support/machines/machine-fault.ts";
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 0, 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
-import type { FaultKind, FaultyMachine } from "../../../src/simulator/machine-fault.ts";
+import type { FaultKind, FaultyMachine } from "../../support/machines/machine-fault.ts";
 import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
 
 const BEARINGS = {

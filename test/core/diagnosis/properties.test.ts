@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { judge } from "../../../src/core/diagnosis/judge.ts";
 import { analyseAxis } from "../../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../../src/core/signal/fft.ts";
-import { faultyRecord } from "../../../src/simulator/faulty-machine.ts";
-import type { FaultKind } from "../../../src/simulator/machine-fault.ts";
+import { faultyRecord } from "../../support/machines/faulty-machine.ts";
+import type { FaultKind } from "../../support/machines/machine-fault.ts";
 import { around, normalState, PLANT, SENSOR } from "./support.ts";
 
 const SHAPE = { sampleRateHz: 6400, samples: 8192, rangeG: 16 };

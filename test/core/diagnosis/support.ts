@@ -9,8 +9,8 @@ import type { Sensor } from "../../../src/core/sensor.ts";
 import { analyseAxis } from "../../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../../src/core/signal/fft.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { faultyRecord } from "../../../src/simulator/faulty-machine.ts";
-import { type FaultyMachine, type MachineFault } from "../../../src/simulator/machine-fault.ts";
+import { faultyRecord } from "../../support/machines/faulty-machine.ts";
+import { type FaultyMachine, type MachineFault } from "../../support/machines/machine-fault.ts";
 import { Transactions } from "../../support/tx.ts";
 
 const tx = new Transactions();

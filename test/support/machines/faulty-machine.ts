@@ -3,6 +3,8 @@
  * the truth. Shares nothing with the analysis: frequencies, impacts and tones are derived here from the mechanics.
  */
 
+import { chance, mix, RandomSequence } from "../../../src/simulator/random.ts";
+import { addSine, TURN } from "../../../src/simulator/sine.ts";
 import {
   type FaultyMachine,
   type FaultyRecord,
@@ -10,8 +12,6 @@ import {
   type RecordShape,
 } from "./machine-fault.ts";
 import { impactFault, knock, rubble } from "./machine-impacts.ts";
-import { chance, mix, RandomSequence } from "./random.ts";
-import { addSine, TURN } from "./sine.ts";
 
 /** mm/s² in one G. */
 const G_MM_S2 = 9800;

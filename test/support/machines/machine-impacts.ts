@@ -1,8 +1,8 @@
 /** What knocks in a machine: damaged bearings, rubble, loose parts. */
 
+import { chance, type RandomSequence } from "../../../src/simulator/random.ts";
+import { TURN } from "../../../src/simulator/sine.ts";
 import type { FaultyMachine, MachineFault } from "./machine-fault.ts";
-import { chance, type RandomSequence } from "./random.ts";
-import { TURN } from "./sine.ts";
 
 /** Peak acceleration of an impact at severity 1, G, and that of the smallest damage. */
 const STRIKE_G = 7;
