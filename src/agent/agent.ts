@@ -2,6 +2,7 @@
 
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration.ts";
+import { aborted } from "../lib/aborted.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
@@ -247,10 +248,7 @@ function firstFault(
         (error: unknown) => error,
       ),
     ),
-    new Promise<null>((done) => {
-      if (signal.aborted) done(null);
-      signal.addEventListener("abort", () => done(null), { once: true });
-    }),
+    aborted(signal).then(() => null),
     ...loops.map((loop) =>
       loop.then(
         () => (signal.aborted ? never : new Error("a loop ended unexpectedly")),

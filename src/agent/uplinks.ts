@@ -1,4 +1,5 @@
 /** The running uplinks: sessions by name, added and removed while the agent runs. */
+
 import { isDeepStrictEqual } from "node:util";
 import type { BufferState, LinkStatus, PublishTrial } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
@@ -7,6 +8,7 @@ import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../publish/other-agents.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
@@ -155,10 +157,6 @@ export class Uplinks {
     const failed = new Promise<never>((_, reject) => {
       this.#fail = reject;
     });
-    const stopped = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
     for (const running of this.#running.values()) this.#start(running, signal);
     this.#leftEntities
       .run(
@@ -167,7 +165,7 @@ export class Uplinks {
         signal,
       )
       .catch(this.#fail);
-    await Promise.race([stopped, failed]);
+    await Promise.race([aborted(signal), failed]);
     await this.#changing.catch(() => {});
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }

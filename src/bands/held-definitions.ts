@@ -1,5 +1,6 @@
 import type { Band } from "../core/bands/band.ts";
 import { canonicalJson } from "../core/identity.ts";
+import { parsedJson } from "../core/parsed-json.ts";
 import { normalCode } from "../core/sensor.ts";
 import type { BandMakerParts, BandSensor } from "./band-maker-parts.ts";
 
@@ -24,7 +25,7 @@ export class HeldDefinitions {
   /** Newest first; none while the sensor has no bands. */
   of({ code }: Pick<BandSensor, "code">): HeldDefinition[] {
     return this.#held(code).flatMap(({ since, text }) => {
-      const bands = bandsIn(text);
+      const bands = parsedJson<readonly Band[]>(text);
       return bands === null ? [] : [{ sinceSeq: Number(since), bands }];
     });
   }
@@ -53,15 +54,6 @@ export class HeldDefinitions {
       const text = lines[at + 1];
       return at % 2 === 0 && text !== undefined ? [{ since, text }] : [];
     });
-  }
-}
-
-/** Null for a damaged text. */
-function bandsIn(text: string): readonly Band[] | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

@@ -1,6 +1,7 @@
 /** HTTP client of the running agent (contract section 7), for the commands that work through it. */
 
 import type { Settings } from "../config/settings.ts";
+import { parsedJson } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
 import { agentSocketPath } from "../lib/paths.ts";
 import {
@@ -9,7 +10,7 @@ import {
   requestAddress,
   requestSocket,
 } from "./agent-request.ts";
-import { UsageError } from "./command.ts";
+import { type CommandContext, UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
@@ -29,6 +30,17 @@ export class AgentFailure extends Error {
     this.code = code;
     this.status = status;
   }
+}
+
+/** Reports a call that failed; returns the exit code. Throws what is no AgentFailure. */
+export function reportFailure(
+  error: unknown,
+  { flags, stdout, stderr }: Pick<CommandContext, "flags" | "stdout" | "stderr">,
+): 1 {
+  if (!(error instanceof AgentFailure)) throw error;
+  if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
+  else stderr.write(`error: ${error.message}\n`);
+  return 1;
 }
 
 /** Responses have the type that the caller names: they are this program's own, from the other end of the call. */
@@ -84,7 +96,7 @@ export function createAgentClient(
     if (content !== null) headers["content-type"] = "application/json";
     const either = AbortSignal.any([signal, AbortSignal.timeout(limit)]);
     const { status, statusText, text, at } = await send(path, { headers, content, signal: either });
-    const body = parse(text);
+    const body = parsedJson(text);
     if (status < 200 || status > 299) {
       const hint = status === 401 ? "; set HTTP_TOKEN to the agent's token" : "";
       // Our own refusals say what to do; a response without such a text may be another program's.
@@ -150,14 +162,6 @@ function addressOf({
   const host = httpHost === "0.0.0.0" ? "127.0.0.1" : httpHost === "::" ? "::1" : httpHost;
   const scheme = httpCertFile === null ? "http" : "https";
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${httpPort}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** `{ error: { message } }`, the form of the HTTP server's refusals. */

@@ -1,41 +1,14 @@
 import { userInfo } from "node:os";
-import { type AgentClient, AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
+import type { AlarmLists, BaselineView, ShownAlarm } from "../core/alarm/shown.ts";
+import {
+  type AgentClient,
+  createAgentClient,
+  givenAddress,
+  reportFailure,
+} from "./agent-client.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { table } from "./table.ts";
-
-interface View {
-  readonly id: string;
-  readonly sensor: string;
-  readonly name?: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly severity?: string;
-  readonly raised?: string;
-  readonly text?: string;
-  readonly acknowledged: { readonly by: string; readonly note: string | null } | null;
-  readonly shelved: { readonly by: string; readonly until: string } | null;
-}
-
-interface Lists {
-  readonly active: readonly View[];
-  readonly acknowledged: readonly View[];
-  readonly shelved: readonly View[];
-  readonly history: readonly Readonly<Record<string, unknown>>[];
-}
-
-interface Baseline {
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly unit: string | null;
-  readonly machineState: string;
-  readonly status: string;
-  readonly learned: number;
-  readonly wanted: number;
-  readonly median: number | null;
-  readonly high: number | null;
-}
 
 /** Flags that perform an action; without one of them alarms are listed. */
 const DEEDS = ["ack", "shelve", "unshelve", "relearn", "baselines"] as const;
@@ -43,7 +16,7 @@ const SHELF_MINUTES = 480;
 
 /** Alarms of the running agent: 0 done, or none active; 1 some are active, refused, or no response. */
 export async function run(context: CommandContext): Promise<number> {
-  const { flags, stdout, stderr } = context;
+  const { flags } = context;
   const given = DEEDS.filter((deed) => flags.has(deed));
   if (given.length > 1) {
     throw new UsageError(`--${given[0]} and --${given[1]} cannot be combined`);
@@ -53,10 +26,7 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     return await perform(context, client, given[0] ?? (flags.has("note") ? "note" : "list"));
   } catch (error) {
-    if (!(error instanceof AgentFailure)) throw error;
-    if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
-    else stderr.write(`error: ${error.message}\n`);
-    return 1;
+    return reportFailure(error, context);
   }
 }
 
@@ -90,23 +60,26 @@ async function list(
   client: AgentClient,
 ): Promise<number> {
   const history = flags.number("history", { min: 0, max: 1000, isInteger: true }) ?? 0;
-  const lists = await client.get<Lists>(`/api/v1/alarms?history=${history}`, signal);
+  const lists = await client.get<AlarmLists>(`/api/v1/alarms?history=${history}`, signal);
   if (flags.has("json")) stdout.write(`${JSON.stringify(lists, null, 2)}\n`);
   else stdout.write(listText(lists));
   return lists.active.length > 0 ? 1 : 0;
 }
 
-function listText({ active, acknowledged, shelved, history }: Lists): string {
-  const row = (
-    state: string,
-    { id, severity = "", raised = "", text, alarm, value, sensor }: View,
-  ) => [id, state, severity, raised, text ?? `${alarm} on ${value} of sensor ${sensor}`];
+function listText({ active, acknowledged, shelved, history }: AlarmLists): string {
+  const row = (state: string, { id, severity, raised, text, alarm, value, sensor }: ShownAlarm) => [
+    id,
+    state,
+    severity ?? "",
+    raised ?? "",
+    text ?? `${alarm} on ${value} of sensor ${sensor}`,
+  ];
   const rows = [
     ...active.map((view) => row("active", view)),
     ...acknowledged.map((view) => row(`acknowledged by ${view.acknowledged?.by}`, view)),
     ...shelved.map((view) => row(`shelved until ${view.shelved?.until}`, view)),
   ];
-  const events = history.map((event) => [String(event["time"]), String(event["text"])]);
+  const events = history.map(({ time, text }) => [String(time), String(text)]);
   const none = rows.length === 0 ? "no alarm is active or shelved\n" : table(rows, "");
   return events.length === 0 ? none : `${none}\n${table(events, "")}`;
 }
@@ -133,7 +106,7 @@ async function act(
 }
 
 interface Acted {
-  readonly alarm?: Pick<View, "shelved">;
+  readonly alarm?: Pick<ShownAlarm, "shelved">;
 }
 
 /** A shelf without a duration gets the default one. */
@@ -162,7 +135,7 @@ async function baselines(
   { flags, stdout, signal }: CommandContext,
   client: AgentClient,
 ): Promise<number> {
-  type Listed = { readonly baselines: readonly Baseline[] };
+  type Listed = { readonly baselines: readonly BaselineView[] };
   const response = await client.get<Listed>("/api/v1/baselines", signal);
   if (flags.has("json")) stdout.write(`${JSON.stringify(response, null, 2)}\n`);
   else if (response.baselines.length === 0)
@@ -171,7 +144,7 @@ async function baselines(
   return 0;
 }
 
-function baselineRow(one: Baseline): string[] {
+function baselineRow(one: BaselineView): string[] {
   const unit = one.unit === null || one.unit === "1" ? "" : ` ${one.unit}`;
   const number = (value: number | null) =>
     value === null ? "–" : `${Number(value.toPrecision(4))}${unit}`;

@@ -1,7 +1,8 @@
-import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { INSTANCE } from "../agent/instance.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
+import { writeSynced } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
@@ -27,13 +28,7 @@ export async function run(context: CommandContext): Promise<number> {
     return 0;
   }
   try {
-    const file = openSync(path, "wx", PRIVATE_MODE);
-    try {
-      writeSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeSynced(path, text, "wx", PRIVATE_MODE);
     return 0;
   } catch (error) {
     context.stderr.write(`error: ${path} ${fileTrouble(error, "written")}\n`);

@@ -1,3 +1,4 @@
+import { parsedJson } from "../core/parsed-json.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
 
@@ -29,12 +30,7 @@ export function readingLine(
   names: ReadonlyMap<string, string>,
   columns: number | null = null,
 ): string | null {
-  let reading: ReadingPayload;
-  try {
-    reading = JSON.parse(payload);
-  } catch {
-    return null;
-  }
+  const reading = parsedJson<ReadingPayload>(payload);
   if (reading === null || typeof reading !== "object" || !("values" in reading)) return null;
   const { sensor, kind, time, values, units, quality } = reading;
   const isFirst = (name: string) => FIRST[kind]?.test(name) === true;

@@ -1,5 +1,5 @@
 import { changeLines, faultText, type ReloadReport, renewedBy } from "../core/configuration.ts";
-import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import { createAgentClient, reportFailure } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings, UNHEARD } from "./configuration.ts";
 
@@ -8,17 +8,14 @@ const RELOAD_TIMEOUT_MS = 60_000;
 
 /** Makes the running agent read its files again: 0 applied or unchanged, 1 refused or no response. */
 export async function run(context: CommandContext): Promise<number> {
-  const { flags, stdout, stderr, signal } = context;
+  const { flags, stdout, signal } = context;
   // Warnings about settings come with the agent's response.
   const client = createAgentClient(loadProcessSettings({ ...context, stderr: UNHEARD }));
   let report: ReloadReport;
   try {
     report = await client.post<ReloadReport>("/api/v1/reload", {}, signal, RELOAD_TIMEOUT_MS);
   } catch (error) {
-    if (!(error instanceof AgentFailure)) throw error;
-    if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
-    else stderr.write(`error: ${error.message}\n`);
-    return 1;
+    return reportFailure(error, context);
   }
   if (flags.has("json")) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   else print(report, context);

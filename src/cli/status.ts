@@ -9,7 +9,7 @@ import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { certificateTitle, endingText } from "../core/certificate.ts";
 import { renewedBy } from "../core/configuration.ts";
 import { uplinkTitle } from "../core/link-title.ts";
-import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
+import { createAgentClient, givenAddress, reportFailure } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { table } from "./table.ts";
@@ -19,7 +19,7 @@ type SaidStatus = AgentStatus & { readonly alarms?: AlarmCounts | null };
 
 /** The running agent at a glance: 0 everything works, 1 something does not, or no response. */
 export async function run(context: CommandContext): Promise<number> {
-  const { flags, stdout, stderr, signal } = context;
+  const { flags, stdout, signal } = context;
   const url = givenAddress(flags.text("url"));
   const settings = loadProcessSettings(context);
   let status: SaidStatus;
@@ -27,10 +27,7 @@ export async function run(context: CommandContext): Promise<number> {
     const client = createAgentClient(settings, url);
     status = await client.get<SaidStatus>("/api/v1/status", signal);
   } catch (error) {
-    if (!(error instanceof AgentFailure)) throw error;
-    if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
-    else stderr.write(`error: ${error.message}\n`);
-    return 1;
+    return reportFailure(error, context);
   }
   stdout.write(flags.has("json") ? `${JSON.stringify(status, null, 2)}\n` : statusText(status));
   return isWell(status) ? 0 : 1;

@@ -2,6 +2,7 @@ import type { CollectOptions } from "../core/collect-options.ts";
 import { publicDatabase } from "../core/database-url.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
+import { aborted } from "../lib/aborted.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { AmqpSource, declareOnce } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
@@ -228,12 +229,5 @@ function endedAlone(loops: Readonly<Record<string, Promise<void>>>, signal: Abor
       loop.then(() => {
         if (!signal.aborted) reject(new Error(`${name} has ended`));
       }, reject);
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }

@@ -1,12 +1,12 @@
 import { Readable } from "node:stream";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { parsedObject } from "../core/parsed-json.ts";
 import { LocalTime } from "../core/query/dates.ts";
 import { OPERATION_KEYS, OPERATIONS, type OperationKey } from "../core/query/operations.ts";
 import {
   fault,
   isFault,
   QUERY_STATUS,
-  type QueryBody,
   type QueryFault,
   type QueryFields,
   readFields,
@@ -14,7 +14,6 @@ import {
 import { ENVELOPE_TAIL, envelopeHead } from "../core/query/responses.ts";
 import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
-import { isJsonObject } from "../core/record.ts";
 import { fromSite } from "../core/site-source.ts";
 import { API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import type { FailureLimit } from "./auth.ts";
@@ -122,7 +121,7 @@ export function registerQueryService(
     isGone: () => boolean,
   ): Promise<QueryResponse | QueryFault | null> => {
     if (key === "login") {
-      const body = readBody(text);
+      const body = parsedObject(text);
       return body && gate.login(body, address, parts.site.current.site);
     }
     // Nothing is parsed for an unauthenticated client.
@@ -130,7 +129,7 @@ export function registerQueryService(
     if (!isObject) return null;
     const refused = gate.check(token, address);
     if (refused !== null) return refused;
-    const body = readBody(text);
+    const body = parsedObject(text);
     if (body === null) return null;
     const fields = readFields(OPERATIONS[key], body, names);
     if (isFault(fields)) return fields;
@@ -205,16 +204,6 @@ const TRANSPORT_STATUS: Readonly<Record<number, number>> = {
   415: QUERY_STATUS.fieldWrong,
   503: QUERY_STATUS.busy,
 };
-
-/** The object of a body; null for anything else. */
-function readBody(text: string): QueryBody | null {
-  try {
-    const body: unknown = JSON.parse(text);
-    return isJsonObject(body) ? body : null;
-  } catch {
-    return null;
-  }
-}
 
 function operationOf(request: FastifyRequest): string {
   const params = request.params as { readonly "*"?: string };

@@ -76,6 +76,17 @@ function tryToGive(file: number, uid: number, gid: number): void {
   }
 }
 
+/** On disk once it returns, but not yet by its name. */
+export function writeSynced(path: string, text: string, flags: "w" | "wx", mode: number): void {
+  const file = openSync(path, flags, mode);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** A renamed file is durable only once its directory is. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, "r");

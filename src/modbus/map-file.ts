@@ -1,7 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf, messageOf } from "../core/thrown.ts";
-import { syncDirectory } from "../lib/durable-file.ts";
+import { syncDirectory, writeSynced } from "../lib/durable-file.ts";
 import type { SavedBlock } from "./register-map.ts";
 
 const FILE = "modbus-map.json";
@@ -53,13 +53,7 @@ export function writeMapFile(path: string, blocks: readonly SavedBlock[]): void 
 
 function write(path: string, text: string): void {
   const temporary = `${path}.new`;
-  const file = openSync(temporary, "w", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeSynced(temporary, text, "w", 0o600);
   renameSync(temporary, path);
   syncDirectory(dirname(path));
 }

@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
+import { aborted } from "../lib/aborted.ts";
 import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
 
 /** Clients at once, a few kB each; beyond it the next one is refused, unless one has been silent. */
@@ -69,7 +70,7 @@ export class ModbusServer {
         await this.#listen();
         this.#lastError = null;
         logger.info({ address: this.address }, "modbus listening");
-        await ended(signal);
+        await aborted(signal);
       } catch (error) {
         const problem = messageOf(error);
         if (problem !== this.#lastError) {
@@ -149,11 +150,4 @@ export class ModbusServer {
     for (const socket of this.#clients.keys()) socket.destroy();
     if (server !== null) await new Promise<void>((resolve) => server.close(() => resolve()));
   }
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

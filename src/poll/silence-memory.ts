@@ -1,5 +1,7 @@
 /** Which streams are silent, kept over restarts: what a process has learned of their intervals is not stored. */
+
 import type { SensorState } from "../core/agent-status.ts";
+import { parsedJson } from "../core/parsed-json.ts";
 
 interface Memory {
   get(name: string): string | null;
@@ -46,12 +48,7 @@ export class SilenceMemory {
   #load(): Silent {
     const text = this.#memory.get(NAME);
     this.#saved = text;
-    if (text === null) return {};
-    try {
-      return JSON.parse(text);
-    } catch {
-      return {};
-    }
+    return parsedJson<Silent>(text ?? "{}") ?? {};
   }
 }
 

@@ -1,4 +1,5 @@
 /** The differences between the two files that set-up edits: what is shown, how a browser's content becomes text, and which rules apply. */
+
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -9,6 +10,7 @@ import {
   uplinksDifference,
 } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
+import { parsedJson } from "../core/parsed-json.ts";
 import type { EditedFile, FileCheck } from "../core/setup.ts";
 import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
@@ -59,7 +61,7 @@ export function sitePart({
     path,
     text: () => configuration.texts().site,
     shown(text) {
-      const { content, isWhole } = shownSite(parse(text));
+      const { content, isWhole } = shownSite(contentOf(text));
       return { text: content !== null && isWhole ? text : null, content };
     },
     written: (content) => ({ text: textOf(content) }),
@@ -100,7 +102,9 @@ export function uplinksPart({
   const text = () => configuration.texts().uplinks;
   const isPath = pathsBeside(path);
   const safe = (faults: readonly ConfigurationFault[], ...texts: readonly (string | null)[]) => {
-    const gate = new SecretGate([text(), ...texts].flatMap((one) => secretsIn(parse(one), isPath)));
+    const gate = new SecretGate(
+      [text(), ...texts].flatMap((one) => secretsIn(contentOf(one), isPath)),
+    );
     return faults.map(({ place, problem, remedy }) => ({
       place,
       problem: gate.redact(problem),
@@ -111,9 +115,9 @@ export function uplinksPart({
     setting: "UPLINKS_FILE",
     path,
     text,
-    shown: (one) => ({ text: null, content: hideSecrets(parse(one), isPath) }),
+    shown: (one) => ({ text: null, content: hideSecrets(contentOf(one), isPath) }),
     written(content) {
-      const current = parse(text());
+      const current = contentOf(text());
       const { value, faults } = withSecrets(content, current, isPath);
       const taken = secrets.take(value, current);
       const named = policy.faults(taken.value, current, taken.own);
@@ -151,11 +155,7 @@ function isFile(besides: string, path: string): boolean {
   }
 }
 
-/** Null if it is not JSON. */
-function parse(text: string | null): unknown {
-  try {
-    return JSON.parse((text ?? "null").replace(/^\uFEFF/, ""));
-  } catch {
-    return null;
-  }
+/** The content of one of the two files; null if it is not JSON. */
+export function contentOf(text: string | null): unknown {
+  return parsedJson((text ?? "null").replace(/^\uFEFF/, ""));
 }

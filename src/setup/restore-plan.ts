@@ -1,7 +1,9 @@
 /** What a backup would make of the two files of this box: its own secrets stay where they were given for. */
+
 import type { JsonObject } from "../core/record.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 import { type Backup, SECRET_MEMBERS } from "./backup.ts";
+import { contentOf } from "./edited-part.ts";
 import { hideSecrets, type IsPath, isSameWay, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 
@@ -21,7 +23,7 @@ export function planRestore(
   isPath: IsPath,
   isOwn: (path: string) => boolean,
 ): RestorePlan {
-  const before = parsed(current.uplinks);
+  const before = contentOf(current.uplinks);
   const shown = uplinksOf(hideSecrets(before, isPath));
   const disabled: string[] = [];
   const uplinks = mapUplinks(backup.uplinksFile, (given) => {
@@ -49,7 +51,8 @@ export function planRestore(
 
 /** The same content keeps its text, with the spaces of whoever wrote it. */
 function textFor(content: unknown, current: string | null): string {
-  if (current !== null && canonicalJson(parsed(current)) === canonicalJson(content)) return current;
+  if (current !== null && canonicalJson(contentOf(current)) === canonicalJson(content))
+    return current;
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
@@ -76,12 +79,4 @@ function has(own: JsonObject | undefined, word: string): boolean {
   return Object.entries(SECRET_MEMBERS).some(
     ([member, of]) => of === word && own[member] !== undefined,
   );
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return JSON.parse((text ?? "null").replace(/^\uFEFF/, ""));
-  } catch {
-    return null;
-  }
 }

@@ -6,6 +6,7 @@
 
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
+import { parsedObject } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
 import { sha256 } from "./digest.ts";
 
@@ -94,7 +95,7 @@ export function openDocument(
 ): SignedDocument | DocumentRefusal {
   if (bytes.length > DOCUMENT_BYTES_MAX)
     return refuse("too_large", `${bytes.length} bytes; at most ${DOCUMENT_BYTES_MAX} are accepted`);
-  const outer = parse(Buffer.from(bytes).toString("utf8"));
+  const outer = parsedObject(Buffer.from(bytes).toString("utf8"));
   const payload = bytesOf(outer?.["payload"]);
   const signature = bytesOf(outer?.["signature"]);
   if (payload === null || signature === null)
@@ -107,7 +108,7 @@ export function openDocument(
       "signature",
       "the payload is not signed with a key in CONFIG_PUBLIC_KEY_FILE; sign it with the private key that belongs to one of them",
     );
-  const inner = parse(payload.toString("utf8"));
+  const inner = parsedObject(payload.toString("utf8"));
   if (isDeeper(inner))
     return refuse("too_deep", `the payload is nested deeper than ${DEPTH_MAX} levels`);
   const document = inner === null ? null : documentOf(inner, sha256(payload.toString("utf8")));
@@ -162,15 +163,6 @@ export function isRefusal(result: SignedDocument | DocumentRefusal): result is D
 
 function refuse(reason: RefusalReason, detail: string): DocumentRefusal {
   return { reason, detail };
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function bytesOf(value: unknown): Buffer | null {

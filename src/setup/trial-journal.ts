@@ -6,7 +6,9 @@
  * A start that finds `trial.json` without its `accepted.json` restores the old files: a trial that did not end counts
  * as failed.
  */
+
 import { join } from "node:path";
+import { parsedJson } from "../core/parsed-json.ts";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import type { ConfigurationTexts } from "./reload.ts";
@@ -162,11 +164,6 @@ export class TrialJournal {
 
 /** Null if it is not a JSON object: damage on disk must not keep the agent from starting. */
 function parse(text: string | null): object | null {
-  if (text === null) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(text ?? "null");
+  return typeof value === "object" ? value : null;
 }

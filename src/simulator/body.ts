@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { Clock } from "../core/ports.ts";
+import { aborted } from "../lib/aborted.ts";
 import type { Piece } from "./envelope.ts";
 import type { ActiveFault, FaultSet } from "./faults.ts";
 import { chance } from "./random.ts";
@@ -132,10 +133,7 @@ async function strikeBody(
   else if (isWhole) response.setHeader("Content-Length", total);
   await write(sent, faults, parts);
   if (name === "silence") {
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await aborted(signal);
   } else if (name === "reset") {
     // A reset that overtakes earlier bytes would look like an end to some clients.
     await new Promise((resolve) => setTimeout(resolve, RESET_PAUSE_MS));

@@ -135,6 +135,6 @@ export function linePower(
 }
 
 /** Lines 0 and N/2 exist once, all others represent themselves and their mirror. */
-function multiplicity(k: number, size: number): 1 | 2 {
+export function multiplicity(k: number, size: number): 1 | 2 {
   return k === 0 || 2 * k === size ? 1 : 2;
 }

@@ -1,10 +1,12 @@
 /** Amplitude and power spectra, and their peaks (signal-definitions 4; Heinzel, Rüdiger, Schilling 2002, ch. 8–11). */
+
 import type { Doubt } from "../quality.ts";
 import { GE_UNIT, type SignalUnit } from "../unit.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
 import { checkRecord } from "./checks.ts";
 import { envelopeSignal } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
+import { multiplicity } from "./line-power.ts";
 import { meanFree } from "./time-waveform.ts";
 import { integrationsOf, unitScale } from "./unit-scale.ts";
 import { hann } from "./window.ts";
@@ -56,11 +58,6 @@ export function spectrum(
 export function amplitudeSpectrum(signal: Float64Array, plans: DftPlans): Float64Array {
   const { squares, s1 } = windowedSquares(signal, plans);
   return squares.map((square, k) => (multiplicity(k, signal.length) * Math.sqrt(square)) / s1);
-}
-
-/** Lines 0 and N/2 exist once, all others represent themselves and their mirror. */
-function multiplicity(k: number, size: number): 1 | 2 {
-  return k === 0 || 2 * k === size ? 1 : 2;
 }
 
 /** |Y[k]|², Y = DFT of the signal under the Hann window, k = 0..floor(N/2). */

@@ -1,17 +1,7 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HOUR_MS } from "../../core/time-units.ts";
-import { syncDirectory } from "../../lib/durable-file.ts";
+import { syncDirectory, writeSynced } from "../../lib/durable-file.ts";
 
 /*
  * What is on disk while a damaged file is copied, so that nothing is lost if the process ends meanwhile:
@@ -44,13 +34,7 @@ export function setAside(path: string, nowMs: number): string {
 function writeNote(path: string, text: string): void {
   const fresh = `${noteOf(path)}.new`;
   try {
-    const file = openSync(fresh, "w", 0o640);
-    try {
-      writeSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeSynced(fresh, text, "w", 0o640);
     renameSync(fresh, noteOf(path));
   } catch (error) {
     rmSync(fresh, { force: true });

@@ -1,0 +1,16 @@
+import { isJsonObject, type JsonObject } from "./record.ts";
+
+/** The content of a text that we wrote, or that is checked by whoever asked; null where it is no JSON. */
+export function parsedJson<T = unknown>(text: string): T | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Null where it is no JSON object. */
+export function parsedObject(text: string): JsonObject | null {
+  const value = parsedJson(text);
+  return isJsonObject(value) ? value : null;
+}
