@@ -1,13 +1,11 @@
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { Store } from "../store/store.ts";
 
 /** Writes a change that was not made over HTTP to the audit log; HTTP writes its own entries. */
 export type Audit = (who: string, what: string, outcome: string, detail?: string) => void;
 
-interface AuditParts {
+interface AuditParts extends Runtime {
   readonly store: Pick<Store, "audit">;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export function createAudit({ store, clock, logger }: AuditParts): Audit {

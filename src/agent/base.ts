@@ -2,7 +2,7 @@ import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
 import { mainUplink } from "../config/uplinks.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { readingKinds } from "../core/sensor.ts";
 import { DftPlans } from "../core/signal/fft.ts";
 import { type Site } from "../core/site.ts";
@@ -20,16 +20,14 @@ import { GatewayClock } from "../poll/gateway-clock.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
 /** Shared by all parts of the agent. Built from the options only. */
-export interface AgentBase {
+export interface AgentBase extends Runtime {
   readonly settings: Settings;
   readonly site: ReplaceableSite;
   /** The uplinks that the agent starts with. */
   readonly configured: readonly Uplink[];
-  readonly clock: Clock;
   readonly gatewayClock: GatewayClock;
   /** By the monotonic clock: the box's own may be set while the agent runs. */
   readonly startedAt: number;
-  readonly logger: Logger;
   readonly notifier: SystemdNotifier | null;
   readonly metrics: Metrics;
   readonly loopDelay: LoopDelay;

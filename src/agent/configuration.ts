@@ -2,7 +2,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Logger, Runtime } from "../core/ports.ts";
 import type { ReplaceableSite, SiteSource } from "../core/site-source.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
@@ -26,21 +26,17 @@ import { Setup } from "./setup.ts";
 import { SiteDocuments } from "./site-documents.ts";
 import type { Uplinks } from "./uplinks.ts";
 
-interface ConfigurationParts {
+interface ConfigurationParts extends Runtime {
   readonly settings: Settings;
   readonly files: ConfigurationFiles;
   readonly site: SiteSource;
   readonly reloader: Reloader;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
-interface ConfigurationWiring {
+interface ConfigurationWiring extends Runtime {
   readonly settings: Settings;
   readonly site: ReplaceableSite;
-  readonly clock: Clock;
   readonly gatewayClock: GatewayClock;
-  readonly logger: Logger;
   readonly audit: Audit;
   readonly status: () => AgentStatus;
   readonly reading: ReadingParts;

@@ -5,25 +5,23 @@ import {
   type DayMediansOf,
   OUTLOOK_KINDS,
 } from "../core/outlook/day-medians.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { type Kind, normalCode, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import type { History } from "../store/readings/history.ts";
 
-interface DayMedianParts {
+interface DayMedianParts extends Runtime {
   readonly site: SiteSource;
   readonly wait: Pick<Wait, "hasRunning" | "stateAt">;
   readonly history: Pick<History, "count" | "range" | "streams">;
   readonly rows: DayMedianStore;
   /** How long readings are stored, days. */
   readonly historyDays: number;
-  readonly clock: Clock;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
   /** Other work gets its turn. */
   readonly rest: () => Promise<void>;
-  readonly logger: Logger;
 }
 
 /** The first look after a start leaves the first reads of the gateway alone. */

@@ -3,7 +3,7 @@ import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, LinkState, SensorState } from "../core/agent-status.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Clock, GapLog, Logger } from "../core/ports.ts";
+import type { GapLog, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { withFields } from "../lib/logger.ts";
@@ -33,7 +33,7 @@ export interface Destination {
   close(reason: string): Promise<void>;
 }
 
-export interface DestinationParts {
+export interface DestinationParts extends Runtime {
   readonly settings: Pick<
     Settings,
     "publishClearRemoved" | "commandResponsePrefix" | "reconnectSpreadS"
@@ -44,8 +44,6 @@ export interface DestinationParts {
   readonly instance: string;
   /** Those that an uplink publishes. */
   readonly gapsOf: (uplink: string) => GapLog;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: Metrics;
   readonly status: () => AgentStatus;
   /** Of all sensors, at most a second old. */

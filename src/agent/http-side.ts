@@ -6,7 +6,7 @@ import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
 import type { BackupActions } from "../core/setup.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
@@ -31,7 +31,7 @@ import { keepSensorNames } from "./sensor-names.ts";
 import type { Setup } from "./setup.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-interface HttpSideParts {
+interface HttpSideParts extends Runtime {
   readonly settings: Settings;
   readonly site: SiteSource;
   readonly status: () => AgentStatus;
@@ -55,8 +55,6 @@ interface HttpSideParts {
   readonly signals: Signals;
   readonly metrics: Metrics;
   readonly loopDelay: LoopDelay;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** The rooms as HTTP shows them. */

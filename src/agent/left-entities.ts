@@ -6,7 +6,7 @@
 
 import { shareBroker } from "../config/uplinks-sessions.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
@@ -27,10 +27,8 @@ interface Left {
   readonly topics: readonly string[];
 }
 
-export interface LeftEntitiesParts {
+export interface LeftEntitiesParts extends Runtime {
   readonly store: Pick<Store, "meta">;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 const hasEntities = ({ profile, formats }: Uplink) =>

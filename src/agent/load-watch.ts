@@ -1,5 +1,5 @@
 import { totalmem } from "node:os";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 
 const WINDOW_MS = 60_000;
 /** A minute counts as slow if a hundredth of its timers were later than this, s. */
@@ -11,10 +11,8 @@ const MEMORY_HIGH = 0.9;
 const MEMORY_LOW = 0.8;
 const MB = 1e6;
 
-export interface LoadWatchParts {
+export interface LoadWatchParts extends Runtime {
   readonly loopDelay: { start(): void; stop(): void; nextWindow(): number };
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly sensors: () => number;
   /** Resident memory and its limit, bytes; null if there is no limit below the machine's memory. */
   readonly memory?: () => { readonly used: number; readonly limit: number | null };

@@ -1,6 +1,6 @@
 /** The Modbus server over the agent's current values. This file, and its imports, are loaded only if MODBUS_PORT is set. */
 import type { AgentStatus, ModbusState, SensorState } from "../core/agent-status.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WordOrder } from "../core/state/registers.ts";
 import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "../modbus/map-file.ts";
@@ -12,13 +12,11 @@ import type { NewestReadings } from "./newest-readings.ts";
 /** Sensor states are refreshed at most this often, however often registers are read. */
 const STATES_MS = 500;
 
-export interface ModbusParts {
+export interface ModbusParts extends Runtime {
   readonly site: SiteSource;
   readonly newest: NewestReadings;
   readonly status: () => Pick<AgentStatus, "gateway" | "sensors">;
   readonly gatewayNow: () => number;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export interface ModbusOptions {

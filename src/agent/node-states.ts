@@ -1,7 +1,7 @@
 /** The states of nodes over the rooms of the agent. */
 import type { Settings } from "../config/settings.ts";
 import type { SensorState } from "../core/agent-status.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { DAY_MS } from "../core/time-units.ts";
@@ -19,7 +19,7 @@ import type { Store } from "../store/store.ts";
 /** Stored readings are searched up to here: one that a wrong clock dated later says nothing about now. */
 const AHEAD_MS = DAY_MS;
 
-export interface NodeStatesWiring {
+export interface NodeStatesWiring extends Runtime {
   readonly settings: Settings;
   readonly site: SiteSource;
   readonly source: GatewayClient;
@@ -28,8 +28,6 @@ export interface NodeStatesWiring {
   readonly store: Store;
   readonly poller: Poller;
   readonly gatewayClock: GatewayClock;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: Metrics;
   readonly onStored: (reading: Reading) => void;
 }

@@ -5,7 +5,7 @@ import type { AgentStatus, NotificationState } from "../core/agent-status.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
 import { currentEvent } from "../core/alarm/found-alarm.ts";
 import { boxFaults } from "../core/box-fault.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
@@ -17,15 +17,13 @@ import { alarmNotice, type Notice } from "../notify/notice.ts";
 import type { Store } from "../store/store.ts";
 import type { AlarmEngines } from "./alarms/engines.ts";
 
-interface NotificationParts {
+interface NotificationParts extends Runtime {
   readonly settings: Settings;
   readonly site: SiteSource;
   readonly engines: AlarmEngines | null;
   readonly store: Pick<Store, "meta">;
   readonly status: () => AgentStatus;
   readonly isAlive: () => boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** What the settings say of the destinations. A CA is read anew for each message, so that a renewed one counts. */

@@ -2,7 +2,7 @@ import type { Settings } from "../config/settings.ts";
 import type { DayKey } from "../core/day.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
@@ -20,15 +20,13 @@ import type { Store } from "../store/store.ts";
 /** Needed by every read of a day, whether its readings are stored or only shown by set-up or a command. */
 export type ReadingParts = Omit<ReadDayParts, "log" | "metrics">;
 
-interface ReadingSource {
+interface ReadingSource extends Runtime {
   readonly settings: Pick<Settings, "gatewayEmptyStatuses">;
   readonly gateway: GatewayClient;
   readonly hashing: ByteHashing;
   readonly names: WireNames;
   readonly plans: DftPlans;
   readonly gate: SecretGate;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export function createReadingParts(source: ReadingSource): ReadingParts {
@@ -52,16 +50,14 @@ export function createReadingParts(source: ReadingSource): ReadingParts {
   };
 }
 
-interface PollingParts {
+interface PollingParts extends Runtime {
   readonly settings: Settings;
   readonly site: SiteSource;
   readonly gateway: GatewayClient;
   readonly store: Store;
   readonly marks: ReadingMarks;
   readonly reading: ReadingParts;
-  readonly clock: Clock;
   readonly gatewayClock: GatewayClock;
-  readonly logger: Logger;
   readonly metrics: Metrics;
   /** True if diagnosis uses the sensor's spectra. */
   readonly wantedTones: (sensor: string) => WantedTones;

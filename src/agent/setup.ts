@@ -4,7 +4,7 @@ import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { Settings } from "../config/settings.ts";
 import { EMPTY_SITE, isUnnamed } from "../core/empty-site.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { isFlagged } from "../core/reading.ts";
 import type { PolledKind } from "../core/sensor.ts";
 import type {
@@ -42,7 +42,7 @@ const PAYLOAD_SHOWN_MAX = 2_000;
 
 const BUSY_PROBING = "another sensor is being read; try again in a moment";
 
-interface SetupParts {
+interface SetupParts extends Runtime {
   readonly settings: Settings;
   readonly configuration: ConfigurationFiles;
   readonly reloader: Reloader;
@@ -61,8 +61,6 @@ interface SetupParts {
   readonly configurationDirectory: string | null;
   /** Absolute: the settings file, and the files that contain secrets of the settings. */
   readonly ownFiles: readonly string[];
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class Setup implements SetupActions {

@@ -1,7 +1,7 @@
 import type { Band, SensorBands } from "../core/bands/band.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
-import type { Clock, Logger, ReadingLog, WantedRecords, WaveformReader } from "../core/ports.ts";
+import type { ReadingLog, Runtime, WantedRecords, WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
@@ -9,7 +9,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 
-export interface BandMakerParts {
+export interface BandMakerParts extends Runtime {
   readonly site: SiteSource;
   readonly wait: Pick<Wait, "isOver" | "stateAt" | "speedAround">;
   readonly history: {
@@ -33,7 +33,6 @@ export interface BandMakerParts {
     /** Those that begin with `folder/`. */
     names(folder: string): readonly string[];
   };
-  readonly clock: Clock;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
   /** How long samples are stored, ms. */
@@ -41,7 +40,6 @@ export interface BandMakerParts {
   /** GATEWAY_TIMEZONE. */
   readonly zone: string;
   readonly plans: DftPlans;
-  readonly logger: Logger;
   readonly metrics: Pick<Metrics, "readings">;
   /** Called with each reading once it is durable. */
   readonly onStored: (reading: Reading) => void;

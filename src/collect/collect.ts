@@ -1,6 +1,6 @@
 import type { CollectOptions } from "../core/collect-options.ts";
 import { publicDatabase } from "../core/database-url.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Logger, Runtime } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
 import { aborted } from "../lib/aborted.ts";
 import { Backoff } from "../lib/backoff.ts";
@@ -20,9 +20,7 @@ import { MqttSource } from "./mqtt/mqtt-source.ts";
 import { SessionSlots } from "./mqtt/session-slots.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "./site-topics.ts";
 
-interface CollectParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface CollectParts extends Runtime {
   readonly version: string;
 }
 

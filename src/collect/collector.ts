@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { failureKind, refusedItems, sqlState } from "./database/failure.ts";
@@ -10,12 +10,10 @@ import type { MessageReject } from "./parse/item.ts";
 import { ELEMENTS_MAX, jsonShape } from "./parse/json-shape.ts";
 import { type ParseOptions, parseMessage, rejected } from "./parse/parse-message.ts";
 
-export interface CollectorParts {
+export interface CollectorParts extends Runtime {
   readonly inbox: Inbox;
   readonly writer: Writer;
   readonly metrics: CollectMetrics;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Sends the acknowledgements of a batch. */
   readonly flush: () => void;
 }

@@ -11,7 +11,7 @@ import type {
   SettingsOperation,
 } from "../core/command.ts";
 import type { Message } from "../core/message.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { CallQueue, WAITING_MAX } from "./call-queue.ts";
@@ -28,11 +28,9 @@ import {
 } from "./request.ts";
 import { checkSettings, refusal } from "./save-settings.ts";
 
-export interface DispatcherParts {
+export interface DispatcherParts extends Runtime {
   readonly gateway: SettingsGateway;
   readonly log: CommandLog;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Counts outcomes: metrics.commands.inc({ outcome }). */
   readonly counter: { inc(labels: { outcome: string }): void };
   /** For everything kept, logged and answered of a request: a broker may insert secrets into one. */

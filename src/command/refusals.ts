@@ -1,5 +1,5 @@
 import type { CommandEntry, CommandLog, CommandResult, LoggedOutcome } from "../core/command.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 
 /** Refusals within this time are written in one transaction and logged in one line, ms. */
 const GROUP_MS = 1_000;
@@ -12,10 +12,8 @@ interface CommandRefusal {
   readonly finishedAtMs: number;
 }
 
-export interface RefusalsParts {
+export interface RefusalsParts extends Runtime {
   readonly log: CommandLog;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Requests refused at once: the first is recorded immediately, others within a second together. */

@@ -31,6 +31,12 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
+/** What nearly every part that runs is given: time, which tests set, and the log. */
+export interface Runtime {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /* ---------- poll ← gateway ---------- */
 
 /** One POST of a read operation. Rejects with a CallFailure (failure.ts). */

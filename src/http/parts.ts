@@ -7,7 +7,7 @@ import type { Measurements } from "../core/kept/ports.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { DayMedianStore } from "../core/outlook/day-medians.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type {
   BackfillJobs,
   GapReader,
@@ -33,7 +33,7 @@ import type { PairFiles } from "./tls.ts";
 type MachineSignalsNow = Pick<Wait, "stateOf" | "speedAt">;
 
 /** Everything the HTTP room is given. A null part responds "not available here". */
-export interface HttpParts {
+export interface HttpParts extends Runtime {
   readonly site: SiteSource;
   readonly status: StatusSource;
   readonly health: HealthSource;
@@ -73,10 +73,8 @@ export interface HttpParts {
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   readonly metrics: Metrics;
   readonly loopDelay: Pick<LoopDelay, "quantiles">;
-  readonly clock: Clock;
   /** The clock of the readings, ms: the gateway's if it is known (contract section 3 GATEWAY_TIMEZONE), else ours. */
   readonly gatewayNow: () => number;
-  readonly logger: Logger;
 }
 
 export interface HttpOptions {

@@ -2,7 +2,7 @@ import type { IClientOptions } from "mqtt";
 import type { Certificate } from "../core/certificate.ts";
 import type { Subscription, Will } from "../core/link.ts";
 import { type LinkHooks } from "../core/link.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { withPublicAuthorities } from "../lib/authorities.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import { clientPacketIds } from "./client-stream.ts";
@@ -154,9 +154,7 @@ export function now<T extends string | TlsTexts | undefined>(given: T | (() => T
   return typeof given === "function" ? given() : given;
 }
 
-export interface MqttLinkParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface MqttLinkParts extends Runtime {
   readonly metrics?: Pick<UplinkMetrics, "brokerConnects">;
   readonly hooks?: LinkHooks;
 }

@@ -1,5 +1,5 @@
 /** One state read, from the request to the commit. */
-import type { Clock, Logger, ReadingLog } from "../core/ports.ts";
+import type { ReadingLog, Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Timestamp } from "../core/record.ts";
 import type { ServiceStateRead } from "../core/sensor.ts";
@@ -25,15 +25,13 @@ import type { ModbusStates } from "./modbus-states.ts";
 import type { ServiceStates } from "./service-states.ts";
 import { isModbus, type StateJob } from "./state-job.ts";
 
-export interface ReadStateParts {
+export interface ReadStateParts extends Runtime {
   readonly service: Pick<ServiceStates, "read">;
   /** Loads the Modbus client at its first use. */
   readonly modbus: () => Promise<Pick<ModbusStates, "read" | "keep" | "close">>;
   readonly log: ReadingLog;
   /** Stored readings of kind `node` of a sensor since an instant, oldest first. */
   readonly stored: (sensor: string, fromMs: number) => Iterable<StoredReading>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: Metrics;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;

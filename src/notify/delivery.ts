@@ -1,6 +1,6 @@
 /** Sends notices to one destination: in order, again until they are accepted, and never delaying anything else. */
 import type { NotificationState } from "../core/agent-status.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { HOUR_MS } from "../core/time-units.ts";
 import { Backoff } from "../lib/backoff.ts";
 import type { Digest } from "./digest.ts";
@@ -29,7 +29,7 @@ export class DeliveryRefused extends Error {
   }
 }
 
-export interface DeliveryParts {
+export interface DeliveryParts extends Runtime {
   readonly name: "webhook" | "email";
   readonly send: Send;
   readonly digest: Digest;
@@ -39,8 +39,6 @@ export interface DeliveryParts {
   readonly standing: () => readonly Notice[];
   /** Records that something waits. */
   readonly memory: DeliveryMemory;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 interface Attempt {

@@ -1,6 +1,6 @@
 /** The destinations of messages to people, as the settings enable them. */
 
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { Delivery, type DeliveryMemory } from "./delivery.ts";
 import { Digest, WAITING_MAX } from "./digest.ts";
@@ -19,12 +19,10 @@ export interface DestinationSettings {
   readonly digestMinutes: number | null;
 }
 
-export interface NoticeParts {
+export interface NoticeParts extends Runtime {
   readonly site: () => string;
   readonly standing: () => readonly Notice[];
   readonly memory: (name: string) => DeliveryMemory;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export function createDestinations(

@@ -1,20 +1,18 @@
 /** A sign of life for a watch elsewhere: when it stops coming, the box is dead, off, or cut off. */
 import { request } from "undici";
 import type { NotificationState } from "../core/agent-status.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import { splitLogin } from "./address.ts";
 import { failureKind } from "./delivery.ts";
 
 const CALL_TIMEOUT_MS = 20_000;
 
-export interface HeartbeatParts {
+export interface HeartbeatParts extends Runtime {
   /** May hold `user:password@`, sent as Basic. */
   readonly url: string;
   readonly everyMs: number;
   /** Whether loop and database work; without that there is no sign of life. */
   readonly isAlive: () => boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class Heartbeat {

@@ -1,5 +1,5 @@
 import type { DayKey } from "../core/day.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
 import type { PolledKind } from "../core/sensor.ts";
 import type { ReadDay } from "./day-read.ts";
@@ -15,12 +15,10 @@ export interface PollOptions extends DayRules {
   readonly random?: () => number;
 }
 
-export interface PollParts {
+export interface PollParts extends Runtime {
   readonly readDay: ReadDay;
-  readonly clock: Clock;
   /** Set by every response that the poller reads. */
   readonly gatewayClock: GatewayClock;
-  readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
   /** Its newest stored readings: its interval was learned from them before the restart. */

@@ -4,7 +4,7 @@ import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts
 import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
 import { findReject, readingId, readingTime } from "../core/identity.ts";
-import type { Clock, Logger, ReadingLog, RecordSource } from "../core/ports.ts";
+import type { ReadingLog, RecordSource, Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { RawRecord, RejectReason } from "../core/record.ts";
 import type { PolledKind } from "../core/sensor.ts";
@@ -34,11 +34,9 @@ const MARKED_BYTES = 1_048_576;
  */
 const KNOWN_HASHES_MAX = 500_000;
 
-export interface ReadDayParts {
+export interface ReadDayParts extends Runtime {
   readonly source: RecordSource;
   readonly log: ReadingLog;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: Metrics;
   /** Transform tables, shared by all records. */
   readonly plans: DftPlans;

@@ -1,5 +1,5 @@
 import type { DayKey } from "../core/day.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Runtime } from "../core/ports.ts";
 import type { DayPlan } from "./day-plan.ts";
 import type { DayRead, Rejected } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
@@ -15,13 +15,11 @@ import {
 } from "./next-read.ts";
 import { type PolledStream, PRIORITY, type Task, type TaskQueue } from "./task.ts";
 
-interface ReadOutcomesParts {
+interface ReadOutcomesParts extends Runtime {
   readonly queue: TaskQueue;
   readonly plan: DayPlan;
   readonly pause: GatewayPause;
-  readonly clock: Clock;
   readonly gatewayClock: GatewayClock;
-  readonly logger: Logger;
   /** 0…1. */
   readonly random: () => number;
 }

@@ -1,7 +1,7 @@
 import type { AgentStatus, SensorState } from "../core/agent-status.ts";
 import type { Will } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Clock, GapLog, Logger, MessageLink } from "../core/ports.ts";
+import type { GapLog, MessageLink, Runtime } from "../core/ports.ts";
 import type { AlarmBoard } from "./alarm-board.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { PayloadProfile } from "./formats/profile.ts";
@@ -11,11 +11,9 @@ import type { RetainedQuery } from "./retained-query.ts";
 import { configurationOf, healthOf } from "./status-changes.ts";
 import type { Turns } from "./turns.ts";
 
-export interface PresenceParts {
+export interface PresenceParts extends Runtime {
   readonly link: MessageLink;
   readonly gaps: GapLog;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly status: () => AgentStatus;
   readonly sensors: () => readonly SensorState[];
   /** Turns all of it into messages. */

@@ -2,7 +2,7 @@
 import type { DeliveryOutcome, OutboxEntry } from "../core/delivery.ts";
 import { mayHeal } from "../core/failure.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Clock, Logger, MessageLink, Outbox } from "../core/ports.ts";
+import type { MessageLink, Outbox, Runtime } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 import { DeliveryReport } from "./delivery-report.ts";
@@ -17,11 +17,9 @@ interface PublisherLink extends MessageLink {
   send(message: Message, done: (outcome: PublishOutcome) => void): void;
 }
 
-export interface PublisherParts {
+export interface PublisherParts extends Runtime {
   readonly link: PublisherLink;
   readonly outbox: Outbox;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: Pick<
     UplinkMetrics,
     "delivered" | "laneDelivered" | "deliveryFailures" | "freshness"

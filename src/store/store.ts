@@ -6,7 +6,7 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import type { MeasuredMachines, Measurements } from "../core/kept/ports.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
 import type { DayMedianStore } from "../core/outlook/day-medians.ts";
-import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts";
+import type { GapLog, Outbox, ReadingLog, Runtime } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
 import type { Kind } from "../core/sensor.ts";
@@ -16,7 +16,7 @@ import type { Meta } from "./database/meta.ts";
 import type { HourReader } from "./hours/hour-reader.ts";
 import type { History } from "./readings/history.ts";
 
-export interface StoreOptions {
+export interface StoreOptions extends Runtime {
   /** DATA_DIR; created if it is missing. */
   readonly dataDir: string;
   /** Path of better_sqlite3.node beside the bundle; undefined lets the package find it. */
@@ -34,8 +34,6 @@ export interface StoreOptions {
   readonly diskFreeMinMb: number;
   /** Configured destinations; the first ones are the first candidates to publish gaps of others. */
   readonly uplinks: readonly OutboxUplink[];
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Name of the site, for the payload of events; empty unless given. */
   readonly site?: () => string;
   /** Called after each commit, for the metrics: its duration, s, and the bytes written since the store was opened. */

@@ -3,16 +3,14 @@
 import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { GatewayTime } from "../../core/gateway-time.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { AlarmEngines } from "./engines.ts";
 
-export interface UpkeepParts {
+export interface UpkeepParts extends Runtime {
   readonly engines: AlarmEngines;
   readonly site: SiteSource;
   readonly store: AlarmStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** The gateway's clock, ms; ours until it is known. */
   readonly gatewayNow: () => number;
   readonly isGatewayTimeKnown: () => boolean;

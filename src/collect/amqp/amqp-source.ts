@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Channel, ConsumeMessage, Message } from "amqplib";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
@@ -12,10 +12,8 @@ import { ContentLimit } from "./content-limit.ts";
 import { Prefetch } from "./prefetch.ts";
 import { ReadGate } from "./read-gate.ts";
 
-export interface AmqpSourceParts {
+export interface AmqpSourceParts extends Runtime {
   readonly inbox: Inbox;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** The exchange of RabbitMQ's MQTT plug-in, with its default name (`mqtt.exchange`). */

@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
 import type { CollectOptions } from "../../core/collect-options.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { CollectMetrics } from "../metrics.ts";
@@ -10,11 +10,9 @@ import { dropHours, hasDueHours, settleHours } from "./hours.ts";
 import { hasLeavingWeeks, removeLeavingWeeks } from "./leaving-weeks.ts";
 import type { Writer } from "./writer.ts";
 
-interface MaintenanceParts {
+interface MaintenanceParts extends Runtime {
   readonly url: string;
   readonly writer: Writer;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: CollectMetrics;
 }
 

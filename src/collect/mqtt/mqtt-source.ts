@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IPublishPacket } from "mqtt-packet";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
@@ -10,11 +10,9 @@ import { MqttConnection } from "./connection.ts";
 import { collectorRefusal } from "./refusal.ts";
 import type { SessionSlots } from "./session-slots.ts";
 
-export interface MqttSourceParts {
+export interface MqttSourceParts extends Runtime {
   readonly inbox: Inbox;
   readonly slots: SessionSlots;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Interval at which sessions are refreshed, and abandoned ones searched. */

@@ -1,13 +1,11 @@
 import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
-import type { Clock, Logger, Outbox } from "../../core/ports.ts";
+import type { Outbox, Runtime } from "../../core/ports.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 import type { SparkplugLane } from "./proof-window.ts";
 
-export interface SettlementsParts {
+export interface SettlementsParts extends Runtime {
   readonly outbox: Outbox;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   /** Entries proven to have reached the broker. */
   readonly onDelivered?: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;

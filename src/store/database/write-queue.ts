@@ -14,7 +14,7 @@
  */
 import assert from "node:assert/strict";
 import { setImmediate as immediate } from "node:timers/promises";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { type Tx, UnitOfWork } from "../../core/tx.ts";
 import type { Database } from "./database.ts";
 import { StoreFailure } from "./store-failure.ts";
@@ -33,10 +33,8 @@ export interface WriteStatistics {
   commitSeconds(seconds: number): void;
 }
 
-interface WriteQueueParts {
+interface WriteQueueParts extends Runtime {
   readonly db: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly statistics: WriteStatistics;
   /** Spacing between commits of a few jobs that can wait, ms; 0 = none. */
   readonly paceMs: number;

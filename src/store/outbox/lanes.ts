@@ -6,7 +6,7 @@ import {
   laneName,
   planLanes,
 } from "../../core/lane-plan.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
@@ -16,11 +16,9 @@ import { hasChosen, LaneUplink } from "./lane-uplink.ts";
 import { addLane, carryNewest } from "./new-lane.ts";
 import { IN_USE_SQL, isCarried, numberOf, type StoredLane } from "./stored-lane.ts";
 
-interface LanesParts {
+interface LanesParts extends Runtime {
   readonly db: Database;
   readonly queue: WriteQueue;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** How long after the start an uplink counts as delivering that has something in hand, ms. */
   readonly startGraceMs?: number | undefined;
 }

@@ -9,7 +9,7 @@
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../core/delivery.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
 import { laneName } from "../../core/lane-plan.ts";
-import type { Clock, Logger, Outbox } from "../../core/ports.ts";
+import type { Outbox, Runtime } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
@@ -22,15 +22,13 @@ import { Leasing } from "./leasing.ts";
 import type { Pending } from "./pending.ts";
 import { Settlement } from "./settlement.ts";
 
-interface OutboxParts {
+interface OutboxParts extends Runtime {
   readonly db: Database;
   readonly streams: Streams;
   readonly queue: WriteQueue;
   readonly lanes: Lanes;
   readonly pending: Pending;
-  readonly clock: Clock;
   readonly age: Pick<GatewayTime, "now">;
-  readonly logger: Logger;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;
   /** A delivery that damage made impossible. */

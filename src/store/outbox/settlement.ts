@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import type { Database } from "../database/database.ts";
@@ -8,11 +8,9 @@ import type { WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Slot } from "./lane-queue.ts";
 import { MARK_SQL } from "./pending.ts";
 
-interface SettlementParts {
+interface SettlementParts extends Runtime {
   readonly db: Database;
   readonly queue: WriteQueue;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 interface SettlementHooks {

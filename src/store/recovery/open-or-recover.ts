@@ -1,6 +1,6 @@
 import { existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { type Database, sizeOf } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { dropBallast } from "../space/ballast.ts";
@@ -16,10 +16,8 @@ import {
   unfinishedSalvage,
 } from "./set-aside.ts";
 
-export interface RecoveryParts {
+export interface RecoveryParts extends Runtime {
   readonly nativeBinding: string | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly lanes: SavedLanes;
   /** Called about every second while a damaged store is copied. */
   readonly onProgress: () => void;

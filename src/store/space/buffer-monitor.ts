@@ -9,13 +9,13 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { HoursState } from "../../core/agent-status.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { type Database, sizeOf } from "../database/database.ts";
 import { ballastPath, dropBallast } from "./ballast.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { Growth } from "./growth.ts";
 
-interface MonitorParts {
+interface MonitorParts extends Runtime {
   readonly db: Database;
   readonly limits: BufferLimits;
   readonly growth: Growth;
@@ -23,8 +23,6 @@ interface MonitorParts {
   readonly rememberedBytes: () => number;
   readonly diskFreeMinBytes: number;
   readonly diskFreeBytes: (() => number | null) | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 const BALLAST_CHUNK_BYTES = 64 << 10;

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
 import type { Lanes } from "../outbox/lanes.ts";
@@ -15,13 +15,11 @@ import { RoomMaker } from "./room-maker.ts";
 import { moveOn, type Phase, phaseOf, type Run } from "./run.ts";
 import { type Shed, Shedding } from "./shedding.ts";
 
-export interface FullBufferParts extends EvictionParts {
+export interface FullBufferParts extends EvictionParts, Runtime {
   readonly lanes: Lanes;
   readonly meta: Meta;
   readonly monitor: BufferMonitor;
   readonly counts: DroppedCounts;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly limitBytes: number;
 }
 

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { Meta } from "../database/meta.ts";
 
@@ -7,10 +7,8 @@ const BELIEVED_AFTER_MS = HOUR_MS;
 /** Name in `meta`: the last time used by retention, ms. */
 const MARK = "retention_clock_ms";
 
-export interface RetentionClockParts {
-  readonly clock: Clock;
+export interface RetentionClockParts extends Runtime {
   readonly meta: Pick<Meta, "get" | "set">;
-  readonly logger: Logger;
   /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow: () => number | null;
 }

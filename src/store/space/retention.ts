@@ -5,7 +5,7 @@
  */
 
 import type { GatewayTime } from "../../core/gateway-time.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { SqliteCommandLog } from "../command-log.ts";
@@ -33,7 +33,7 @@ import type { FullBuffer } from "./full-buffer.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import { type Phase, phaseOf, startRun } from "./run.ts";
 
-export interface RetentionParts extends EvictionParts {
+export interface RetentionParts extends EvictionParts, Runtime {
   readonly lanes: Lanes;
   readonly queue: WriteQueue;
   readonly streams: Streams;
@@ -44,9 +44,7 @@ export interface RetentionParts extends EvictionParts {
   readonly commands: SqliteCommandLog;
   readonly keeper: Keeper;
   readonly progress: StoredProgress;
-  readonly clock: Clock;
   readonly age: Pick<GatewayTime, "now">;
-  readonly logger: Logger;
 }
 
 export interface RetentionOptions {
