@@ -1,14 +1,14 @@
 /** Everything that changes the configuration of a running agent: reload, signed documents, set-up. */
+
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
 import type { Logger, Runtime } from "../core/ports.ts";
-import type { ReplaceableSite, SiteSource } from "../core/site-source.ts";
+import type { SiteSource } from "../core/site-source.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
-import type { GatewayClock } from "../poll/gateway-clock.ts";
 import { createReadDay } from "../poll/read-day.ts";
 import { configurationDigest } from "../setup/digest.ts";
 import { FileVersions } from "../setup/file-versions.ts";
@@ -19,6 +19,7 @@ import type { TrialParts } from "../setup/trial.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
+import type { AgentBase } from "./base.ts";
 import type { Certificates } from "./certificates.ts";
 import type { ReadingParts } from "./polling.ts";
 import { runningElsewhere } from "./running-elsewhere.ts";
@@ -33,10 +34,7 @@ interface ConfigurationParts extends Runtime {
   readonly reloader: Reloader;
 }
 
-interface ConfigurationWiring extends Runtime {
-  readonly settings: Settings;
-  readonly site: ReplaceableSite;
-  readonly gatewayClock: GatewayClock;
+interface ConfigurationWiring extends AgentBase {
   readonly audit: Audit;
   readonly status: () => AgentStatus;
   readonly reading: ReadingParts;
@@ -99,11 +97,7 @@ export function createConfiguration(
       ? null
       : createRemote(changing, status, wiring.reads, () => restorer.isBusy);
   const setup = settings.setupEnabled
-    ? createSetup(changing, options, {
-        uplinks,
-        reading: wiring.reading,
-        gatewayClock: wiring.gatewayClock,
-        statesOf: wiring.statesOf,
+    ? createSetup(changing, options, wiring, {
         turn,
         isTrialRunning: () => remote?.isBusy === true || restorer.isBusy,
       })
@@ -147,31 +141,23 @@ export function reportRecovered(
   documentAudit(audit)(`version ${version}`, outcome);
 }
 
-interface SetupPlaces {
-  readonly credentialsDirectory?: string | null;
-  readonly configurationDirectory?: string | null;
-  readonly ownFiles?: readonly string[];
+/** Between all that changes the two files. */
+interface ChangeTurn {
+  readonly turn: { isTaken: boolean };
+  readonly isTrialRunning: () => boolean;
 }
+
+type SetupPlaces = Pick<
+  AgentOptions,
+  "credentialsDirectory" | "configurationDirectory" | "ownFiles"
+>;
 
 /** Set-up over HTTP; its test reads use `reading`, and are neither stored nor counted. */
 function createSetup(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   places: SetupPlaces,
-  {
-    uplinks,
-    reading,
-    gatewayClock,
-    statesOf,
-    turn,
-    isTrialRunning,
-  }: {
-    readonly uplinks: Uplinks;
-    readonly reading: ReadingParts;
-    readonly gatewayClock: GatewayClock;
-    readonly statesOf: (metrics: Metrics) => ServiceStates;
-    readonly turn: { isTaken: boolean };
-    readonly isTrialRunning: () => boolean;
-  },
+  { uplinks, reading, gatewayClock, statesOf }: ConfigurationWiring,
+  changes: ChangeTurn,
 ): Setup {
   const metrics = createMetrics();
   return new Setup({
@@ -180,8 +166,7 @@ function createSetup(
     reloader,
     site: () => site.current,
     uplinks: uplinks.others,
-    turn,
-    isTrialRunning,
+    ...changes,
     gateway: {
       readDay: (log) => createReadDay({ ...reading, log, metrics }),
       gatewayNow(dateMs) {
@@ -226,7 +211,7 @@ function createRestorer(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   { status, reads, uplinks, audit, instance }: ConfigurationWiring,
   credentialsDirectory: string | null,
-  changes: { readonly turn: { isTaken: boolean }; readonly isTrialRunning: () => boolean },
+  changes: ChangeTurn,
 ): Restorer {
   const { dataDir, siteFile, uplinksFile } = settings;
   return new Restorer(

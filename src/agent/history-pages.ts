@@ -1,25 +1,12 @@
-import type { HistoryRange, HistoryReader } from "../core/query/ports.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { HistoryRange, HistoryReader, StreamRange } from "../core/query/ports.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import type { History } from "../store/readings/history.ts";
 
-interface Ranges {
-  latest(sensor: string, kind: Kind): StoredReading | null;
-  streams(): readonly { readonly sensor: string; readonly kind: Kind }[];
-  extent(): { readonly fromMs: number; readonly toMs: number } | null;
-  range(query: {
-    readonly sensor: string;
-    readonly kind: Kind;
-    readonly fromMs: number;
-    readonly toMs: number;
-    readonly order: "asc" | "desc";
-    readonly limit: number;
-  }): Iterable<StoredReading>;
-  count(query: {
-    readonly sensor: string;
-    readonly kind: Kind;
-    readonly fromMs: number;
-    readonly toMs: number;
-  }): number;
+interface Ranges extends Pick<History, "latest" | "streams" | "extent"> {
+  range(
+    query: StreamRange & { readonly order: "asc" | "desc"; readonly limit: number },
+  ): Iterable<StoredReading>;
+  count(query: StreamRange): number;
 }
 
 /** The store's history in pages that start after a position. */

@@ -1,60 +1,37 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import type { BandMaker } from "../bands/band-maker.ts";
 import type { Dispatcher } from "../command/dispatcher.ts";
-import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
-import type { Runtime } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
-import type { BackupActions } from "../core/setup.ts";
-import type { DftPlans } from "../core/signal/fft.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
 import type { HttpParts } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
-import type { LoopDelay } from "../lib/loop-delay.ts";
-import type { Metrics } from "../lib/metrics.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
-import type { GatewayClock } from "../poll/gateway-clock.ts";
-import type { Poller } from "../poll/poller.ts";
 import type { Store } from "../store/store.ts";
-import type { Alarms } from "./alarms/alarms.ts";
 import { createBackfillJobs } from "./backfill.ts";
-import type { GapWatch } from "./gap-watch.ts";
+import type { AgentBase } from "./base.ts";
+import type { Configuration } from "./configuration.ts";
 import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
-import type { Signals } from "./machine-signals.ts";
+import type { ReadingSide } from "./reading-side.ts";
 import { keepSensorNames } from "./sensor-names.ts";
-import type { Setup } from "./setup.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-interface HttpSideParts extends Runtime {
-  readonly settings: Settings;
-  readonly site: SiteSource;
+interface HttpSideParts
+  extends AgentBase,
+    Pick<ReadingSide, "alarms" | "bands" | "gaps" | "poller" | "signals">,
+    Pick<Configuration, "restorer" | "setup"> {
   readonly status: () => AgentStatus;
   readonly watchdog: Watchdog;
   readonly store: Store;
-  readonly plans: DftPlans;
-  readonly names: WireNames;
-  readonly gaps: GapWatch;
-  readonly bands: Pick<BandMaker, "readAgain">;
   readonly live: LiveHub;
-  readonly poller: Poller;
-  readonly gatewayClock: GatewayClock;
   readonly dispatcher: Dispatcher;
   /** Null if there is nothing to reload. */
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
-  readonly setup: Setup | null;
-  readonly restorer: BackupActions | null;
   readonly log: LogView | null;
-  readonly alarms: Alarms | null;
-  readonly signals: Signals;
-  readonly metrics: Metrics;
-  readonly loopDelay: LoopDelay;
 }
 
 /** The rooms as HTTP shows them. */

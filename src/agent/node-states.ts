@@ -1,34 +1,24 @@
 /** The states of nodes over the rooms of the agent. */
+
 import type { Settings } from "../config/settings.ts";
 import type { SensorState } from "../core/agent-status.ts";
-import type { Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { SiteSource } from "../core/site-source.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import type { Metrics } from "../lib/metrics.ts";
-import type { SecretGate } from "../lib/secrets.ts";
 import type { ModbusStates } from "../node-state/modbus-states.ts";
 import { type NodeCondition, NodeStates } from "../node-state/node-states.ts";
 import { ServiceStates } from "../node-state/service-states.ts";
-import type { GatewayClock } from "../poll/gateway-clock.ts";
 import type { Poller } from "../poll/poller.ts";
 import type { Store } from "../store/store.ts";
+import type { AgentBase } from "./base.ts";
 
 /** Stored readings are searched up to here: one that a wrong clock dated later says nothing about now. */
 const AHEAD_MS = DAY_MS;
 
-export interface NodeStatesWiring extends Runtime {
-  readonly settings: Settings;
-  readonly site: SiteSource;
+interface NodeStatesWiring extends AgentBase {
   readonly source: GatewayClient;
-  readonly names: WireNames;
-  readonly gate: SecretGate;
   readonly store: Store;
   readonly poller: Poller;
-  readonly gatewayClock: GatewayClock;
-  readonly metrics: Metrics;
   readonly onStored: (reading: Reading) => void;
 }
 

@@ -1,32 +1,21 @@
 import type { Settings } from "../config/settings.ts";
 import type { DayKey } from "../core/day.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
-import type { ByteHashing } from "../core/decode/hashing.ts";
-import type { Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { ReadingMarks } from "../core/set-aside.ts";
-import type { DftPlans } from "../core/signal/fft.ts";
 import type { WantedTones } from "../core/signal/tones.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import type { Metrics } from "../lib/metrics.ts";
-import type { SecretGate } from "../lib/secrets.ts";
-import type { GatewayClock } from "../poll/gateway-clock.ts";
 import { Poller } from "../poll/poller.ts";
 import { createReadDay, type ReadDayParts } from "../poll/read-day.ts";
-import type { Store } from "../store/store.ts";
+import type { AgentBase } from "./base.ts";
+import type { AgentResources } from "./resources.ts";
 
 /** Needed by every read of a day, whether its readings are stored or only shown by set-up or a command. */
 export type ReadingParts = Omit<ReadDayParts, "log" | "metrics">;
 
-interface ReadingSource extends Runtime {
+interface ReadingSource
+  extends Pick<AgentBase, "clock" | "gate" | "hashing" | "logger" | "names" | "plans"> {
   readonly settings: Pick<Settings, "gatewayEmptyStatuses">;
   readonly gateway: GatewayClient;
-  readonly hashing: ByteHashing;
-  readonly names: WireNames;
-  readonly plans: DftPlans;
-  readonly gate: SecretGate;
 }
 
 export function createReadingParts(source: ReadingSource): ReadingParts {
@@ -50,15 +39,8 @@ export function createReadingParts(source: ReadingSource): ReadingParts {
   };
 }
 
-interface PollingParts extends Runtime {
-  readonly settings: Settings;
-  readonly site: SiteSource;
-  readonly gateway: GatewayClient;
-  readonly store: Store;
-  readonly marks: ReadingMarks;
+interface PollingParts extends AgentBase, AgentResources {
   readonly reading: ReadingParts;
-  readonly gatewayClock: GatewayClock;
-  readonly metrics: Metrics;
   /** True if diagnosis uses the sensor's spectra. */
   readonly wantedTones: (sensor: string) => WantedTones;
   readonly onStored: (reading: Reading) => void;

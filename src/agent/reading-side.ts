@@ -21,6 +21,8 @@ import type { AgentResources } from "./resources.ts";
 
 const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
+export type ReadingSide = ReturnType<typeof buildReadingSide>;
+
 export function buildReadingSide(base: AgentBase, { store, marks, gateway }: AgentResources) {
   const { settings, site, clock, gatewayClock, logger, metrics } = base;
   const hub = new LiveHub();

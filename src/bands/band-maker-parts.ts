@@ -2,8 +2,9 @@ import type { Band, SensorBands } from "../core/bands/band.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, Runtime, WantedRecords, WaveformReader } from "../core/ports.ts";
+import type { StreamRange } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import type { Sensor } from "../core/sensor.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
@@ -13,12 +14,7 @@ export interface BandMakerParts extends Runtime {
   readonly site: SiteSource;
   readonly wait: Pick<Wait, "isOver" | "stateAt" | "speedAround">;
   readonly history: {
-    range(query: {
-      readonly sensor: string;
-      readonly kind: Kind;
-      readonly fromMs: number;
-      readonly toMs: number;
-    }): Iterable<StoredReading>;
+    range(query: StreamRange): Iterable<StoredReading>;
     /** Of all readings; later ones have higher numbers. */
     newestSeq(): number;
   };

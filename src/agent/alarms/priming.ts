@@ -1,4 +1,5 @@
 /** What the alarm engine reads from stored readings: the newest of each sensor and kind, and the signals of machines. */
+
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
 import { sharedValues } from "../../core/alarm/reading-step.ts";
@@ -7,6 +8,7 @@ import type { Earlier } from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
+import type { StreamRange } from "../../core/query/ports.ts";
 import { isFlagged } from "../../core/reading.ts";
 import { type Kind, readingKinds } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
@@ -20,13 +22,7 @@ import { DAY_MS } from "../../core/time-units.ts";
 
 export interface StoredHistory {
   latest(sensor: string, kind: Kind): StoredReading | null;
-  range(query: {
-    readonly sensor: string;
-    readonly kind: Kind;
-    readonly fromMs: number;
-    readonly toMs: number;
-    readonly order: "desc";
-  }): Iterable<StoredReading>;
+  range(query: StreamRange & { readonly order: "desc" }): Iterable<StoredReading>;
 }
 
 export interface SignalOptions extends Required<Pick<WaitOptions, "zone" | "pendingDays">> {

@@ -29,13 +29,17 @@ export interface HistoryPosition {
   readonly seq: number;
 }
 
-export interface HistoryRange {
+/** A span of time of one sensor and kind. */
+export interface StreamRange {
   readonly sensor: string;
   readonly kind: Kind;
   /** Included, ms. */
   readonly fromMs: number;
   /** Excluded, ms. */
   readonly toMs: number;
+}
+
+export interface HistoryRange extends StreamRange {
   readonly order: "ascending" | "descending";
   /** Null starts at the range's edge. */
   readonly after: HistoryPosition | null;
@@ -52,16 +56,11 @@ export interface HistoryReader {
   /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
   /** Number of readings in a range, from an index only. */
-  count(range: Pick<HistoryRange, "sensor" | "kind" | "fromMs" | "toMs">): number;
+  count(range: StreamRange): number;
 }
 
-export interface HourQuery {
-  readonly sensor: string;
-  readonly kind: Kind;
-  /** Hours or days that begin from here on, ms. */
-  readonly fromMs: number;
-  /** And before this, ms. */
-  readonly toMs: number;
+/** Of the hours or days that begin within the range. */
+export interface HourQuery extends StreamRange {
   /** UTC hours, or UTC days. */
   readonly span: "hours" | "days";
   /** True: of hours, the UTC days within the range may come as one point each. */

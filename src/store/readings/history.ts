@@ -168,16 +168,6 @@ export class History {
     }
   }
 
-  /** The newest `limit` readings of a range, oldest of them first. */
-  rangeNewest(query: Omit<HistoryQuery, "order" | "limit">, limit: number): StoredReading[] {
-    const newest: StoredReading[] = [];
-    for (const reading of this.range({ ...query, order: "desc", limit })) {
-      if (newest.length >= limit) break;
-      newest.push(reading);
-    }
-    return newest.reverse();
-  }
-
   /** Sensors and kinds that were ever stored. */
   streams(): readonly { readonly sensor: string; readonly kind: Kind }[] {
     this.#streams.loadNewer();
