@@ -38,6 +38,9 @@ export interface ListedDevice {
   readonly description: string;
   readonly model: string;
   readonly batteryType: number | null;
+  readonly channelCount: number | null;
+  /** False only if the service says so. */
+  readonly isEnabled: boolean;
 }
 export interface Assignment {
   readonly machine: number;
@@ -155,6 +158,7 @@ export class AnalyticsClient {
     const member = (name: string) => this.#names.member(row, name);
     const code = textOf(member(API_DEVICE.code));
     if (code === "") return null;
+    const enabled = member(API_DEVICE.enabled);
     return {
       code,
       type: integerOf(member(API_DEVICE.type)),
@@ -162,6 +166,8 @@ export class AnalyticsClient {
       description: textOf(member(API_DEVICE.description)),
       model: textOf(member(API_DEVICE.model)),
       batteryType: integerOf(member(API_DEVICE.batteryType)),
+      channelCount: integerOf(member(API_DEVICE.channelCount)),
+      isEnabled: enabled !== false && integerOf(enabled) !== 0,
     };
   }
 

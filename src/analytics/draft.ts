@@ -124,8 +124,10 @@ function draftSensor(
     );
     return null;
   }
-  const channels = channelsOf(kinds, assignments, hints, shown, notes);
+  const channels = channelsOf(kinds, { device, assignments }, hints, shown, notes);
   if (channels === null) return null;
+  if (!device.isEnabled)
+    notes.push(`${shown}: not read ("enabled": false), because it is disabled at the service`);
   return {
     code,
     type,
@@ -133,6 +135,7 @@ function draftSensor(
     ...optional("description", device.description),
     ...optional("model", device.model),
     kinds,
+    ...(!device.isEnabled && { enabled: false }),
     ...(location !== null && { location }),
     ...(Object.keys(channels).length > 0 && { channels }),
     ...(device.batteryType !== null &&
@@ -144,15 +147,21 @@ function draftSensor(
 /** Null: the sensor would publish nothing, or wrong values. */
 function channelsOf(
   kinds: readonly PolledKind[],
-  assignments: SurveyedDevice["assignments"],
+  { device, assignments }: SurveyedDevice,
   hints: DraftHints,
   shown: string,
   notes: string[],
 ): Record<string, object> | null {
   const channels: Record<string, object> = {};
+  // A channel that is not there would have bad values for good.
+  const there = (most: number) =>
+    device.channelCount !== null && device.channelCount > 0
+      ? Math.min(device.channelCount, most)
+      : most;
   for (const kind of kinds) {
-    const currents = CURRENT_CHANNELS[kind];
-    if (currents !== undefined) {
+    const currentsMax = CURRENT_CHANNELS[kind];
+    if (currentsMax !== undefined) {
+      const currents = there(currentsMax);
       if (hints.clamp === null) {
         notes.push(
           `${shown}: left out, because the service does not know which clamps are fitted; ${hints.isForm ? "choose the clamp" : "set --clamp (50, 100, 250 or 500)"}`,
@@ -161,7 +170,7 @@ function channelsOf(
       }
       for (let n = 1; n <= currents; n++) channels[`current${n}`] = { clamp: hints.clamp };
       notes.push(
-        `${shown}: clamps of ${hints.clamp} A on ${currents} channels${hints.isForm ? "" : " by --clamp"}; correct those that differ, remove unused channels`,
+        `${shown}: clamps of ${hints.clamp} A on ${countOf(currents)}${hints.isForm ? "" : " by --clamp"}; correct those that differ, remove unused channels`,
       );
     }
     if (kind === "loop") {
@@ -171,15 +180,18 @@ function channelsOf(
         );
         return null;
       }
-      for (let n = 1; n <= LOOP_CHANNELS; n++) channels[`channel${n}`] = { ...hints.loop };
+      const loops = there(LOOP_CHANNELS);
+      for (let n = 1; n <= loops; n++) channels[`channel${n}`] = { ...hints.loop };
       notes.push(
-        `${shown}: ${hints.loop.unit} from ${hints.loop.low} to ${hints.loop.high} on ${LOOP_CHANNELS} channels${hints.isForm ? "" : " by --loop"}; correct those that differ, remove unused channels`,
+        `${shown}: ${hints.loop.unit} from ${hints.loop.low} to ${hints.loop.high} on ${countOf(loops)}${hints.isForm ? "" : " by --loop"}; correct those that differ, remove unused channels`,
       );
     }
     if (kind === "accel") Object.assign(channels, axesOf(assignments, channels, shown, notes));
   }
   return channels;
 }
+
+const countOf = (channels: number) => `${channels} channel${channels === 1 ? "" : "s"}`;
 
 /** An unlisted channel means H, V, A, so only another order is written. */
 function axesOf(

@@ -160,7 +160,7 @@ test("discover – with the operator's hints every sensor is drafted, and the as
     site?.sensors.map((sensor) => sensor.code),
     ["10234", "20871", "30007", "40001"],
   );
-  assert.deepEqual(site?.sensors[1]?.channels["current4"], { clamp: 100 });
+  assert.deepEqual(Object.keys(site?.sensors[1]?.channels ?? {}), ["current1", "current2"]);
   assert.match(stderr, /20871: clamps of 100 A .* correct those that differ/);
   assert.match(stderr, /30007: bar from 0 to 10/);
   assert.match(stderr, /40001: no location, because the service does not list one/);
@@ -272,6 +272,28 @@ test("discover – other shapes are read: a bare list, a wrapped response, a tab
   ]);
   assert.match(stderr, /queried point by point/);
   assert.match(stderr, /501: left out, because the kinds of type 4 are unknown/);
+});
+
+test("discover – drafts as many channels as the device has, and does not read one that is disabled there", async (t) => {
+  const device = { ID: 1, code: "300", type: 12, name: "", channelCount: 1, enabled: 0 };
+  const devices = [device, { ...device, code: "301", channelCount: 9, enabled: 1 }];
+  const url = await otherService(t, (operation) =>
+    enveloped(operation === "GetDevices" ? devices : []),
+  );
+  const hints = ["--site", "s", "--kinds", "12=loop", "--loop", "bar:0:10"];
+  const drafted = await discover(directory(t), ["--url", url, "--token", "x", ...hints]);
+  const { sensors } = JSON.parse(drafted.stdout) as {
+    sensors: { enabled?: boolean; channels: object }[];
+  };
+  assert.deepEqual(
+    sensors.map(({ enabled, channels }) => [enabled, Object.keys(channels).length]),
+    [
+      [false, 1],
+      [undefined, 4],
+    ],
+  );
+  assert.match(drafted.stderr, /^note: 300: bar from 0 to 10 on 1 channel by --loop/m);
+  assert.match(drafted.stderr, /^note: 300: not read .*disabled at the service/m);
 });
 
 test("discover – a status other than 0 counts in any letter case", async (t) => {
