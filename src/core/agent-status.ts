@@ -165,6 +165,11 @@ const SENSOR_STATE = named(
 );
 export type SensorState = Of<typeof SENSOR_STATE>;
 
+/** Every read of it fails, so what it sends is unknown. */
+export function isUnreadable({ kinds }: Pick<SensorState, "kinds">): boolean {
+  return kinds.length > 0 && kinds.every(({ lastError }) => lastError !== null);
+}
+
 /** The Modbus server for display. */
 const MODBUS_STATE = object({ address: orNull(TEXT), clients: INTEGER, lastError: orNull(TEXT) });
 export type ModbusState = Of<typeof MODBUS_STATE>;

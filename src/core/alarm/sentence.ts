@@ -153,12 +153,16 @@ export function silentSentence(
   sensor: Sensor,
   site: Site,
   seconds: number,
-  isGatewayUp: boolean,
+  cause: "gateway_down" | "unreadable" | null,
 ): string {
   const label = sensorLabel(sensor, site);
   const what = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
-  const why = isGatewayUp ? "" : "; the gateway does not respond";
-  return `Warning: ${what} has sent nothing for ${duration(seconds)}${why}.`;
+  const time = duration(seconds);
+  // What it sends is unknown.
+  if (cause === "unreadable")
+    return `Warning: ${what} has had no reading for ${time}; reading it from the gateway fails.`;
+  const why = cause === null ? "" : "; the gateway does not respond";
+  return `Warning: ${what} has sent nothing for ${time}${why}.`;
 }
 
 export function heardAgainSentence(sensor: Sensor, site: Site): string {

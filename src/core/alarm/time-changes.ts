@@ -1,5 +1,5 @@
 /** Changes caused by the passing of time: sensors that fall silent or report again, and shelves that end. */
-import type { SensorState } from "../agent-status.ts";
+import { isUnreadable, type SensorState } from "../agent-status.ts";
 import { normalCode, readingKinds, type Sensor } from "../sensor.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import { restate } from "./operator-changes.ts";
@@ -101,6 +101,7 @@ function applySilence(
   const cause = { readingId, timeMs: nowMs, measured: seconds };
   const subject = { site, sensor, type: null, isHistorical: false };
   const worst = { measured: seconds, timeMs: nowMs };
+  const unreadable = isUnreadable(seen) ? "unreadable" : null;
   const next =
     change === "cleared"
       ? heardAgain(before, cause, subject)
@@ -110,7 +111,7 @@ function applySilence(
           "raised",
           cause,
           subject,
-          silentSentence(sensor, site, seconds, isGatewayUp),
+          silentSentence(sensor, site, seconds, isGatewayUp ? unreadable : "gateway_down"),
         );
   states.put(tx, code, SILENT_KEY, next.state);
   if (next.event !== null) events.push(next.event);

@@ -1,5 +1,5 @@
 /** Current faults in plain words with the remedy: what the dashboard and `status` show. */
-import { type AgentStatus, isUntried, type SensorState } from "../agent-status.ts";
+import { type AgentStatus, isUnreadable, isUntried, type SensorState } from "../agent-status.ts";
 import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../box-fault.ts";
 import { certificateTitle, endingText } from "../certificate.ts";
 import type { FailureClass } from "../failure.ts";
@@ -163,10 +163,12 @@ function certificateFaults({ certificates }: AgentStatus): Fault[] {
 
 /**
  * While the gateway does not respond, it is unknown what a sensor sends: one that was overdue before is reported; one
- * that became due since is not, or the gateway's outage would send people to every sensor's battery.
+ * that became due since is not, or the gateway's outage would send people to every sensor's battery. So it is while the
+ * reads of one sensor fail.
  */
 function isSilenceKnown({ gateway }: AgentStatus, sensor: SensorState): boolean {
-  if (gateway.isUp || gateway.lastAnswerAtMs === null) return true;
+  if (gateway.isUp) return !isUnreadable(sensor);
+  if (gateway.lastAnswerAtMs === null) return true;
   // Times of readings are the gateway's.
   const lastAnswerMs = gateway.lastAnswerAtMs + (gateway.skewMs ?? 0);
   return sensor.kinds.every(({ lastReadingMs, cadenceS }) => {

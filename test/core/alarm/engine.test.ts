@@ -413,9 +413,32 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
   const site = siteWith([]);
   const engine = engineOf(site);
   feed(engine, pressures([5]), disk);
-  const state = (word: "silent" | "online", lastReadingMs: number) => [
-    { code: LOOP.code, state: word, lastReadingMs, batteryV: null, kinds: [] },
+  const reads = { lastReadingMs: T0, cadenceS: 60, lastReadAtMs: null };
+  const state = (
+    word: "silent" | "online",
+    lastReadingMs: number,
+    lastError: string | null = null,
+  ) => [
+    {
+      code: LOOP.code,
+      state: word,
+      lastReadingMs,
+      batteryV: null,
+      kinds: [{ kind: "loop", ...reads, lastError } as const],
+    },
   ];
+  const unreadable = engineOf(site);
+  feed(unreadable, pressures([5]), new Disk());
+  const [event] = unreadable.tick(
+    tx.now,
+    T0 + 4 * MINUTE,
+    state("silent", T0, "HTTP 500"),
+    true,
+  ).events;
+  assert.match(
+    event?.text ?? "",
+    /had no reading for 4 minutes; reading it from the gateway fails/,
+  );
   const tick = (of: AlarmEngine, word: "silent" | "online", minute: number, lastMs = T0) => {
     const up = of.tick(tx.now, T0 + minute * MINUTE, state(word, lastMs), true);
     disk.write(up);

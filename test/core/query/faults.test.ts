@@ -77,6 +77,7 @@ test("faults – each failing state is reported once, with what to do", () => {
     [{ clock: { ...clock, skewMs: -600_000 } }, ["clock_skew"]],
     [{ sensors: [silent] }, ["sensor_silent"]],
     [{ sensors: [failing] }, ["read_failing"]],
+    [{ sensors: [{ ...failing, state: "silent" }] }, ["read_failing"]],
   ];
   for (const [change, expected] of cases) {
     const faults = currentFaults(agentStatus(change), SITE);
