@@ -22,6 +22,8 @@ const SPEED_SHARE = 0.06;
 const SPEEDS_MAX = 12;
 /** At a speed that is not learned yet, the next one that is stands for it, up to this share away. */
 const BORROWED_SHARE = 0.35;
+/** A resonance may lie between the two: by this, what is borrowed is taken for more. */
+const BORROWED_TIMES = 2;
 
 /** The normal state at one speed. */
 interface SpeedNormal {
@@ -47,13 +49,14 @@ function near(speeds: readonly SpeedNormal[], rpm: number, share: number): Speed
   return nearest ?? null;
 }
 
-/** Forces grow with the square of the speed: by that, a slower speed's normal state is taken for more. */
+/** Forces grow with the square of the speed: by that too, a slower speed's normal state is taken for more. */
 export function normalBy(reference: Reference | null | undefined, rpm: number): NormalOf {
   const learned = (reference?.speeds ?? []).filter(({ readings }) => readings >= READINGS_MIN);
-  const own = near(learned, rpm, SPEED_SHARE) ?? near(learned, rpm, BORROWED_SHARE);
-  if (own === null) return () => null;
-  const times = Math.max(1, rpm / own.rpm) ** 2;
-  return (channel, order) => times * (own.highest[keyOf(channel, order)] ?? 0);
+  const own = near(learned, rpm, SPEED_SHARE);
+  const used = own ?? near(learned, rpm, BORROWED_SHARE);
+  if (used === null) return () => null;
+  const times = (own === null ? BORROWED_TIMES : 1) * Math.max(1, rpm / used.rpm) ** 2;
+  return (channel, order) => times * (used.highest[keyOf(channel, order)] ?? 0);
 }
 
 /** Highest speed at which the machine was learned, if it was at this one too, r/min. */

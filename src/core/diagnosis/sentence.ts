@@ -48,7 +48,7 @@ export function findingSentence(
 function past(normal: number | null | undefined, unit: string): string {
   if (normal === undefined) return "";
   if (normal === null) return " (without a learned normal state, it stays in stage 1)";
-  return `, ${normal.toPrecision(2)} ${unit} when the machine was learned`;
+  return `, normally up to ${normal.toPrecision(2)} ${unit}`;
 }
 
 export function endedSentence(

@@ -28,6 +28,21 @@ test("at a lower speed a drive is judged by what the fault would reach at the hi
   assert.deepEqual(at(1480, learnedAt(1184, 1480)), []);
 });
 
+test("where another speed stands for one that was not learned, a resonance between them is no fault", () => {
+  const found = (first: number, reference: Reference) =>
+    judge(
+      shaftRecord(1184, [{ 1: first }, { 1: 0.7 }, { 1: 0.3 }]),
+      around(1184, { reference }),
+    ).verdicts.map(({ finding }) => finding);
+  const slow = learned(0.8, 0.1, 0.1);
+  // More than 1.6 times 0.8 mm/s: at that speed itself it would be told.
+  assert.deepEqual(found(1.9, { speeds: slow.speeds.map((one) => ({ ...one, rpm: 1184 })) }), [
+    "unbalance",
+  ]);
+  assert.deepEqual(found(1.9, slow), []);
+  assert.deepEqual(found(2.7, slow), ["unbalance"]);
+});
+
 test("at a speed that was not learned itself the limit is not lowered", () => {
   assert.deepEqual(at(1184, learnedAt(1320, 1480)), []);
 });
