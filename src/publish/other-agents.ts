@@ -41,9 +41,13 @@ export class SentStates {
     this.#texts.set(uplink, [...(this.#texts.get(uplink) ?? []), ...texts].slice(-OWN_MAX));
   }
 
-  /** The uplink that published it; null if none did. */
-  senderOf(text: string): string | null {
-    for (const [uplink, texts] of this.#texts) if (texts.includes(text)) return uplink;
+  /**
+   * Which uplink published what `uplink` hears; null if none did. At two brokers two may have said the same in the same
+   * millisecond: then it was the own one.
+   */
+  senderOf(text: string, uplink: string): string | null {
+    if (this.#texts.get(uplink)?.includes(text)) return uplink;
+    for (const [other, texts] of this.#texts) if (texts.includes(text)) return other;
     return null;
   }
 
@@ -93,7 +97,7 @@ export class OtherAgents implements RetainedReader {
     const { marker, instance, states, uplink } = this.#parts;
     if (topic !== marker || payload.length === 0 || payload.length > PAYLOAD_MAX) return;
     const text = Buffer.from(payload).toString();
-    const sender = states.senderOf(text);
+    const sender = states.senderOf(text, uplink);
     if (sender === uplink) return;
     const announced = stateOf(text);
     if (announced === null) return;

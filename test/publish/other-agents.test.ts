@@ -97,6 +97,17 @@ test("other agents – a copied data directory has our instance, but publishes w
   assert.notEqual(a.others.current, null);
 });
 
+test("other agents – uplinks at two brokers that say the same in the same millisecond are no neighbours", () => {
+  const clock = new ManualClock();
+  const states = new SentStates();
+  const all = ["main", "cloud"].map((uplink) => agent(clock, "aaaaaaaaaaaa", { states, uplink }));
+  const sent = all.map((one) => one.send());
+  for (const [i, { hear, others }] of all.entries()) {
+    hear(sent[i] as Buffer);
+    assert.equal(others.hasNeighbour, false);
+  }
+});
+
 test("other agents – another uplink of the same agent at the same broker is no other agent", () => {
   const clock = new ManualClock();
   const states = new SentStates();
