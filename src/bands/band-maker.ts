@@ -8,98 +8,62 @@
  * once more when state and speed are known, so that none of them waits in memory with its samples.
  */
 
-import { setImmediate as turn } from "node:timers/promises";
 import type { BandRecord } from "../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import type { DayKey } from "../core/day.ts";
 import type { SpeedAround } from "../core/machine-state/wait.ts";
-import { isRead, normalCode } from "../core/sensor.ts";
+import { normalCode } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
-import type {
-  BandCandidate,
-  BandMakerParts,
-  BandSensor,
-  Candidates,
-  DayAgain,
-} from "./band-maker-parts.ts";
+import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
 import { BandWriter } from "./band-writer.ts";
-import { DaysAgain } from "./days-again.ts";
+import { CANDIDATES_MAX, CandidateSearch } from "./candidate-search.ts";
 import { GoneSamples } from "./gone-samples.ts";
-import { HeldDefinitions } from "./held-definitions.ts";
 import { hasBands, readRecord, storedRecord } from "./stored-record.ts";
 
 const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
-/** Records of one sensor that wait; beyond it the oldest are left without bands. */
-const CANDIDATES_MAX = 2_000;
-const ROWS_PER_TURN = 100;
-/** Records that backfills ask for and that wait: further days are searched after them. */
-const AGAIN_MAX = 500;
-const AHEAD_MS = DAY_MS;
-
-/** Times between which records may have come that have no bands. */
-interface Search {
-  /** Normalised. */
-  readonly code: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 export class BandMaker {
   readonly #parts: BandMakerParts;
-  readonly #definitions: HeldDefinitions;
-  readonly #again: DaysAgain;
-  /** Those of them whose records are candidates. */
-  readonly #searched = new Set<DayAgain>();
+  readonly #search: CandidateSearch;
   readonly #goneSamples: GoneSamples;
-  /** By normalised code. */
-  readonly #candidates = new Map<string, Candidates>();
-  readonly #toSearch: Search[] = [];
   readonly #writer: BandWriter;
   #unknownAtMs = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
 
   constructor(parts: BandMakerParts) {
     this.#parts = parts;
-    this.#definitions = new HeldDefinitions(parts.memory);
-    this.#again = new DaysAgain(parts.memory, parts.logger);
+    this.#search = new CandidateSearch(parts);
     this.#goneSamples = new GoneSamples(parts);
     this.#writer = new BandWriter(parts);
   }
 
   /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */
   stored({ sensor, kind }: Pick<DayKey, "sensor" | "kind">, fromMs: number, toMs: number): void {
-    if (kind !== "accel") return;
-    const code = normalCode(sensor);
-    if (!this.#sensors().some((one) => normalCode(one.code) === code)) return;
-    this.#toSearch.push({ code, fromMs, toMs: toMs + 1 });
+    if (kind === "accel") this.#search.stored(sensor, fromMs, toMs);
   }
 
   /** Days were read again: their records that have no bands get them, whenever they were stored. @param code null: all */
   readAgain(days: readonly string[], code: string | null): void {
-    this.#again.add(days, code);
+    this.#search.readAgain(days, code);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, site } = this.#parts;
     let seen: Site | null = null;
     // At once: the next look comes after the first records of a sensor that the change has added.
-    const forgetListener = site.onChange(() => this.#holdOrLater());
+    const forgetListener = site.onChange(() => this.#search.holdOrLater());
     signal.addEventListener("abort", forgetListener, { once: true });
     while (!signal.aborted) {
       try {
         if (seen !== site.current) {
           seen = site.current;
-          this.#hold();
-          await this.#searchAll();
+          await this.#search.all();
         }
-        await this.#searchNew();
-        await this.#searchAgain();
+        await this.#search.further();
         await this.#makeDue(signal);
         this.#readGone();
-        this.#finishDays();
+        if (!this.#writer.isWaiting) this.#search.finishDays();
         this.#hasFailed = false;
       } catch (err) {
         // The store cannot be written just now, or has a fault: what waits is tried again.
@@ -110,132 +74,6 @@ export class BandMaker {
       await clock.sleep(CHECK_MS, signal);
     }
   }
-
-  #sensors(): BandSensor[] {
-    return this.#parts.site.current.sensors.filter(
-      (sensor): sensor is BandSensor => sensor.bands !== undefined && isRead(sensor),
-    );
-  }
-
-  /* ---------- which records ---------- */
-
-  async #searchAll(): Promise<void> {
-    this.#candidates.clear();
-    this.#searched.clear();
-    const { gatewayNow, samplesMs } = this.#parts;
-    const toMs = gatewayNow() + AHEAD_MS;
-    for (const sensor of this.#sensors())
-      await this.#search(sensor, gatewayNow() - samplesMs, toMs, null);
-  }
-
-  async #searchNew(): Promise<void> {
-    for (let next = this.#toSearch[0]; next !== undefined; next = this.#toSearch[0]) {
-      const { code, fromMs, toMs } = next;
-      for (const sensor of this.#sensors())
-        if (normalCode(sensor.code) === code) await this.#search(sensor, fromMs, toMs, null);
-      this.#toSearch.shift();
-    }
-  }
-
-  /** Some days at a time: a backfill may ask for more records than can wait. */
-  async #searchAgain(): Promise<void> {
-    const { zone } = this.#parts;
-    for (const again of this.#again.all) {
-      if (this.#askedFor().length >= AGAIN_MAX) return;
-      if (this.#searched.has(again)) continue;
-      const { code, day } = again;
-      const [fromMs, toMs] = [dayStartMs(day, zone), dayEndMs(day, zone)];
-      for (const sensor of this.#sensors())
-        if (code === null || normalCode(sensor.code) === code)
-          await this.#search(sensor, fromMs, toMs, again);
-      this.#searched.add(again);
-    }
-  }
-
-  #askedFor(): BandCandidate[] {
-    const all = [...this.#candidates.values()].flatMap(({ gone, waiting }) => [
-      ...gone,
-      ...waiting,
-    ]);
-    return all.filter(({ again }) => again !== null);
-  }
-
-  /** Days of whose records none waits any more, and whose bands are durable. */
-  #finishDays(): void {
-    if (this.#writer.isWaiting) return;
-    const open = new Set(this.#askedFor().map(({ again }) => again));
-    const finished = new Set([...this.#searched].filter((again) => !open.has(again)));
-    for (const again of finished) this.#searched.delete(again);
-    this.#again.done(finished);
-  }
-
-  /** A new definition holds for what is stored from now on. */
-  #hold(): void {
-    const { history, site } = this.#parts;
-    const without = site.current.sensors.filter(({ bands }) => bands === undefined);
-    this.#definitions.forget(without.map(({ code }) => code));
-    const newest = history.newestSeq();
-    for (const sensor of this.#sensors())
-      if (!this.#definitions.isHeld(sensor)) this.#definitions.hold(sensor, newest);
-  }
-
-  /** While the store cannot be written, nothing is stored that a later definition could miss. */
-  #holdOrLater(): void {
-    try {
-      this.#hold();
-    } catch (err) {
-      this.#parts.logger.warn({ err }, "bands could not be stored yet");
-    }
-  }
-
-  /** @param again also records that were stored before any definition held */
-  async #search(
-    sensor: BandSensor,
-    fromMs: number,
-    toMs: number,
-    again: DayAgain | null,
-  ): Promise<void> {
-    const { clock, history } = this.#parts;
-    const { code } = sensor;
-    const held =
-      again === null
-        ? this.#definitions.of(sensor)
-        : [{ sinceSeq: Number.NEGATIVE_INFINITY, bands: sensor.bands.bands }];
-    const measured = new Set<unknown>();
-    let rows = 0;
-    const rest = async () => {
-      rows += 1;
-      if (rows % ROWS_PER_TURN === 0) await turn();
-    };
-    for (const { attributes } of history.range({ sensor: code, kind: "bands", fromMs, toMs })) {
-      measured.add(JSON.parse(attributes).record_id);
-      await rest();
-    }
-    for (const record of history.range({ sensor: code, kind: "accel", fromMs, toMs })) {
-      const { id, seq, timeMs, waveforms } = record;
-      const definition = held.find(({ sinceSeq }) => seq > sinceSeq);
-      if (definition !== undefined && waveforms.length > 0 && !measured.has(id)) {
-        const { bands } = definition;
-        this.#add(sensor, { id, bands, again, timeMs, sinceMs: clock.monotonic() });
-      }
-      await rest();
-    }
-  }
-
-  #add({ code }: BandSensor, candidate: BandCandidate): void {
-    const none: Candidates = { waiting: [], unknown: [], gone: [] };
-    const known = this.#candidates.get(normalCode(code)) ?? none;
-    this.#candidates.set(normalCode(code), known);
-    const isKnown = ({ id }: BandCandidate) => id === candidate.id;
-    if (candidate.again !== null) known.unknown = known.unknown.filter((one) => !isKnown(one));
-    const { waiting, unknown, gone } = known;
-    if (waiting.some(isKnown) || unknown.some(isKnown) || gone.some(isKnown)) return;
-    const at = waiting.findLastIndex(({ timeMs }) => timeMs <= candidate.timeMs) + 1;
-    waiting.splice(at, 0, candidate);
-    if (waiting.length > CANDIDATES_MAX) waiting.shift();
-  }
-
-  /* ---------- making them ---------- */
 
   async #makeDue(signal: AbortSignal): Promise<void> {
     try {
@@ -249,8 +87,8 @@ export class BandMaker {
     const now = this.#parts.clock.monotonic();
     const looksAgain = now - this.#unknownAtMs >= UNKNOWN_LOOK_MS;
     if (looksAgain) this.#unknownAtMs = now;
-    for (const sensor of this.#sensors()) {
-      const known = this.#candidates.get(normalCode(sensor.code));
+    for (const sensor of this.#search.sensors()) {
+      const known = this.#search.of(sensor.code);
       if (known === undefined) continue;
       if (looksAgain) await this.#makeUnknown(sensor, known, signal);
       while (!signal.aborted) {
@@ -264,11 +102,11 @@ export class BandMaker {
   }
 
   #readGone(): void {
-    for (const { code } of this.#sensors()) {
-      const known = this.#candidates.get(normalCode(code));
+    for (const { code } of this.#search.sensors()) {
+      const known = this.#search.of(code);
       if (known === undefined) continue;
       this.#goneSamples.read(code, known, async (candidate, reading) => {
-        const sensor = this.#sensors().find((one) => one.code === code);
+        const sensor = this.#search.sensors().find((one) => one.code === code);
         if (sensor !== undefined) await this.#make(sensor, candidate, readRecord(reading));
       });
     }
