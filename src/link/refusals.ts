@@ -16,13 +16,13 @@ const HOLD_MAX_MS = HOUR_MS;
 export const NOT_AUTHORIZED = 0x87;
 const TOPIC_INVALID = 0x90;
 export const PACKET_TOO_LARGE = 0x95;
-const QUOTA_EXCEEDED = 0x97;
+const OVER_QUOTA = 0x97;
 export const QOS_NOT_SUPPORTED = 0x9b;
 const MESSAGE_RATE_TOO_HIGH = 0x96;
 
 /** With these a broker ends a session that has sent too much. */
 export const isAboutRate = (code: number | null): boolean =>
-  code === MESSAGE_RATE_TOO_HIGH || code === QUOTA_EXCEEDED;
+  code === MESSAGE_RATE_TOO_HIGH || code === OVER_QUOTA;
 
 /** Busy, shutting down, idle, taken over, too many in flight, administrative, use another server, moved, connection rate, connect time. */
 const ABOUT_THE_SESSION = new Set([
@@ -148,7 +148,7 @@ export function refusalRemedy(code: number, clientId: string): string {
       return "the broker does not accept such topics: check MQTT_TOPIC_PREFIX and the broker's rules for topics";
     case PACKET_TOO_LARGE:
       return "raise the broker's limit for the size of a packet";
-    case QUOTA_EXCEEDED:
+    case OVER_QUOTA:
       return "raise the broker's quota for this client";
     case QOS_NOT_SUPPORTED:
       return "the broker takes QoS 0 only, which confirms nothing: use one that takes QoS 1";
