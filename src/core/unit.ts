@@ -16,19 +16,5 @@ export const GE_UNIT = 6 satisfies SignalUnit;
 export const AXES = ["H", "V", "A"] as const;
 export type Axis = (typeof AXES)[number];
 
-/** Direction of an axis code: 1 horizontal, 2 vertical, 3 axial; any other number stays a number and is unknown. */
-export function axisName(code: number): Axis | "unknown" {
-  switch (code) {
-    case 1:
-      return "H";
-    case 2:
-      return "V";
-    case 3:
-      return "A";
-    default:
-      return "unknown";
-  }
-}
-
 /** 1 = H, 2 = V, 3 = A (services 4.2). */
 export const AXIS_CODES = { H: 1, V: 2, A: 3 } as const satisfies Record<Axis, number>;

@@ -89,9 +89,6 @@ export class EnvelopeWalker {
   get isComplete(): boolean {
     return this.#state === "end" && this.#verdict === null;
   }
-  get hasStarted(): boolean {
-    return this.#state !== "start";
-  }
   /** True while the bytes kept are those of an item, not of the structure. */
   get isInsideItem(): boolean {
     return this.#token === "item";

@@ -49,10 +49,6 @@ export interface AxisTones {
   readonly white?: ToneList | null;
 }
 
-export function toneCount({ data }: ToneList): number {
-  return data.length / PLACES;
-}
-
 function toneAt({ data }: ToneList, i: number): Tone {
   const at = PLACES * i;
   return { hz: data[at] ?? 0, amplitude: data[at + 1] ?? 0, ratio: data[at + 2] ?? 0 };

@@ -1,11 +1,5 @@
 import type { PolledKind } from "../sensor.ts";
-import {
-  API_OPERATIONS,
-  API_SERVICE,
-  type Field,
-  READ_OPERATIONS,
-  RECORD_FIELDS,
-} from "./names.ts";
+import { API_OPERATIONS, API_SERVICE, type Field, RECORD_FIELDS } from "./names.ts";
 
 export interface WireNameOptions {
   /** The vendor's word for which the neutral name says sensor (WIRE_WORD). */
@@ -85,10 +79,6 @@ export class WireNames {
   /** Path of a gateway operation below the base address, with no leading slash. */
   gatewayPath(operation: string): string {
     return `${this.#service}/${this.wire(operation)}`;
-  }
-
-  readPath(kind: PolledKind): string {
-    return this.gatewayPath(READ_OPERATIONS[kind]);
   }
 
   /** Path of an analytics operation, with no leading slash. */

@@ -5,7 +5,7 @@
  */
 
 import { isUnlistedValue } from "../../core/channel-labels.ts";
-import { SCADA_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
+import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import { type MetricShape } from "./metric-shape.ts";
@@ -15,9 +15,9 @@ import { deviceId } from "./topic.ts";
 
 export const metricName = (kind: Kind, value: string): string => `${kind}/${value}`;
 
-const GOOD = SCADA_QUALITY.good.sparkplug;
-const BAD = SCADA_QUALITY.bad.sparkplug;
-const STALE = SCADA_QUALITY.stale.sparkplug;
+const GOOD = SPARKPLUG_QUALITY.good;
+const BAD = SPARKPLUG_QUALITY.bad;
+const STALE = SPARKPLUG_QUALITY.stale;
 
 /** What hosts last received of a metric: in data that counts as current, and in any message at all. */
 interface SentQuality {

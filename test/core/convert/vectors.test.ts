@@ -4,11 +4,12 @@ import { test } from "node:test";
 import { clampParts, clampValue } from "../../../src/core/convert/current.ts";
 import { loopValue } from "../../../src/core/convert/loop.ts";
 import { bad, type Graded, good } from "../../../src/core/quality.ts";
-import { opcUaStatus, SCADA_QUALITY, sparkplugQuality } from "../../../src/core/quality-map.ts";
+import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../../src/core/quality-map.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../../src/core/signal/severity.ts";
 import { unitScale } from "../../../src/core/signal/unit-scale.ts";
 import {
-  axisName,
+  AXIS_CODES,
+  type Axis,
   CPM_PER_HZ,
   MM_PER_INCH,
   MM_S2_PER_G,
@@ -47,12 +48,10 @@ interface Vectors {
   readonly units: readonly { readonly from: string; readonly in: number; readonly out: number }[];
   readonly tone_identities: readonly Readonly<Record<string, number>>[];
   readonly quality_map: readonly {
-    readonly quality: keyof typeof SCADA_QUALITY;
-    readonly opcua_status: number;
-    readonly opcua_name: string;
+    readonly quality: keyof typeof SPARKPLUG_QUALITY;
     readonly sparkplug: number;
   }[];
-  readonly axis_codes: readonly { readonly code: number; readonly axis: string }[];
+  readonly axis_codes: readonly { readonly code: number; readonly axis: Axis }[];
 }
 
 const file = new URL("../../vectors/conversion.json", import.meta.url);
@@ -138,30 +137,12 @@ test("conversion vectors – unit factors, and the value of a tone in every unit
 });
 
 test("conversion vectors – axis codes, and qualities in SCADA terms", () => {
-  for (const { code, axis } of vectors.axis_codes) assert.equal(axisName(code), axis);
-  assert.equal(axisName(7), "unknown");
-  for (const row of vectors.quality_map) {
-    const ours = SCADA_QUALITY[row.quality];
-    assert.deepEqual(
-      [ours.opcUaStatus, ours.opcUaName, ours.sparkplug],
-      [row.opcua_status, row.opcua_name, row.sparkplug],
-    );
-  }
+  for (const { code, axis } of vectors.axis_codes) assert.equal(AXIS_CODES[axis], code);
+  for (const { quality, sparkplug } of vectors.quality_map)
+    assert.equal(SPARKPLUG_QUALITY[quality], sparkplug);
 });
 
-test("quality map – a reason narrows the status, and a failed loop is a failed sensor", () => {
-  const status = (quality: "uncertain" | "bad", reason: Parameters<typeof bad>[0]) =>
-    opcUaStatus({ quality, reason }, "current");
-  assert.equal(status("uncertain", "clipped"), 0x40930000);
-  assert.equal(status("uncertain", "over_range"), 0x40940000);
-  assert.equal(status("uncertain", "sample_rate_low"), 0x40950000);
-  assert.equal(status("uncertain", "inconsistent"), 0x40000000);
-  assert.equal(status("bad", "flatline"), 0x808c0000);
-  assert.equal(status("bad", "no_calibration"), 0x80890000);
-  assert.equal(status("bad", "missing"), 0x809b0000);
-  assert.equal(status("bad", "under_range"), 0x803c0000);
-  assert.equal(opcUaStatus({ quality: "bad", reason: "under_range" }, "loop"), 0x808c0000);
-  assert.equal(opcUaStatus(null, "loop"), 0);
+test("quality map – a value without doubt is good, and an uncertain one, too", () => {
   assert.equal(sparkplugQuality(null), 192);
   assert.equal(sparkplugQuality({ quality: "uncertain", reason: "clipped" }), 192);
   assert.equal(sparkplugQuality({ quality: "bad", reason: "missing" }), 0);

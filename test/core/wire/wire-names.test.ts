@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RECORD_FIELDS } from "../../../src/core/wire/names.ts";
+import { READ_OPERATIONS, RECORD_FIELDS } from "../../../src/core/wire/names.ts";
 import { createWireNames } from "../../../src/core/wire/wire-names.ts";
 
 const acme = createWireNames({ word: "acme", service: "/AcmeService.svc/" });
@@ -21,7 +21,7 @@ test("wire names – the vendor's word follows the letter case of ours", () => {
 test("wire names – GetDataBySensor keeps its name; paths contain the configured service", () => {
   assert.equal(acme.wire("GetDataBySensor"), "GetDataBySensor");
   assert.equal(acme.apiPath("GetDataBySensor"), "ApiWeb.svc/GetDataBySensor");
-  assert.equal(acme.readPath("loop"), "AcmeService.svc/get4_20GPData");
+  assert.equal(acme.gatewayPath(READ_OPERATIONS.loop), "AcmeService.svc/get4_20GPData");
 });
 
 test("wire names – a vendor's word that contains ours is inserted once", () => {
