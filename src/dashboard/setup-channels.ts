@@ -5,13 +5,7 @@ import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
-import {
-  type Control,
-  type FormContext,
-  type JsonSchema,
-  newId,
-  resolved,
-} from "./setup-schema.ts";
+import { type Control, type Field, newId, resolved } from "./setup-schema.ts";
 
 interface ChannelRow {
   readonly name: string;
@@ -21,10 +15,7 @@ interface ChannelRow {
 
 /** @param kindsNow the kinds currently selected in the form */
 export function channelsControl(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  context: FormContext,
+  { schema, value, path, context }: Omit<Field, "name">,
   kindsNow: () => readonly unknown[],
 ): Control & { readonly kindsChanged: () => void } {
   const item = resolved(Object.values(schema.patternProperties ?? {})[0] ?? {}, context.whole);
@@ -47,10 +38,10 @@ export function channelsControl(
     shown = [...membersByName(kinds)].map(([name, members]) => {
       const box = h("input", { id: newId(), type: "checkbox", "data-path": `${path}.${name}` });
       box.checked = listed.has(name);
-      const part = objectControl(item, known.get(name), `${path}.${name}`, name, context, {
-        isBare: true,
-        only: ["name", ...members],
-      });
+      const part = objectControl(
+        { schema: item, value: known.get(name), path: `${path}.${name}`, name, context },
+        { isBare: true, only: ["name", ...members] },
+      );
       const follow = (): void => {
         part.root.hidden = !box.checked;
       };

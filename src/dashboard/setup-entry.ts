@@ -106,7 +106,7 @@ class EntryForm {
         const before = this.#before?.["kinds"];
         let isFirst = true;
         // The form is not on the page yet when its parts are created.
-        const channels = channelsControl(schema, value, path, context, () => {
+        const channels = channelsControl({ schema, value, path, context }, () => {
           const now = isFirst && Array.isArray(before) ? before : kinds();
           isFirst = false;
           return now;
@@ -115,16 +115,11 @@ class EntryForm {
         return channels;
       },
     };
+    const { word: name, first } = this.#list;
+    const schema = resolved(definition, whole);
     return objectControl(
-      resolved(definition, whole),
-      this.#before ?? {},
-      "",
-      this.#list.word,
-      context,
-      {
-        isBare: true,
-        first: this.#list.first,
-      },
+      { schema, value: this.#before ?? {}, path: "", name, context },
+      { isBare: true, first },
     );
   }
   #kindsChanged: () => void = () => {};

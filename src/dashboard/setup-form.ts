@@ -12,7 +12,7 @@ import { number, unitSign } from "./format.ts";
 import {
   type Control,
   defaultWords,
-  type FormContext,
+  type Field,
   group,
   type JsonSchema,
   labelled,
@@ -23,39 +23,26 @@ import {
 import { unitsKept } from "./units-kept.ts";
 import { choiceWords } from "./words.ts";
 
-/** @param name of the member, its label where the schema has no title */
-function control(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-  isRequired = false,
-): Control {
-  const own = resolved(schema, context.whole);
+function control(member: Field, isRequired = false): Control {
+  const { value, path, context } = member;
+  const own = resolved(member.schema, context.whole);
+  const field = { ...member, schema: own };
   const special = context.special(path, own, value);
   if (special !== null) return special;
   const items = own.items === undefined ? null : resolved(own.items, context.whole);
   if (own.type === "object") {
     return typeof own.additionalProperties === "object"
-      ? mapControl(own, value, path, name, context)
-      : objectControl(own, value, path, name, context, { isRequired });
+      ? mapControl(field)
+      : objectControl(field, { isRequired });
   }
-  if (items?.enum !== undefined) return choicesControl(own, items.enum, value, path, name, context);
-  if (items?.type === "object" || items?.properties !== undefined)
-    return listControl(own, items, value, path, name, context);
-  if (items !== null) return wordsControl(own, items, value, path, name, context);
-  return scalarControl(own, value, path, name, context, isRequired);
+  if (items?.enum !== undefined) return choicesControl(field, items.enum);
+  if (items?.type === "object" || items?.properties !== undefined) return listControl(field, items);
+  if (items !== null) return wordsControl(field, items);
+  return scalarControl(field, isRequired);
 }
 
-function scalarControl(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-  isRequired: boolean,
-): Control {
+function scalarControl(field: Field, isRequired: boolean): Control {
+  const { schema, value } = field;
   const id = newId();
   const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
   const isNumber = types.includes("number") || types.includes("integer");
@@ -72,7 +59,7 @@ function scalarControl(
       ...[...words.keys()].map((word) => h("option", { value: word }, choiceWords(word))),
     );
     select.value = [...words].find(([, one]) => one === value)?.[0] ?? "";
-    const root = labelled(schema, path, name, select, context, isRequired);
+    const root = labelled(field, select, isRequired);
     return { root, read: () => words.get(select.value) };
   }
   const input = h("input", {
@@ -87,7 +74,7 @@ function scalarControl(
     placeholder: defaultWords(schema, ""),
     value: wordOf(value),
   });
-  const root = labelled(schema, path, name, input, context, isRequired);
+  const root = labelled(field, input, isRequired);
   return {
     root,
     read: () => {
@@ -111,14 +98,8 @@ interface ObjectOptions {
   readonly only?: readonly string[];
 }
 
-export function objectControl(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-  options: ObjectOptions = {},
-): Control {
+export function objectControl(field: Field, options: ObjectOptions = {}): Control {
+  const { schema, value, path, context } = field;
   const before = isJsonObject(value) ? value : {};
   const names = Object.keys(schema.properties ?? {}).filter(
     (one) => one !== "$schema" && (options.only?.includes(one) ?? true),
@@ -127,8 +108,8 @@ export function objectControl(
   for (const member of names) {
     const place = path === "" ? member : `${path}.${member}`;
     const part = schema.properties?.[member] ?? {};
-    const needed = schema.required?.includes(member) ?? false;
-    parts.set(member, control(part, before[member], place, member, context, needed));
+    const inner = { schema: part, value: before[member], path: place, name: member, context };
+    parts.set(member, control(inner, schema.required?.includes(member)));
   }
   const first = options.first?.filter((one) => parts.has(one)) ?? names;
   const rest = names.filter((one) => !first.includes(one));
@@ -149,7 +130,7 @@ export function objectControl(
   const isFolded = !options.isRequired && Object.keys(before).length === 0;
   const root = options.isBare
     ? h("div", { class: "set-members" }, ...children)
-    : group(schema, path, name, context, isFolded, ...children);
+    : group(field, isFolded, ...children);
   return {
     root,
     read: () => {
@@ -167,14 +148,8 @@ export function objectControl(
 }
 
 /** Several choices from a few words. */
-function choicesControl(
-  schema: JsonSchema,
-  words: readonly (string | number)[],
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-): Control {
+function choicesControl(field: Field, words: readonly (string | number)[]): Control {
+  const { value, path } = field;
   const chosen = Array.isArray(value) ? value : [];
   const boxes = words.map((word) => {
     const id = newId();
@@ -192,10 +167,7 @@ function choicesControl(
     };
   });
   const root = group(
-    schema,
-    path,
-    name,
-    context,
+    field,
     false,
     h("div", { class: "set-checks" }, ...boxes.map((one) => one.root)),
   );
@@ -208,7 +180,6 @@ function choicesControl(
   };
 }
 
-/** A short list of texts or numbers on one line. */
 /** The same in the units of this browser, beside what is written in the unit that the title names. */
 function besideAsRead({ title = "" }: JsonSchema, input: HTMLInputElement): HTMLElement[] {
   const unit = /, (\S+)$/.exec(title)?.[1] ?? "";
@@ -226,14 +197,9 @@ function besideAsRead({ title = "" }: JsonSchema, input: HTMLInputElement): HTML
   return [beside];
 }
 
-function wordsControl(
-  schema: JsonSchema,
-  items: JsonSchema,
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-): Control {
+/** A short list of texts or numbers on one line. */
+function wordsControl(field: Field, items: JsonSchema): Control {
+  const { schema, value } = field;
   const isNumber = items.type === "number" || items.type === "integer";
   const description = `${schema.description ?? ""} Separated by commas.`.trim();
   const input = h("input", {
@@ -242,7 +208,7 @@ function wordsControl(
     ...(isNumber && { inputmode: "decimal" }),
     value: Array.isArray(value) ? value.join(", ") : "",
   });
-  const root = labelled({ ...schema, description }, path, name, input, context, false);
+  const root = labelled({ ...field, schema: { ...schema, description } }, input);
   if (isNumber) root.append(...besideAsRead(schema, input));
   return {
     root,
@@ -257,22 +223,17 @@ function wordsControl(
   };
 }
 
-function listControl(
-  schema: JsonSchema,
-  items: JsonSchema,
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-): Control {
+function listControl(field: Field, items: JsonSchema): Control {
+  const { value, path, name, context } = field;
   const rows = h("div", { class: "set-rows" });
   const what = items.title ?? name;
   let parts: Control[] = [];
   const show = (values: readonly unknown[]): void => {
     context.places.drop(`${path}[`);
-    parts = values.map((one, i) =>
-      objectControl(items, one, `${path}[${i}]`, `${what} ${i + 1}`, context, { isRequired: true }),
-    );
+    parts = values.map((one, i) => {
+      const item = { schema: items, value: one, path: `${path}[${i}]`, name: `${what} ${i + 1}` };
+      return objectControl({ ...item, context }, { isRequired: true });
+    });
     replace(
       rows,
       ...parts.flatMap(({ root }, i) => [
@@ -294,7 +255,7 @@ function listControl(
     { type: "button", click: () => show([...parts.map((part) => part.read() ?? {}), {}]) },
     `Add: ${what}`,
   );
-  const root = group(schema, path, name, context, parts.length === 0, rows, add);
+  const root = group(field, parts.length === 0, rows, add);
   return {
     root,
     read: () =>
@@ -305,13 +266,8 @@ function listControl(
 }
 
 /** Members with names chosen by a person. */
-function mapControl(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  name: string,
-  context: FormContext,
-): Control {
+function mapControl(field: Field): Control {
+  const { schema, value, path, context } = field;
   const item = resolved(schema.additionalProperties as JsonSchema, context.whole);
   const rows = h("div", { class: "set-rows" });
   let parts: { readonly key: HTMLInputElement; readonly part: Control }[] = [];
@@ -321,8 +277,8 @@ function mapControl(
     context.places.drop(`${path}.`);
     parts = values.map(([key, one]) => {
       const input = h("input", { id: newId(), value: key, autocomplete: "off" });
-      const place = `${path}.${key}`;
-      const part = objectControl(item, one, place, key, context, { isRequired: true });
+      const member = { schema: item, value: one, path: `${path}.${key}`, name: key, context };
+      const part = objectControl(member, { isRequired: true });
       return { key: input, part };
     });
     replace(
@@ -344,7 +300,7 @@ function mapControl(
     { type: "button", click: () => show([...entries(), ["", {}]]) },
     "Add a name",
   );
-  const root = group(schema, path, name, context, parts.length === 0, rows, add);
+  const root = group(field, parts.length === 0, rows, add);
   return {
     root,
     read: () => (parts.length === 0 ? undefined : Object.fromEntries(entries())),

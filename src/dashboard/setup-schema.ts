@@ -33,6 +33,17 @@ export interface FormContext {
   readonly special: (path: string, schema: JsonSchema, value: unknown) => Control | null;
 }
 
+/** A member of the form. */
+export interface Field {
+  readonly schema: JsonSchema;
+  /** As it is in the file. */
+  readonly value: unknown;
+  readonly path: string;
+  /** Its label where the schema has no title. */
+  readonly name: string;
+  readonly context: FormContext;
+}
+
 interface FaultPlace {
   readonly root: HTMLElement;
   readonly control: HTMLElement;
@@ -102,13 +113,11 @@ export function defaultWords({ default: usual, examples }: JsonSchema, none = "â
 
 /** Label, control, explanation and error. */
 export function labelled(
-  schema: JsonSchema,
-  path: string,
-  name: string,
+  field: Omit<Field, "value">,
   input: HTMLElement,
-  context: FormContext,
-  isRequired: boolean,
+  isRequired = false,
 ): HTMLElement {
+  const { schema, path, name, context } = field;
   const hint = h("p", { class: "hint", id: `${input.id}-hint` }, schema.description ?? "");
   const fault = h("p", { class: "fault-text", id: `${input.id}-fault` });
   setAttribute(input, "aria-describedby", `${schema.description ? `${hint.id} ` : ""}${fault.id}`);
@@ -132,10 +141,7 @@ function requiredMark(): HTMLElement {
 
 /** A box with a legend; an empty optional one is folded. */
 export function group(
-  schema: JsonSchema,
-  path: string,
-  name: string,
-  context: FormContext,
+  { schema, path, name, context }: Field,
   folded: boolean,
   ...children: (Node | null)[]
 ): HTMLElement {
