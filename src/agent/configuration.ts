@@ -15,7 +15,7 @@ import { FileVersions } from "../setup/file-versions.ts";
 import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
 import { RemoteConfiguration } from "../setup/remote.ts";
 import { Restorer } from "../setup/restorer.ts";
-import type { TrialParts } from "../setup/trial.ts";
+import type { TrialParts, TriedChangeParts } from "../setup/trial.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
@@ -67,7 +67,7 @@ export function createConfiguration(
   wiring: ConfigurationWiring,
   options: AgentOptions,
 ): Configuration {
-  const { settings, site, uplinks, clock, logger, status } = wiring;
+  const { settings, site, uplinks, clock, logger } = wiring;
   const files = options.files ?? NO_FILES;
   const texts = new WeakMap<object, string>();
   const reloader = new Reloader(
@@ -95,7 +95,7 @@ export function createConfiguration(
   const remote: RemoteConfiguration | null =
     options.documentKeys === undefined
       ? null
-      : createRemote(changing, status, wiring.reads, () => restorer.isBusy);
+      : createRemote(changing, wiring, () => restorer.isBusy);
   const setup = settings.setupEnabled
     ? createSetup(changing, options, wiring, {
         turn,
@@ -183,49 +183,52 @@ function createSetup(
   });
 }
 
-function createRemote(
+function triedChange(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
-  status: () => AgentStatus,
-  reads: TrialParts["reads"],
+  { status, reads }: ConfigurationWiring,
+): TriedChangeParts {
+  return {
+    reloader,
+    configuration: files,
+    journal: new TrialJournal(durableFiles, settings.dataDir),
+    paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
+    site: () => site.current,
+    status,
+    reads,
+    clock,
+    logger,
+  };
+}
+
+function createRemote(
+  parts: ConfigurationParts,
+  wiring: ConfigurationWiring,
   isRestoring: () => boolean,
 ): RemoteConfiguration {
+  const { reloader, settings } = parts;
   return new RemoteConfiguration(
-    {
-      reloader,
-      configuration: files,
-      journal: new TrialJournal(durableFiles, settings.dataDir),
-      paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
-      keys: () => reloader.documentKeys,
-      isRestoring,
-      site: () => site.current,
-      status,
-      reads,
-      clock,
-      logger,
-    },
+    { ...triedChange(parts, wiring), keys: () => reloader.documentKeys, isRestoring },
     settings.configTrialS * 1000,
   );
 }
 
 function createRestorer(
-  { settings, files, site, reloader, clock, logger }: ConfigurationParts,
-  { status, reads, uplinks, audit, instance }: ConfigurationWiring,
+  parts: ConfigurationParts,
+  wiring: ConfigurationWiring,
   credentialsDirectory: string | null,
   changes: ChangeTurn,
 ): Restorer {
-  const { dataDir, siteFile, uplinksFile } = settings;
+  const { settings, logger } = parts;
+  const { uplinks, audit, instance } = wiring;
+  const { dataDir } = settings;
   return new Restorer(
     {
-      reloader,
-      configuration: files,
-      journal: new TrialJournal(durableFiles, dataDir),
+      ...triedChange(parts, wiring),
       versions: {
         site: new FileVersions(durableFiles, dataDir, "site"),
         uplinks: new FileVersions(durableFiles, dataDir, "uplinks"),
       },
-      paths: { site: siteFile, uplinks: uplinksFile },
       dataDir,
-      site: () => site.current,
       uplinks: () => uplinks.current,
       ...changes,
       version: VERSION,
@@ -241,10 +244,6 @@ function createRestorer(
         return running;
       },
       audit: (outcome, detail) => audit("restore", "configuration", outcome, detail),
-      status,
-      reads,
-      clock,
-      logger,
     },
     settings.configTrialS * 1000,
   );

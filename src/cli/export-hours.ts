@@ -1,20 +1,14 @@
 /** Hourly and daily values as CSV or JSON lines. */
+
 import { csvField as cell } from "../core/csv.ts";
 import type { SeriesSum } from "../core/hours/hour-sums.ts";
-import type { HourPoint, HourValues } from "../core/query/ports.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { HourPoint, HourValues, StreamRange } from "../core/query/ports.ts";
 import { type Flags, UsageError } from "./command.ts";
 
 const CSV_HEADER = "time,sensor,kind,value_name,unit,count,min,mean,max,uncertain,bad\n";
 
-interface HoursRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-interface ExportedStream {
-  readonly sensor: string;
-  readonly kind: Kind;
-}
+type HoursRange = Pick<StreamRange, "fromMs" | "toMs">;
+type ExportedStream = Pick<StreamRange, "sensor" | "kind">;
 
 /** Null for readings. Throws UsageError. */
 export function spanFlag(flags: Flags): "hours" | "days" | null {

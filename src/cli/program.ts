@@ -1,4 +1,3 @@
-import type { Environment } from "../config/environment.ts";
 import { faultLine } from "../config/fault.ts";
 import { likely } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
@@ -9,15 +8,9 @@ import { ConfigurationError } from "./configuration.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { parseFlags } from "./parse-flags.ts";
 
-export interface ProgramContext {
+export interface ProgramContext extends Omit<CommandContext, "flags" | "operands"> {
   /** Arguments after the program's name. */
   readonly words: readonly string[];
-  readonly env: Environment;
-  readonly cwd: string;
-  readonly stdout: TextSink;
-  readonly stderr: TextSink;
-  readonly signal: AbortSignal;
-  readonly onHangup?: CommandContext["onHangup"];
 }
 
 /** Exit codes: 0 done, 1 tried and failed, 2 wrong command line, settings or site file. */

@@ -1,4 +1,5 @@
 /** What waits for an uplink, lane by lane, and how each delivery ends. */
+
 import {
   INTEGER,
   list,
@@ -13,8 +14,7 @@ import {
 } from "./schema.ts";
 import { KINDS } from "./sensor.ts";
 import type { StoredReading } from "./stored-reading.ts";
-import type { OnChange } from "./thinning.ts";
-import type { Selector, WaveformPolicy } from "./uplink.ts";
+import type { Selector, Uplink } from "./uplink.ts";
 
 /**
  * One queue of the outbox. Every lane has its own delivery state over the same stored readings, so that a slow one does
@@ -43,19 +43,13 @@ export interface OutboxEntry {
 export type DeliveryOutcome = "sent" | "kept" | "refused" | "oversize" | "skipped";
 
 /** What the store must know about an uplink to queue its readings. */
-export interface OutboxUplink {
-  readonly name: string;
+export interface OutboxUplink
+  extends Pick<
+    Uplink,
+    "name" | "waveforms" | "history" | "maxAgeHours" | "onChange" | "everyS" | "startFrom"
+  > {
   readonly lanes: readonly Lane[];
   readonly selector: Selector;
-  readonly waveforms: WaveformPolicy;
-  /** False: only live readings. */
-  readonly history: boolean;
-  readonly maxAgeHours: number | null;
-  /** Readings that make no difference are left out; null: none. */
-  readonly onChange: OnChange | null;
-  /** Of each period of this length the newest goes, s; null: all do. */
-  readonly everyS: number | null;
-  readonly startFrom: "stored" | "now";
 }
 
 /** `oldestTimeMs`: reading time of the oldest pending one. */

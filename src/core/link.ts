@@ -7,14 +7,7 @@ import type { MessageLink } from "./ports.ts";
 export const REMAINING_LENGTH_MAX = 268_435_455;
 
 /** The message the broker publishes for us if the session ends unexpectedly. */
-export interface Will {
-  readonly topic: string;
-  readonly payload: string | Uint8Array;
-  readonly qos: 0 | 1;
-  readonly retain: boolean;
-  /** MQTT 5 only. */
-  readonly contentType?: string;
-}
+export type Will = Pick<Message, "topic" | "payload" | "qos" | "retain" | "contentType">;
 
 /** A message from the broker; the last four are MQTT 5 only. */
 export interface InboundMessage {

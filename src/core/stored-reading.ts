@@ -1,4 +1,4 @@
-import type { Reading, Waveform } from "./reading.ts";
+import type { Reading, Waveform, WaveformChannel } from "./reading.ts";
 import { INTEGER, named, type Of, object, oneOf } from "./schema.ts";
 import type { Kind } from "./sensor.ts";
 import { AXES } from "./unit.ts";
@@ -43,12 +43,9 @@ export const WAVEFORM_REF = named(
 );
 export type WaveformRef = Of<typeof WAVEFORM_REF>;
 
-export interface StoredWaveform extends Omit<Waveform, "channels"> {
+export interface StoredWaveform extends Omit<Waveform, "channels">, WaveformChannel {
   readonly fileId: number;
   readonly sensor: string;
   readonly timeMs: number;
   readonly readingId: string;
-  readonly channel: number;
-  readonly axis: "H" | "V" | "A";
-  readonly samples: Int16Array;
 }

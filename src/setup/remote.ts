@@ -5,11 +5,9 @@
 
 import type { KeyObject } from "node:crypto";
 import { faultText, type ReloadReport } from "../core/configuration.ts";
-import type { Logger } from "../core/ports.ts";
-import type { Site } from "../core/site.ts";
 import { messageOf } from "../core/thrown.ts";
 import { LogPace } from "../lib/log-pace.ts";
-import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
+import type { ConfigurationTexts } from "./reload.ts";
 import {
   type DocumentRefusal,
   isRefusal,
@@ -17,14 +15,8 @@ import {
   type RefusalReason,
   type SignedDocument,
 } from "./signed-document.ts";
-import { ChangeTrial, type TrialParts, trialHealthOf } from "./trial.ts";
-import {
-  type ConfigurationPaths,
-  type Ending,
-  type ReplyTo,
-  type Trial,
-  type TrialJournal,
-} from "./trial-journal.ts";
+import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
+import { type Ending, type ReplyTo, type Trial } from "./trial-journal.ts";
 
 /**
  * Before this time a box without a clock chip does not know the time yet, so it cannot tell whether a document has
@@ -46,18 +38,11 @@ export interface DocumentResult {
 /** `isRepeated`: a document that was accepted before only gets its earlier result again. */
 export type ReportResult = (result: DocumentResult, reply: ReplyTo, isRepeated: boolean) => void;
 
-export interface RemoteParts extends TrialParts {
-  readonly reloader: Reloader;
-  readonly configuration: ConfigurationFiles;
-  readonly journal: TrialJournal;
-  readonly paths: ConfigurationPaths;
+export interface RemoteParts extends TriedChangeParts {
   /** Those in effect now. */
   readonly keys: () => readonly KeyObject[];
   /** While a restored backup is on trial. */
   readonly isRestoring: () => boolean;
-  /** In effect now. */
-  readonly site: () => Site;
-  readonly logger: Logger;
 }
 
 export class RemoteConfiguration {

@@ -5,26 +5,19 @@
 
 import { faultText } from "../core/configuration.ts";
 import { isUnnamed } from "../core/empty-site.ts";
-import type { Logger } from "../core/ports.ts";
 import type { BackupActions, RestoreOutcome, RestoreRequest, RestoreView } from "../core/setup.ts";
-import type { Site } from "../core/site.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { FileVersions } from "./file-versions.ts";
-import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
+import type { ConfigurationTexts } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
-import { ChangeTrial, type TrialParts, trialHealthOf } from "./trial.ts";
-import type { ConfigurationPaths, Trial, TrialJournal } from "./trial-journal.ts";
+import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
+import type { Trial } from "./trial-journal.ts";
 
-interface RestorerParts extends TrialParts {
-  readonly reloader: Reloader;
-  readonly configuration: ConfigurationFiles;
-  readonly journal: TrialJournal;
+interface RestorerParts extends TriedChangeParts {
   readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
-  readonly paths: ConfigurationPaths;
   readonly dataDir: string;
-  readonly site: () => Site;
   readonly uplinks: () => readonly Uplink[];
   /** Shared with the editors of the two files: one change at a time. */
   readonly turn: { isTaken: boolean };
@@ -36,7 +29,6 @@ interface RestorerParts extends TrialParts {
   readonly lookElsewhere: (site: string, uplinks: readonly Uplink[]) => Promise<string | null>;
   /** For what happens after the response. */
   readonly audit: (outcome: string, detail: string) => void;
-  readonly logger: Logger;
 }
 
 /** A restore has no version, and nobody waits for its result at a broker. */

@@ -2,12 +2,15 @@
  * The trial of a changed configuration (plant section 17): won where each link that was up before, and each that the
  * change adds or changes, is up, and each sensor that had records has some in a read since the change.
  */
+
 import type { AgentStatus, LinkStatus } from "../core/agent-status.ts";
 import type { UplinksDifference } from "../core/configuration.ts";
-import type { Clock, StreamFound } from "../core/ports.ts";
+import type { Clock, Logger, StreamFound } from "../core/ports.ts";
 import { isRead, type Kind, type Sensor } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
 import { canonicalJson } from "../core/site-difference.ts";
+import type { ConfigurationFiles, Reloader } from "./reload.ts";
+import type { ConfigurationPaths, TrialJournal } from "./trial-journal.ts";
 
 /** A trial is won when nothing was missing for this long without a break, ms. */
 const STEADY_MS = 60_000;
@@ -24,6 +27,17 @@ export interface TrialParts {
     readonly found: readonly StreamFound[];
     readSoon(awaited: readonly StreamFound[]): void;
   };
+}
+
+/** What a change needs that is written, applied and tried. */
+export interface TriedChangeParts extends TrialParts {
+  readonly reloader: Reloader;
+  readonly configuration: ConfigurationFiles;
+  readonly journal: TrialJournal;
+  readonly paths: ConfigurationPaths;
+  /** In effect now. */
+  readonly site: () => Site;
+  readonly logger: Logger;
 }
 
 /** What worked before a change: links by name, and sensors with their kinds that had records. */

@@ -1,8 +1,7 @@
+import type { Timestamp } from "../core/record.ts";
+
 /** An instant with the writer's offset, before it is formatted. */
-export interface PlainTime {
-  readonly ms: number;
-  readonly offsetMinutes: number | null;
-}
+export type PlainTime = Timestamp;
 export type PlainValue =
   | null
   | boolean

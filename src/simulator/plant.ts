@@ -23,19 +23,13 @@ export interface SimulatedMachine {
   readonly growthPhase: number;
 }
 
-export interface PlantSensor {
+export interface PlantSensor extends Fitting {
   readonly code: string;
-  readonly type: number;
   readonly name: string;
   readonly seed: number;
-  readonly kinds: readonly PolledKind[];
   readonly machine: SimulatedMachine;
   /** Measurement point on the machine, and its name. */
   readonly point: number;
-  readonly pointName: string;
-  readonly channels: Readonly<Record<string, ChannelConfig>>;
-  /** accel only: 3 axes, or 2 with channel3 null. */
-  readonly axes: 2 | 3;
 }
 
 export interface PlantOptions {

@@ -1,18 +1,14 @@
 /** The payloads of active alarms, for the retained topics. */
+
 import { AlarmEngine } from "../../core/alarm/engine.ts";
+import type { AlarmEvent } from "../../core/alarm/event.ts";
 import { eventPayload, eventText } from "../../core/alarm/event.ts";
 import { currentEvent } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type { Site } from "../../core/site.ts";
 
 /** Members of an event's payload. */
-interface EventMembers {
-  readonly id: string;
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly state: "active" | "cleared";
-}
+type EventMembers = Pick<AlarmEvent, "id" | "sensor" | "alarm" | "value" | "state">;
 
 /** The newest payload of each active alarm of these sensors. */
 export function activePayloads(

@@ -1,4 +1,4 @@
-import type { BrokerTls } from "../../core/collect-options.ts";
+import type { CollectOptions } from "../../core/collect-options.ts";
 import { brokerAddress } from "../broker-url.ts";
 import { type FleetBox, inOrder } from "./box.ts";
 import { fleetFromBroker } from "./from-broker.ts";
@@ -6,12 +6,9 @@ import { fleetFromDatabase } from "./from-database.ts";
 
 export type { FleetBox } from "./box.ts";
 
-interface FleetOptions {
+interface FleetOptions extends Pick<CollectOptions, "from" | "prefix" | "tls"> {
   /** Read from the database if it is given, otherwise from the broker's retained topics. */
   readonly db: string | null;
-  readonly from: readonly string[];
-  readonly prefix: string;
-  readonly tls: BrokerTls;
 }
 
 /** All boxes, those that need somebody most first. Rejects if neither broker nor database responds. */

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import type { BrokerTls } from "../../core/collect-options.ts";
+import type { CollectOptions } from "../../core/collect-options.ts";
 import { publicDatabase } from "../../core/database-url.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { topicLevel } from "../../core/topic-level.ts";
@@ -8,12 +8,9 @@ import { brokerAddress } from "../broker-url.ts";
 import { openConnection } from "../database/connection.ts";
 import { withRetained } from "./retained.ts";
 
-interface RetireOptions {
+interface RetireOptions extends Pick<CollectOptions, "from" | "prefix" | "tls"> {
   readonly site: string;
-  readonly from: readonly string[];
   readonly db: string;
-  readonly prefix: string;
-  readonly tls: BrokerTls;
   /** Also a box that says it is online. */
   readonly isForced: boolean;
 }

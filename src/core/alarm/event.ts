@@ -13,7 +13,7 @@ export function isEvent({ kind }: { readonly kind: string }): boolean {
   return kind === EVENT_KIND;
 }
 
-export interface Acknowledgement {
+interface Acknowledgement {
   readonly by: string;
   readonly timeMs: number;
   readonly note: string | null;
@@ -48,6 +48,7 @@ export interface AlarmEvent {
   readonly worst: Worst;
   readonly acknowledged: Acknowledgement | null;
   readonly shelved: Shelf | null;
+  /** The newest note that was not part of an acknowledgement. */
   readonly note: Acknowledgement | null;
   /** Why the value is bad, for `bad_quality`. */
   readonly reason: string | null;

@@ -1,21 +1,14 @@
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
-import type { Doubt } from "../quality.ts";
-import type { ChannelTones, RecordFacts, Value } from "../reading.ts";
+import type { Reading, RecordFacts } from "../reading.ts";
 import type { Kind } from "../sensor.ts";
 import type { Tx } from "../tx.ts";
 import type { AlarmEvent } from "./event.ts";
 
 /** A stored reading as the alarms see it. */
-export interface FollowedReading {
-  readonly id: string;
-  readonly timeMs: number;
+export interface FollowedReading
+  extends Pick<Reading, "id" | "timeMs" | "values" | "quality" | "tones"> {
   /** Dated in the future by a wrong clock: it says nothing about the present. */
   readonly isFuture: boolean;
-  readonly values: Readonly<Record<string, Value>>;
-  /** Only values that are not good. */
-  readonly quality: Readonly<Record<string, Doubt>>;
-  /** Of acceleration records, if diagnosis requested them. */
-  readonly tones?: readonly ChannelTones[] | null;
   /** Of readings that were derived from another record. */
   readonly record?: RecordFacts | undefined;
   /** Of readings that waited: JSON of the `Scales` by which they were measured. */

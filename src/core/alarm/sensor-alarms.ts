@@ -1,8 +1,9 @@
 /** The remembered alarm state of one sensor, and its text on disk. Its size depends on the sensor, not on its history. */
+
 import { parseScales, type Scales } from "../scaling.ts";
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
-import type { Acknowledgement, Shelf } from "./event.ts";
+import type { AlarmEvent } from "./event.ts";
 import { type Since, sinceFrom } from "./since.ts";
 import { NORMAL, type WatchState } from "./watch-state.ts";
 
@@ -20,21 +21,15 @@ export interface Raised {
   readonly text: string;
 }
 
-export interface AlarmState {
-  readonly alarm: string;
-  readonly kind: Kind;
-  readonly value: string;
-  readonly unit: string | null;
+export interface AlarmState
+  extends Pick<
+    AlarmEvent,
+    "alarm" | "kind" | "value" | "unit" | "reason" | "acknowledged" | "shelved" | "note"
+  > {
   readonly watch: WatchState;
   readonly raised: Raised | null;
   /** Of the condition, from before the delay; null while normal. */
   readonly since: Since | null;
-  /** `bad_quality`: why the value is bad. */
-  readonly reason: string | null;
-  readonly acknowledged: Acknowledgement | null;
-  readonly shelved: Shelf | null;
-  /** The newest note that was not part of an acknowledgement. */
-  readonly note: Acknowledgement | null;
 }
 
 export type AlarmKey = Pick<AlarmState, "alarm" | "kind" | "value" | "unit">;

@@ -1,5 +1,5 @@
 /** One state per machine (plant section 20), from what is known of it now. */
-import type { Severity } from "../alarm/event.ts";
+import type { AlarmEvent, Severity } from "../alarm/event.ts";
 import type { Stage } from "../diagnosis/finding.ts";
 import { worstZone, type Zone } from "../signal/severity.ts";
 import { DAY_MS } from "../time-units.ts";
@@ -16,18 +16,13 @@ interface Mark {
 }
 
 /** An active alarm of one of the machine's sensors. */
-export interface OpenAlarm {
-  readonly id: string;
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly severity: Severity;
+export interface OpenAlarm
+  extends Pick<AlarmEvent, "id" | "sensor" | "alarm" | "value" | "severity" | "text"> {
   readonly isAcknowledged: boolean;
   readonly isShelved: boolean;
   readonly sinceMs: number;
   /** Of a finding; otherwise null. */
   readonly stage: Stage | null;
-  readonly text: string;
 }
 
 export interface ConditionSensor {

@@ -3,19 +3,15 @@
  * memory holds one page of each.
  */
 
-import type { Kind } from "../sensor.ts";
 import type { StoredReading } from "../stored-reading.ts";
-import type { HistoryReader } from "./ports.ts";
+import type { HistoryReader, StreamRange } from "./ports.ts";
 import { PAGE_ROWS, walk } from "./walk.ts";
 
 /** Readings held in pages of all histories together. */
 const HELD_ROWS = 2_000;
 const PAGE_ROWS_MIN = 4;
 
-interface MergedStream {
-  readonly sensor: string;
-  readonly kind: Kind;
-}
+type MergedStream = Pick<StreamRange, "sensor" | "kind">;
 export interface MergedRange {
   readonly streams: readonly MergedStream[];
   /** Included, ms. */

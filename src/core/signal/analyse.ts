@@ -7,7 +7,7 @@ import { checkRecord } from "./checks.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import { envelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
-import { longValues } from "./long-analysis.ts";
+import { type LongValues, longValues } from "./long-analysis.ts";
 import { SHORT_SIZE_MAX } from "./long-transform.ts";
 import { accelTones } from "./record-tones.ts";
 import type { CountFacts, Statistics } from "./statistics.ts";
@@ -42,12 +42,7 @@ export interface AxisAnalysis {
   readonly tones: AxisTones | null;
 }
 
-interface Spectral {
-  readonly velocityRms: number | null;
-  readonly displacementRms: number | null;
-  readonly envelopeRms: number | null;
-  readonly tones: AxisTones | null;
-}
+type Spectral = LongValues;
 
 /** In one go. */
 export function analyseAxis(samples: Int16Array, options: AxisOptions): AxisAnalysis {

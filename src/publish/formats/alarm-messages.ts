@@ -1,4 +1,5 @@
 /** Messages for an alarm's transition (plant section 11): the event, and the message retained while the alarm is active. */
+import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type { Message } from "../../core/message.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Topics } from "../../core/topics/topics.ts";
@@ -6,13 +7,7 @@ import type { Topics } from "../../core/topics/topics.ts";
 type AlarmTopics = Pick<Topics, "agentEvent" | "alarm">;
 
 /** The members of a payload that identify its origin. */
-interface Addressed {
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly state: "active" | "cleared";
-  readonly historical: boolean;
-}
+type Addressed = Pick<AlarmEvent, "sensor" | "alarm" | "value" | "state" | "historical">;
 
 /**
  * Every transition in order, never retained; after it, if it is not historical, the alarm's own topic: the payload

@@ -1,4 +1,3 @@
-/** The tables of kept measurements. Everything here is inside the caller's transaction. */
 import type { Rated, Rung } from "../../core/kept/ladder.ts";
 import type { WaveformRef } from "../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
@@ -15,11 +14,8 @@ export interface MeasurementPlace {
 export interface KeptRow extends MeasurementPlace, Rated {}
 
 /** The machine at the time of a measurement, for its row. */
-export interface Facts {
+export interface Facts extends Pick<Rated, "isRunning" | "speedRpm" | "usualRpm"> {
   readonly running: boolean | null;
-  readonly isRunning: boolean;
-  readonly speedRpm: number | null;
-  readonly usualRpm: number | null;
 }
 
 /** The order in which measurements go when room is short; 1 to 3 are the rungs of the ladder. */

@@ -4,7 +4,7 @@ import {
   type Reading,
   type RecordFacts,
 } from "../../core/reading.ts";
-import type { WaveformRef } from "../../core/stored-reading.ts";
+import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
 import { encodeSamples } from "../../lib/waveform-codec.ts";
 import { hashOf, hourOf } from "./stored-reading.ts";
 
@@ -25,18 +25,14 @@ export interface PendingWaveform {
 }
 
 /** A reading on its way to disk: texts and packed samples, no objects of the record. */
-export interface PendingReading {
-  readonly id: string;
+export interface PendingReading
+  extends Pick<
+    StoredReading,
+    "id" | "timeMs" | "offsetMinutes" | "units" | "values" | "quality" | "attributes" | "raw"
+  > {
   readonly hash: number;
-  readonly timeMs: number;
   readonly hour: number;
   readonly isFuture: boolean;
-  readonly offsetMinutes: number | null;
-  readonly units: string;
-  readonly values: string;
-  readonly quality: string;
-  readonly attributes: string;
-  readonly raw: string;
   readonly waveforms: readonly PendingWaveform[];
   /** Why its samples were recorded; null if the record does not say. */
   readonly recordingReason: number | null;
