@@ -1,5 +1,5 @@
 /**
- * Where the time goes for the loads that matter: node --import tsx scripts/bench/profile.ts [--full] [steady|idle|rounds|backfill|drain|reload] …
+ * Where the time goes for the loads that matter: node --import tsx scripts/bench/profile.ts [--full] [steady|idle|rounds|backfill|drain|reload|start] …
  * `--full` drains a million readings instead of a hundred thousand.
  * Builds an unminified bundle into a scratch directory, runs it under --cpu-prof and prints shares of the busy time.
  */
@@ -21,6 +21,7 @@ import {
   waveform,
   withPlant,
 } from "./plant.ts";
+import { fullStartRows } from "./rows-start.ts";
 
 type Load = (options: BenchOptions) => Promise<string | Measured>;
 
@@ -133,7 +134,21 @@ const reload: Load = (options) =>
     return { text, lastMs: 1000 * reloads };
   });
 
-const LOADS: Readonly<Record<string, Load>> = { steady, idle, rounds, backfill, drain, reload };
+/** Row 20, with the stop after the first reading. */
+const start: Load = async (options) => {
+  const { rows } = await fullStartRows({ ...options, pairs: 1 });
+  return `CPU ${rows[0]?.measured.toFixed(0)} ms; ${rows[0]?.note}`;
+};
+
+const LOADS: Readonly<Record<string, Load>> = {
+  steady,
+  idle,
+  rounds,
+  backfill,
+  drain,
+  reload,
+  start,
+};
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

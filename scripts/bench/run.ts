@@ -23,6 +23,7 @@ import { ownPaceRows } from "./rows-own-pace.ts";
 import { roundRows } from "./rows-rounds.ts";
 import { scaleRows } from "./rows-scale.ts";
 import { firstStartRows, largeSiteRows } from "./rows-sites.ts";
+import { fullStartRows } from "./rows-start.ts";
 import { storeWriteRows, writeRows } from "./rows-writes.ts";
 import { hourCostRows, yearsRows } from "./rows-years.ts";
 import { storeRows } from "./store.ts";
@@ -60,6 +61,7 @@ const CHAPTERS: readonly Chapter[] = [
   { targets: ["15"], title: "ten years of hours, a year of spectra", measure: yearsRows },
   { targets: ["16", "17"], title: "answers of the query service", measure: answerRows },
   { targets: ["19"], title: "a reload that adds one of 2,001 sensors", measure: reloadRows },
+  { targets: ["20"], title: "a start of 2,000 sensors with a full buffer", measure: fullStartRows },
   { targets: ["21"], title: "first view of the dashboard", measure: firstViewRows },
   { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
   { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },

@@ -17,6 +17,8 @@ export interface QueryContext {
   readonly time: LocalTime;
   readonly timezone: string;
   readonly limits: HistoryLimits;
+  /** Sensors and kinds whose older readings had none of the facts, and until when they are not searched, monotonic ms. */
+  readonly absentFacts: Map<string, number>;
   /** Slots for responses that are computed while they are sent. */
   readonly longAnswers: RequestSlots;
   /** Yields to other work. Throws ClientGone if the client has disconnected. */

@@ -162,12 +162,12 @@ export async function allDevices(
 }
 
 async function devicesOf(
-  { parts, time }: QueryContext,
+  { parts, time, absentFacts }: QueryContext,
   sensors: readonly Sensor[],
 ): Promise<Record<string, Cell>[]> {
   const deviceRows: Record<string, Cell>[] = [];
   for (const sensor of sensors) {
-    const facts = deviceFacts(factReadings(parts, sensor));
+    const facts = deviceFacts(factReadings(parts, sensor, absentFacts));
     const axisCount = measuredChannels(parts, sensor).length;
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);

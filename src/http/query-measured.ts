@@ -1,12 +1,13 @@
 /** What the stored readings say about the sensors themselves (services sections 6 and 9). */
 import { accelChannels } from "../core/convert/channels.ts";
-import { hasChannel, type OpenReading, openReading } from "../core/query/responses.ts";
+import { hasChannel, numberOf, type OpenReading, openReading } from "../core/query/responses.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { QueryContext } from "./query-context.ts";
 
 type MeasuredParts = Pick<QueryContext["parts"], "history">;
+type FactParts = Pick<QueryContext["parts"], "clock" | "history">;
 
 /**
  * Channels of a vibration sensor: those the site file lists; if it lists none, those of the newest record, because a
@@ -38,8 +39,19 @@ const FACTS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   node: [],
 };
 
+const ALL_FACTS = [...COMMON_FACTS, "temperature"];
+/** Records that lack a value for days mostly never have it: they are searched once in this time, ms. */
+const ABSENT_MS = 600_000;
+
+const hasNumber = ({ values, attributes }: OpenReading, fact: string) =>
+  (numberOf(values, fact) ?? numberOf(attributes, fact)) !== null;
+
 /** The newest reading of each kind, and older ones if it lacks a value that its records carry. */
-export function factReadings({ history }: MeasuredParts, sensor: Sensor): OpenReading[] {
+export function factReadings(
+  { clock, history }: FactParts,
+  sensor: Sensor,
+  absent: QueryContext["absentFacts"] = new Map(),
+): OpenReading[] {
   const readings: OpenReading[] = [];
   for (const kind of readingKinds(sensor)) {
     // Bands are derived from a record that is asked for itself, and know nothing of the device.
@@ -53,7 +65,10 @@ export function factReadings({ history }: MeasuredParts, sensor: Sensor): OpenRe
       (fact) => (open.values[fact] ?? open.attributes[fact] ?? null) !== null,
     );
     if (isWhole) continue;
-    const older = history.page({
+    const name = `${kind} ${sensor.code}`;
+    const now = clock.monotonic();
+    if (now < (absent.get(name) ?? now)) continue;
+    const page = history.page({
       sensor: sensor.code,
       kind,
       fromMs: newest.timeMs - LOOK_BACK_MS,
@@ -62,7 +77,12 @@ export function factReadings({ history }: MeasuredParts, sensor: Sensor): OpenRe
       after: null,
       limit: LOOK_BACK_ROWS,
     });
-    readings.push(...older.map(openReading));
+    const lacking = ALL_FACTS.filter((fact) => !hasNumber(open, fact));
+    const older = page
+      .map(openReading)
+      .filter((one) => lacking.some((fact) => hasNumber(one, fact)));
+    if (older.length === 0) absent.set(name, now + ABSENT_MS);
+    readings.push(...older);
   }
   return readings;
 }

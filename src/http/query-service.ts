@@ -89,6 +89,7 @@ export function registerQueryService(
     time: new LocalTime(options.timezone),
     timezone: options.timezone,
     limits: options.historyLimits ?? HISTORY_LIMITS,
+    absentFacts: new Map(),
     longAnswers: new RequestSlots(LONG_ANSWERS_MAX),
   };
   const gate = new QueryGate(parts, options, failures);

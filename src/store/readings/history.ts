@@ -115,8 +115,14 @@ export class History {
     const firstHour = hourOf(query.fromMs);
     const lastHour = this.#lastHour(streams, query.toMs);
     let hour = isDescending ? this.#previousHour(lastHour) : this.#nextHour(firstHour);
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
     while (hour !== null && hour >= firstHour && hour <= lastHour) {
-      for (const stream of streams) yield* this.#hourOf(stream, hour, query, isDescending);
+      for (const stream of streams) {
+        for (const reading of this.#hourOf(stream, hour, query, left, isDescending)) {
+          yield reading;
+          left -= 1;
+        }
+      }
       hour = isDescending ? this.#previousHour(hour - 1) : this.#nextHour(hour + 1);
     }
   }
@@ -150,10 +156,11 @@ export class History {
   *#hourOf(
     stream: number,
     hour: number,
-    { fromMs, toMs, limit = SLICE_ROWS }: HistoryQuery,
+    { fromMs, toMs }: HistoryQuery,
+    left: number,
     isDescending: boolean,
   ): Generator<StoredReading, void, void> {
-    const sliceRows = Math.max(1, Math.min(limit, SLICE_ROWS));
+    const sliceRows = Math.max(1, Math.min(left, SLICE_ROWS));
     const sql = isDescending ? HISTORY_SQL.streamDesc : HISTORY_SQL.streamAsc;
     const end = Number.MAX_SAFE_INTEGER;
     let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];

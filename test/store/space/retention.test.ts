@@ -527,3 +527,20 @@ test("retention – a dead uplink that fills the buffer does not cost a healthy 
   assert.ok(gapsOfDead.length > 0);
   assert.deepEqual(store.gapsOf("main").pendingGaps(10), []);
 });
+
+test("retention – of an hour with thousands of readings exactly the delivered ones go, however many pending ones stand between them", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { uplinks: mainOf("json"), historyDays: 1, clock });
+  const at = (n: number) => START_MS + n * 500;
+  for (let from = 0; from < 6_000; from += 1_500)
+    await append(
+      store,
+      Array.from({ length: 1_500 }, (_, n) => readingOf(`${n % 7}`, at(from + n))),
+    );
+  // Live ones go first, then the backlog: those in between wait.
+  const sent = await deliver(store, 1_000);
+  await clock.advance(3 * DAY_MS);
+  await store.retain();
+  assert.equal(store.state().readings, 6_000 - sent);
+  assert.equal(store.state().lanes["json"]?.readings, 6_000 - sent);
+});
