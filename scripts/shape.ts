@@ -1,13 +1,16 @@
 /**
- * What should not grow, counted: `npm run shape`, with `--names` also what was counted. Lines, files, long files, types declared
- * twice, casts, classes that only forward. The files that one record passes through are counted by scripts/reading-path.ts.
+ * What should not grow, counted: `npm run shape`, with `--names` also what was counted, with `--since REVISION` also how many lines
+ * stand in files that did not exist then. Lines, files, long files, types declared twice, casts, classes that only forward. The files that one record passes through are counted by scripts/reading-path.ts.
  */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { parseSync } from "oxc-parser";
 
-const { values: flags } = parseArgs({ options: { names: { type: "boolean", default: false } } });
+const { values: flags } = parseArgs({
+  options: { names: { type: "boolean", default: false }, since: { type: "string" } },
+});
 const root = resolve(import.meta.dirname, "..");
 const LONG_LINES = 300;
 const LONGEST_LINES = 380;
@@ -84,7 +87,32 @@ function show(title: string, count: number | string, names: readonly string[] = 
   if (flags.names) for (const name of names) console.log(`    ${name}`);
 }
 
+/** A file that was renamed or largely copied is not new. */
+function showNewer(revision: string): void {
+  const diff = ["diff", "--name-only", "--diff-filter=A", "-M40%", revision, "--", "src"];
+  const added = execFileSync("git", diff, { cwd: root, encoding: "utf8" }).split("\n");
+  const isNew = new Set(added.map((path) => path.replace(/^src\//, "")));
+  const rooms = new Map<string, number>();
+  let newer = 0;
+  for (const { name, text } of files.filter((file) => isNew.has(file.name))) {
+    newer += linesOf(text);
+    const room = name
+      .split("/")
+      .slice(0, name.startsWith("core/") ? 2 : 1)
+      .join("/");
+    rooms.set(room, (rooms.get(room) ?? 0) + linesOf(text));
+  }
+  const largest = [...rooms].sort((a, b) => b[1] - a[1]);
+  show(
+    `  in files newer than ${revision}`,
+    newer,
+    largest.map(([room, count]) => `${count} ${room}`),
+  );
+  show("  in the others", lines - newer);
+}
+
 show("lines in src", lines);
+if (flags.since !== undefined) showNewer(flags.since);
 show("files in src", files.length);
 show(
   `files over ${LONG_LINES} lines`,
