@@ -8,8 +8,7 @@ import {
   storedValues,
 } from "../core/stored-reading.ts";
 import { wallClockText } from "../core/time-zone.ts";
-import type { Flags } from "./command.ts";
-import { UsageError } from "./command.ts";
+import { type Flags, UsageError } from "./command.ts";
 
 /** Spreadsheets take a file for UTF-8 only if it begins with this. */
 const MARK = "\ufeff";

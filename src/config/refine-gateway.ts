@@ -1,8 +1,7 @@
 /** Settings of the gateway: address, headers, certificates, zone. */
 import { basicAuthorization } from "../lib/url-login.ts";
 import { isTimezone, parseAddress, parseHeaders } from "./checks.ts";
-import type { Note } from "./fault.ts";
-import { shown } from "./fault.ts";
+import { type Note, shown } from "./fault.ts";
 import type { Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 import { checkTlsFiles } from "./tls-files.ts";

@@ -2,8 +2,7 @@
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";
-import type { Note } from "./fault.ts";
-import { shown } from "./fault.ts";
+import { type Note, shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
 import { refineGateway } from "./refine-gateway.ts";
 import { refineListeners } from "./refine-listeners.ts";

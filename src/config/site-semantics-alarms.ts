@@ -1,7 +1,11 @@
 /** Consistency of `alarms`: a rule selects something, its limits are in order, and it can be triggered. */
 
-import type { AlarmSelect } from "../core/alarm/rule.ts";
-import { RESERVED_NAMES, selectedKinds, selectsSensor } from "../core/alarm/rule.ts";
+import {
+  type AlarmSelect,
+  RESERVED_NAMES,
+  selectedKinds,
+  selectsSensor,
+} from "../core/alarm/rule.ts";
 import { alarmValues } from "../core/alarm/values.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";

@@ -7,10 +7,8 @@ import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
 import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
 import type { Site } from "./site.ts";
-import type { SiteDifference } from "./site-difference.ts";
-import { canonicalJson, changedFields } from "./site-difference.ts";
-import type { Uplink } from "./uplink.ts";
-import { MAIN_UPLINK } from "./uplink.ts";
+import { canonicalJson, changedFields, type SiteDifference } from "./site-difference.ts";
+import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 /**
  * One fault in settings or files: an environment name, or a path inside a file such as

@@ -1,7 +1,6 @@
 import { createHash, hash } from "node:crypto";
 import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./record.ts";
-import type { PolledKind } from "./sensor.ts";
-import { normalCode, sameCode } from "./sensor.ts";
+import { normalCode, type PolledKind, sameCode } from "./sensor.ts";
 import { DAY_MS } from "./time-units.ts";
 
 /** Farther than this from time_data, realnodetime is not trusted (contract section 5). */

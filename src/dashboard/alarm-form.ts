@@ -1,7 +1,6 @@
 /** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
 
-import type { AlarmActionName, ShownAlarm } from "../core/alarm/shown.ts";
-import { ALARM_ACTION_NAMES } from "../core/alarm/shown.ts";
+import { ALARM_ACTION_NAMES, type AlarmActionName, type ShownAlarm } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";

@@ -3,8 +3,7 @@
  * In one file: stations, pipes and tank share their places with what writes into them.
  */
 
-import type { ShownStatus } from "../core/agent-status.ts";
-import { isUntried } from "../core/agent-status.ts";
+import { isUntried, type ShownStatus } from "../core/agent-status.ts";
 import { linkKey, uplinkTitle } from "../core/link-title.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
 import { age, bytes, count, hours, rate } from "./format.ts";

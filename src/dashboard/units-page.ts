@@ -1,7 +1,6 @@
 /** In which units this browser shows measured values. */
 import { METRIC, READ_UNITS, type ReadUnits, US } from "../core/read-units.ts";
-import type { Cleanup } from "./dom.ts";
-import { h, replace } from "./dom.ts";
+import { type Cleanup, h, replace } from "./dom.ts";
 import { unitSign } from "./format.ts";
 import { keepUnits, unitsKept } from "./units-kept.ts";
 

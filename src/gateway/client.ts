@@ -1,8 +1,7 @@
 /** Calls of the gateway. In one file: what one call finds out about the gateway decides how the next one is made. */
 import type { GatewayState } from "../core/agent-status.ts";
 import type { DayRequest, DayResponse, StateRequest } from "../core/day.ts";
-import type { FailureClass } from "../core/failure.ts";
-import { CallFailure } from "../core/failure.ts";
+import { CallFailure, type FailureClass } from "../core/failure.ts";
 import type { Clock, RecordSource, StateSource } from "../core/ports.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";

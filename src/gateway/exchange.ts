@@ -1,6 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { FailureClass } from "../core/failure.ts";
-import { CallFailure, type FailureCode } from "../core/failure.ts";
+import { CallFailure, type FailureClass, type FailureCode } from "../core/failure.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { networkFailure } from "./network-failure.ts";
 import type { ReceiveBuffers } from "./receive-buffers.ts";

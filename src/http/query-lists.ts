@@ -14,8 +14,7 @@ import {
   openReading,
   processedReading,
 } from "../core/query/responses.ts";
-import type { AxisPlace, TreeFilter } from "../core/query/site-tree.ts";
-import { axisNodes } from "../core/query/site-tree.ts";
+import { type AxisPlace, axisNodes, type TreeFilter } from "../core/query/site-tree.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import {
   API_CHANNEL,

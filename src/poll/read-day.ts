@@ -1,8 +1,7 @@
 /** One read of a day. In one file: the steps of one read share what it has found so far. */
 import type { DayKey } from "../core/day.ts";
 import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts";
-import type { FailureClass } from "../core/failure.ts";
-import { CallFailure } from "../core/failure.ts";
+import { CallFailure, type FailureClass } from "../core/failure.ts";
 import { findReject, readingId, readingTime } from "../core/identity.ts";
 import type { ReadingLog, RecordSource, Runtime } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";

@@ -1,6 +1,5 @@
 import type { DayResult } from "../core/decode/day-reader.ts";
-import type { FailureClass } from "../core/failure.ts";
-import { CallFailure } from "../core/failure.ts";
+import { CallFailure, type FailureClass } from "../core/failure.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { DayOutcome } from "./day-read.ts";
 

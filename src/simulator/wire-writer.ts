@@ -3,8 +3,13 @@
  * slash inside strings, /Date(ms+hhmm)/ times, null members written. It shares nothing with the reader it is used to
  * test.
  */
-import type { PlainRecord, PlainTime, PlainValue } from "./plain-record.ts";
-import { isTime, UNKNOWN_MEMBERS } from "./plain-record.ts";
+import {
+  isTime,
+  type PlainRecord,
+  type PlainTime,
+  type PlainValue,
+  UNKNOWN_MEMBERS,
+} from "./plain-record.ts";
 
 /** Deviations in the spelling of values; none of them changes the content of the record. */
 export interface Spelling {

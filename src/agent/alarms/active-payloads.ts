@@ -1,8 +1,7 @@
 /** The payloads of active alarms, for the retained topics. */
 
 import { AlarmEngine } from "../../core/alarm/engine.ts";
-import type { AlarmEvent } from "../../core/alarm/event.ts";
-import { eventPayload, eventText } from "../../core/alarm/event.ts";
+import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
 import { currentEvent } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type { Site } from "../../core/site.ts";

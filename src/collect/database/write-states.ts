@@ -1,6 +1,11 @@
 import type { ClientBase } from "pg";
-import type { AboutItem, BoxStateItem, BoxStatsItem, SensorStateItem } from "../parse/item.ts";
-import { type Received } from "../parse/item.ts";
+import {
+  type AboutItem,
+  type BoxStateItem,
+  type BoxStatsItem,
+  type Received,
+  type SensorStateItem,
+} from "../parse/item.ts";
 import { parseInstant } from "../parse/members.ts";
 import { writing } from "./failure.ts";
 import { compare } from "./order.ts";

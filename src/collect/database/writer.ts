@@ -1,8 +1,7 @@
 import type { Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { PendingDelivery } from "../delivery.ts";
-import type { Item, ReadingItem } from "../parse/item.ts";
-import { type Received } from "../parse/item.ts";
+import { type Item, type ReadingItem, type Received } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
 import { withUnits } from "./described-units.ts";

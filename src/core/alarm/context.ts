@@ -1,6 +1,5 @@
 import type { Wait } from "../machine-state/wait.ts";
-import type { Kind, Sensor } from "../sensor.ts";
-import { normalCode } from "../sensor.ts";
+import { type Kind, normalCode, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { Tx } from "../tx.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";

@@ -3,8 +3,7 @@
  * section 18). Velocity is integrated line by line, bearing frequencies are read in the spectrum of the envelope
  * (signal-definitions 7). Not rounded, no high-pass.
  */
-import type { Doubt, Graded } from "../quality.ts";
-import { bad } from "../quality.ts";
+import { bad, type Doubt, type Graded } from "../quality.ts";
 import { type AxisOptions, type Bands as Limits, USABLE_RATE } from "../signal/bands.ts";
 import { checkRecord, doubtOf, type Group, isGreater, type SignalFlag } from "../signal/checks.ts";
 import { DftPlans } from "../signal/fft.ts";

@@ -1,11 +1,9 @@
 /** Acceleration records: every value of each axis, by signal-definitions (contract section 5, services section 3.4). */
-import type { Doubt, Graded, Reason } from "../quality.ts";
-import { bad } from "../quality.ts";
+import { bad, type Doubt, type Graded, type Reason } from "../quality.ts";
 import type { Flag, Waveform, WaveformChannel } from "../reading.ts";
 import type { ChannelSamples, RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
-import type { AxisAnalysis } from "../signal/analyse.ts";
-import { analysisSteps } from "../signal/analyse.ts";
+import { type AxisAnalysis, analysisSteps } from "../signal/analyse.ts";
 import { DftPlans } from "../signal/fft.ts";
 import {
   DISPLACEMENT_LIMITS,
@@ -17,8 +15,7 @@ import {
 import type { WantedTones } from "../signal/tones.ts";
 import type { Axis } from "../unit.ts";
 import { accelChannels } from "./channels.ts";
-import type { ValueSheet } from "./value-sheet.ts";
-import { isCarried, numberField } from "./value-sheet.ts";
+import { isCarried, numberField, type ValueSheet } from "./value-sheet.ts";
 
 const DEFAULT_AXES: readonly [Axis, Axis, Axis] = ["H", "V", "A"];
 

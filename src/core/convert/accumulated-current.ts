@@ -1,8 +1,7 @@
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import { isPublished } from "./channels.ts";
-import type { ValueSheet } from "./value-sheet.ts";
-import { numberField } from "./value-sheet.ts";
+import { numberField, type ValueSheet } from "./value-sheet.ts";
 
 /** Ampere-hours as received: the service sends them in Ah, so no clamp factor applies (services section 3.5). */
 export function convertAccumulatedCurrent(

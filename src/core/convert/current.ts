@@ -1,12 +1,10 @@
 /** Clamp currents of both module versions (signal-definitions 9). */
-import type { Graded } from "../quality.ts";
-import { bad, good, uncertain } from "../quality.ts";
+import { bad, type Graded, good, uncertain } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import { currentChannels } from "./channels.ts";
 import { decimal } from "./decimal.ts";
-import type { ValueSheet } from "./value-sheet.ts";
-import { numberField } from "./value-sheet.ts";
+import { numberField, type ValueSheet } from "./value-sheet.ts";
 
 /** A = reading · rating/100, for clamps with a known rating. */
 const CLAMP_FACTORS: ReadonlyMap<number, number> = new Map([

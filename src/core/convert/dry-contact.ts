@@ -1,10 +1,8 @@
-import type { Graded } from "../quality.ts";
-import { bad, good } from "../quality.ts";
+import { bad, type Graded, good } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import { isPublished } from "./channels.ts";
-import type { ValueSheet } from "./value-sheet.ts";
-import { isCarried } from "./value-sheet.ts";
+import { isCarried, type ValueSheet } from "./value-sheet.ts";
 
 /** 0 or 1, also as a boolean, and the opposite if the channel is inverted. */
 function contactValue(wire: unknown, invert: boolean): Graded<boolean> {

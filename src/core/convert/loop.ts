@@ -1,12 +1,10 @@
 /** 4–20 mA transmitters over a shunt (signal-definitions 9; limits of NAMUR NE 43). */
-import type { Graded } from "../quality.ts";
-import { bad, good, uncertain } from "../quality.ts";
+import { bad, type Graded, good, uncertain } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { ChannelConfig, Sensor } from "../sensor.ts";
 import { loopChannels } from "./channels.ts";
 import { decimal } from "./decimal.ts";
-import type { ValueSheet } from "./value-sheet.ts";
-import { numberField } from "./value-sheet.ts";
+import { numberField, type ValueSheet } from "./value-sheet.ts";
 
 type LoopState =
   | "CONFIG_INVALID"

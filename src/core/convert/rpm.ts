@@ -1,8 +1,6 @@
-import type { Graded } from "../quality.ts";
-import { bad } from "../quality.ts";
+import { bad, type Graded } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
-import type { ValueSheet } from "./value-sheet.ts";
-import { numberField } from "./value-sheet.ts";
+import { numberField, type ValueSheet } from "./value-sheet.ts";
 
 /** Shaft speed, r/min; a speed has no sign. */
 function rpmValue(reading: Graded): Graded {

@@ -1,5 +1,4 @@
-import type { Doubt, Graded } from "../quality.ts";
-import { bad } from "../quality.ts";
+import { bad, type Doubt, type Graded } from "../quality.ts";
 import type { ChannelTones, Flag, Value } from "../reading.ts";
 import type { RawRecord } from "../record.ts";
 

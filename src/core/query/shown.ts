@@ -21,8 +21,13 @@ import {
   TEXT,
   YES_NO,
 } from "../schema.ts";
-import type { SensorLocation } from "../sensor.ts";
-import { type ChannelConfig, KINDS, type Kind, type MachineClass } from "../sensor.ts";
+import {
+  type ChannelConfig,
+  KINDS,
+  type Kind,
+  type MachineClass,
+  type SensorLocation,
+} from "../sensor.ts";
 import type { ZoneLimits } from "../signal/severity.ts";
 import { WAVEFORM_REF } from "../stored-reading.ts";
 import { AXES, type SignalUnit } from "../unit.ts";

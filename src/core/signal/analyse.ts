@@ -2,16 +2,14 @@
 import type { Doubt, Graded } from "../quality.ts";
 import { inOneGo } from "../steps.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
-import type { Group, SignalFlag } from "./checks.ts";
-import { checkRecord } from "./checks.ts";
+import { checkRecord, type Group, type SignalFlag } from "./checks.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import { envelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
 import { type LongValues, longValues } from "./long-analysis.ts";
 import { SHORT_SIZE_MAX } from "./long-transform.ts";
 import { accelTones } from "./record-tones.ts";
-import type { CountFacts, Statistics } from "./statistics.ts";
-import { statistics } from "./statistics.ts";
+import { type CountFacts, type Statistics, statistics } from "./statistics.ts";
 import type { AxisTones } from "./tones.ts";
 import { derivedPeakToPeak, motionOverall } from "./velocity.ts";
 import { whiteTones } from "./white-tones.ts";

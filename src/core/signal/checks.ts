@@ -1,9 +1,7 @@
 /** Record checks, their flags, and the quality of each group of values (signal-definitions 2). */
 import type { Doubt, Reason } from "../quality.ts";
-import type { AxisOptions, Bands } from "./bands.ts";
-import { bandsOf, USABLE_RATE } from "./bands.ts";
-import type { CountFacts } from "./statistics.ts";
-import { countFacts } from "./statistics.ts";
+import { type AxisOptions, type Bands, bandsOf, USABLE_RATE } from "./bands.ts";
+import { type CountFacts, countFacts } from "./statistics.ts";
 
 export type Group = "accel" | "velocity" | "displacement" | "envelope";
 

@@ -2,8 +2,7 @@
  * The tones of a record, from transforms that its overall values need anyway: finding them costs a pass over the lines,
  * no further transform.
  */
-import type { Bands } from "./bands.ts";
-import { USABLE_RATE } from "./bands.ts";
+import { type Bands, USABLE_RATE } from "./bands.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import type { DftPlan, DftPlans } from "./fft.ts";
 import { type ToneList, tonesOf } from "./tones.ts";

@@ -1,5 +1,4 @@
-import type { SiteSource } from "../../core/site-source.ts";
-import { fromSite } from "../../core/site-source.ts";
+import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import { createSelector, type Uplink } from "../../core/uplink.ts";
 import { createAwsIotProfile } from "./aws-iot.ts";
 import { createAzureIotProfile } from "./azure-iot.ts";

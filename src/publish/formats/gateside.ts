@@ -8,10 +8,10 @@ import type { Encode } from "./encoder.ts";
 import { createJsonEncoder } from "./json.ts";
 import { createSiteTopics } from "./naming.ts";
 import { createPlainEncoder } from "./plain.ts";
-import type { PublishedAgentState } from "./presence-payloads.ts";
 import {
   agentStatePayload,
   gapPayload,
+  type PublishedAgentState,
   sensorStatePayload,
   statsPayload,
 } from "./presence-payloads.ts";

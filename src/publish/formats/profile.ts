@@ -10,8 +10,7 @@ import type { Kind, Sensor } from "../../core/sensor.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import type { Encode } from "./encoder.ts";
 import type { Naming } from "./naming.ts";
-import type { PublishedState } from "./presence-payloads.ts";
-import { type PublishedAgentState } from "./presence-payloads.ts";
+import { type PublishedAgentState, type PublishedState } from "./presence-payloads.ts";
 import type { ValueFilter } from "./value-filter.ts";
 
 export interface ProfileOptions extends Naming {

@@ -1,6 +1,5 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
-import type { Kind } from "../../core/sensor.ts";
-import { normalCode } from "../../core/sensor.ts";
+import { type Kind, normalCode } from "../../core/sensor.ts";
 import type { Database } from "./database.ts";
 
 export interface Stream {

@@ -8,8 +8,7 @@
 
 import type { Kind } from "../../core/sensor.ts";
 import { storedQuality, storedValues } from "../../core/stored-reading.ts";
-import type { Judged } from "../../core/thinning.ts";
-import { periodOf } from "../../core/thinning.ts";
+import { type Judged, periodOf } from "../../core/thinning.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
