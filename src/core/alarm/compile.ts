@@ -15,12 +15,7 @@ import {
 } from "./rule.ts";
 import { alarmValues } from "./values.ts";
 
-export interface Limits {
-  readonly highHigh?: number;
-  readonly high?: number;
-  readonly low?: number;
-  readonly lowLow?: number;
-}
+export type Limits = Pick<AlarmRule, "highHigh" | "high" | "low" | "lowLow">;
 
 export type WatchTest =
   | { readonly type: "limits"; readonly limits: Limits; readonly hysteresis: number }

@@ -3,7 +3,6 @@
  * turn: first a rebirth, then live readings, then one message of the backlog, waveforms if nothing else is pending.
  */
 
-import type { Clock, Outbox } from "../../core/ports.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import {
   ALARM_PREFIX,
@@ -13,13 +12,11 @@ import {
 } from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
 import type { Device } from "./device.ts";
-import type { Devices } from "./devices.ts";
 import type { SparkplugInbox } from "./inbox.ts";
-import type { LeasedReadings } from "./leased-readings.ts";
+import type { LeasedReadings, LeasedReadingsParts } from "./leased-readings.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
 import type { Metric } from "./payload.ts";
-import type { ProofWindow } from "./proof-window.ts";
-import type { DataResult, Sender } from "./sender.ts";
+import type { DataResult } from "./sender.ts";
 import type { NodeSession } from "./session.ts";
 import type { Settlements } from "./settlements.ts";
 import type { Wake } from "./wake.ts";
@@ -32,21 +29,17 @@ const TICK_MS = 1_000;
 /** A message written longer ago than this is proven even while more waits to be sent. */
 const PROVE_AFTER_MS = 1_000;
 
-export interface RunnerParts {
+export interface RunnerParts
+  extends Pick<LeasedReadingsParts, "sender" | "devices" | "window" | "outbox" | "clock"> {
   readonly session: NodeSession;
   readonly connection: NodeConnection;
-  readonly sender: Sender;
   readonly inbox: SparkplugInbox;
   readonly wake: Wake;
-  readonly devices: Devices;
-  readonly window: ProofWindow;
   readonly leased: LeasedReadings;
   readonly report: NodeReport;
   readonly pendingAlarms: PendingAlarmChanges;
   readonly nodeValues: () => readonly NodeValue[];
-  readonly outbox: Outbox;
   readonly pace: TokenBucket;
-  readonly clock: Clock;
   readonly settlements: Pick<Settlements, "settle">;
   readonly onBorn: () => void;
 }

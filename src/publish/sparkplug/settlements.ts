@@ -7,8 +7,6 @@ import type { SparkplugLane } from "./proof-window.ts";
 export interface SettlementsParts extends Runtime {
   readonly outbox: Outbox;
   readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
-  /** Entries proven to have reached the broker. */
-  readonly onDelivered?: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
 }
 
 /** At shutdown (contract section 2: 10 s in all): for the store. */
@@ -43,13 +41,12 @@ export class Settlements {
   }
 
   settle(lane: SparkplugLane, entries: readonly OutboxEntry[], outcome: DeliveryOutcome): void {
-    const { outbox, logger, metrics, onDelivered } = this.#parts;
+    const { outbox, logger, metrics } = this.#parts;
     if (entries.length === 0) return;
     if (outcome === "sent") {
       this.#delivered += entries.length;
       metrics.delivered.inc(entries.length);
       metrics.laneDelivered.inc({ lane }, entries.length);
-      onDelivered?.(lane, entries);
     }
     const recorded = outbox
       .settle(

@@ -1,26 +1,17 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import type { Tx } from "../../core/tx.ts";
-import type { Database } from "../database/database.ts";
-import type { HourlyValues } from "../hours/hourly-values.ts";
 import type { Keeper } from "../kept/keeper.ts";
-import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { Place } from "../outbox/lane-queue.ts";
-import { carriesSamples, type Pending } from "../outbox/pending.ts";
-import type { Identities } from "../readings/identities.ts";
+import { carriesSamples } from "../outbox/pending.ts";
 import type { ReadingCount } from "../readings/reading-count.ts";
+import type { ReadingLogParts } from "../readings/reading-log-parts.ts";
 import { hashOf, parseRefs } from "../readings/stored-reading.ts";
-import type { Waveforms } from "../readings/waveforms.ts";
 
-export interface EvictionParts {
-  readonly db: Database;
-  readonly pending: Pending;
+export interface EvictionParts
+  extends Pick<ReadingLogParts, "db" | "pending" | "waveforms" | "identities" | "gaps" | "hours"> {
   readonly readings: ReadingCount;
-  readonly waveforms: Waveforms;
-  readonly identities: Identities;
-  readonly gaps: SqliteGapLog;
   readonly keeper: Pick<Keeper, "fateOf">;
-  readonly hours: HourlyValues;
 }
 
 /** Current position of a walk from the oldest reading on. */
