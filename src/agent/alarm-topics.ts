@@ -9,7 +9,7 @@ import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-pay
 
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 
-type AlarmTopics = Pick<Uplink, "formats" | "name" | "profile" | "retain" | "topicPrefix" | "urls">;
+type AlarmUplink = Pick<Uplink, "formats" | "name" | "profile" | "retain" | "topicPrefix" | "urls">;
 
 export function createStaleAlarms(
   { uplink, parts, own, profile, others, isChosen }: SharedUplinkParts,
@@ -36,8 +36,8 @@ export function createStaleAlarms(
  * seen there. Without one, those of sensors that this uplink does not select are left from when it did.
  */
 export function sharesTopics(
-  uplink: AlarmTopics,
-  uplinks: readonly AlarmTopics[],
+  uplink: AlarmUplink,
+  uplinks: readonly AlarmUplink[],
   { hasNeighbour }: Pick<OtherAgents, "hasNeighbour">,
 ): boolean {
   return (

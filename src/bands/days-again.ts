@@ -3,18 +3,18 @@ import { normalCode } from "../core/sensor.ts";
 import { isDay } from "../core/time-zone.ts";
 import type { BandMakerParts, DayAgain } from "./band-maker-parts.ts";
 
-type Memory = Pick<BandMakerParts["memory"], "get" | "set">;
+type DaysMemory = Pick<BandMakerParts["memory"], "get" | "set">;
 
 const NAME = "bands-again";
 const DAY_LENGTH = "2026-11-27".length;
 
 /** Days that a backfill has read again, until their records have the bands that they can have. */
 export class DaysAgain {
-  readonly #memory: Memory;
+  readonly #memory: DaysMemory;
   readonly #logger: Logger;
   #all: readonly DayAgain[];
 
-  constructor(memory: Memory, logger: Logger) {
+  constructor(memory: DaysMemory, logger: Logger) {
     this.#memory = memory;
     this.#logger = logger;
     this.#all = (memory.get(NAME) ?? "").split("\n").flatMap(inLine);

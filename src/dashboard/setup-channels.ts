@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
-import { type Control, type Field, newId, resolved } from "./setup-schema.ts";
+import { type Control, type FormField, newId, resolved } from "./setup-schema.ts";
 
 interface ChannelRow {
   readonly name: string;
@@ -15,7 +15,7 @@ interface ChannelRow {
 
 /** @param kindsNow the kinds currently selected in the form */
 export function channelsControl(
-  { schema, value, path, context }: Omit<Field, "name">,
+  { schema, value, path, context }: Omit<FormField, "name">,
   kindsNow: () => readonly unknown[],
 ): Control & { readonly kindsChanged: () => void } {
   const item = resolved(Object.values(schema.patternProperties ?? {})[0] ?? {}, context.whole);

@@ -12,7 +12,7 @@ import { number, unitSign } from "./format.ts";
 import {
   type Control,
   defaultWords,
-  type Field,
+  type FormField,
   group,
   type JsonSchema,
   labelled,
@@ -23,7 +23,7 @@ import {
 import { unitsKept } from "./units-kept.ts";
 import { choiceWords } from "./words.ts";
 
-function control(member: Field, isRequired = false): Control {
+function control(member: FormField, isRequired = false): Control {
   const { value, path, context } = member;
   const own = resolved(member.schema, context.whole);
   const field = { ...member, schema: own };
@@ -41,7 +41,7 @@ function control(member: Field, isRequired = false): Control {
   return scalarControl(field, isRequired);
 }
 
-function scalarControl(field: Field, isRequired: boolean): Control {
+function scalarControl(field: FormField, isRequired: boolean): Control {
   const { schema, value } = field;
   const id = newId();
   const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
@@ -98,7 +98,7 @@ interface ObjectOptions {
   readonly only?: readonly string[];
 }
 
-export function objectControl(field: Field, options: ObjectOptions = {}): Control {
+export function objectControl(field: FormField, options: ObjectOptions = {}): Control {
   const { schema, value, path, context } = field;
   const before = isJsonObject(value) ? value : {};
   const names = Object.keys(schema.properties ?? {}).filter(
@@ -148,7 +148,7 @@ export function objectControl(field: Field, options: ObjectOptions = {}): Contro
 }
 
 /** Several choices from a few words. */
-function choicesControl(field: Field, words: readonly (string | number)[]): Control {
+function choicesControl(field: FormField, words: readonly (string | number)[]): Control {
   const { value, path } = field;
   const chosen = Array.isArray(value) ? value : [];
   const boxes = words.map((word) => {
@@ -198,7 +198,7 @@ function besideAsRead({ title = "" }: JsonSchema, input: HTMLInputElement): HTML
 }
 
 /** A short list of texts or numbers on one line. */
-function wordsControl(field: Field, items: JsonSchema): Control {
+function wordsControl(field: FormField, items: JsonSchema): Control {
   const { schema, value } = field;
   const isNumber = items.type === "number" || items.type === "integer";
   const description = `${schema.description ?? ""} Separated by commas.`.trim();
@@ -223,7 +223,7 @@ function wordsControl(field: Field, items: JsonSchema): Control {
   };
 }
 
-function listControl(field: Field, items: JsonSchema): Control {
+function listControl(field: FormField, items: JsonSchema): Control {
   const { value, path, name, context } = field;
   const rows = h("div", { class: "set-rows" });
   const what = items.title ?? name;
@@ -266,7 +266,7 @@ function listControl(field: Field, items: JsonSchema): Control {
 }
 
 /** Members with names chosen by a person. */
-function mapControl(field: Field): Control {
+function mapControl(field: FormField): Control {
   const { schema, value, path, context } = field;
   const item = resolved(schema.additionalProperties as JsonSchema, context.whole);
   const rows = h("div", { class: "set-rows" });

@@ -34,7 +34,7 @@ export interface FormContext {
 }
 
 /** A member of the form. */
-export interface Field {
+export interface FormField {
   readonly schema: JsonSchema;
   /** As it is in the file. */
   readonly value: unknown;
@@ -113,7 +113,7 @@ export function defaultWords({ default: usual, examples }: JsonSchema, none = "â
 
 /** Label, control, explanation and error. */
 export function labelled(
-  field: Omit<Field, "value">,
+  field: Omit<FormField, "value">,
   input: HTMLElement,
   isRequired = false,
 ): HTMLElement {
@@ -141,7 +141,7 @@ function requiredMark(): HTMLElement {
 
 /** A box with a legend; an empty optional one is folded. */
 export function group(
-  { schema, path, name, context }: Field,
+  { schema, path, name, context }: FormField,
   folded: boolean,
   ...children: (Node | null)[]
 ): HTMLElement {

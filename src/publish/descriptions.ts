@@ -36,10 +36,10 @@ export interface DescriptionsOptions {
 /** What releases before 0.3 have recorded lacks `values`. */
 type KnownTopics = Omit<RetainedTopics, "values"> & Partial<Pick<RetainedTopics, "values">>;
 
-type Entry = KnownTopics & { readonly kinds: readonly Kind[] };
+type KnownEntry = KnownTopics & { readonly kinds: readonly Kind[] };
 
 /** By sensor code: what may be retained about it. */
-type Standing = Readonly<Record<string, Entry>>;
+type Standing = Readonly<Record<string, KnownEntry>>;
 
 /** Stands for the agent itself among the codes of sensors, none of which is empty. */
 const AGENT = "";
@@ -58,7 +58,7 @@ export class Descriptions {
   readonly #published = new Map<string, Message["payload"]>();
   /** By code, as their descriptions in it say: a reload that changes one of thousands describes one. */
   readonly #described = new Map<string, Sensor>();
-  readonly #entries = new WeakMap<Sensor, Entry>();
+  readonly #entries = new WeakMap<Sensor, KnownEntry>();
   /** Topics that the broker refused; tried again after a while, because its access list may be corrected meanwhile. */
   readonly #refused = new Map<string, Message["payload"]>();
   #retryAt = 0;
@@ -145,7 +145,7 @@ export class Descriptions {
     ]);
   }
 
-  #entryOf(sensor: Sensor): Entry {
+  #entryOf(sensor: Sensor): KnownEntry {
     const known = this.#entries.get(sensor);
     if (known !== undefined) return known;
     const topics = this.#parts.profile.retainedTopics(sensor);
