@@ -295,7 +295,7 @@ export class WriteQueue {
       db.writer.exec("COMMIT");
       statistics.commitSeconds((performance.now() - commitAt) / 1000);
     } catch (error) {
-      const what = group.length === 1 ? (group[0]?.job.what ?? "") : `${group.length} writes`;
+      const what = group.length === 1 ? (group[0]?.job.what ?? "") : `make ${group.length} writes`;
       this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
       return this.#fail(error, what, tx);
     }
