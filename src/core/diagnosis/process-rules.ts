@@ -3,6 +3,7 @@
  * electric motors).
  */
 import type { Machine } from "../machine.ts";
+import { strongestIn, type ToneList } from "../signal/tones.ts";
 import type { EvidenceLine, FindingKind, SideBand, Verdict } from "./finding.ts";
 import {
   type AxisLook,
@@ -31,8 +32,9 @@ const GEAR_SIDE_BANDS = 2;
 const GEAR_BANDS_SHARE = 0.4;
 /** Every pump and gear has these lines: what they must reach, as times of that, before the machine was learned. */
 const UNLEARNED_TIMES = 2;
-/** Variation of the mains frequency, Hz at twice the frequency. */
+/** Variation of the mains frequency, Hz at twice the frequency, and lines by which its tone may be off. */
 const MAINS_WANDER_HZ = 0.2;
+const MAINS_LINES = 0.6;
 /**
  * A multiple of the shaft frequency closer than this, in lines, cannot be distinguished from twice the mains frequency.
  */
@@ -76,6 +78,12 @@ function processLevel(look: Look): number {
   return look.limits[1] * look.thresholds.level * (isLearned(look) ? 1 : UNLEARNED_TIMES);
 }
 
+function isMains({ machine: { lineHz } }: Look, { accel }: AxisLook, hz: number): boolean {
+  return lineHz !== undefined && Math.abs(hz - 2 * lineHz) <= mainsReach(accel);
+}
+
+const mainsReach = ({ resolutionHz }: ToneList) => MAINS_LINES * resolutionHz + MAINS_WANDER_HZ;
+
 export function processLine(
   look: Look,
   axis: AxisLook,
@@ -85,7 +93,8 @@ export function processLine(
   // At the measured speed too: an error of what was taken for 1x counts many times here.
   for (const shaftHz of [look.shaftHz, look.measuredHz]) {
     const hz = order * shaftHz;
-    const tone = toneNear(axis.accel, hz, highOrderReach(look, axis.accel, order, hz));
+    const reach = highOrderReach(look, axis.accel, order, hz);
+    const tone = strongestIn(axis.accel, hz - reach, hz + reach, (at) => isMains(look, axis, at));
     if (tone !== null && tone.ratio >= look.thresholds.supportRatio) {
       return velocityLine(look, axis, name, tone);
     }
@@ -178,7 +187,7 @@ export function electrical(look: Look): { verdict: Verdict | null; isTooClose: b
   let isTooClose = apart < MAINS_APART;
   for (const own of look.axes) {
     const { resolutionHz } = own.accel;
-    const tone = toneNear(own.accel, hz, 0.6 * resolutionHz + MAINS_WANDER_HZ);
+    const tone = toneNear(own.accel, hz, mainsReach(own.accel));
     if (tone === null || tone.ratio < look.thresholds.mainRatio) continue;
     const line = velocityLine(look, own, "2 × line", tone);
     if (line.amplitude < limit) continue;
