@@ -8,6 +8,9 @@ export interface HostMessage {
   readonly payload: SeenPayload;
 }
 
+/** Pause after which a host whose STATE the broker refused announces it again. */
+const REFUSED_RETRY_MS = 5_000;
+
 /**
  * A primary host that records every value and holds the node to the order of births and data, seq, bdSeq, and what each message
  * must have. Its STATE is announced after it has subscribed, and taken back by its will.
@@ -59,6 +62,13 @@ export class StrictHost {
       resubscribe: false,
       will: { topic, payload: stateOf(false, timestamp), qos: 1, retain: true },
     });
+    const announce = () => {
+      if (this.#isAway || client !== this.#client || !client.connected) return;
+      client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true }, (error) => {
+        // Otherwise it would be offline for good once the broker accepts again.
+        if (error) setTimeout(announce, REFUSED_RETRY_MS).unref();
+      });
+    };
     client.on("connect", () => {
       if (this.#isAway || client !== this.#client) return void client.stream.destroy();
       // What was missed while away cannot be judged: the node must begin anew.
@@ -69,7 +79,7 @@ export class StrictHost {
         // Online without a subscription it would miss what is published.
         if (error) return void client.stream.destroy();
         this.sessions += 1;
-        client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true });
+        announce();
       });
     });
     client.on("error", () => {});
