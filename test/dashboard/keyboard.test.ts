@@ -86,6 +86,7 @@ test("dashboard – every view can be used by keyboard alone and has no accessib
   // Past the head in one step, without losing the place.
   await page.reload();
   await rows.first().waitFor();
+  await page.locator("[data-machine]").first().waitFor();
   await press(page, "Tab");
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate("document.activeElement.id"), "content");
