@@ -186,7 +186,9 @@ export class Checks {
     if (this.#budgetBytes < ROOMY_MB * MB || this.#stage.world.nowMs > YOUNG_MS) return;
     const rows = Number(db.prepare("SELECT count(*) FROM readings").pluck().get());
     // What others leave of the disk may be less.
-    const isFull = this.#stage.agent.disk?.fault === "full";
+    const { disk } = this.#stage.agent;
+    const isFull = disk?.fault === "full" || disk?.wasFull === true;
+    if (disk !== null) disk.wasFull = false;
     if (rows < this.#rows && !isFull && !this.#wasFull)
       this.#fail(`${this.#rows - rows} readings left a store that has room`);
     this.#rows = rows;

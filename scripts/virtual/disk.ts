@@ -28,6 +28,8 @@ export interface DiskHooks {
 
 export class Disk {
   fault: DiskFault | null = null;
+  /** It was full at some time since a check last looked; that look resets it. */
+  wasFull = false;
   hooks: DiskHooks = {};
   commits = 0;
   readonly #connections = new Set<Sqlite.Database>();
