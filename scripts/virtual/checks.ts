@@ -187,8 +187,8 @@ export class Checks {
     const rows = Number(db.prepare("SELECT count(*) FROM readings").pluck().get());
     // What others leave of the disk may be less.
     const { disk } = this.#stage.agent;
-    const isFull = disk?.fault === "full" || disk?.wasFull === true;
-    if (disk !== null) disk.wasFull = false;
+    const isFull = disk?.wasFull === true;
+    if (disk !== null) disk.wasFull = disk.fault === "full";
     if (rows < this.#rows && !isFull && !this.#wasFull)
       this.#fail(`${this.#rows - rows} readings left a store that has room`);
     this.#rows = rows;

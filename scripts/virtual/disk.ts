@@ -27,12 +27,20 @@ export interface DiskHooks {
 }
 
 export class Disk {
-  fault: DiskFault | null = null;
+  #fault: DiskFault | null = null;
   /** It was full at some time since a check last looked; that look resets it. */
   wasFull = false;
   hooks: DiskHooks = {};
   commits = 0;
   readonly #connections = new Set<Sqlite.Database>();
+
+  get fault(): DiskFault | null {
+    return this.#fault;
+  }
+  set fault(fault: DiskFault | null) {
+    this.#fault = fault;
+    this.wasFull ||= fault === "full";
+  }
 
   /** The module `better-sqlite3` of this process. Its errors are the shared ones. */
   get sqlite(): typeof Sqlite {

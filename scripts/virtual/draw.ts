@@ -191,7 +191,7 @@ function settingsOf(random: SeededRandom, isDark: boolean): Record<string, strin
 
 /** The broker is away from the beginning or the first hour on, until shortly before the end; meanwhile writes fail now and then. */
 function darkPlan(random: SeededRandom, hours: number): Planned[] {
-  // A run of less than an hour has no room for a later beginning, but its draw is taken all the same.
+  // A run of less than two hours begins earlier, but its draw is taken all the same.
   const fromMs = Math.min(random.pick([0, 0.5 * HOUR_MS]), (hours / 4) * HOUR_MS);
   const forMs = Math.max(hours - 0.25, hours / 2) * HOUR_MS - fromMs;
   const plan: Planned[] = [

@@ -59,7 +59,6 @@ export async function happen(stage: Stage, what: Happening): Promise<void> {
       const { disk } = agent;
       if (disk === null) return;
       disk.fault = what.what;
-      disk.wasFull ||= what.what === "full";
       await world.sleep(what.forMs);
       disk.fault = null;
       return;

@@ -6,7 +6,7 @@ import {
   channelElement,
   extraValue,
   hasChannel,
-  historyTexts,
+  historyRows,
   internalRmsRows,
   isExtraValue,
   mainValue,
@@ -28,16 +28,16 @@ type HistoryOutcome = Promise<QueryResponse | QueryFault>;
 /** `getRMS` adds the nodes' own RMS if state reads of the site file supply it. */
 export function allHistoryMeasures(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const shape = listShape(...tableFrame(API_HISTORY_COLUMNS));
-  const textsOf = (open: OpenReading, place: AxisPlace) =>
+  const rowsOf = (open: OpenReading, place: AxisPlace) =>
     open.reading.kind === "node"
-      ? internalRmsRows(open, place, context.time).map((row) => JSON.stringify(row))
-      : historyTexts(open, place, context.time);
-  return axisHistory(context, fields, shape, textsOf, fields.boolean(F.getRms));
+      ? internalRmsRows(open, place, context.time)
+      : historyRows(open, place, context.time);
+  return axisHistory(context, fields, shape, rowsOf, fields.boolean(F.getRms));
 }
 export function historyMeasures(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const hasFile = (fileId: number) => context.parts.waveforms.has(fileId);
   return axisHistory(context, fields, listShape("[", "]"), (open, place) => [
-    JSON.stringify(processedReading(open, place.channel, "label", context.time, hasFile)),
+    processedReading(open, place.channel, "label", context.time, hasFile),
   ]);
 }
 
@@ -45,7 +45,7 @@ async function axisHistory(
   context: QueryContext,
   fields: QueryFields,
   shape: ResponseShape,
-  textsOf: (open: OpenReading, place: AxisPlace) => readonly string[],
+  rowsOf: (open: OpenReading, place: AxisPlace) => readonly unknown[],
   withNodes = false,
 ): HistoryOutcome {
   const range = rangeOf(fields, context);
@@ -57,14 +57,14 @@ async function axisHistory(
   const bySensor = grouped(places, ({ sensor }) => sensor.code);
   const kinds = withNodes ? (["accel", "node"] as const) : (["accel"] as const);
   const streams = [...bySensor.keys()].flatMap((sensor) => kinds.map((kind) => ({ sensor, kind })));
-  const rowsOf = (reading: StoredReading): TableRow[] => {
+  const textsOf = (reading: StoredReading): TableRow[] => {
     const open = openReading(reading);
     return (bySensor.get(reading.sensor) ?? [])
       .filter(({ channel }) => reading.kind === "node" || hasChannel(open, channel))
-      .flatMap((place) => textsOf(open, place))
-      .map((text) => ({ part: 0, text }));
+      .flatMap((place) => rowsOf(open, place))
+      .map((row) => ({ part: 0, text: JSON.stringify(row) }));
   };
-  return await answerRows(context, { ...range, streams, rowsOf }, shape);
+  return await answerRows(context, { ...range, streams, rowsOf: textsOf }, shape);
 }
 
 /** Channels of a sensor of any kind. */

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { createGatewayClient } from "../../src/gateway/client.ts";
+import { ReceiveBuffers } from "../../src/gateway/receive-buffers.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { deadlineMs } from "../support/deadline.ts";
@@ -76,11 +78,26 @@ test("receive buffers – a whole day reuses the same memory", async (t) => {
   }
 });
 
-test("receive buffers – a reader that is slower than the connection reuses the same memory too", async (t) => {
-  const read = await reader(t, (response) => response.end(BODY));
-  const { buffers, digest: seen, pieces } = await readSlowly(await read(), () => 3);
-  assert.equal(seen, digest(BODY));
-  assert.ok(buffers < pieces / 4, `${buffers} buffers for ${pieces} pieces`);
+// By hand: how much arrives at a time over a real connection depends on what else the machine does.
+test("receive buffers – a reader that is slower than the connection pauses it, and two buffers do for a whole day", () => {
+  const buffers = new ReceiveBuffers();
+  const socket = new Readable({ read: () => undefined });
+  buffers.socket = socket as Socket;
+  buffers.headRead();
+  const { buffer: next, callback } = buffers.onread;
+  assert.ok(typeof next === "function");
+  const memory = new Set<ArrayBufferLike>();
+  for (let piece = 0; piece < 100; piece++) {
+    const buffer: Uint8Array = next();
+    memory.add(buffer.buffer);
+    const isGoingOn = callback(buffer.length, buffer);
+    assert.equal(isGoingOn, false, "the connection waits for the reader");
+    const read = socket.read() as Uint8Array;
+    assert.equal(read.buffer, buffer.buffer, "no copy");
+    buffers.hold(read);
+    buffers.release(read);
+  }
+  assert.ok(memory.size <= 2, `${memory.size} buffers`);
 });
 
 test("receive buffers – chunked responses in odd pieces, and one that the reader abandons, corrupt nothing", async (t) => {

@@ -1,5 +1,5 @@
 /** Query-service dates without a zone: read and written in the gateway's zone (services sections 4.1 and 6). */
-import { DAY_MS, HOUR_MS } from "../time-units.ts";
+import { DAY_MS } from "../time-units.ts";
 import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../time-zone.ts";
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
@@ -55,8 +55,6 @@ export function isWrittenAfter(start: QueryDate, end: QueryDate): boolean {
   return startWallMs > endWallMs;
 }
 
-const twoDigits = (number: number) => (number < 10 ? `0${number}` : `${number}`);
-
 /** Offsets are constant for at least a quarter of an hour in every zone. */
 const OFFSET_SLOT_MS = 900_000;
 /** Slots remembered: a year of quarter hours is 35,000. */
@@ -68,9 +66,6 @@ const SLOTS_MAX = 5_000;
 export class LocalTime {
   readonly #zone: string;
   readonly #offsets = new Map<number, number>();
-  /** The hour of the zone that was written last, and its text up to the minutes. */
-  #hour = Number.NaN;
-  #hourText = "";
 
   constructor(zone: string) {
     this.#zone = zone;
@@ -78,15 +73,8 @@ export class LocalTime {
 
   /** `yyyy-MM-dd HH:mm:ss`. */
   dashed(ms: number): string {
-    const localMs = ms + this.#offset(ms);
-    const hour = Math.floor(localMs / HOUR_MS);
-    if (hour !== this.#hour) {
-      const text = new Date(localMs).toISOString();
-      this.#hourText = `${text.slice(0, -14)} ${text.slice(-13, -10)}`;
-      this.#hour = hour;
-    }
-    const second = Math.floor((localMs - hour * HOUR_MS) / 1000);
-    return `${this.#hourText}${twoDigits(Math.floor(second / 60))}:${twoDigits(second % 60)}`;
+    const text = new Date(ms + this.#offset(ms)).toISOString();
+    return `${text.slice(0, -14)} ${text.slice(-13, -5)}`;
   }
   /** `yyyy/MM/dd HH:mm:ss`. */
   slashed(ms: number): string {

@@ -106,39 +106,21 @@ export function processedReading(
 
 /** One row per quantity, in the order of API_HISTORY_COLUMNS. */
 export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
-  const { machine, point, axis } = place;
+  const { machine, point, axis, channel } = place;
   const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
-  return quantitiesOf(open, place).map((cells) => [...head, ...cells]);
-}
-
-/** The same as JSON: a month of a sensor has a hundred thousand rows. */
-export function historyTexts(open: OpenReading, place: AxisPlace, time: LocalTime): string[] {
-  const { machine, point, axis } = place;
-  const head = `[${machine},${point},${axis},"${time.dashed(open.reading.timeMs)}"`;
-  return quantitiesOf(open, place).map(
-    ([unit, zone, value, reason]) => `${head},"${unit}",${zone},${value},${reason}]`,
-  );
-}
-
-type QuantityCells = readonly [
-  unit: string,
-  zone: number | null,
-  value: number | null,
-  reason: number | null,
-];
-
-function quantitiesOf(
-  { values, attributes }: OpenReading,
-  { channel }: AxisPlace,
-): QuantityCells[] {
-  const reason = numberOf(attributes, "recording_reason");
-  const value = (name: string) => numberOf(values, `channel${channel}_${name}`);
+  const reason = numberOf(open.attributes, "recording_reason");
+  const value = (name: string) => numberOf(open.values, `channel${channel}_${name}`);
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS.label;
-  const zone = zoneNumber(values[`channel${channel}_zone`]);
   return [
-    [accelUnit, null, value("accel_rms"), reason],
-    [velocityUnit, zone, value("vel_rms"), reason],
-    [envelopeUnit, null, value("env_rms"), reason],
+    [...head, accelUnit, null, value("accel_rms"), reason],
+    [
+      ...head,
+      velocityUnit,
+      zoneNumber(open.values[`channel${channel}_zone`]),
+      value("vel_rms"),
+      reason,
+    ],
+    [...head, envelopeUnit, null, value("env_rms"), reason],
   ];
 }
 
