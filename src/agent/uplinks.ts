@@ -3,10 +3,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BufferState, LinkStatus, PublishTrial } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
+import { keepsSession } from "../core/configuration.ts";
 import type { Lane } from "../core/delivery.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
+import { changedFields } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../publish/other-agents.ts";
@@ -221,7 +223,7 @@ export class Uplinks {
     const leaving = [...this.#running.values()].filter(({ uplink }) => {
       if (!this.#isNamed) return true;
       const next = uplinks.find(({ name }) => name === uplink.name);
-      return next === undefined || !isSameSession(uplink, next);
+      return next === undefined || !keepsSession(changedFields(uplink, next));
     });
     const former = this.#uplinks;
     await Promise.all(
@@ -266,10 +268,4 @@ export class Uplinks {
     this.#uplinks = uplinks;
     this.#leftEntities.follow(uplinks);
   }
-}
-
-/** Whether only the store's settings for an uplink differ. */
-function isSameSession(a: Uplink, b: Uplink): boolean {
-  const session = ({ maxAgeHours: _age, startFrom: _start, ...rest }: Uplink) => rest;
-  return isDeepStrictEqual(session(a), session(b));
 }

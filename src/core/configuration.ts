@@ -7,7 +7,12 @@ import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
 import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
 import type { Site } from "./site.ts";
-import { canonicalJson, changedFields, type SiteDifference } from "./site-difference.ts";
+import {
+  canonicalJson,
+  changedFields,
+  isReordered,
+  type SiteDifference,
+} from "./site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 /**
@@ -125,15 +130,26 @@ export function uplinksDifference(
     new Map(uplinks.filter(({ name }) => name !== MAIN_UPLINK).map((one) => [one.name, one]));
   const known = others(before);
   const wanted = others(after);
+  const names = [...known.keys()];
+  const isMoved = isReordered(names, [...wanted.keys()]);
   return {
     added: [...wanted.keys()].filter((name) => !known.has(name)),
-    removed: [...known.keys()].filter((name) => !wanted.has(name)),
-    changed: [...wanted].flatMap(([name, uplink]) => {
+    removed: names.filter((name) => !wanted.has(name)),
+    changed: [...wanted].flatMap(([name, uplink], i) => {
       const old = known.get(name);
-      if (old === undefined || canonicalJson(old) === canonicalJson(uplink)) return [];
-      return [{ name, fields: changedFields(old, uplink) }];
+      if (old === undefined) return [];
+      const fields = canonicalJson(old) === canonicalJson(uplink) ? [] : changedFields(old, uplink);
+      if (isMoved && names[i] !== name) fields.push("order");
+      return fields.length === 0 ? [] : [{ name, fields }];
     }),
   };
+}
+
+/** A change of these members of an uplink needs no new session. */
+const SESSIONLESS: ReadonlySet<string> = new Set(["maxAgeHours", "startFrom", "order"]);
+
+export function keepsSession(fields: readonly string[]): boolean {
+  return fields.every((field) => SESSIONLESS.has(field));
 }
 
 /**
@@ -218,9 +234,10 @@ export function changeLines({ sensors, site, consequences = [], uplinks }: Older
     ...uplinks.removed.map(
       (name) => `uplink ${name} is removed; its undelivered readings are dropped`,
     ),
-    ...uplinks.changed.map(
-      ({ name, fields }) => `uplink ${name} changes, with a new session: ${fields.join(", ")}`,
-    ),
+    ...uplinks.changed.map(({ name, fields }) => {
+      const session = keepsSession(fields) ? "" : ", with a new session";
+      return `uplink ${name} changes${session}: ${fields.join(", ")}`;
+    }),
   ];
 }
 

@@ -14,7 +14,7 @@ export interface SiteDifference {
   readonly added: readonly Sensor[];
   readonly removed: readonly Sensor[];
   readonly changed: readonly SensorChange[];
-  /** Other differences in the file, as paths such as `machines`. */
+  /** Other differences in the file, as paths such as `machines`, and `sensor order`. */
   readonly fields: readonly string[];
   /** The new site file. */
   readonly after: Site | null;
@@ -35,9 +35,19 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
     added: after.sensors.filter(({ code }) => !known.has(code)),
     removed: before.sensors.filter(({ code }) => !stays.has(code)),
     changed,
-    fields: changedFields({ ...before, sensors: null }, { ...after, sensors: null }),
+    fields: [
+      ...changedFields({ ...before, sensors: null }, { ...after, sensors: null }),
+      ...(isReordered([...known.keys()], [...stays]) ? ["sensor order"] : []),
+    ],
     after,
   };
+}
+
+/** Whether those in both lists are in another order. */
+export function isReordered(before: readonly string[], after: readonly string[]): boolean {
+  const known = new Set(before);
+  const common = after.filter((one) => known.delete(one));
+  return before.filter((one) => !known.has(one)).some((one, i) => one !== common[i]);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   hasChanges,
   NO_CHANGES,
   type ReloadReport,
-  type UplinksDifference,
+  SAME_SITE,
   uplinksDifference,
   withRenewedMain,
 } from "../core/configuration.ts";
@@ -183,7 +183,7 @@ export class Reloader {
     const before = { site: site.current, uplinks: [...formerMain, ...othersOf(uplinks.current)] };
     try {
       site.replace(after);
-      if (isWhole || !isSameUplinks(uplinks.current, next, others))
+      if (isWhole || hasChanges(changesOf(SAME_SITE, others)))
         await uplinks.replace(isWhole ? examined.uplinks : next);
     } catch (error) {
       site.replace(before.site);
@@ -249,16 +249,6 @@ export function renamed(before: Site, after: Site | null): ConfigurationFault[] 
       remedy: "restart the agent, because every topic and the client id contain the name",
     },
   ];
-}
-
-/** In the same order, too: it decides who publishes the gaps of others. */
-function isSameUplinks(
-  before: readonly Uplink[],
-  after: readonly Uplink[],
-  { added, removed, changed }: UplinksDifference,
-): boolean {
-  if (added.length + removed.length + changed.length > 0) return false;
-  return after.every(({ name }, i) => before[i]?.name === name);
 }
 
 function digestsOf({ site, uplinks }: ConfigurationTexts): { site: string; uplinks: string } {

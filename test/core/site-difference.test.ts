@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../src/core/alarm/engine.ts";
+import {
+  changeLines,
+  changesOf,
+  hasChanges,
+  SAME_SITE,
+  uplinksDifference,
+} from "../../src/core/configuration.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { canonicalJson, siteDifference, withUnchanged } from "../../src/core/site-difference.ts";
@@ -47,6 +54,24 @@ test("site difference – what is unchanged stays the same object, wherever it s
     assert.deepEqual(withUnchanged(site, named), named);
     assert.deepEqual(withUnchanged(named, read({})), read({}));
   }
+});
+
+test("site difference – another order of sensors or uplinks is a difference, because the id of the configuration tells it; a new or removed one between the others is no other order", () => {
+  const [first, second, third] = site.sensors as [Sensor, Sensor, Sensor];
+  const fields = (...sensors: Sensor[]) => siteDifference(site, { ...site, sensors }).fields;
+  assert.deepEqual(fields(first, third, second), ["sensor order"]);
+  assert.deepEqual(fields(sensor("4"), first, third), []);
+  const uplinks = (...names: string[]) => names.map((name) => ({ name }));
+  const lines = (before: string[], after: string[]) => {
+    const changes = changesOf(SAME_SITE, uplinksDifference(uplinks(...before), uplinks(...after)));
+    return hasChanges(changes) ? changeLines(changes) : null;
+  };
+  assert.deepEqual(lines(["a", "b"], ["b", "a"]), [
+    "uplink b changes: order",
+    "uplink a changes: order",
+  ]);
+  assert.deepEqual(lines(["a", "b"], ["c", "a", "b"]), ["uplink c is added"]);
+  assert.equal(lines(["a", "b"], ["a", "b"]), null);
 });
 
 test("site difference – known texts make the same canonical JSON", () => {

@@ -157,13 +157,13 @@ export class SessionRunner {
     const change = pendingAlarms.next;
     if (change === null) return true;
     const device = devices.ofSensor(change.sensor);
-    if (!session.isDeviceBorn(device.id)) {
-      // Its birth contains it.
+    const isBorn = session.isMetricBorn(device.id, alarmMetricName(change.stand));
+    // Its birth contains it, or it has ended because the site file no longer defines it.
+    if (!session.isDeviceBorn(device.id) || (!isBorn && change.stand.severity === "normal")) {
       pendingAlarms.done(change);
       return true;
     }
     device.add(alarmShape(change.stand));
-    const isBorn = session.isMetricBorn(device.id, alarmMetricName(change.stand));
     const metric = isBorn ? device.alarm(change.stand) : null;
     let result: DataResult = "sent";
     if (!isBorn) result = await sender.birth(device);

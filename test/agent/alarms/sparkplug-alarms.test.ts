@@ -7,9 +7,9 @@ import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
-import { fixedSite } from "../../../src/core/site-source.ts";
+import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
-import type { AlarmStand } from "../../../src/publish/sparkplug/alarm-metrics.ts";
+import type { AlarmSource, AlarmStand } from "../../../src/publish/sparkplug/alarm-metrics.ts";
 import { Device } from "../../../src/publish/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
 import { rebirth, valueOf } from "../../publish/sparkplug/peer.ts";
@@ -151,6 +151,33 @@ test("sparkplug – an alarm that no rule announces causes a new birth of its de
   await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
   assert.equal(valueOf(metric(site.of("DDATA")[0], name)), "normal");
   assert.equal(site.of("NBIRTH").length, 1);
+});
+
+test("sparkplug – the end of an alarm that the site file no longer defines does not announce it once more", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const { engine, alarms } = watchedPump();
+  const source = new ReplaceableSite(SITE);
+  let tell: Parameters<AlarmSource["onChange"]>[0] = () => {};
+  const onChange: AlarmSource["onChange"] = (listener) => {
+    tell = listener;
+    return () => {};
+  };
+  site.run(site.node({ site: source }, { alarms: { ...alarms, onChange } }));
+  const birth = async (count: number) => {
+    await site.until((m) => m.filter(({ verb }) => verb === "DBIRTH").length === count);
+    return metric(site.of("DBIRTH")[count - 1], NAME);
+  };
+  assert.ok(await birth(1));
+  const without = { ...SITE, alarms: [] };
+  engine.setSite(without);
+  source.replace(without);
+  assert.equal(await birth(2), undefined);
+  tell(PUMP.code, { alarm: "pressure", value: "channel1", severity: "normal", timeMs: 1 });
+  const channel1 = { ...PUMP.channels["channel1"], name: "Suction" };
+  source.replace({ ...without, sensors: [{ ...PUMP, channels: { channel1 } }] });
+  assert.equal(await birth(3), undefined);
 });
 
 test("sparkplug – with alarms disabled a birth has no alarm metrics", {
