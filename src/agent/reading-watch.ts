@@ -39,8 +39,20 @@ export class ReadingWatch {
     this.#remember(this.#site.current.sensors);
     this.#site.onChange(({ sensors }, before) => {
       const known = new Set(before.sensors);
-      this.#remember(sensors.filter((sensor) => !known.has(sensor)));
+      const fresh = sensors.filter((sensor) => !known.delete(sensor));
+      const kinds = new Map(fresh.map((sensor) => [sensor.code, readingKinds(sensor)]));
+      for (const old of known)
+        if (readingKinds(old).some((kind) => !kinds.get(old.code)?.includes(kind)))
+          this.#forget(old);
+      this.#remember(fresh);
     });
+  }
+
+  /** A zone, battery or state of a kind that has gone would stand until the next start. */
+  #forget(sensor: Sensor): void {
+    const { code } = sensor;
+    for (const newest of [this.#batteries, this.#nodes, this.#zones]) newest.delete(code);
+    for (const kind of readingKinds(sensor)) this.#remembered.delete(`${code} ${kind}`);
   }
 
   /** What the store contains about sensors and kinds that this process has not looked up yet. */

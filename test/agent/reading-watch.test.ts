@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LiveHub } from "../../src/agent/live-hub.ts";
+import { ReadingWatch } from "../../src/agent/reading-watch.ts";
+import type { Kind, PolledKind, Sensor } from "../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import { storedReading } from "../support/memory-outbox.ts";
+
+const VALUES: Readonly<Partial<Record<Kind, object>>> = {
+  accel: { channel1_zone: "D" },
+  rpm: { rpm: 1480, battery: 3.6 },
+};
+const history = {
+  latest: (sensor: string, kind: Kind) =>
+    storedReading(1, { sensor, kind, values: JSON.stringify(VALUES[kind]) }),
+};
+const fan = (...kinds: PolledKind[]): Sensor => ({ code: "7", type: 3, kinds, channels: {} });
+const siteOf = (...sensors: Sensor[]) => ({ site: "plant", sensors });
+
+test("reading watch – zone and battery of a kind that leaves the site file go with it, and return with it", () => {
+  const site = new ReplaceableSite(siteOf(fan("accel", "rpm")));
+  const watch = new ReadingWatch(site, history, new LiveHub());
+  watch.open();
+  const known = () => [watch.zone("7"), watch.batteryV("7")];
+  assert.deepEqual(known(), ["D", 3.6]);
+  const renamed = { ...fan("accel", "rpm"), name: "Fan" };
+  for (const [sensors, expected] of [
+    [[renamed], ["D", 3.6]],
+    [[fan("rpm")], [null, 3.6]],
+    [[fan("accel")], ["D", null]],
+    [[], [null, null]],
+    [[fan("rpm", "accel")], ["D", 3.6]],
+  ] as const) {
+    site.replace(siteOf(...sensors));
+    assert.deepEqual(known(), expected);
+  }
+});
