@@ -103,11 +103,10 @@ export class VirtualProcess {
   }
 }
 
+/** An ordinary object: V8 looks up each name of one without a prototype in a table. */
 function mathOf(random: SeededRandom): Math {
-  const own = Object.create(null) as Record<string, unknown>;
-  for (const name of Object.getOwnPropertyNames(Math)) own[name] = Math[name as keyof Math];
-  own["random"] = () => random.next();
-  return own as unknown as Math;
+  const own = Object.getOwnPropertyNames(Math).map((name) => [name, Math[name as keyof Math]]);
+  return { ...Object.fromEntries(own), random: () => random.next() } as unknown as Math;
 }
 
 function abortSignalOf(setTimeout: (act: () => void, ms: number) => unknown): unknown {
