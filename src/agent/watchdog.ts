@@ -60,7 +60,7 @@ export class Watchdog {
     const everyMs = Math.min(HEARTBEAT_EVERY_MS, notifier?.aliveEveryMs ?? HEARTBEAT_EVERY_MS);
     while (!signal.aborted) {
       this.#beatAt = clock.monotonic();
-      if (this.#vital().every(({ isWell }) => isWell)) notifier?.alive();
+      if (notifier !== null && this.#vital().every(({ isWell }) => isWell)) notifier.alive();
       await clock.sleep(everyMs, signal);
     }
   }

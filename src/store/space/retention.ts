@@ -95,7 +95,7 @@ export class Retention {
     this.#chores = new LaneChores(parts);
   }
 
-  /** Lanes were added or removed: they are processed at once. */
+  /** Lanes were added or removed: they are processed at once, or after the pass that runs. */
   wake(): void {
     this.#pause.abort();
   }
@@ -103,6 +103,7 @@ export class Retention {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;
     this.#stopping = signal;
+    signal.addEventListener("abort", () => this.wake(), { once: true });
     while (!signal.aborted) {
       try {
         await this.pass();
@@ -111,8 +112,8 @@ export class Retention {
         if (failure.code === "internal") throw error;
         logger.warn({ err: failure }, "retention failed");
       }
-      this.#pause = new AbortController();
-      await clock.sleep(PASS_MS, AbortSignal.any([signal, this.#pause.signal]));
+      await clock.sleep(PASS_MS, this.#pause.signal);
+      if (this.#pause.signal.aborted) this.#pause = new AbortController();
     }
   }
 
