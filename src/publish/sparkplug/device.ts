@@ -32,7 +32,7 @@ export class Device {
   readonly #sentQuality = new Map<string, SentQuality>();
   /** Alarms that hosts have received, by metric name. */
   readonly #severities = new Map<string, AlarmStand>();
-  /** Of each alarm the time in its last message since and with the birth, ms. */
+  /** Of each alarm the time in its last message, ms. */
   readonly #alarmTimes = new Map<string, number>();
 
   /** Those that the site file declares. */
@@ -61,6 +61,14 @@ export class Device {
     if (this.#shapes.has(shape.name)) return false;
     this.#shapes.set(shape.name, shape);
     return true;
+  }
+  /**
+   * An alarm that no birth has announced. It may be one that ends because its rule has gone: then it has followed nothing
+   * any more, but a host that orders by time would keep what was active.
+   */
+  announce(stand: AlarmStand): void {
+    this.add(alarmShape(stand));
+    this.#alarmTimes.set(alarmMetricName(stand), stand.timeMs);
   }
   /** A message was made and not sent: send every quality again. */
   resendQualities(): void {
@@ -187,7 +195,8 @@ export class Device {
   /** Dated by what it rests on: a host that orders by time would keep a `normal` of now while an older reading raises the alarm. */
   #severity({ name, type }: MetricShape, normalMs: (alarmKey: string) => number): Metric {
     const stand = this.#severities.get(name);
-    const timeMs = stand?.timeMs ?? normalMs(name.slice(ALARM_PREFIX.length));
+    const known = this.#alarmTimes.get(name) ?? 0;
+    const timeMs = stand?.timeMs ?? (normalMs(name.slice(ALARM_PREFIX.length)) || known);
     this.#alarmTimes.set(name, timeMs);
     return { name, type, timeMs, value: stand?.severity ?? "normal" };
   }

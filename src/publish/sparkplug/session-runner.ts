@@ -4,12 +4,7 @@
  */
 
 import type { TokenBucket } from "../../lib/token-bucket.ts";
-import {
-  ALARM_PREFIX,
-  alarmMetricName,
-  alarmShape,
-  type PendingAlarmChanges,
-} from "./alarm-metrics.ts";
+import { ALARM_PREFIX, alarmMetricName, type PendingAlarmChanges } from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
 import type { Device } from "./device.ts";
 import type { SparkplugInbox } from "./inbox.ts";
@@ -157,13 +152,13 @@ export class SessionRunner {
     const change = pendingAlarms.next;
     if (change === null) return true;
     const device = devices.ofSensor(change.sensor);
-    const isBorn = session.isMetricBorn(device.id, alarmMetricName(change.stand));
-    // Its birth contains it, or it has ended because the site file no longer defines it.
-    if (!session.isDeviceBorn(device.id) || (!isBorn && change.stand.severity === "normal")) {
+    if (!session.isDeviceBorn(device.id)) {
+      // Its birth contains it.
       pendingAlarms.done(change);
       return true;
     }
-    device.add(alarmShape(change.stand));
+    const isBorn = session.isMetricBorn(device.id, alarmMetricName(change.stand));
+    if (!isBorn) device.announce(change.stand);
     const metric = isBorn ? device.alarm(change.stand) : null;
     let result: DataResult = "sent";
     if (!isBorn) result = await sender.birth(device);
@@ -212,10 +207,11 @@ export class SessionRunner {
       if (!session.isDeviceBorn(device.id)) continue;
       if (!(await this.#withdraw(device)) || (await sender.birth(device)) === "lost") return;
     }
-    const born = session.bornDevices.flatMap((id) => devices.byId(id) ?? []);
-    for (const device of born) {
-      if (!devices.isSilent(device) || !leased.isQuiet(device)) continue;
-      const result = await sender.data(() => session.ddeath(clock.now(), device.id));
+    for (const id of session.bornDevices) {
+      // There is none if the site file writes the code with other zeros now: its new device has another id.
+      const device = devices.byId(id);
+      if (device !== undefined && !(devices.isSilent(device) && leased.isQuiet(device))) continue;
+      const result = await sender.data(() => session.ddeath(clock.now(), id));
       if (result === "lost" || result === "held") return;
     }
     for (const device of devices.configured) {

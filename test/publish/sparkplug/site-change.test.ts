@@ -83,3 +83,19 @@ test("sparkplug – a changed site file renews only the births of the devices co
   assert.equal(site.of("NDEATH").length, 0);
   assert.equal(site.of("DBIRTH").length, 4);
 });
+
+test("sparkplug – a code that the site file writes with other zeros is another device: the former one dies", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const source = new ReplaceableSite(siteOf(PUMP, MOTOR));
+  site.run(site.node({ site: source }));
+  await site.until(() => site.of("DBIRTH").length === 2);
+  source.replace(siteOf({ ...PUMP, code: `00${PUMP.code}` }, MOTOR));
+  await site.until(() => site.of("DBIRTH").length === 3 && site.of("DDEATH").length > 0);
+  assert.equal(site.of("DBIRTH").at(-1)?.device, `00${PUMP.code}`);
+  assert.deepEqual(
+    site.of("DDEATH").map(({ device }) => device),
+    [PUMP.code],
+  );
+});
