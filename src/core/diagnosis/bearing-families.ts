@@ -35,6 +35,8 @@ export interface FamilySource {
   readonly bandRatio: number;
   /** See `Family`. */
   readonly scoreMin: number;
+  /** Half the width of the bands of which the tones are, share of their frequency; absent: they are lines. */
+  readonly slipShare?: number;
   /** Whether side bands alone support no line. */
   readonly needsHarmonic?: boolean;
 }
@@ -100,12 +102,12 @@ function ledFamily(search: FamilySearch): Family | null {
 
 /** A series without its first line is somebody else's, unless that line is close to an order of the shaft. */
 function hasFundamental(
-  { list, supportRatio }: FamilySource,
+  { list, supportRatio, slipShare = 0 }: FamilySource,
   leads: readonly Leading[],
   hz: number,
 ) {
   if (leads[0]?.apartLines !== SAME_LINE) return true;
-  return (toneNear(list, hz, list.resolutionHz)?.ratio ?? 0) >= supportRatio;
+  return (toneNear(list, hz, list.resolutionHz + slipShare * hz)?.ratio ?? 0) >= supportRatio;
 }
 
 /**
@@ -152,7 +154,8 @@ function movedFamily(search: FamilySearch): Family | null {
  * may belong to the fault or to the shaft.
  */
 export function lineOnOrder(look: Look, source: FamilySource, fault: BearingFault): Tone | null {
-  const { list } = source;
+  const { list, slipShare } = source;
+  if (slipShare !== undefined) return null;
   const nominalHz = fault.order * look.shaftHz;
   const reach = look.thresholds.slip * nominalHz + 0.5 * list.resolutionHz;
   const tone = strongestIn(list, nominalHz - reach, nominalHz + reach);
@@ -170,19 +173,25 @@ interface Lead {
 }
 
 function familyAt(
-  { look, axis, source, fault }: FamilySearch,
+  search: FamilySearch,
   { first, lead, needsBands, isOthers }: Lead,
 ): Family | null {
+  const { look, axis, source, fault } = search;
   const { list } = source;
   const baseHz = first.hz / lead;
   const lines: EvidenceLine[] = [];
   let support = -1;
   let score = 0;
   let isOtherSeries = true;
+  const half = halfLine(search, first.hz / (2 * lead), isOthers);
+  if (half !== null) {
+    support += 1;
+    score += scoreOf(half);
+  }
   for (let n = 1; n < lead + HARMONICS; n++) {
     const hz = n * baseHz;
     if (hz > list.topHz) break;
-    const near = (0.5 + 0.2 * n) * list.resolutionHz;
+    const near = (0.5 + 0.2 * n) * list.resolutionHz + 0.5 * (source.slipShare ?? 0) * hz;
     const tone = n === lead ? first : toneNear(list, hz, near);
     if (tone === null || tone.ratio < source.supportRatio) continue;
     // A harmonic of the shaft or of another fault must not be counted as one of this.
@@ -193,16 +202,30 @@ function familyAt(
     if (n % lead !== 0 || lead === 1) isOtherSeries = false;
     if (isBorrowed) continue;
     support += 1;
-    score += (Math.PI / 4) * Math.min(tone.ratio, RATIO_COUNTED) ** 2;
+    score += scoreOf(tone);
   }
   const own = lines.find(({ hz }) => hz === first.hz);
   const hasBands = (own?.sideBands.length ?? 0) >= 2;
   const isBanded = hasBands && !source.needsHarmonic;
   if (needsBands ? !isBanded : support + (isBanded ? 1 : 0) < fault.support) return null;
+  if (half !== null) lines.push(lineOf(look, axis, source, "BSF", half, []));
   // Lines at 3x and 6x of the fault are those of something that repeats at its 3x: a wheel, or blades.
   if (isOtherSeries || score < source.scoreMin) return null;
   const level = rss(lines.flatMap((line) => [line.amplitude, ...line.sideBands.map(bandLevel)]));
   return { lines, level, score };
+}
+
+const scoreOf = ({ ratio }: Tone) => (Math.PI / 4) * Math.min(ratio, RATIO_COUNTED) ** 2;
+
+/** A damaged element has a line at BSF too, where one race answers less than the other: seen as a band, if at all. */
+function halfLine(
+  { source: { list, slipShare, supportRatio }, fault }: FamilySearch,
+  hz: number,
+  isOthers: (hz: number) => boolean,
+): Tone | null {
+  if (slipShare === undefined || fault.finding !== "rolling_element") return null;
+  const tone = toneNear(list, hz, list.resolutionHz + 0.5 * slipShare * hz);
+  return tone === null || tone.ratio < supportRatio || isOthers(tone.hz) ? null : tone;
 }
 
 const bandLevel = ({ amplitude }: SideBand) => amplitude;
@@ -247,10 +270,12 @@ function lineOf(
  */
 function isShaftOrder(
   { shaftHz, shaftLines, besideHz, machine: { lineHz } }: Look,
-  { list, spectrum }: FamilySource,
+  { list, spectrum, slipShare = 0 }: FamilySource,
   hz: number,
-  lines = SAME_LINE,
+  apartLines = SAME_LINE,
 ): boolean {
+  // A band includes the order that it touches.
+  const lines = apartLines + (slipShare * hz) / list.resolutionHz;
   const reach = lines * list.resolutionHz;
   if (lineHz !== undefined && spectrum !== "velocity") {
     const isBeat = (at: number) => Math.abs(at - Math.round(at / shaftHz) * shaftHz) < reach;

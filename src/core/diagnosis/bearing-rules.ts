@@ -135,8 +135,11 @@ function compete(
   const othersOn = (fault: BearingFault) =>
     Math.max(0, ...onOrders.filter((_, i) => faults[i] !== fault));
   for (;;) {
-    const isTaken = (hz: number) =>
-      series.some((one) => explains(look, source.list, one, of.ftf, hz));
+    const { list, slipShare = 0 } = source;
+    const isTaken = (hz: number) => {
+      const resolutionHz = list.resolutionHz + slipShare * hz;
+      return series.some((one) => explains(look, { resolutionHz }, one, of.ftf, hz));
+    };
     let best: readonly [BearingFault, Family] | null = null;
     for (const fault of faults) {
       if (won.has(fault)) continue;

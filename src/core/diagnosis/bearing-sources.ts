@@ -1,4 +1,5 @@
 /** The three spectra in which a bearing shows itself, and what its lines must reach in each. */
+import { SLIP_SHARE } from "../signal/spread-tones.ts";
 import type { ToneList } from "../signal/tones.ts";
 import type { Family, FamilySource } from "./bearing-families.ts";
 import type { BearingFault } from "./bearing-fault.ts";
@@ -94,11 +95,16 @@ const velocitySource: SourceOf = (look, { accel }) => {
 };
 
 /** Impacts too faint for the envelope's level, in the record whose bands were made equally strong. */
-const whitenedSource: SourceOf = (_look, { white }) => {
-  if (white === null) return null;
+const whitenedSource: SourceOf = (_look, { white }) => (white === null ? null : whitenedOf(white));
+
+/** The same by bands: slip spreads the lines of a long record. */
+const spreadSource: SourceOf = (_look, { spread }) =>
+  spread === null ? null : { ...whitenedOf(spread), slipShare: SLIP_SHARE };
+
+function whitenedOf(list: ToneList): LimitedSource {
   return {
     spectrum: "whitened envelope",
-    list: white,
+    list,
     unit: "%",
     levelOf: ({ amplitude }) => (100 * amplitude) / Math.SQRT2,
     ...WHITENED,
@@ -107,9 +113,14 @@ const whitenedSource: SourceOf = (_look, { white }) => {
     stageOf: () => 1,
     isDeep: () => true,
   };
-};
+}
 
-export const SOURCES: readonly SourceOf[] = [envelopeSource, velocitySource, whitenedSource];
+export const SOURCES: readonly SourceOf[] = [
+  envelopeSource,
+  velocitySource,
+  whitenedSource,
+  spreadSource,
+];
 
 /**
  * The level that the lines must reach, by the RMS value of the envelope without the modulation that the fault itself

@@ -12,6 +12,7 @@ export interface AxisLook {
   readonly accel: ToneList;
   readonly envelope: ToneList | null;
   readonly white: ToneList | null;
+  readonly spread: ToneList | null;
   /** mm/s; null if the reading has none. */
   readonly velocityRms: number | null;
   /** GE */
@@ -221,6 +222,7 @@ export function axisLooks(
             accel: found.accel,
             envelope: found.envelope,
             white: found.white ?? null,
+            spread: found.spread ?? null,
             velocityRms: number(`channel${channel}_vel_rms`),
             envelopeRms: number(`channel${channel}_env_rms`),
           },

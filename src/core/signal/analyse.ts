@@ -118,7 +118,10 @@ function* spectralValues(
     velocityRms: motion?.velocityRms ?? null,
     displacementRms: motion?.displacementRms ?? null,
     envelopeRms: envelope?.rms ?? null,
-    tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null, white },
+    tones:
+      accel === null
+        ? null
+        : { accel, envelope: envelope?.tones ?? null, ...(white ?? { white: null, spread: null }) },
   };
 }
 

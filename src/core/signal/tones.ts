@@ -5,7 +5,7 @@
 import type { Doubles } from "./doubles.ts";
 
 /** Numbers per tone in `ToneList.data`: frequency, amplitude, ratio to the noise. */
-const PLACES = 3;
+export const PLACES = 3;
 /** Most tones kept of one spectrum, the most prominent ones: limits the memory per sensor. */
 const TONES_MAX = 64;
 /**
@@ -14,7 +14,7 @@ const TONES_MAX = 64;
  */
 const RATIO_MIN = 3;
 /** Lines over which the noise is assumed constant. */
-const BLOCK = 64;
+export const BLOCK = 64;
 /** Lines above this multiple of the mean are excluded from the noise; pure noise loses less than 1 % by that. */
 const NOISE_CUT = 2.5;
 const NOISE_ROUNDS = 5;
@@ -47,6 +47,8 @@ export interface AxisTones {
   readonly envelope: ToneList | null;
   /** Of the envelope of the whitened record, shares of its mean; absent where it is too short, and in what 0.2 kept. */
   readonly white?: ToneList | null;
+  /** The same spectrum by bands instead of lines (spread-tones.ts). */
+  readonly spread?: ToneList | null;
 }
 
 function toneAt({ data }: ToneList, i: number): Tone {
@@ -127,7 +129,7 @@ export function tonesOf(spectrum: ToneSpectrum): ToneList {
 }
 
 /** Those of the largest ratio, still sorted by frequency; among equal ones the lower. */
-function mostProminent(found: readonly number[], tonesMax: number): Float32Array {
+export function mostProminent(found: readonly number[], tonesMax: number): Float32Array {
   const count = found.length / PLACES;
   if (count <= tonesMax) return new Float32Array(found);
   const ratios = new Float64Array(count);
@@ -146,7 +148,7 @@ function mostProminent(found: readonly number[], tonesMax: number): Float32Array
 }
 
 /** Mean of the lines that are not tones: of all of them first, then without those far above it. */
-function noiseOf(lines: Doubles, from: number, to: number): number {
+export function noiseOf(lines: Doubles, from: number, to: number): number {
   let sum = 0;
   let most = 0;
   for (let k = from; k < to; k++) {

@@ -9,7 +9,8 @@
 import { USABLE_RATE } from "./bands.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import { type DftPlans, powerOfTwoFrom } from "./fft.ts";
-import { type ToneList, tonesOf } from "./tones.ts";
+import { spreadTonesOf } from "./spread-tones.ts";
+import { type AxisTones, type ToneSpectrum, tonesOf } from "./tones.ts";
 
 /** Width over which lines are averaged, Hz, and by how much a line may exceed the average. */
 const SMOOTH_HZ = 300;
@@ -27,6 +28,8 @@ const RATIO_MIN = 2;
 const TONES_MAX = 160;
 const FIRST_LINE = 2;
 
+type WhiteTones = Required<Pick<AxisTones, "white" | "spread">>;
+
 /**
  * @param transform interleaved DFT of x1 + j·x2, of which x2 is the record with tapered ends
  * @returns null where the record is too short or too slow; amplitudes are shares of the mean of the envelope
@@ -36,7 +39,7 @@ export function whiteTones(
   transform: Doubles,
   size: number,
   sampleRateHz: number,
-): ToneList | null {
+): WhiteTones | null {
   const stepHz = sampleRateHz / size;
   const low = Math.max(1, Math.ceil(Math.min(LOW_HZ, LOW_SHARE * sampleRateHz) / stepHz));
   const high = Math.floor(size / USABLE_RATE);
@@ -93,7 +96,7 @@ function envelopeOf(
   size: number,
   lines: number,
   stepHz: number,
-): ToneList {
+): WhiteTones {
   const half = size / 2;
   const plan = plans.complex(half);
   const window = plans.table(`white-hann/${size}`, size, () => periodicHann(size));
@@ -128,7 +131,7 @@ function envelopeOf(
   }
   // |Q| = room/2; amplitude 2·|Q|/S1 with S1 = size/2, as a share of the mean.
   const scale = mean > 0 ? 2 / size / mean : 0;
-  return tonesOf({
+  const spectrum: ToneSpectrum = {
     lines: room,
     count: lines + 1,
     scale,
@@ -137,7 +140,9 @@ function envelopeOf(
     first: FIRST_LINE,
     ratioMin: RATIO_MIN,
     tonesMax: TONES_MAX,
-  });
+  };
+  const sums = plans.table(`white-powers/${size}`, size, () => doubles(half + 2));
+  return { white: tonesOf(spectrum), spread: spreadTonesOf(spectrum, sums) };
 }
 
 /** cos and sin of 2πk/size, interleaved. */
