@@ -1,11 +1,12 @@
 /**
- * Compiles the tests once, before they run: loading TypeScript in each of 150 processes takes more time than most of the tests. Packages
- * stay external; code that several tests share becomes one file.
+ * Compiles the tests once, before they run: loading TypeScript, and packages of a hundred files each, in each of 150 processes takes more time than
+ * most of the tests. Code that several tests share becomes one file.
  */
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { tsImport } from "tsx/esm/api";
 
 /** A module sees its own path in the checkout, not that of the bundle it became part of. */
 export const withOwnPlace = (path, source) =>
@@ -39,12 +40,29 @@ const compiledCollect = (root, directory) => ({
   },
 });
 
+/** Packages with native code, or that look for files of their own. */
+const LEFT_OUT = [
+  "axe-core",
+  "better-sqlite3",
+  "esbuild",
+  "fast-check",
+  "oxc-parser",
+  "pg-native",
+  "playwright-core",
+  "tsx",
+];
+/** For packages that are CommonJS. */
+const REQUIRE = `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`;
+
+/** As in the program: compiling schemas in each process, and for each file that a test checks, takes longer than most tests. */
+const COMPILED_SCHEMAS = "scripts/compiled-schemas.ts";
+
 const SEEDED = join(import.meta.dirname, "seeded-fast-check.mjs");
 const seededProperties = {
   name: "seeded-properties",
   setup({ onResolve }) {
     onResolve({ filter: /^fast-check$/ }, ({ importer }) =>
-      importer === SEEDED ? { path: "fast-check", external: true } : { path: SEEDED },
+      importer === SEEDED ? null : { path: SEEDED },
     );
   },
 };
@@ -53,6 +71,8 @@ const seededProperties = {
 export async function bundleTests(root, files, changes = []) {
   const cache = join(root, ".cache");
   mkdirSync(cache, { recursive: true });
+  const schemas = join(root, COMPILED_SCHEMAS);
+  const { compiledSchemas } = await tsImport(schemas, pathToFileURL(schemas).href);
   // Inside the checkout, where packages are found.
   const directory = mkdtempSync(join(cache, "tests-"));
   const { metafile } = await build({
@@ -63,14 +83,21 @@ export async function bundleTests(root, files, changes = []) {
     outdir: directory,
     bundle: true,
     splitting: true,
-    packages: "external",
+    external: LEFT_OUT,
+    banner: { js: REQUIRE },
     format: "esm",
     platform: "node",
     target: "node20",
     sourcemap: "inline",
     sourcesContent: false,
     logLevel: "warning",
-    plugins: [...changes, seededProperties, compiledCollect(root, directory), ownPlace],
+    plugins: [
+      ...changes,
+      seededProperties,
+      compiledSchemas,
+      compiledCollect(root, directory),
+      ownPlace,
+    ],
   });
   const compiled = (file) => join(directory, relative(root, file).replace(/\.ts$/, ".js"));
   return { directory, compiled, imports: metafile.inputs };
