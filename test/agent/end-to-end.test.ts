@@ -46,7 +46,7 @@ function plantFor(t: TestContext, env: Readonly<Record<string, string>> = {}): P
       speed: 10,
       historyDays: 0.5,
       growthDays: 4,
-      waveform: { sampleRateHz: 6400, samples: 2048 },
+      waveform: { sampleRateHz: 6400, samples: 1024 },
       cadenceS: { current: 300, currentV2: 300, loop: 300, dryContact: 300, rpm: 300, accel: 5400 },
     },
     env: {
