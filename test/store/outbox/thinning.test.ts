@@ -207,6 +207,9 @@ test("thinning – days that are read later are thinned by themselves, and distu
   used.at(31);
   await used.store.retain();
   assert.deepEqual(await used.sent(), [-1410, 25]);
+  const { notSelected } = used.counts;
+  await used.store.retain();
+  assert.equal(used.counts.notSelected, notSelected, "counted once");
 
   const changed = use(t, { onChange: { values: { rpm: 10 } } });
   await append(changed.store, [rpm(0, 1000), rpm(1, 1001)]);

@@ -10,6 +10,7 @@ import { laneChangesAhead } from "../../../src/store/read-only-store.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
   append,
   mainOf,
@@ -207,6 +208,23 @@ test("uplinks – one that is removed drops its pending readings, counted and re
   assert.equal(store.state().dropped["uplink_removed"], 300);
   assert.equal(depth(store, "main"), 300);
   await store.close();
+});
+
+test("uplinks – the removal of one is a warning in the log as soon as it loses a single reading", async (t) => {
+  for (const [lost, level] of [
+    [0, "info"],
+    [1, "warn"],
+  ] as const) {
+    const logger = new RecordingLogger();
+    const store = tempStore(t, { logger, uplinks: [MAIN, CLOUD] });
+    await append(store, hours("1", ...Array(lost).keys()));
+    logger.lines.length = 0;
+    store.setUplinks([MAIN]);
+    assert.deepEqual(
+      logger.lines.map((line) => line.level),
+      [level],
+    );
+  }
 });
 
 test("uplinks – a backlog older than one allows is dropped only for it, and reported there", async (t) => {
