@@ -1,6 +1,6 @@
 /**
- * Runs tests: all of them, or those of the given rooms and files (`node scripts/test/run.mjs store cli/probe`). Needs no build if the
- * given tests need none. Reports at the end what was skipped and why; with CI=true a missing component is a failure.
+ * Runs tests: those of the given rooms and files (`node scripts/test/run.mjs store cli/probe`), the long ones (`--long`), or all others. Needs no
+ * build if the given tests need none. Reports at the end what was skipped and why; with CI=true a missing component is a failure.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -35,6 +35,8 @@ const LONGEST = [
   "collect/amqp",
   "docs/commands",
   "agent/end-to-end",
+  "cli/demo",
+  "store/space/delivering",
   "agent/broker-faults",
   "dashboard/dashboard",
   "dashboard/measurements",
@@ -53,6 +55,10 @@ const LONGEST = [
 const NEEDS_ITS_OWN_PROCESS =
   /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site|virtual-trials)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|asOwnerOf|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
 
+/** Half of the CPU time goes into what drives a browser, RabbitMQ or PostgreSQL, runs seeds in virtual time, or types what the documents say. */
+const IS_LONG =
+  /support\/(?:browser|firefox|rabbitmq|postgres|virtual-trials|documents-machine)\.ts/;
+
 const testsBelow = (directory) =>
   readdirSync(directory, { recursive: true })
     .filter((name) => name.endsWith(".test.ts"))
@@ -69,6 +75,11 @@ function testsOf(name) {
   }
   return found.endsWith(".ts") ? [found] : testsBelow(found);
 }
+
+const testsByLength = (areLong) =>
+  testsBelow(join(root, "test")).filter(
+    (path) => IS_LONG.test(readFileSync(path, "utf8")) === areLong,
+  );
 
 /** The program, which tests start hundreds of times, loads in half the CPU time with the code cache of a package. */
 function writeCodeCache() {
@@ -109,16 +120,19 @@ async function measureMs() {
 }
 
 const named = process.argv.slice(2);
-const options = named.filter((arg) => arg.startsWith("--"));
+const options = named.filter((arg) => arg.startsWith("--") && arg !== "--long");
 const names = named.filter((arg) => !arg.startsWith("--"));
-const files = names.length === 0 ? testsBelow(join(root, "test")) : names.flatMap(testsOf);
+const isLong = named.includes("--long");
+const files = names.length === 0 ? testsByLength(isLong) : names.flatMap(testsOf);
+if (names.length === 0 && !isLong)
+  console.error(`# ${testsByLength(true).length} long files are left out (npm run test:long)`);
 const slowness = Math.min(SLOWNESS_MAX, Math.max(1, (await measureMs()) / USUAL_MS));
 if (slowness > 1.5)
   console.error(
     `# this machine is ${slowness.toFixed(1)} times slower than usual; deadlines wait as much longer`,
   );
 
-/** What is run: one file each, or the files of one room that may share a process. */
+/** What is run: the files of one room that may share a process, which take long together, then one file each. */
 function partsOf(paths) {
   const rooms = new Map();
   const alone = [];
@@ -130,7 +144,7 @@ function partsOf(paths) {
       rooms.set(room, [...(rooms.get(room) ?? []), path]);
     }
   }
-  return [...alone, ...rooms];
+  return [...rooms, ...alone];
 }
 
 function rankOf([name]) {
