@@ -208,5 +208,8 @@ function processFaults(look: Look, rest: Rest): void {
       const text = `A line near twice the mains frequency (${2 * lineHz} Hz) may be a multiple of the shaft frequency: they are too close for lines of ${resolutionHz.toFixed(2)} Hz.`;
       rest.cannotTell("electrical", null, "resolution_coarse", text);
     } else rest.record("electrical", verdict);
+    const besideHz = look.besideHz ?? 0;
+    if (doubt !== null && isMains(2 * besideHz))
+      rest.withdraw("electrical", "speed_doubtful", doubt);
   }
 }

@@ -79,11 +79,16 @@ export function shaftOf(
     const lines = Math.max(PULL_LINES, (SIGMAS * moved.sigmaHz) / resolutionHz);
     return { hz: moved.hz, lines, isSeen: true, besideHz: null };
   }
+  // Where nothing else is seen, a line at the mains frequency may be a shaft's that turns as fast.
+  const beside =
+    firsts.length > 0
+      ? firsts
+      : candidates(spectra, 1, measuredHz, { ...others, lineHz: undefined });
   return {
     hz: measuredHz,
     lines: (SIGMAS * speedSigmaHz) / resolutionHz,
     isSeen: false,
-    besideHz: nearest(firsts, measuredHz)?.hz ?? null,
+    besideHz: nearest(beside, measuredHz)?.hz ?? null,
   };
 }
 

@@ -251,6 +251,17 @@ test("a speed that is 3 % wrong is said, and leads to no finding of the shaft", 
   );
 });
 
+test("a speed that is 3 % wrong is said at the speed of the mains too, whose lines are then no electrical fault", () => {
+  const signal = signalOf(
+    (t, n) => mmPerS(4, 50) * sine(50, t) + mmPerS(3, 100) * sine(100, t) + 0.002 * gauss(11, n),
+  );
+  const { verdicts, cannot } = judged(signal, B6205, 3000 * 1.03, { lineHz: 50 });
+  assert.deepEqual(verdicts, []);
+  for (const finding of ["unbalance", "electrical"]) {
+    assert.equal(cannot.find((one) => one.finding === finding)?.reason, "speed_doubtful", finding);
+  }
+});
+
 /** Tones as [Hz, ratio to the noise]. */
 function tonesOf(...tones: readonly (readonly [number, number])[]): ToneList {
   const data = tones
