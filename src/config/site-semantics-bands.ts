@@ -46,7 +46,8 @@ export function checkBands(
     });
   }
   if (!("speed" in written)) checkNeedsSpeed(machine, at, faults);
-  const points = new Set(own.map(({ location }) => location?.point));
+  const measured = own.filter(({ kinds }) => kinds.includes("accel"));
+  const points = new Set(measured.map(({ location }) => location?.point));
   if (points.size === 0) points.add(undefined);
   for (const point of points) checkPoint(machine, point, { at, place, own, faults });
 }

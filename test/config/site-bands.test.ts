@@ -105,6 +105,15 @@ test("site file – the schema limits orders, names and edges, and `bands` is no
   assert.equal(faults.length, 1);
 });
 
+test("site file – a fault of bands is told for points where vibration is measured, not for the others of the machine", () => {
+  const twin = { name: "a", from: 1, to: 2, unit: "Hz", of: "accel" };
+  const machine = { ...MACHINE, bands: { custom: [twin, { ...twin, to: 3 }] } };
+  const speed = { code: "301", type: 6, kinds: ["rpm"], location: { ...location, point: 9 } };
+  const [fault, ...others] = load(machine, { sensors: [...SENSORS, speed] }).faults;
+  assert.match(fault?.problem ?? "", /^two bands at point 1 would be called channel1_band_a$/);
+  assert.deepEqual(others, []);
+});
+
 test("site file – at most 200 values a sensor", () => {
   const bands = (count: number) => ({
     custom: Array.from({ length: count }, (_, n) => ({ ...ALL.custom[1], name: `b${n}` })),
