@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { extname, join } from "node:path";
+import { extname, join, resolve } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { bundledFolders } from "./bundled.ts";
@@ -119,6 +119,27 @@ const quietDebug: Plugin = {
   },
 };
 
+/**
+ * What the first page needs comes in one file: esbuild makes a file for each set of pages that share code, 17 for the first page.
+ * Once every other page imports the first, as it may since it is loaded by then, all have that code in common.
+ */
+const firstPageInOne: Plugin = {
+  name: "the first page in one file",
+  setup(build) {
+    const main = resolve(DASHBOARD_SOURCE, "main.ts");
+    const later = new Set<string>();
+    build.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+      if (kind === "dynamic-import") later.add(resolve(resolveDir, path));
+      return null;
+    });
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) =>
+      later.has(path)
+        ? { contents: `import ${JSON.stringify(main)};${readFileSync(path, "utf8")}`, loader: "ts" }
+        : null,
+    );
+  },
+};
+
 function copyNativeModule(): void {
   const name = "better_sqlite3.node";
   // Renamed into place, because a running agent may have the old one mapped.
@@ -151,6 +172,7 @@ async function bundleDashboard(): Promise<Metafile[]> {
       format: name === "start.ts" ? "iife" : "esm",
       // What the first page does not need (the plots) becomes a separate file, named after its content.
       splitting: name === "main.ts",
+      plugins: [firstPageInOne],
       chunkNames: "[name]-[hash]",
       minify: true,
       legalComments: "none",
