@@ -78,7 +78,7 @@ export class Checks {
       this.#owned(db);
       this.#once(db);
       this.#stays(db);
-      this.#noteEvents(db);
+      this.#noteWritten(db, "s.kind IN ('event', 'bands', 'node')");
       this.#deliveries(db, main);
       this.#lostCount(db);
       this.#hours.note(db, this.#seq);
@@ -195,9 +195,19 @@ export class Checks {
     this.#wasFull = isFull;
   }
 
-  #noteEvents(db: Sqlite.Database): void {
+  /** After the end: what is derived may be stored while the agent stops. Events of that moment may stay pending. */
+  noteLastDerived(): void {
+    const db = new Sqlite(join(this.#stage.agent.dataDir, "gateside.db"), { readonly: true });
+    try {
+      this.#noteWritten(db, "s.kind IN ('bands', 'node')");
+    } finally {
+      db.close();
+    }
+  }
+
+  #noteWritten(db: Sqlite.Database, isOurs: string): void {
     const sql = `SELECT lower(hex(r.id)) AS id, s.sensor AS sensor, s.kind AS kind, r.time_ms AS timeMs
-      FROM readings r JOIN streams s ON s.stream = r.stream WHERE r.seq > ? AND s.kind IN ('event', 'bands', 'node')`;
+      FROM readings r JOIN streams s ON s.stream = r.stream WHERE r.seq > ? AND ${isOurs}`;
     for (const { id, ...row } of db
       .prepare<[number], WrittenEvent & { id: string; kind: string }>(sql)
       .all(this.#seq)) {

@@ -150,6 +150,7 @@ class Trial {
     // What is stored while it stops may stay pending, events too.
     watching.isOver = true;
     await agent.stop();
+    checks.noteLastDerived();
     const { verdict, failures } = account(stage, { ...due, may: expectations.now().may }, checks);
     this.#failures.push(...failures);
     if (this.#options.drawn.mustGiveUpNothing && verdict.dropped > 0)
