@@ -46,6 +46,8 @@ export class WorstList {
   /** The row in which somebody has just acknowledged. */
   #done: string | null = null;
   #turn = 0;
+  /** The request whose answer is shown: an older one that arrives later would go back in time. */
+  #shownTurn = 0;
 
   /** @param only one machine, on its own page; null lists all */
   constructor(api: Api, model: Model, only: number | null = null) {
@@ -91,8 +93,10 @@ export class WorstList {
     try {
       const machines = await this.#api.worstMachines();
       const only = this.#only;
-      if (turn === this.#turn)
-        this.#show(only === null ? machines : machines.filter(({ id }) => id === only));
+      // Over a slow connection the next one is asked for before this one has come.
+      if (turn < this.#shownTurn) return;
+      this.#shownTurn = turn;
+      this.#show(only === null ? machines : machines.filter(({ id }) => id === only));
     } catch (error) {
       setText(this.#note, `The machines could not be read: ${messageOf(error)}`);
     }
