@@ -7,14 +7,7 @@
  * the power that the band has above the noise.
  */
 import type { Doubles } from "./doubles.ts";
-import {
-  BLOCK,
-  mostProminent,
-  noiseOf,
-  PLACES,
-  type ToneList,
-  type ToneSpectrum,
-} from "./tones.ts";
+import { BLOCK, mostProminent, PLACES, type ToneList, type ToneSpectrum } from "./tones.ts";
 
 /** Slip to either side, share of the frequency. */
 export const SLIP_SHARE = 0.01;
@@ -25,16 +18,20 @@ const RAYLEIGH = 4 / Math.PI;
 const TONES_MAX = 64;
 
 /** @param sums room for one number more than there are lines */
-export function spreadTonesOf(spectrum: ToneSpectrum, sums: Doubles): ToneList {
-  const { lines, count, scale, stepHz, resolutionHz, first, ratioMin = 2 } = spectrum;
+export function spreadTonesOf(
+  spectrum: ToneSpectrum & { readonly noise: Doubles },
+  sums: Doubles,
+): ToneList {
+  const { lines, noise: levels, count, scale, stepHz, resolutionHz, first } = spectrum;
+  const { ratioMin = 2 } = spectrum;
   sums[0] = 0;
   for (let k = 0; k < count; k++) sums[k + 1] = (sums[k] ?? 0) + (lines[k] ?? 0) ** 2;
   const least = ratioMin ** 2 / RAYLEIGH;
   const found: number[] = [];
   let last = { to: -1, score: 0 };
-  for (let from = first; from < count; from += BLOCK) {
+  for (let from = first, block = 0; from < count; from += BLOCK, block++) {
     const to = Math.min(count, from + BLOCK);
-    const noise = RAYLEIGH * noiseOf(lines, Math.max(first, Math.min(from, to - BLOCK)), to) ** 2;
+    const noise = RAYLEIGH * (levels[block] ?? 0) ** 2;
     if (!(noise > 0)) continue;
     for (let k = from; k < to; k++) {
       const reach = Math.round(SLIP_SHARE * k);

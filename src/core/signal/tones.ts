@@ -97,6 +97,8 @@ export interface ToneSpectrum {
   readonly resolutionHz: number;
   /** First line that is not a residue of the mean. */
   readonly first: number;
+  /** Of each block (`noiseLevels`), where several look for tones in it. */
+  readonly noise?: Doubles;
   /** Least ratio to the noise, and most tones that are kept; `RATIO_MIN` and `TONES_MAX` if absent. */
   readonly ratioMin?: number;
   readonly tonesMax?: number;
@@ -109,10 +111,9 @@ export function tonesOf(spectrum: ToneSpectrum): ToneList {
   // Flat, `PLACES` numbers each, by frequency: two maxima are at least two lines apart, and no top moves by more than
   // half a line.
   const found: number[] = [];
-  for (let from = first; from < count; from += BLOCK) {
+  for (let from = first, block = 0; from < count; from += BLOCK, block++) {
     const to = Math.min(count, from + BLOCK);
-    const start = Math.max(first, Math.min(from, to - BLOCK));
-    const noise = noiseOf(lines, start, to);
+    const noise = spectrum.noise?.[block] ?? noiseOf(lines, first, from, to);
     if (!(noise > 0)) continue;
     const least = ratioMin * noise;
     for (let k = from; k < to; k++) {
@@ -147,8 +148,19 @@ export function mostProminent(found: readonly number[], tonesMax: number): Float
   return data;
 }
 
-/** Mean of the lines that are not tones: of all of them first, then without those far above it. */
-export function noiseOf(lines: Doubles, from: number, to: number): number {
+/** @param levels room for the noise of each block of lines from the first on */
+export function noiseLevels(
+  { lines, first, count }: Pick<ToneSpectrum, "lines" | "first" | "count">,
+  levels: Doubles,
+): Doubles {
+  for (let from = first, block = 0; from < count; from += BLOCK, block++)
+    levels[block] = noiseOf(lines, first, from, Math.min(count, from + BLOCK));
+  return levels;
+}
+
+/** Mean of the lines of a block that are not tones: of all of them first, then without those far above it. The last block takes lines of the one before. */
+function noiseOf(lines: Doubles, first: number, blockFrom: number, to: number): number {
+  const from = Math.max(first, Math.min(blockFrom, to - BLOCK));
   let sum = 0;
   let most = 0;
   for (let k = from; k < to; k++) {

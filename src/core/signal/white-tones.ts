@@ -10,7 +10,7 @@ import { USABLE_RATE } from "./bands.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import { type DftPlans, powerOfTwoFrom } from "./fft.ts";
 import { spreadTonesOf } from "./spread-tones.ts";
-import { type AxisTones, type ToneSpectrum, tonesOf } from "./tones.ts";
+import { type AxisTones, BLOCK, noiseLevels, tonesOf } from "./tones.ts";
 
 /** Width over which lines are averaged, Hz, and by how much a line may exceed the average. */
 const SMOOTH_HZ = 300;
@@ -131,13 +131,17 @@ function envelopeOf(
   }
   // |Q| = room/2; amplitude 2·|Q|/S1 with S1 = size/2, as a share of the mean.
   const scale = mean > 0 ? 2 / size / mean : 0;
-  const spectrum: ToneSpectrum = {
+  const count = lines + 1;
+  const blocks = Math.ceil(half / BLOCK);
+  const levels = plans.table(`white-noise/${size}`, blocks, () => doubles(blocks));
+  const spectrum = {
     lines: room,
-    count: lines + 1,
+    count,
     scale,
     stepHz,
     resolutionHz: stepHz,
     first: FIRST_LINE,
+    noise: noiseLevels({ lines: room, first: FIRST_LINE, count }, levels),
     ratioMin: RATIO_MIN,
     tonesMax: TONES_MAX,
   };

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { spreadTonesOf } from "../../../src/core/signal/spread-tones.ts";
-import { strongestIn, type ToneList, tonesOf } from "../../../src/core/signal/tones.ts";
+import {
+  noiseLevels,
+  strongestIn,
+  type ToneList,
+  tonesOf,
+} from "../../../src/core/signal/tones.ts";
 import { chance } from "../../../src/simulator/random.ts";
 
 const COUNT = 2700;
@@ -20,14 +25,11 @@ function noiseLines(seed: number): number[] {
   );
 }
 
-const spectrumOf = (lines: readonly number[]) => ({
-  lines: [...lines],
-  count: COUNT,
-  scale: 1,
-  stepHz: 1,
-  resolutionHz: 1,
-  first: 2,
-});
+const spectrumOf = (line: readonly number[]) => {
+  const lines = { lines: [...line], count: COUNT, first: 2 };
+  const noise = noiseLevels(lines, new Float64Array(COUNT));
+  return { ...lines, noise, scale: 1, stepHz: 1, resolutionHz: 1 };
+};
 const spread = (lines: readonly number[]) =>
   spreadTonesOf(spectrumOf(lines), new Float64Array(COUNT + 1));
 
