@@ -106,6 +106,28 @@ test("hourly values – over a quarter of the buffer the oldest hours are merged
   assert.equal(counts(store, "days")[0], "0: 25");
 });
 
+test("hourly values – a long range is answered by whole days, with hours before the first and after the last midnight", async (t) => {
+  const { open } = box(t);
+  const store = open();
+  t.after(() => store.close());
+  await append(
+    store,
+    Array.from({ length: 4 * 24 }, (_, hour) => at(hour)),
+  );
+  /** Hours since START_MS, a midnight, and counts. */
+  const points = (from: number, to: number) => {
+    const range = { fromMs: START_MS + from * HOUR_MS, toMs: START_MS + to * HOUR_MS };
+    const query = { sensor: "1", kind: "rpm", span: "hours", takesDays: true } as const;
+    return [...store.hours.points({ ...query, ...range, values: ["rpm"] })].map(
+      ({ startMs, readings }) => `${(startMs - START_MS) / HOUR_MS}: ${readings}`,
+    );
+  };
+  assert.deepEqual(points(22, 74), ["22: 1", "23: 1", "24: 24", "48: 24", "72: 1", "73: 1"]);
+  assert.deepEqual(points(24, 48), ["24: 24"]);
+  assert.deepEqual(points(23, 25), ["23: 1", "24: 1"]);
+  assert.deepEqual(points(26, 28), ["26: 1", "27: 1"]);
+});
+
 test("hourly values – TREND_DAYS ends them, while nobody has confirmed the clock nothing does", async (t) => {
   let isConfirmed = false;
   const { clock, open } = box(t, { trendDays: 30, isClockConfirmed: () => isConfirmed });
