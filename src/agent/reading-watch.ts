@@ -38,10 +38,10 @@ export class ReadingWatch {
   open(): void {
     this.#remember(this.#site.current.sensors);
     this.#site.onChange(({ sensors }, before) => {
-      const known = new Set(before.sensors);
-      const fresh = sensors.filter((sensor) => !known.delete(sensor));
+      const [former, latter] = [new Set(before.sensors), new Set(sensors)];
+      const fresh = sensors.filter((sensor) => !former.has(sensor));
       const kinds = new Map(fresh.map((sensor) => [sensor.code, readingKinds(sensor)]));
-      for (const old of known)
+      for (const old of before.sensors.filter((sensor) => !latter.has(sensor)))
         if (readingKinds(old).some((kind) => !kinds.get(old.code)?.includes(kind)))
           this.#forget(old);
       this.#remember(fresh);

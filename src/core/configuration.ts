@@ -7,12 +7,7 @@ import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
 import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
 import type { Site } from "./site.ts";
-import {
-  canonicalJson,
-  changedFields,
-  isReordered,
-  type SiteDifference,
-} from "./site-difference.ts";
+import { canonicalJson, changedFields, type SiteDifference } from "./site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 /**
@@ -131,18 +126,33 @@ export function uplinksDifference(
   const known = others(before);
   const wanted = others(after);
   const names = [...known.keys()];
-  const isMoved = isReordered(names, [...wanted.keys()]);
+  const moved = movedNames(names, [...wanted.keys()]);
   return {
     added: [...wanted.keys()].filter((name) => !known.has(name)),
     removed: names.filter((name) => !wanted.has(name)),
-    changed: [...wanted].flatMap(([name, uplink], i) => {
+    changed: [...wanted].flatMap(([name, uplink]) => {
       const old = known.get(name);
       if (old === undefined) return [];
       const fields = canonicalJson(old) === canonicalJson(uplink) ? [] : changedFields(old, uplink);
-      if (isMoved && names[i] !== name) fields.push("order");
+      if (moved.has(name)) fields.push("order");
       return fields.length === 0 ? [] : [{ name, fields }];
     }),
   };
+}
+
+/** The fewest whose move makes the new order; none that others merely pushed on. */
+function movedNames(before: readonly string[], after: readonly string[]): ReadonlySet<string> {
+  const common = after.filter((name) => before.includes(name));
+  const longer = (a: readonly string[], b: readonly string[]) => (b.length > a.length ? b : a);
+  /** For each name the longest list up to it whose former order was the same. */
+  const runs: (readonly string[])[] = [[]];
+  for (const name of common) {
+    const place = before.indexOf(name);
+    const longest = runs.filter((run) => before.indexOf(run.at(-1) ?? "") < place).reduce(longer);
+    runs.push([...longest, name]);
+  }
+  const stays = new Set(runs.reduce(longer));
+  return new Set(common.filter((name) => !stays.has(name)));
 }
 
 /** A change of these members of an uplink needs no new session. */

@@ -44,10 +44,10 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
 }
 
 /** Whether those in both lists are in another order. */
-export function isReordered(before: readonly string[], after: readonly string[]): boolean {
-  const known = new Set(before);
-  const common = after.filter((one) => known.delete(one));
-  return before.filter((one) => !known.has(one)).some((one, i) => one !== common[i]);
+function isReordered(before: readonly string[], after: readonly string[]): boolean {
+  const [former, latter] = [new Set(before), new Set(after)];
+  const common = after.filter((one) => former.has(one));
+  return before.filter((one) => latter.has(one)).some((one, i) => one !== common[i]);
 }
 
 /**

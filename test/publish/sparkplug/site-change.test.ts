@@ -1,6 +1,6 @@
 /** A reload's new site file under a running session: births and deaths of the devices concerned, and nothing else. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { MOTOR, PUMP, TestSite } from "./site.ts";
@@ -8,15 +8,21 @@ import { MOTOR, PUMP, TestSite } from "./site.ts";
 const FAN = { code: "50001", type: 4, kinds: ["rpm" as const], channels: {} };
 const siteOf = (...sensors: (typeof PUMP)[]) => ({ site: "s", sensors });
 
+/** A session that has sent the births of these devices, and the site file that a reload replaces. */
+async function born(t: TestContext, ...sensors: (typeof PUMP)[]) {
+  const site = await TestSite.open(t);
+  const source = new ReplaceableSite(siteOf(...sensors));
+  site.run(site.node({ site: source }));
+  await site.until(() => site.of("DBIRTH").length === sensors.length);
+  return { site, source };
+}
+
 test("sparkplug – a value that the site file no longer names does not stay good: death, then a birth without it; late readings of it are history", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
-  const site = await TestSite.open(t);
   const channel = { unit: "bar", low: 0, high: 10 };
   const both = { ...PUMP, channels: { channel1: channel, channel2: channel } };
-  const source = new ReplaceableSite(siteOf(both));
-  site.run(site.node({ site: source }));
-  await site.until(() => site.of("DBIRTH").length === 1);
+  const { site, source } = await born(t, both);
   const names = () =>
     site
       .of("DBIRTH")
@@ -50,10 +56,7 @@ test("sparkplug – a value that the site file no longer names does not stay goo
 test("sparkplug – a changed site file renews only the births of the devices concerned", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  const source = new ReplaceableSite(siteOf(PUMP, MOTOR));
-  site.run(site.node({ site: source }));
-  await site.until(() => site.of("DBIRTH").length === 2);
+  const { site, source } = await born(t, PUMP, MOTOR);
 
   site.states.set(FAN.code, { state: "online", lastReadingMs: null });
   source.replace(siteOf(PUMP, MOTOR, FAN));
@@ -87,10 +90,7 @@ test("sparkplug – a changed site file renews only the births of the devices co
 test("sparkplug – a code that the site file writes with other zeros is another device: the former one dies", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  const source = new ReplaceableSite(siteOf(PUMP, MOTOR));
-  site.run(site.node({ site: source }));
-  await site.until(() => site.of("DBIRTH").length === 2);
+  const { site, source } = await born(t, PUMP, MOTOR);
   source.replace(siteOf({ ...PUMP, code: `00${PUMP.code}` }, MOTOR));
   await site.until(() => site.of("DBIRTH").length === 3 && site.of("DDEATH").length > 0);
   assert.equal(site.of("DBIRTH").at(-1)?.device, `00${PUMP.code}`);
