@@ -11,6 +11,7 @@ import { timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { READ_ONLY } from "./read-only.ts";
+import { Refresh } from "./refresh.ts";
 
 const LISTS = [
   ["active", "Active"],
@@ -55,9 +56,8 @@ class AlarmsPage {
   #before: number | null = null;
   #actions: readonly AlarmAction[] = [];
   #shown = "";
-  #isOff = false;
   #counts = "";
-  #turn = 0;
+  readonly #refresh: Refresh;
 
   constructor(api: Api, model: Model) {
     this.#api = api;
@@ -86,22 +86,24 @@ class AlarmsPage {
       this.#list,
       this.#more,
     );
-    const timer = setInterval(() => {
-      if (model.isLive && !document.hidden) void this.#load();
-    }, REFRESH_MS);
+    this.#refresh = new Refresh(
+      () => this.#ask(),
+      (error) => this.#failed(error),
+      { ms: REFRESH_MS, isDue: () => model.isLive && !document.hidden },
+    );
     const unsubscribe = model.subscribe((change) => {
       const counts = JSON.stringify(model.status?.alarms);
       if (change === "status" && counts !== this.#counts) {
         this.#counts = counts;
-        void this.#load();
+        this.#refresh.change();
       }
       if (change === "sensors") this.#show();
     });
     this.stop = () => {
-      clearInterval(timer);
+      this.#refresh.stop();
       unsubscribe();
     };
-    void this.#load();
+    this.#refresh.change();
   }
 
   #choose(name: ListName): void {
@@ -109,33 +111,30 @@ class AlarmsPage {
     remember({ list: name === "active" ? null : name });
     this.#shown = "";
     this.#show();
-    void this.#load();
+    this.#refresh.choose();
   }
 
-  async #load(): Promise<void> {
-    const turn = ++this.#turn;
-    try {
-      const [lists, actions] = await Promise.all([
-        this.#api.alarms(this.#name === "history" ? HISTORY_PAGE : 1),
-        this.#name === "said" ? this.#api.alarmActions(ACTIONS) : this.#actions,
-      ]);
-      if (turn !== this.#turn) return;
-      this.#isOff = false;
+  async #ask(): Promise<() => void> {
+    const [lists, actions] = await Promise.all([
+      this.#api.alarms(this.#name === "history" ? HISTORY_PAGE : 1),
+      this.#name === "said" ? this.#api.alarmActions(ACTIONS) : this.#actions,
+    ]);
+    return () => {
       if (this.#older.length === 0) this.#before = lists.before;
       this.#lists = lists;
       this.#actions = actions;
       setText(this.#note, "");
       this.#show();
-    } catch (error) {
-      const { status, message } = error as { status?: number; message: string };
-      this.#isOff = status === 501;
-      setText(
-        this.#note,
-        this.#isOff
-          ? "Alarms are off: ALARMS_ENABLED is false."
-          : `The alarms could not be read: ${message}`,
-      );
-    }
+    };
+  }
+
+  #failed(error: unknown): void {
+    setText(
+      this.#note,
+      (error as { status?: number }).status === 501
+        ? "Alarms are off: ALARMS_ENABLED is false."
+        : `The alarms could not be read: ${messageOf(error)}`,
+    );
   }
 
   async #loadOlder(): Promise<void> {
@@ -214,7 +213,7 @@ class AlarmsPage {
       hasActions &&
         new AlarmActionForm(this.#api, alarm, () => {
           this.#shown = "";
-          void this.#load();
+          this.#refresh.change();
         }).root,
     );
   }

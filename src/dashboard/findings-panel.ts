@@ -12,6 +12,7 @@ import { number, quantity } from "./format.ts";
 import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
+import { Refresh } from "./refresh.ts";
 import type { Theme } from "./theme.ts";
 import { unitsKept } from "./units-kept.ts";
 
@@ -64,12 +65,14 @@ export function findingsPanel(
   };
   let shown = "";
   let machine: Machine | null = null;
-  const load = async (): Promise<void> => {
+  const ask = async (): Promise<() => void> => {
     // A machine without data in the site file is not requested.
-    machine ??= (await api.machines().catch(() => [])).find((one) => one.id === id) ?? null;
-    if (machine === null) return;
-    const result = await api.findings(id).catch(() => null);
-    if (result === null) return;
+    machine ??= (await api.machines()).find((one) => one.id === id) ?? null;
+    if (machine === null) return () => {};
+    const result = await api.findings(id);
+    return () => show(result);
+  };
+  const show = (result: MachineFindings): void => {
     const findings = result.findings.filter((one) => sensor === null || one.sensor === sensor);
     const looks = result.checked.filter((one) => sensor === null || one.sensor === sensor);
     const key = JSON.stringify([findings, looks, model.times.zone, model.sensors.size]);
@@ -89,12 +92,13 @@ export function findingsPanel(
     );
     replace(looked, ...looks.map((look) => lookItem(model, look)));
   };
-  void load();
-  const timer = setInterval(() => {
-    if (model.isLive && !document.hidden) void load();
-  }, REFRESH_MS);
+  const refresh = new Refresh(ask, () => {}, {
+    ms: REFRESH_MS,
+    isDue: () => model.isLive && !document.hidden,
+  });
+  refresh.change();
   const stop = (): void => {
-    clearInterval(timer);
+    refresh.stop();
     for (const spectrum of spectra.values()) spectrum.stop();
   };
   return { root, stop };

@@ -2,11 +2,13 @@
 
 import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/log-view.ts";
 import type { JsonObject } from "../core/record.ts";
+import { messageOf } from "../core/thrown.ts";
 import { type Api, refusalText } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
+import { Refresh } from "./refresh.ts";
 
 const FOLLOW_MS = 2_000;
 /** Lines in the page; the older ones are in the download. */
@@ -36,7 +38,8 @@ class LogPanel {
   #text: string;
   #after: number | null = null;
   #debugUntilMs: number | null = null;
-  #turn = 0;
+  /** Lines after those that are shown; all of them after a choice. */
+  readonly #refresh: Refresh;
 
   constructor(api: Api, model: Model) {
     this.#api = api;
@@ -75,13 +78,12 @@ class LogPanel {
       this.#note,
       this.#list,
     );
-    const timer = setInterval(() => {
-      if (this.#follow.checked) void this.#load();
-    }, FOLLOW_MS);
-    this.stop = () => {
-      this.#turn += 1;
-      clearInterval(timer);
-    };
+    this.#refresh = new Refresh(
+      () => this.#ask(),
+      (error) => void setText(this.#note, messageOf(error)),
+      { ms: FOLLOW_MS, isDue: () => this.#follow.checked },
+    );
+    this.stop = this.#refresh.stop;
     this.#choose(this.#level, this.#text);
   }
 
@@ -91,7 +93,7 @@ class LogPanel {
     remember({ level: level === "info" ? null : level, q: text });
     this.#download.setAttribute("href", `api/v1/log?${this.#query({ format: "jsonl" })}`);
     this.#after = null;
-    void this.#load();
+    this.#refresh.choose();
   }
 
   #query(more: Readonly<Record<string, string>>): string {
@@ -99,24 +101,22 @@ class LogPanel {
     return new URLSearchParams({ level: this.#level, ...text, ...more }).toString();
   }
 
-  async #load(): Promise<void> {
-    const turn = ++this.#turn;
-    const after = this.#after;
-    const more = after === null ? {} : { after: String(after) };
+  async #ask(): Promise<() => void> {
+    const more = this.#after === null ? {} : { after: String(this.#after) };
     const { status, body } = await this.#api.send<ShownLog>("GET", `log?${this.#query(more)}`);
-    if (turn !== this.#turn) return;
-    if (status !== 200) {
-      setText(this.#note, refusalText(body));
-      return;
-    }
-    const items = body.lines.map((line) => lineNode(this.#model, line));
-    if (after === null) replace(this.#list, ...items);
-    else this.#list.append(...items);
+    if (status !== 200) throw new Error(refusalText(body));
+    return () => this.#show(body);
+  }
+
+  #show(log: ShownLog): void {
+    const items = log.lines.map((line) => lineNode(this.#model, line));
+    if (this.#after === null) replace(this.#list);
+    this.#list.append(...items);
     while (this.#list.childElementCount > SHOWN_MAX) this.#list.firstElementChild?.remove();
     if (items.length > 0) this.#list.scrollTop = this.#list.scrollHeight;
-    this.#after = body.last;
-    this.#debugUntilMs = body.debugUntilMs;
-    this.#showState(body);
+    this.#after = log.last;
+    this.#debugUntilMs = log.debugUntilMs;
+    this.#showState(log);
   }
 
   #showState({ level, dropped }: ShownLog): void {
@@ -139,7 +139,7 @@ class LogPanel {
     }
     // The lines wanted are those of the level that was asked for.
     if (minutes > 0) this.#choose("debug", this.#text);
-    else await this.#load();
+    else this.#refresh.change();
   }
 }
 

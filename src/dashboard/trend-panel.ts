@@ -10,6 +10,7 @@ import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { legend } from "./legend.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
+import { Refresh } from "./refresh.ts";
 import { sensorName } from "./sensor-filter.ts";
 import type { Theme } from "./theme.ts";
 import { TrendCompare } from "./trend-compare.ts";
@@ -54,7 +55,7 @@ export class TrendPanel {
   readonly #note = h("p", { class: "hint" });
   #hasFailed = false;
   readonly #buttons: HTMLButtonElement[];
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #refresh: Refresh;
   #groups: readonly TrendGroup[] = [];
   #spanHours = SPAN_HOURS;
   #context: TrendContext = NO_CONTEXT;
@@ -62,7 +63,6 @@ export class TrendPanel {
   #wanted: string | null;
   readonly #compare: TrendCompare;
   #range: readonly [number, number] | null = null;
-  #loading = new AbortController();
 
   constructor(api: Api, model: Model, theme: Theme, sensor: ShownSensor) {
     this.#api = api;
@@ -106,16 +106,17 @@ export class TrendPanel {
       this.#chart.root,
       this.#note,
     );
-    this.#timer = setInterval(() => {
-      if (this.#range === null && this.#model.isLive && !document.hidden) void this.#draw();
-    }, FOLLOW_MS);
+    this.#refresh = new Refresh(
+      (signal) => this.#ask(signal),
+      (error) => this.#failed(error),
+      { ms: FOLLOW_MS, isDue: () => this.#range === null && model.isLive && !document.hidden },
+    );
     this.offer(sensor);
-    if (this.#groups.length === 0) void this.#draw();
+    if (this.#groups.length === 0) this.#draw();
   }
 
   readonly stop: Cleanup = () => {
-    clearInterval(this.#timer);
-    this.#loading.abort();
+    this.#refresh.stop();
     this.#chart.destroy();
   };
 
@@ -123,7 +124,7 @@ export class TrendPanel {
   retry(): void {
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
-    void this.#draw();
+    this.#draw();
   }
 
   /** Values may appear with the first reading. */
@@ -144,13 +145,13 @@ export class TrendPanel {
       ...groups.map((group) => h("option", { value: group.key }, groupLabel(group, withKind))),
     );
     if (groups.some(({ key }) => key === kept)) this.#select.value = kept;
-    void this.#draw();
+    this.#draw();
   }
 
   #change(): void {
     const group = this.#groupNow();
     if (group !== undefined) this.#remember(group);
-    void this.#draw();
+    this.#draw();
   }
 
   #choose(hours: number): void {
@@ -184,17 +185,18 @@ export class TrendPanel {
     });
   }
 
-  async #draw(): Promise<void> {
-    const group = this.#groupNow();
+  #draw(): void {
     for (const button of this.#buttons) {
       const isChosen = this.#range === null && button.dataset["hours"] === String(this.#spanHours);
       button.setAttribute("aria-pressed", String(isChosen));
     }
-    if (group === undefined) return void setText(this.#note, "No reading yet.");
+    this.#refresh.choose();
+  }
+
+  async #ask(signal: AbortSignal): Promise<() => void> {
+    const group = this.#groupNow();
+    if (group === undefined) return () => setText(this.#note, "No reading yet.");
     this.#compare.offer(group);
-    this.#loading.abort();
-    this.#loading = new AbortController();
-    const { signal } = this.#loading;
     const nowMs = this.#model.gatewayNowMs();
     const [fromMs, toMs] = this.#range ?? [nowMs - this.#spanHours * HOUR_MS, nowMs];
     // Before layout the plot has no width.
@@ -206,26 +208,25 @@ export class TrendPanel {
       const trend = await this.#api.trend(query, signal);
       return isContact ? trend : centred(trend);
     };
-    try {
-      const others = this.#compare.groups(group);
-      const [own, ...rest] = await Promise.all([
-        load(this.#code, group),
-        ...others.map((other) => load(other.sensor.code, other.group)),
-        this.#judge(nowMs),
-      ]);
-      if (own === undefined || signal.aborted) return;
-      const trends = rest.filter((trend) => trend !== undefined);
-      if (others.length === 0) return this.#show(group, group, own);
-      const all = [{ sensor: this.#model.sensors.get(this.#code), group }, ...others];
-      const merged = mergedTrend(
-        [own, ...trends].map((trend, i) => [all[i]?.sensor?.code ?? this.#code, trend]),
-      );
-      if (merged !== null) this.#show(group, mergedGroup(all, this.#code), merged);
-    } catch (error) {
-      if (signal.aborted) return;
-      this.#hasFailed = true;
-      setText(this.#note, `The trend could not be read: ${messageOf(error)}`);
-    }
+    const others = this.#compare.groups(group);
+    const [own, ...rest] = await Promise.all([
+      load(this.#code, group),
+      ...others.map((other) => load(other.sensor.code, other.group)),
+      this.#judge(nowMs),
+    ]);
+    if (own === undefined) return () => {};
+    if (others.length === 0) return () => this.#show(group, group, own);
+    const trends = rest.filter((trend) => trend !== undefined);
+    const all = [{ sensor: this.#model.sensors.get(this.#code), group }, ...others];
+    const merged = mergedTrend(
+      [own, ...trends].map((trend, i) => [all[i]?.sensor?.code ?? this.#code, trend]),
+    );
+    return () => merged && this.#show(group, mergedGroup(all, this.#code), merged);
+  }
+
+  #failed(error: unknown): void {
+    this.#hasFailed = true;
+    setText(this.#note, `The trend could not be read: ${messageOf(error)}`);
   }
 
   /** Limits and baselines change rarely, alarms now and then. */

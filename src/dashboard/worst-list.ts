@@ -13,6 +13,7 @@ import { age, number } from "./format.ts";
 import { type BadgeTone, badge, timeNode, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
+import { Refresh } from "./refresh.ts";
 
 /** From so many entries on, those that are ok are one line. */
 const FOLD_MIN = 20;
@@ -45,9 +46,7 @@ export class WorstList {
   #counts = "";
   /** The row in which somebody has just acknowledged. */
   #done: string | null = null;
-  #turn = 0;
-  /** The request whose answer is shown: an older one that arrives later would go back in time. */
-  #shownTurn = 0;
+  readonly #refresh: Refresh;
 
   /** @param only one machine, on its own page; null lists all */
   constructor(api: Api, model: Model, only: number | null = null) {
@@ -63,22 +62,27 @@ export class WorstList {
       this.#list,
       this.#ok,
     );
-    const timer = setInterval(() => {
-      if (model.isLive && !document.hidden) void this.#load();
-    }, REFRESH_MS);
+    this.#refresh = new Refresh(
+      async () => {
+        const all = await api.worstMachines();
+        return () => this.#show(only === null ? all : all.filter(({ id }) => id === only));
+      },
+      (error) => void setText(this.#note, `The machines could not be read: ${messageOf(error)}`),
+      { ms: REFRESH_MS, isDue: () => model.isLive && !document.hidden },
+    );
     const unsubscribe = model.subscribe((change) => {
       if (change === "status") this.#showBox();
       const counts = JSON.stringify([model.status?.alarms, model.sensors.size]);
       if ((change !== "status" && change !== "sensors") || counts === this.#counts) return;
       this.#counts = counts;
-      void this.#load();
+      this.#refresh.change();
     });
     this.stop = () => {
-      clearInterval(timer);
+      this.#refresh.stop();
       unsubscribe();
     };
     this.#showBox();
-    void this.#load();
+    this.#refresh.change();
   }
 
   #showBox(): void {
@@ -86,20 +90,6 @@ export class WorstList {
     if (status === null) return;
     const lines = [...boxFaults(status).map(({ text }) => text), configurationNews(status)];
     setText(this.#box, lines.filter((line) => line !== "").join(" "));
-  }
-
-  async #load(): Promise<void> {
-    const turn = ++this.#turn;
-    try {
-      const machines = await this.#api.worstMachines();
-      const only = this.#only;
-      // Over a slow connection the next one is asked for before this one has come.
-      if (turn < this.#shownTurn) return;
-      this.#shownTurn = turn;
-      this.#show(only === null ? machines : machines.filter(({ id }) => id === only));
-    } catch (error) {
-      setText(this.#note, `The machines could not be read: ${messageOf(error)}`);
-    }
   }
 
   #show(machines: readonly RankedMachine[]): void {
@@ -194,7 +184,7 @@ export class WorstList {
           { ...open, state: "active", acknowledged: null },
           () => {
             this.#done = keyOf(machine);
-            void this.#load();
+            this.#refresh.change();
           },
           ["acknowledge"],
         ).root,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { answerSlowly, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -82,6 +82,11 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   await items.first().waitFor();
   await isNarrowEnough(page, "history of alarms");
   await foldsManySensors(page, address);
+  await answerSlowly(page, "**/api/v1/alarms?*", 10_000);
+  await page.goto(`${address}/#/alarms?list=history`);
+  await page.reload();
+  await items.first().waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   // The browser says so itself of every refused request.
   assert.deepEqual(
     browser.complaints.filter((text) => !text.includes("403")),

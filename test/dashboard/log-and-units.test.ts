@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
+import { answerSlowly, openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -45,5 +45,14 @@ test("dashboard – the log is followed and gives more detail for a while; units
   await hasText("°F");
   const shown = await page.locator(".latest").innerText();
   assert.doesNotMatch(shown, /mm\/s|°C/);
+
+  await answerSlowly(page, "**/api/v1/trend?*", 10_000);
+  await page.reload();
+  await page.locator("[aria-labelledby='trend-title'] > .hint").getByText(/\d/).waitFor();
+  await page.goto(`${address}/#/log`);
+  await answerSlowly(page, "**/api/v1/log?*", 2_000);
+  await page.reload();
+  await page.locator(".log-lines li").first().waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   assert.deepEqual(browser.complaints, []);
 });

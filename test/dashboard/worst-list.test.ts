@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Route } from "playwright-core";
-import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { answerSlowly, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -74,13 +73,7 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
   assert.deepEqual([by, note], ["Anna", "seen from the gate"]);
   assert.deepEqual(browser.complaints, []);
 
-  // Over a slow connection the list is asked for again before each answer has come: it is shown all the same.
-  let held: Route | null = null;
-  await page.route("**/api/v1/machines?sort=worst", async (route) => {
-    const before = held;
-    held = route;
-    await before?.continue();
-  });
+  await answerSlowly(page, "**/api/v1/machines?sort=worst", 5_000);
   await page.reload();
   await first.waitFor();
   await page.unrouteAll({ behavior: "ignoreErrors" });

@@ -131,3 +131,23 @@ async function findings(page: Page): Promise<string[]> {
       nodes.map(({ target, failureSummary }) => id + " " + target + ": " + failureSummary)))`,
   );
 }
+
+/** The page's intervals are so much shorter than their figures. */
+const HURRY = 20;
+
+/** From the next load on, every answer at `address` takes longer than the page's interval of `ms`. */
+export async function answerSlowly(page: Page, address: string, ms: number): Promise<void> {
+  await page.addInitScript(`{
+    const start = (window.usualInterval ??= setInterval);
+    window.setInterval = (act, ms) => start(act, ms / ${HURRY});
+  }`);
+  await page.route(address, async (route) => {
+    // By the page's own clock, started later than the interval: that one has come twice.
+    const passed = `new Promise((resolve) => {
+      let left = 2;
+      setInterval(() => --left === 0 && resolve(), ${ms});
+    })`;
+    await page.evaluate(passed).catch(() => {});
+    await route.continue().catch(() => {});
+  });
+}
