@@ -15,7 +15,7 @@ export function activePayloads(
   includes: (sensor: string) => boolean,
 ): readonly string[] {
   return [...engine.alarms()].flatMap((found) => {
-    const event = includes(found.sensor?.code ?? found.code) ? currentEvent(found) : null;
+    const event = includes(found.written) ? currentEvent(found) : null;
     return event === null ? [] : [eventPayload(event.id, engine.site.site, eventText(event))];
   });
 }
@@ -37,5 +37,9 @@ export function isNewestEvent(engine: AlarmEngine, payload: string): boolean {
   const active = engine
     .active(event.sensor)
     .find(({ alarm, value }) => alarm === event.alarm && value === event.value);
-  return active === undefined ? event.state === "cleared" : active.raised?.eventId === event.id;
+  // Where it stands under a code that is written otherwise, it has ended under this one.
+  const isElsewhere = (engine.written(event.sensor) ?? event.sensor) !== event.sensor;
+  return active === undefined || isElsewhere
+    ? event.state === "cleared"
+    : active.raised?.eventId === event.id;
 }

@@ -264,6 +264,11 @@ export class AlarmEngine implements ReadingFollower {
     return live.size === 0 ? [] : [...live.values()].filter(({ raised }) => raised !== null);
   }
 
+  /** The code of a sensor as its alarms have it; null while unknown. */
+  written(sensor: string): string | null {
+    return this.#states.of(normalCode(sensor)).written;
+  }
+
   /** Whether a reading of this sensor has been followed. */
   hasReadings(sensor: string): boolean {
     return this.#states.of(normalCode(sensor)).newest.size > 0;

@@ -25,7 +25,9 @@ export function followReadings(
     .toSorted((a, b) => a.timeMs - b.timeMs);
   if (isUnwatched(change, code, kind, inOrder)) {
     const { timeMs, id } = inOrder[inOrder.length - 1] as FollowedReading;
-    change.states.edit(change.tx, code).newest.set(kind, { timeMs, id });
+    const state = change.states.edit(change.tx, code);
+    state.newest.set(kind, { timeMs, id });
+    state.written ??= compiled.sensor.code;
     return;
   }
   const [first] = inOrder;

@@ -8,6 +8,8 @@ import { sinceMs } from "./since.ts";
 export interface FoundAlarm {
   /** Normalised sensor code. */
   readonly code: string;
+  /** The code as events and topics have it. */
+  readonly written: string;
   readonly key: string;
   readonly state: AlarmState;
   /** Null if the sensor is no longer in the site file. */
@@ -18,7 +20,8 @@ export interface FoundAlarm {
 export function* shownAlarms({ sensors, states }: AlarmContext): Generator<FoundAlarm> {
   for (const [code, key, state] of states.live()) {
     if (state.raised === null && state.shelved === null) continue;
-    yield { code, key, state, sensor: sensors.get(code)?.sensor ?? null };
+    const sensor = sensors.get(code)?.sensor ?? null;
+    yield { code, written: sensor?.code ?? states.written(code), key, state, sensor };
   }
 }
 
@@ -43,10 +46,10 @@ export function shelfId({ code, key }: Pick<FoundAlarm, "code" | "key">): string
 }
 
 /** The newest event of an alarm, made from its state; null while the alarm is not active. */
-export function currentEvent({ code, state, sensor }: FoundAlarm): AlarmEvent | null {
+export function currentEvent({ written, state }: FoundAlarm): AlarmEvent | null {
   const { raised } = state;
   if (raised === null) return null;
-  return eventMembersOf(raised.eventId, sensor?.code ?? code, state, raised.seenMs, {
+  return eventMembersOf(raised.eventId, written, state, raised.seenMs, {
     state: "active",
     text: raised.text,
   });

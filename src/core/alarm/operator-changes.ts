@@ -26,7 +26,7 @@ export function restate(
     states.put(tx, code, key, alarm);
     return;
   }
-  const sensor = sensors.get(code)?.sensor.code ?? code;
+  const sensor = sensors.get(code)?.sensor.code ?? states.written(code);
   const text = `${actionSentence(word, alarm, by)} ${alarm.raised.text}`;
   const event = eventOfState(sensor, alarm, `${word}:${mark}`, nowMs, { state: "active", text });
   states.put(tx, code, key, { ...alarm, raised: { ...alarm.raised, eventId: event.id } });

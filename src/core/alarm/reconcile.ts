@@ -34,7 +34,7 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
       if (isReplaced && isOfPlace(alarm)) continue;
       states.edit(tx, code).live.delete(key);
       if (alarm.raised === null) continue;
-      const sensor = compiled?.sensor.code ?? code;
+      const sensor = compiled?.sensor.code ?? states.written(code);
       const isDisabled = compiled !== undefined && !isRead(compiled.sensor);
       const sentence = isDisabled ? disabledSentence : removedSentence;
       const text = sentence(alarm.alarm, alarm.value, sensor);

@@ -1,6 +1,6 @@
 /**
  * The effect of a corrected unit, range or clamp (plant section 23): what was learned from the channel's earlier values is
- * forgotten, and alarms on them end.
+ * forgotten, and alarms on them end. A code written otherwise is the same sensor with other topics: its alarms move there.
  */
 import { changedScales, parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
@@ -10,19 +10,20 @@ import type { AlarmChange, AlarmContext } from "./context.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { type AlarmState, isNothing } from "./sensor-alarms.ts";
 import { rescaledSentence } from "./sentence.ts";
+import { respell } from "./take-over.ts";
 import { NORMAL } from "./watch-state.ts";
 
 /** Whether `rescale` has anything to do. */
 export function isRescaled({ states }: AlarmContext, { sensor, scales }: CompiledSensor): boolean {
-  return states.of(normalCode(sensor.code)).scales !== scales;
+  const known = states.of(normalCode(sensor.code));
+  return known.scales !== scales || known.written !== sensor.code;
 }
 
-/** Applies what the scales in effect change. */
-export function rescale(
-  { events, states, tx }: AlarmChange,
-  { sensor, scales, byKey }: CompiledSensor,
-  nowMs: number,
-): void {
+/** Applies what the scales and the code in effect change. */
+export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: number): void {
+  const { events, states, tx } = context;
+  const { sensor, scales, byKey } = compiled;
+  respell(context, compiled, nowMs);
   const state = states.edit(tx, normalCode(sensor.code));
   const changed = changedScales(parseScales(state.scales), parseScales(scales));
   state.scales = scales;

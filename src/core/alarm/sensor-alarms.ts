@@ -82,6 +82,8 @@ export interface SensorAlarms {
   nextSample: number;
   /** JSON of the scales by which it was measured; null while nothing is known of them, as up to 0.2. */
   scales: string | null;
+  /** The code as the site file last wrote it, in topics too: with leading zeros. Null while unknown. */
+  written: string | null;
 }
 
 export function emptySensor(): SensorAlarms {
@@ -94,6 +96,7 @@ export function emptySensor(): SensorAlarms {
     baselines: new Map(),
     nextSample: 0,
     scales: null,
+    written: null,
   };
 }
 
@@ -107,6 +110,7 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
     baselines: new Map(from.baselines),
     nextSample: from.nextSample,
     scales: from.scales,
+    written: from.written,
   };
 }
 
@@ -115,6 +119,7 @@ export function isSameSensor(before: SensorAlarms, now: SensorAlarms): boolean {
   return (
     before.nextSample === now.nextSample &&
     before.scales === now.scales &&
+    before.written === now.written &&
     isSameMap(before.live, now.live) &&
     isSameMap(before.past, now.past) &&
     isSameMap(before.pastMs, now.pastMs) &&
@@ -134,6 +139,7 @@ interface SavedSensor {
   readonly pastMs: [string, number][];
   readonly baselines: [string, BaselineState][];
   readonly scales?: Scales;
+  readonly written?: string;
 }
 
 /** What must be on disk; null if that is nothing. Times of the newest readings alone are no reason to write. */
@@ -143,7 +149,7 @@ export function saveSensor(sensor: SensorAlarms): string | null {
     // What is being learned is rebuilt from the samples.
     return state.from === 0 ? [] : [[key, { ...UNLEARNED, from: state.from }]];
   });
-  const { live, past, pastMs, scales } = sensor;
+  const { live, past, pastMs, scales, written } = sensor;
   const hasScales = scales !== null && scales !== "{}";
   const isLearning = hasScales && sensor.nextSample > 0;
   const size = live.size + past.size + pastMs.size + baselines.length + Number(isLearning);
@@ -154,6 +160,7 @@ export function saveSensor(sensor: SensorAlarms): string | null {
     pastMs: [...pastMs],
     baselines,
     ...(hasScales ? { scales: parseScales(scales) } : {}),
+    ...(written === null ? {} : { written }),
   };
   return JSON.stringify(saved);
 }
@@ -170,6 +177,7 @@ export function loadSensor(text: string): SensorAlarms {
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);
   for (const [key, state] of saved.baselines) sensor.baselines.set(key, state);
   if (saved.scales !== undefined) sensor.scales = JSON.stringify(saved.scales);
+  sensor.written = saved.written ?? null;
   return sensor;
 }
 

@@ -183,6 +183,10 @@ export function replacingSentence(text: string, former: string): string {
   return `${text} (Continued from sensor ${former}, which was replaced.)`;
 }
 
+export function respelledSentence(alarm: string, value: string, code: string, now: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} goes on under the code ${now}.`;
+}
+
 export function rescaledSentence(alarm: string, value: string, code: string): string {
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because unit, range or clamp of the channel was changed.`;
 }

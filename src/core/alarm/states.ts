@@ -26,6 +26,11 @@ export class AlarmStates extends KeptStates<SensorAlarms> {
     return this.get(code) ?? NO_SENSOR;
   }
 
+  /** The code as the site file last wrote it. */
+  written(code: string): string {
+    return this.of(code).written ?? code;
+  }
+
   /** For changes within a transaction: a copy that is the state from now on, unless it is rolled back. */
   edit(tx: Tx, code: string): SensorAlarms {
     const copies = tx.draft(this, () => new Map<string, SensorAlarms>());

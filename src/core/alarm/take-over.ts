@@ -15,7 +15,7 @@ import type { LearningSample } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import type { Learned } from "./reading-step.ts";
 import type { AlarmState, SensorAlarms } from "./sensor-alarms.ts";
-import { replacedSentence, replacingSentence } from "./sentence.ts";
+import { replacedSentence, replacingSentence, respelledSentence } from "./sentence.ts";
 import { sinceMs } from "./since.ts";
 
 /** Of the sensor itself, not of what it measures: they end with it. */
@@ -42,8 +42,9 @@ export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: 
   const code = normalCode(compiled.sensor.code);
   const own = states.edit(tx, code);
   own.scales ??= compiled.scales;
-  for (const former of compiled.formers) {
-    const old = states.edit(tx, normalCode(former));
+  for (const listed of compiled.formers) {
+    const old = states.edit(tx, normalCode(listed));
+    const former = old.written ?? listed;
     const isSameUnit = unitsOf(old, compiled);
     const goesOn = ({ alarm, kind, value }: AlarmState, key: string) => {
       if (alarm === FINDING_ALARM) return possible.includes(value);
@@ -63,6 +64,30 @@ export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: 
       else samples.push(...learnedBefore(context, code, normalCode(former), key));
     }
     for (const map of [old.live, old.past, old.pastMs, old.baselines]) map.clear();
+  }
+}
+
+/** A code that is written otherwise, with other leading zeros, has other topics: what stands ends there and stands here. */
+export function respell(
+  { events, states, tx }: AlarmChange,
+  { sensor }: CompiledSensor,
+  nowMs: number,
+): void {
+  const state = states.edit(tx, normalCode(sensor.code));
+  const former = state.written;
+  state.written = sensor.code;
+  if (former === null || former === sensor.code) return;
+  for (const [key, alarm] of state.live) {
+    const { raised, value } = alarm;
+    if (raised === null) continue;
+    const text = respelledSentence(alarm.alarm, value, former, sensor.code);
+    const ended = { ...alarm, reason: "replaced" };
+    const word = `written as ${sensor.code}`;
+    events.push(eventOfState(former, ended, word, nowMs, { state: "cleared", text }));
+    const told = { state: "active", text: raised.text } as const;
+    const event = eventOfState(sensor.code, alarm, `${word}, not ${former}`, nowMs, told);
+    state.live.set(key, { ...alarm, raised: { ...raised, eventId: event.id } });
+    events.push(event);
   }
 }
 

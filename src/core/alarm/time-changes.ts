@@ -68,13 +68,17 @@ interface SilenceChange {
  */
 function silenceChange(
   known: SensorAlarms,
-  { state, lastReadingMs }: SensorState,
+  { kinds, state, lastReadingMs }: SensorState,
 ): SilenceChange | null {
   if (lastReadingMs === null || state === "unknown") return null;
   const raised = known.live.get(SILENT_KEY)?.raised ?? null;
   if ((state === "silent") === (raised !== null)) return null;
   let readingId = `${lastReadingMs}`;
-  for (const { timeMs, id } of known.newest.values()) if (timeMs === lastReadingMs) readingId = id;
+  for (const [kind, { timeMs, id }] of known.newest) {
+    if (timeMs === lastReadingMs) readingId = id;
+    // One that was stored since the sensors were looked at: the next look knows it.
+    if (timeMs > lastReadingMs && kinds.some((of) => of.kind === kind)) return null;
+  }
   if (raised === null) return { change: "raised", lastReadingMs, readingId };
   return raised.readingId === readingId ? null : { change: "cleared", lastReadingMs, readingId };
 }

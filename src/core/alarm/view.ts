@@ -52,7 +52,7 @@ export interface AlarmActions {
 }
 
 export function alarmView(found: FoundAlarm): ShownAlarm {
-  const { state, sensor, code } = found;
+  const { state, sensor, written } = found;
   const event = currentEvent(found);
   const name = sensor?.name === undefined ? {} : { name: sensor.name };
   if (event !== null) {
@@ -73,7 +73,7 @@ export function alarmView(found: FoundAlarm): ShownAlarm {
   const { alarm, kind, value, unit, shelved } = state;
   return {
     id: shelfId(found),
-    sensor: sensor?.code ?? code,
+    sensor: written,
     ...name,
     kind,
     value,

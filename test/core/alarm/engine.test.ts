@@ -448,6 +448,10 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
   const [silent] = tick(engine, "silent", 4);
   assert.equal(silent?.readingId, pressures([5])[0]?.reading.id);
   assert.match(silent?.text ?? "", /Feed line \(30007\) has sent nothing for 4 minutes/);
+  const overtaken = engineOf(site);
+  feed(overtaken, pressures([5, 5]), new Disk());
+  const stale = overtaken.tick(tx.now, T0 + 4 * MINUTE, state("silent", T0), true).events;
+  assert.deepEqual(stale, [], "a reading was stored between the look at the sensors and this");
   const again = new AlarmEngine(site);
   again.load(disk.saved());
   assert.deepEqual(tick(again, "silent", 5), []);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isNewestEvent } from "../../../src/agent/alarms/active-payloads.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
@@ -168,6 +170,69 @@ test("sensor replaced – its own battery, silence and bad values end with it, a
     [["30007", "pressure", "replaced"]],
   );
   assert.equal(engine.baselines("30008").get(KEY)?.count, 1);
+});
+
+const ZEROS: Sensor = { ...LOOP, code: "0030007" };
+
+/** The same under a code with leading zeros, after a restart. */
+function zerosInAlarm(disk: Disk, after: Site): AlarmEngine {
+  const engine = engineOf(withSensors(ZEROS));
+  feed(engine, of(ZEROS, [8.5, 8.5], T0), disk);
+  assert.equal(engine.active("30007").length, 1);
+  const again = new AlarmEngine(after);
+  again.load(disk.saved());
+  return again;
+}
+
+test("alarms – the end under a code that is gone from the site file has it as topics have it, with its leading zeros", () => {
+  const removed = zerosInAlarm(new Disk(), withSensors());
+  assert.equal([...removed.alarms()][0]?.written, "0030007");
+  const { events } = removed.reconcile(tx.now, T0 + 60 * MINUTE);
+  tx.commit();
+  assert.deepEqual(
+    events.map(({ sensor, state }) => [sensor, state]),
+    [["0030007", "cleared"]],
+  );
+
+  const replaced = zerosInAlarm(new Disk(), AFTER);
+  const told = feed(replaced, of(NEXT, [8.6], T0 + 70 * MINUTE));
+  assert.deepEqual(
+    told.map(({ sensor, state }) => [sensor, state]),
+    [
+      ["0030007", "cleared"],
+      ["30008", "active"],
+    ],
+  );
+});
+
+test("alarms – a code written with other leading zeros ends there and stands here, once, and clears here", () => {
+  const disk = new Disk();
+  const engine = zerosInAlarm(disk, withSensors(LOOP));
+  const [before] = engine.active("30007");
+  const up = engine.reconcile(tx.now, T0 + 60 * MINUTE);
+  disk.write(up);
+  tx.commit();
+  const [ended, stands, ...more] = up.events;
+  assert.deepEqual([ended?.sensor, ended?.state], ["0030007", "cleared"]);
+  assert.deepEqual(
+    [stands?.sensor, stands?.state, stands?.raisedMs],
+    ["30007", "active", before?.raised?.timeMs],
+  );
+  assert.deepEqual(more, []);
+  assert.equal(new Set([before?.raised?.eventId, ended?.id, stands?.id]).size, 3);
+  const site = engine.site.site;
+  const payload = (event = ended) => eventPayload(`${event?.id}`, site, eventText(event as never));
+  assert.ok(isNewestEvent(engine, payload()), "the topic of the former spelling is cleared");
+  assert.ok(isNewestEvent(engine, payload(stands)));
+  assert.deepEqual(engine.reconcile(tx.now, T0 + 61 * MINUTE).events, []);
+  tx.commit();
+
+  const again = new AlarmEngine(withSensors(LOOP));
+  again.load(disk.saved());
+  assert.deepEqual(again.reconcile(tx.now, T0 + 62 * MINUTE).events, []);
+  tx.commit();
+  const [cleared] = feed(again, of(LOOP, [5], T0 + 70 * MINUTE));
+  assert.deepEqual([cleared?.sensor, cleared?.state], ["30007", "cleared"]);
 });
 
 test("sensor replaced – a transaction that fails leaves everything with the old one", () => {
