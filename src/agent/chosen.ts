@@ -9,11 +9,11 @@ import { createSelector, type Uplink } from "../core/uplink.ts";
 export function chosenSensors(uplink: Uplink, site: SiteSource): (code: string) => boolean {
   const codes = fromSite(site, ({ sensors }) => {
     const { includes } = createSelector(uplink.select, sensors);
-    const isChosen = sensors.map((sensor) => [
+    const isChosen = sensors.map((sensor): [string, boolean] => [
       sensor.code,
       readingKinds(sensor).some((kind) => includes(sensor.code, kind)),
     ]);
-    return { known: new Map(isChosen as [string, boolean][]), includes };
+    return { known: new Map(isChosen), includes };
   });
   return (code) => {
     const { known, includes } = codes();

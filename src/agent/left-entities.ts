@@ -18,8 +18,8 @@ export const announcedKey = (uplink: string) => `announced:${uplink}`;
 const PLACES = "announced_at";
 const RETRY_MS = 5_000;
 
-type UplinkUrls = Readonly<Record<string, readonly string[]>>;
-type DescribedTopics = Readonly<Record<string, { readonly descriptions: readonly string[] }>>;
+type Urls = readonly string[];
+type DescribedTopics = { readonly descriptions: readonly string[] };
 
 interface Left {
   readonly uplink: string;
@@ -44,7 +44,7 @@ export class LeftEntities {
 
   /** At the start, before any session records what it publishes. */
   open(uplinks: readonly Uplink[]): void {
-    this.#left = Object.entries(this.#read<UplinkUrls>(PLACES))
+    this.#left = Object.entries(this.#read<Urls>(PLACES))
       .filter(([, urls]) => !uplinks.some((one) => hasEntities(one) && shareBroker(one, { urls })))
       .map(([uplink, urls]) => ({ uplink, urls, topics: this.#topicsOf(uplink) }))
       .filter(({ topics }) => topics.length > 0);
@@ -58,12 +58,12 @@ export class LeftEntities {
   }
 
   /** Damaged text is no reason not to start. */
-  #read<T extends object>(key: string): T {
+  #read<T>(key: string): Readonly<Record<string, T>> {
     try {
-      return JSON.parse(this.#parts.store.meta.get(key) ?? "{}") as T;
+      return JSON.parse(this.#parts.store.meta.get(key) ?? "{}") as Readonly<Record<string, T>>;
     } catch (err) {
       this.#parts.logger.warn({ err, key }, "what was published earlier is unknown");
-      return {} as T;
+      return {};
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Band } from "../core/bands/band.ts";
-import { canonicalJson } from "../core/identity.ts";
 import { parsedJson } from "../core/parsed-json.ts";
 import { normalCode } from "../core/sensor.ts";
+import { canonicalJson } from "../core/site-difference.ts";
 import type { BandMakerParts, BandSensor } from "./band-maker-parts.ts";
 
 /** Earlier definitions, for records that still wait for a speed; one of them is a few kB. */
@@ -31,11 +31,11 @@ export class HeldDefinitions {
   }
 
   isHeld({ code, bands }: BandSensor): boolean {
-    return this.#held(code)[0]?.text === canonicalJson(bands.bands as never);
+    return this.#held(code)[0]?.text === canonicalJson(bands.bands);
   }
 
   hold({ code, bands }: BandSensor, sinceSeq: number): void {
-    const held = { since: String(sinceSeq), text: canonicalJson(bands.bands as never) };
+    const held = { since: String(sinceSeq), text: canonicalJson(bands.bands) };
     const all = [held, ...this.#held(code)].slice(0, HELD_MAX);
     this.#memory.set(nameOf(code), all.flatMap(({ since, text }) => [since, text]).join("\n"));
   }

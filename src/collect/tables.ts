@@ -71,7 +71,7 @@ export const READING_TABLES: readonly ReadingTable[] = [
   table("other", "other", []),
 ];
 
-const BY_KIND = new Map(READING_TABLES.map((entry) => [entry.kind as string, entry]));
+const BY_KIND = new Map<string, ReadingTable>(READING_TABLES.map((entry) => [entry.kind, entry]));
 
 export function readingTable(kind: string): ReadingTable {
   const found = BY_KIND.get(kind) ?? BY_KIND.get("other");

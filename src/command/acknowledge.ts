@@ -96,14 +96,7 @@ function requestOf(
   if (!isJsonObject(body)) {
     return "the request is not a JSON object";
   }
-  const {
-    id,
-    action = "acknowledge",
-    by = "mqtt",
-    note = null,
-    minutes,
-    until,
-  } = body as Record<string, unknown>;
+  const { id, action = "acknowledge", by = "mqtt", note = null, minutes, until } = body;
   const word = ALARM_ACTION_NAMES.find((one) => one === action);
   if (typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id))
     return "id must be the id of an alarm's event";

@@ -45,7 +45,7 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
   const found: string[] = [];
   const headers = [settings.gatewayHeaders, settings.alarmWebhookHeaders];
   for (const value of headers.flatMap(Object.values)) found.push(...partsOfHeader(value));
-  const sessions = [
+  const sessions: readonly UplinkSecrets[] = [
     {
       username: settings.mqttUsername,
       password: settings.mqttPassword,
@@ -53,7 +53,7 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
     },
     ...uplinks,
   ];
-  for (const { username, password, sasKey, proxy } of sessions as readonly UplinkSecrets[]) {
+  for (const { username, password, sasKey, proxy } of sessions) {
     found.push(username ?? "", password ?? "", sasKey ?? "", ...secretsOfAddress(proxy ?? null));
     if (username !== null && password !== null) found.push(`${username}:${password}`);
   }

@@ -47,7 +47,7 @@ const isKept = (name: SettingName): name is KeptName => !REPLACED.some((other) =
 export type PlainSettings = { readonly [N in KeptName as Member<N>]: OrNull<RawSettings[N]> };
 
 export const SETTINGS: Readonly<Record<SettingName, SettingSpec>> = SPECS;
-export const SETTING_NAMES = Object.keys(SPECS) as SettingName[];
+export const SETTING_NAMES = Object.keys(SPECS).filter(isSettingName);
 
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SPECS, name);

@@ -79,9 +79,9 @@ function checkName(
 }
 
 function limitsOf(rule: JsonObject): [LimitName, number][] {
-  return LIMITS.flatMap((name) => {
+  return LIMITS.flatMap((name): [LimitName, number][] => {
     const limit = rule[name];
-    return typeof limit === "number" ? [[name, limit] as [LimitName, number]] : [];
+    return typeof limit === "number" ? [[name, limit]] : [];
   });
 }
 

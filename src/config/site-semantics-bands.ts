@@ -66,18 +66,13 @@ export function withRoughBands(sensor: Sensor, machines: readonly unknown[]): Se
 
 /** As far as it has the schema's shape. */
 function roughMachine(written: JsonObject, bands: JsonObject): Machine {
-  const custom = list(bands["custom"]).flatMap((item) => {
-    const band = dict(item);
-    const isWhole =
-      typeof band?.["name"] === "string" &&
-      typeof band["from"] === "number" &&
-      typeof band["to"] === "number";
-    return isWhole ? [band as unknown as CustomBand] : [];
+  const custom = list(bands["custom"]).filter((item): item is CustomBand => {
+    const { name, from, to } = dict(item) ?? {};
+    return typeof name === "string" && typeof from === "number" && typeof to === "number";
   });
-  const bearings = list(written["bearings"]).flatMap((item) => {
-    const bearing = dict(item);
-    return typeof bearing?.["point"] === "number" ? [bearing as unknown as Bearing] : [];
-  });
+  const bearings = list(written["bearings"]).filter(
+    (item): item is Bearing => typeof dict(item)?.["point"] === "number",
+  );
   const { blades } = written;
   const settings: BandSettings = {
     orders: numbers(bands["orders"]),

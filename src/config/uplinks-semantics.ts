@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";
 import { templateFaults } from "../core/topics/template.ts";
-import { MAIN_UPLINK, PROFILES, type Profile } from "../core/uplink.ts";
+import { MAIN_UPLINK, PROFILES } from "../core/uplink.ts";
 import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import { shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
@@ -183,7 +183,7 @@ function checkCombinations(
   const formats = formatsOf(uplink);
   const has = (format: string) => formats.includes(format);
   const profile = text(uplink["profile"]) ?? "gateside";
-  if (profile !== "gateside" && PROFILES.includes(profile as Profile) && !has("json"))
+  if (profile !== "gateside" && PROFILES.some((one) => one === profile) && !has("json"))
     fault({
       place: `${place}.profile`,
       problem: `${shown(profile)} is a profile of the format json, which is not among the formats`,

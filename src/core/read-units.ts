@@ -38,6 +38,19 @@ export const READ_UNITS: { readonly [Q in keyof ReadUnits]: readonly ReadUnits[Q
   frequency: ["Hz", "cpm", "orders"],
 };
 
+/** As chosen for each quantity; metric where the choice is none of its units. */
+export function chosenUnits(choice: (quantity: keyof ReadUnits) => unknown): ReadUnits {
+  const unitOf = <Q extends keyof ReadUnits>(quantity: Q): ReadUnits[Q] =>
+    READ_UNITS[quantity].find((unit) => unit === choice(quantity)) ?? METRIC[quantity];
+  return {
+    velocity: unitOf("velocity"),
+    displacement: unitOf("displacement"),
+    acceleration: unitOf("acceleration"),
+    temperature: unitOf("temperature"),
+    frequency: unitOf("frequency"),
+  };
+}
+
 /** From the unit that is stored to the one that is read: value × scale + offset. */
 export interface Conversion {
   /** With the detection, where people of the field expect another one: a velocity in in/s is elsewhere a peak. */

@@ -1,10 +1,11 @@
 /** Alarms by limits and baselines: active, acknowledged, shelved and past, with their notes. */
 
 import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
+import { parsedObject } from "../core/parsed-json.ts";
 import { messageOf } from "../core/thrown.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
-import type { Api } from "./api.ts";
+import { type Api, ApiError } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { quantity } from "./format.ts";
 import { timeNode } from "./marks.ts";
@@ -131,7 +132,7 @@ class AlarmsPage {
   #failed(error: unknown): void {
     setText(
       this.#note,
-      (error as { status?: number }).status === 501
+      error instanceof ApiError && error.status === 501
         ? "Alarms are off: ALARMS_ENABLED is false."
         : `The alarms could not be read: ${messageOf(error)}`,
     );
@@ -266,10 +267,6 @@ function actionItem(model: Model, action: AlarmAction): HTMLElement {
 }
 
 function noteOf({ detail }: AlarmAction): string {
-  try {
-    const { note } = JSON.parse(detail) as { note?: unknown };
-    return typeof note === "string" && note !== "" ? `: “${note}”` : "";
-  } catch {
-    return "";
-  }
+  const note = parsedObject(detail)?.["note"];
+  return typeof note === "string" && note !== "" ? `: “${note}”` : "";
 }

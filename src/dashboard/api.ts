@@ -50,7 +50,7 @@ import {
 import { unitsKept } from "./units-kept.ts";
 
 /** The agent responded with an error. */
-class ApiError extends Error {
+export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   constructor(status: number, message: string) {

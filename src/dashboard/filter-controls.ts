@@ -33,8 +33,8 @@ export function select(
     "select",
     {
       id: `filter-${label.toLowerCase()}`,
-      change: (event: Event) => {
-        filter[key] = (event.target as HTMLSelectElement).value;
+      change: () => {
+        filter[key] = element.value;
         apply();
       },
     },

@@ -14,7 +14,8 @@ const FOLLOW_MS = 2_000;
 /** Lines in the page; the older ones are in the download. */
 const SHOWN_MAX = 1_000;
 const DEBUG_MINUTES = 15;
-const LEVELS = Object.keys(LOG_LEVELS) as LogLevel[];
+const LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
+const levelOf = (text: string | null) => LEVELS.find((level) => level === text) ?? "info";
 /** The words of a line stand before its members. */
 const HEAD = new Set(["level", "time", "msg"]);
 
@@ -45,13 +46,13 @@ class LogPanel {
     this.#api = api;
     this.#model = model;
     const { query } = placeNow();
-    this.#level = LEVELS.find((level) => level === query.get("level")) ?? "info";
+    this.#level = levelOf(query.get("level"));
     this.#text = query.get("q") ?? "";
     this.#follow = h("input", { type: "checkbox", checked: true });
     this.#debug = h("button", { type: "button", click: () => void this.#switchDebug() });
     const levels = h(
       "select",
-      { change: () => this.#choose(levels.value as LogLevel, this.#text) },
+      { change: () => this.#choose(levelOf(levels.value), this.#text) },
       ...LEVELS.map((level) =>
         h("option", { value: level, selected: level === this.#level }, `${level} and worse`),
       ),

@@ -13,8 +13,7 @@ export const noFilter = (): Filter => ({ text: "", state: "", kind: "", area: ""
 
 export function isShown(sensor: ShownSensor, filter: Filter): boolean {
   if (filter.state !== "" && sensor.state !== filter.state) return false;
-  if (filter.kind !== "" && !(sensor.kinds as readonly string[]).includes(filter.kind))
-    return false;
+  if (filter.kind !== "" && !sensor.kinds.some((kind) => kind === filter.kind)) return false;
   if (filter.area !== "" && areaName(sensor) !== filter.area) return false;
   if (filter.zone !== "" && (sensor.zone ?? "none") !== filter.zone) return false;
   if (filter.text === "") return true;

@@ -90,8 +90,10 @@ export function channelsControl(
     },
     read: () => {
       const made: Record<string, JsonObject> = {};
-      for (const { name, box, part } of shown)
-        if (box.checked) made[name] = (part.read() ?? {}) as JsonObject;
+      for (const { name, box, part } of shown) {
+        const read = part.read();
+        if (box.checked) made[name] = isJsonObject(read) ? read : {};
+      }
       return Object.keys(made).length === 0 ? undefined : made;
     },
   };

@@ -3,14 +3,14 @@
  * In one file: form, checks, saving and conflicts share the entry as it is being edited.
  */
 
-import type { JsonObject } from "../core/record.ts";
+import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { messageOf } from "../core/thrown.ts";
 import { h, replace } from "./dom.ts";
 import { channelsControl } from "./setup-channels.ts";
 import { differenceLines, entriesOf } from "./setup-difference.ts";
 import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
 import { objectControl } from "./setup-form.ts";
-import { LISTS_BY_VIEW, type ListView, showNoUplinks } from "./setup-list.ts";
+import { type ListView, showNoUplinks } from "./setup-list.ts";
 import { type Control, FaultPlaces, type FormContext, resolved, wordOf } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
 import type { SetupView } from "./setup-view.ts";
@@ -21,9 +21,9 @@ const CHECK_AFTER_MS = 400;
 export async function entryView(
   view: SetupView,
   listName: string,
+  list: ListView,
   key: string | null,
 ): Promise<void> {
-  const list = LISTS_BY_VIEW[listName] as ListView;
   if (list.part === "uplinks" && view.about.uplinks === null) return showNoUplinks(view.place);
   const file = await SetupFile.load(view.api, list.part);
   if (view.signal.aborted) return;
@@ -169,7 +169,8 @@ class EntryForm {
   }
 
   #entry(): JsonObject {
-    return (this.#control.read() ?? {}) as JsonObject;
+    const made = this.#control.read();
+    return isJsonObject(made) ? made : {};
   }
 
   /** The file with this entry inserted. */
@@ -192,8 +193,7 @@ class EntryForm {
   }
 
   #changed(event: Event): void {
-    const { dataset } = event.target as HTMLElement;
-    const path = dataset["path"];
+    const path = event.target instanceof HTMLElement ? event.target.dataset["path"] : undefined;
     if (path !== undefined && event.type === "change") {
       this.#touched.add(path);
       if (path === "kinds") this.#kindsChanged();

@@ -113,7 +113,8 @@ export function objectControl(field: FormField, options: ObjectOptions = {}): Co
   }
   const first = options.first?.filter((one) => parts.has(one)) ?? names;
   const rest = names.filter((one) => !first.includes(one));
-  const rootOf = (one: string): HTMLElement => (parts.get(one) as Control).root;
+  const rootsOf = (members: readonly string[]) =>
+    members.flatMap((one) => parts.get(one)?.root ?? []);
   const more =
     rest.length === 0
       ? null
@@ -124,9 +125,9 @@ export function objectControl(field: FormField, options: ObjectOptions = {}): Co
             open: rest.some((one) => before[one] !== undefined && rest.length < 8),
           },
           h("summary", null, "More"),
-          ...rest.map(rootOf),
+          ...rootsOf(rest),
         );
-  const children = [...first.map(rootOf), more];
+  const children = [...rootsOf(first), more];
   const isFolded = !options.isRequired && Object.keys(before).length === 0;
   const root = options.isBare
     ? h("div", { class: "set-members" }, ...children)
@@ -268,7 +269,8 @@ function listControl(field: FormField, items: JsonSchema): Control {
 /** Members with names chosen by a person. */
 function mapControl(field: FormField): Control {
   const { schema, value, path, context } = field;
-  const item = resolved(schema.additionalProperties as JsonSchema, context.whole);
+  const { additionalProperties: items } = schema;
+  const item = typeof items === "object" ? resolved(items, context.whole) : {};
   const rows = h("div", { class: "set-rows" });
   let parts: { readonly key: HTMLInputElement; readonly part: Control }[] = [];
   const entries = (): [string, unknown][] =>

@@ -97,9 +97,8 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
   },
 };
 
-export async function listView(view: SetupView, name: string): Promise<void> {
+export async function listView(view: SetupView, name: string, list: ListView): Promise<void> {
   const { api, place, about, signal } = view;
-  const list = LISTS_BY_VIEW[name] as ListView;
   if (list.part === "uplinks" && about.uplinks === null) return showNoUplinks(place);
   const file = await SetupFile.load(api, list.part);
   if (signal.aborted) return;

@@ -128,10 +128,12 @@ async function open(
 
 function show(view: SetupView, subject: string): Promise<void> {
   const key = placeNow().query.get("key");
-  if (subject in LISTS_BY_VIEW) return listView(view, subject);
-  if (PARENTS[subject] !== undefined && subject !== "discover")
-    return entryView(view, PARENTS[subject], key);
+  const list = LISTS_BY_VIEW[subject];
+  if (list !== undefined) return listView(view, subject, list);
   if (subject === "discover") return discoverView(view);
+  const parent = PARENTS[subject] ?? "";
+  const entries = LISTS_BY_VIEW[parent];
+  if (entries !== undefined) return entryView(view, parent, entries, key);
   if (subject === "versions") return versionsView(view);
   if (subject === "audit") return auditView(view);
   return homeView(view);

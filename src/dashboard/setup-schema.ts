@@ -88,10 +88,8 @@ export class FaultPlaces {
 }
 
 export function resolved(schema: JsonSchema, whole: JsonSchema): JsonSchema {
-  if (schema.allOf?.[0] !== undefined) {
-    const { allOf, ...own } = schema;
-    return { ...resolved(allOf[0] as JsonSchema, whole), ...own };
-  }
+  const { allOf, ...rest } = schema;
+  if (allOf?.[0] !== undefined) return { ...resolved(allOf[0], whole), ...rest };
   if (schema.$ref === undefined) return schema;
   const target = whole.definitions?.[schema.$ref.replace("#/definitions/", "")] ?? {};
   const { $ref: _ref, ...own } = schema;

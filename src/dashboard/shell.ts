@@ -171,8 +171,7 @@ function themeSwitch(theme: Theme): HTMLElement {
     "select",
     {
       id: "theme",
-      change: (event: Event) =>
-        theme.choose((event.target as HTMLSelectElement).value as ThemeChoice),
+      change: () => theme.choose(THEMES.find(([value]) => value === select.value)?.[0] ?? "system"),
     },
     ...THEMES.map(([value, text]) => h("option", { value }, text)),
   );

@@ -1,4 +1,5 @@
-import { METRIC, READ_UNITS, type ReadUnits } from "../core/read-units.ts";
+import { parsedObject } from "../core/parsed-json.ts";
+import { chosenUnits, METRIC, type ReadUnits } from "../core/read-units.ts";
 
 const KEY = "gateside.units";
 
@@ -24,12 +25,8 @@ export function keepUnits(units: ReadUnits): void {
 /** The units chosen in this browser; metric until somebody chooses. */
 export function unitsKept(): ReadUnits {
   try {
-    const kept = JSON.parse(storage()?.getItem(KEY) ?? "{}") as Partial<Record<string, unknown>>;
-    const entries = Object.entries(READ_UNITS).map(([quantity, units]) => [
-      quantity,
-      (units as readonly unknown[]).find((unit) => unit === kept[quantity]) ?? units[0],
-    ]);
-    return Object.fromEntries(entries) as unknown as ReadUnits;
+    const kept = parsedObject(storage()?.getItem(KEY) ?? "{}");
+    return chosenUnits((quantity) => kept?.[quantity]);
   } catch {
     return METRIC;
   }

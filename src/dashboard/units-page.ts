@@ -1,5 +1,5 @@
 /** In which units this browser shows measured values. */
-import { METRIC, READ_UNITS, type ReadUnits, US } from "../core/read-units.ts";
+import { chosenUnits, METRIC, READ_UNITS, type ReadUnits, US } from "../core/read-units.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { unitSign } from "./format.ts";
 import { keepUnits, unitsKept } from "./units-kept.ts";
@@ -21,7 +21,7 @@ export function unitsPage(parent: HTMLElement): Cleanup {
     return [name, h("select", { change: () => apply(chosen()) }, ...options)] as const;
   });
   const chosen = () =>
-    Object.fromEntries(selects.map(([name, { value }]) => [name, value])) as unknown as ReadUnits;
+    chosenUnits((quantity) => selects.find(([name]) => name === quantity)?.[1].value);
   const preset = (text: string, units: ReadUnits) =>
     h("button", { type: "button", click: () => apply(units) }, text);
   replace(

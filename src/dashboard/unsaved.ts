@@ -16,8 +16,8 @@ export class Unsaved {
     );
     content.before(this.#notice);
     content.addEventListener("input", ({ target }) => {
-      const form = (target as Element).closest("form:not([role=search])");
-      if (form !== null) this.#form = form;
+      if (!(target instanceof Element)) return;
+      this.#form = target.closest("form:not([role=search])") ?? this.#form;
     });
   }
 

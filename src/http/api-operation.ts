@@ -1,11 +1,5 @@
 import type { Readable } from "node:stream";
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HTTPMethods,
-  RouteHandlerMethod,
-} from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Of, Schema } from "../core/schema.ts";
 import type { Problem } from "./problem.ts";
 import { shallowBody } from "./shallow-body.ts";
@@ -57,7 +51,7 @@ export function serve<O extends Operation>(
 ): void {
   const { path, method, query, params, body, accepts = body } = operation;
   app.route({
-    method: method.toUpperCase() as HTTPMethods,
+    method: method.toUpperCase(),
     url: path.replace(/\{(\w+)\}/g, ":$1"),
     schema: {
       ...(query && { querystring: query }),

@@ -39,7 +39,7 @@ export function validateLazily(app: FastifyInstance): void {
       compiled ??= compile();
       compiled(data);
       const errors = [...(compiled.errors ?? []), ...endless(data)];
-      validate.errors = errors.length === 0 ? null : (errors as FastifySchemaValidationError[]);
+      validate.errors = errors.length === 0 ? null : errors;
       return errors.length === 0;
     };
     return validate;

@@ -186,8 +186,7 @@ function labelOf(sensor: Sensor, kind: Kind, value: string): string {
   const axis = /^channel([1-3])_/.exec(value)?.[1];
   if ((kind !== "accel" && kind !== "bands") || axis === undefined)
     return valueLabel(sensor, value);
-  const channels = sensor.channels as Readonly<Record<string, { axis?: string; name?: string }>>;
-  const config = channels[channel];
+  const config = sensor.channels[channel];
   const own = config?.name ?? config?.axis ?? AXES[Number(axis) - 1] ?? value;
   return kind === "bands" ? `${own} ${value.slice(channel.length + 1)}` : own;
 }

@@ -139,12 +139,10 @@ export async function extraValues(context: QueryContext, fields: QueryFields): H
   const wantedOf = (units: string): readonly (readonly [string, number])[] => {
     const known = wantedByUnits.get(units);
     if (known !== undefined) return known;
-    const wanted = Object.entries(JSON.parse(units) as Record<string, string>).flatMap(
-      ([name, label]) => {
-        const factor = isExtraValue(name) ? unitFactor(label, unit.label) : null;
-        return factor === null ? [] : [[name, factor] as const];
-      },
-    );
+    const wanted = Object.entries(storedUnits({ units })).flatMap(([name, label]) => {
+      const factor = isExtraValue(name) ? unitFactor(label, unit.label) : null;
+      return factor === null ? [] : [[name, factor] as const];
+    });
     wantedByUnits.set(units, wanted);
     return wanted;
   };

@@ -1,10 +1,12 @@
 /** Since when machines stand, by the stored readings of their running signals. */
+
 import type { RunningSignal } from "../core/machine.ts";
 import type { ConditionSince } from "../core/machine-condition/condition.ts";
 import { isRunning } from "../core/machine-state/machine-signals.ts";
 import { numberOf } from "../core/machine-state/signal.ts";
 import type { PlaceSpan } from "../core/query/place.ts";
 import type { HistoryPosition, HistoryReader } from "../core/query/ports.ts";
+import { storedValues } from "../core/stored-reading.ts";
 import { yieldToLoop } from "./yield-to-loop.ts";
 
 const PAGE = 200;
@@ -43,8 +45,10 @@ export class StandingSince {
     let after: HistoryPosition | null = null;
     let hasRun = false;
     const left = [...spans];
-    for (let pages = 0; pages < PAGES_MAX && !hasRun && left.length > 0; pages++) {
-      const { sensor, fromMs, toMs } = left.at(-1) as PlaceSpan;
+    for (let pages = 0; pages < PAGES_MAX && !hasRun; pages++) {
+      const span = left.at(-1);
+      if (span === undefined) break;
+      const { sensor, fromMs, toMs } = span;
       const page = this.#history.page({
         sensor,
         kind: signal.kind,
@@ -54,10 +58,11 @@ export class StandingSince {
         after,
         limit: PAGE,
       });
-      for (const { timeMs, seq, values } of page) {
+      for (const reading of page) {
+        const { timeMs, seq } = reading;
         after = { timeMs, seq };
         newest = Math.max(newest, timeMs);
-        const value = numberOf((JSON.parse(values) as Record<string, unknown>)[signal.value]);
+        const value = numberOf(storedValues(reading)[signal.value]);
         if (value === null) continue;
         hasRun = isRunning(signal, value);
         if (hasRun) break;

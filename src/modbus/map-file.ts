@@ -1,5 +1,6 @@
 import { readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isJsonObject } from "../core/record.ts";
 import { codeOf, messageOf } from "../core/thrown.ts";
 import { syncDirectory, writeSynced } from "../lib/durable-file.ts";
 import type { SavedBlock } from "./register-map.ts";
@@ -34,7 +35,7 @@ export function readMapFile(path: string): SavedBlock[] {
   } catch {
     throw damaged(path);
   }
-  const { format, blocks } = (content ?? {}) as { format?: unknown; blocks?: unknown };
+  const { format, blocks } = isJsonObject(content) ? content : {};
   if (format !== FORMAT || !Array.isArray(blocks) || !blocks.every(isBlock)) throw damaged(path);
   return blocks;
 }

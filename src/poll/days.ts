@@ -35,7 +35,7 @@ export function currentDays(
   gatewayNowMs: number,
   zone: string,
   recordOffsetMinutes: number | null,
-): string[] {
+): [string, ...string[]] {
   const byZone = dayOf(gatewayNowMs, zone);
   if (recordOffsetMinutes === null) return [byZone];
   const byRecord = new Date(gatewayNowMs + recordOffsetMinutes * 60_000).toISOString().slice(0, 10);
@@ -49,7 +49,7 @@ export function openDays(
   recordOffsetMinutes: number | null,
 ): string[] {
   const current = currentDays(gatewayNowMs, rules.zone, recordOffsetMinutes);
-  const today = current[0] as string;
+  const today = current[0];
   // Two days back may still be a day that ended less than 26 h ago.
   const reach = Math.max(2, rules.backfillDays);
   const past = Array.from({ length: reach }, (_, index) => addDays(today, -1 - index));

@@ -128,10 +128,9 @@ export class TaskQueue {
 
   /** When the next task must be read, monotonic ms; 0 if one is due already, null if none waits. */
   nextDueAt(): number | null {
-    while (this.#waiting.peek() && !isValid(this.#waiting.peek() as QueuedTask))
-      this.#waiting.pop();
-    if (this.#today.size + this.#past.size > 0) return 0;
-    return this.#waiting.peek()?.latestAt ?? null;
+    let next = this.#waiting.peek();
+    for (; next !== undefined && !isValid(next); next = this.#waiting.peek()) this.#waiting.pop();
+    return this.#today.size + this.#past.size > 0 ? 0 : (next?.latestAt ?? null);
   }
 }
 

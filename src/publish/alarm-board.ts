@@ -1,5 +1,6 @@
 import { isEvent } from "../core/alarm/event.ts";
 import type { Message } from "../core/message.ts";
+import { parsedObject } from "../core/parsed-json.ts";
 import type { Logger, MessageLink } from "../core/ports.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import { clearingMessage, standingMessage } from "./formats/alarm-messages.ts";
@@ -172,7 +173,7 @@ export class AlarmBoard {
 
 /** Of a retained payload; empty for what has none. */
 function sinceOf({ payload }: Message): string {
-  const since: unknown = Reflect.get(JSON.parse(payload.toString()) as object, "since");
+  const since = parsedObject(payload.toString())?.["since"];
   return typeof since === "string" ? since : "";
 }
 

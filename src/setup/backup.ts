@@ -2,6 +2,7 @@
  * The configuration of a box as one document (plant section 20): the two files without their secrets, and what they lack.
  * Readings, baselines, states of alarms, versions and the audit log are not part of it.
  */
+import { isJsonObject } from "../core/record.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 import { sha256 } from "./digest.ts";
 import { HIDDEN, hideSecrets, type IsPath, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
@@ -64,8 +65,8 @@ export function makeBackup(
 }
 
 /** Of the canonical JSON of all members but `sha256`. */
-export function digestOf(backup: object): string {
-  const { sha256: _own, ...rest } = backup as { readonly sha256?: unknown };
+export function digestOf(backup: Partial<Backup>): string {
+  const { sha256: _own, ...rest } = backup;
   return sha256(canonicalJson(rest));
 }
 
@@ -110,7 +111,7 @@ export function openBackup(text: string): OpenedBackup {
       remedy: "use the whole file that `gateside backup` wrote",
     };
   }
-  const { gatesideBackup: form, version } = (value ?? {}) as Partial<Backup>;
+  const { gatesideBackup: form, version } = isJsonObject(value) ? value : {};
   if (typeof form !== "number" || typeof version !== "string")
     return {
       problem: "this is not a backup: gatesideBackup and version are missing",

@@ -1,6 +1,8 @@
 /** Files that were replaced over HTTP, each in its own file below DATA_DIR. */
+
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { isJsonObject } from "../core/record.ts";
 import type { FileVersion } from "../core/setup.ts";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
@@ -72,8 +74,8 @@ export class FileVersions {
   #read(version: number): KeptVersion | null {
     try {
       const value: unknown = JSON.parse(this.#files.read(this.#path(version)) ?? "null");
-      if (typeof value !== "object" || value === null) return null;
-      const { replacedAtMs, replacedBy, text } = value as Partial<KeptVersion>;
+      if (!isJsonObject(value)) return null;
+      const { replacedAtMs, replacedBy, text } = value;
       if (typeof text !== "string") return null;
       return { replacedAtMs: Number(replacedAtMs), replacedBy: String(replacedBy), text };
     } catch {

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import { POLLED_KINDS } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { FAULTS } from "./faults.ts";
 import { parseFault } from "./parse-fault.ts";
@@ -112,7 +112,7 @@ function selection(query: URLSearchParams) {
   if (kind !== null && !known) throw new BadRequest(400, `there is no kind named ${kind}`);
   return {
     sensor: query.get("sensor"),
-    kind: (known ?? null) as PolledKind | null,
+    kind: known ?? null,
     fromMs: timeOf(query, "from"),
     toMs: timeOf(query, "to"),
     withSamples: query.get("samples") === "1",

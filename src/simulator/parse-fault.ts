@@ -1,5 +1,6 @@
 /** Faults as the control service and the command line name them. */
 
+import { isJsonObject } from "../core/record.ts";
 import { likely } from "../lib/nearest.ts";
 import { FAULTS, type FaultSpec } from "./faults.ts";
 
@@ -14,9 +15,8 @@ const NUMBERS = [
 
 /** Validates a fault from outside; returns the fault or what is wrong with it. */
 export function parseFault(value: unknown): FaultSpec | string {
-  if (typeof value !== "object" || value === null) return "a fault is an object with a name";
-  const given = value as Record<string, unknown>;
-  const name = given["name"];
+  if (!isJsonObject(value)) return "a fault is an object with a name";
+  const { name } = value;
   if (typeof name !== "string" || !NAMES.has(name)) {
     const closest = likely(String(name), [...NAMES]);
     const advice =
@@ -24,7 +24,7 @@ export function parseFault(value: unknown): FaultSpec | string {
     return `there is no fault named ${String(name)}; ${advice}`;
   }
   const spec: Record<string, unknown> = { name };
-  for (const [key, member] of Object.entries(given)) {
+  for (const [key, member] of Object.entries(value)) {
     if (key === "name") continue;
     const isText = STRINGS.some((known) => known === key);
     if (!isText && !NUMBERS.some((known) => known === key)) return `${name} has no option ${key}`;

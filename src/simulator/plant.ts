@@ -81,7 +81,7 @@ interface Fitting {
 }
 
 /** Fitted to every machine, in this order: seven sensors that cover all seven kinds. */
-const FITTINGS: readonly Fitting[] = [
+const FITTINGS: readonly [Fitting, Fitting, Fitting, Fitting, ...Fitting[]] = [
   {
     type: SENSOR_TYPES.triaxial,
     kinds: ["accel"],
@@ -159,9 +159,9 @@ export function createPlant(options: PlantOptions): Plant {
   for (let i = 0; i < options.sensors; i++) {
     const index = Math.floor(i / FITTINGS.length);
     const machine = (machines[index] ??= createMachine(index, options));
-    let fitting = FITTINGS[i % FITTINGS.length] as Fitting;
+    let fitting = inTurn(FITTINGS, i);
     if (fitting.kinds.includes("accel") && ++accelSensors > options.accelSensorsMax) {
-      fitting = FITTINGS[3] as Fitting;
+      fitting = FITTINGS[3];
     }
     const { type, kinds, pointName, axes, channels } = fitting;
     const point = (i % FITTINGS.length) + 1;
@@ -181,9 +181,12 @@ export function createPlant(options: PlantOptions): Plant {
   return { machines, sensors, byCode: new Map(sensors.map((sensor) => [sensor.code, sensor])) };
 }
 
+const inTurn = <T>(list: readonly [T, ...T[]], index: number): T =>
+  list[index % list.length] ?? list[0];
+
 function createMachine(index: number, options: PlantOptions): SimulatedMachine {
   const seed = mix(options.seed, index + 1);
-  const pick = <T>(list: readonly T[]): T => list[index % list.length] as T;
+  const pick = <T>(list: readonly [T, ...T[]]): T => inTurn(list, index);
   return {
     id: 40 + index,
     seed,
@@ -216,7 +219,7 @@ export function plantSite(plant: Plant, site = "simulated-plant"): Site {
         point: sensor.point,
         names: {
           company: "Simulated plant",
-          area: AREA_NAMES[(sensor.machine.area - 1) % AREA_NAMES.length] as string,
+          area: inTurn(AREA_NAMES, sensor.machine.area - 1),
           machine: sensor.machine.name,
           point: sensor.pointName,
         },

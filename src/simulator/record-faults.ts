@@ -163,16 +163,17 @@ const ALTERATIONS: Readonly<Partial<Record<FaultName, Alteration>>> = {
   "calibration-zero": setWhere("calibration", 0),
   "calibration-negative": setWhere("calibration", -0.001),
   "nan-tokens": (record) =>
-    mapNumbers(record, (_, i) => [Number.NaN, Infinity, -Infinity][i % 3] as number),
+    mapNumbers(record, (_, i) => [Number.NaN, Infinity][i % 3] ?? -Infinity),
   "null-fields": (record) => mapNumbers(record, () => null),
   "missing-fields": (record) => {
     const numbers = numericFields(record);
     return Object.fromEntries(Object.entries(record).filter(([field]) => !numbers.includes(field)));
   },
-  // JSON.parse is the only way to create an own member of that name.
+  // A computed name: an own member, not the prototype.
   "unknown-members": (record) => ({
     ...record,
-    ...(JSON.parse('{"__proto__":1,"constructor":"x"}') as PlainRecord),
+    ["__proto__"]: 1,
+    constructor: "x",
     zz_new: 7,
   }),
   "unknown-values": (record) => ({

@@ -102,7 +102,7 @@ class Gateway implements Simulator {
 
   async listen(): Promise<void> {
     const server = createServer((request, response) => {
-      this.#handle(request, response).catch((error: unknown) => response.destroy(error as Error));
+      this.#handle(request, response).catch((error: Error) => response.destroy(error));
     });
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.on("connection", (socket: Socket) => {

@@ -20,7 +20,7 @@ export interface ReadingRow {
 type Members = Record<string, unknown>;
 
 /** In which `__proto__` is a name like any other. */
-const members = (): Members => Object.create(null) as Members;
+const members = (): Members => Object.create(null);
 
 export function readingRow(item: ReadingItem): ReadingRow {
   const table = readingTable(item.kind);

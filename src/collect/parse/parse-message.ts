@@ -150,21 +150,22 @@ function withoutSite(body: Body, delivery: PendingDelivery, options: ParseOption
   return rejected("unknown_message", "has no site, and no members that a message of ours has");
 }
 
-type TopicPlace = "state" | "stats" | "gap" | "event" | "doctor" | "other";
-const AGENT_PLACES: ReadonlySet<string> = new Set(["state", "stats", "gap", "event"]);
+const AGENT_PLACES = ["state", "stats", "gap", "event"] as const;
+type TopicPlace = (typeof AGENT_PLACES)[number] | "doctor" | "other";
 
 /** Which of the agent's own topics this is. No sensor is named agent (contract section 4). */
 function placeOf(levels: readonly string[]): TopicPlace {
   const [second = "", third, ...further] = levels.slice(levels.lastIndexOf("agent") + 1);
   if (!levels.includes("agent") || further.length > 0) return "other";
-  if (third === undefined && AGENT_PLACES.has(second)) return second as TopicPlace;
+  if (third === undefined) return AGENT_PLACES.find((place) => place === second) ?? "other";
   return second === "state" && third === "doctor" ? "doctor" : "other";
 }
 
 /** A topic of the agent, or a state or description of a sensor, with exactly the contract's levels. */
 function isStandard([first, second = "", ...further]: readonly string[]): boolean {
   if (further.length > 0) return false;
-  return first === "agent" ? AGENT_PLACES.has(second) : second === "state" || second === "about";
+  if (first === "agent") return AGENT_PLACES.some((place) => place === second);
+  return second === "state" || second === "about";
 }
 
 /** An empty payload clears a retained topic. */

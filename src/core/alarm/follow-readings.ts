@@ -23,14 +23,14 @@ export function followReadings(
   const inOrder = readings
     .filter(({ isFuture }) => !isFuture)
     .toSorted((a, b) => a.timeMs - b.timeMs);
-  if (isUnwatched(change, code, kind, inOrder)) {
-    const { timeMs, id } = inOrder[inOrder.length - 1] as FollowedReading;
+  const [first, newest] = [inOrder[0], inOrder.at(-1)];
+  if (newest !== undefined && isUnwatched(change, code, kind, inOrder)) {
+    const { timeMs, id } = newest;
     const state = change.states.edit(change.tx, code);
     state.newest.set(kind, { timeMs, id });
     state.written ??= compiled.sensor.code;
     return;
   }
-  const [first] = inOrder;
   if (first !== undefined && hasFormer(change, compiled)) takeOver(change, compiled, first.timeMs);
   // Before the first reading by another scale is judged: `reconcile` may come after it.
   if (first !== undefined && isRescaled(change, compiled)) rescale(change, compiled, first.timeMs);
@@ -54,7 +54,7 @@ function isUnwatched(
   kind: Kind,
   inOrder: readonly FollowedReading[],
 ): boolean {
-  if (inOrder.length === 0 || isFollowed(change, code, kind)) return false;
+  if (isFollowed(change, code, kind)) return false;
   let last = change.states.of(code).newest.get(kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
   return inOrder.every(({ timeMs, quality }) => {
     const isNewer = timeMs > last;

@@ -133,8 +133,8 @@ function nextActive(
   entered: Rank,
 ): Active | null {
   const held = before === null ? 0 : heldRank(before, bounds, seen);
-  if (entered > held || (entered > 0 && before?.side !== side && held === 0)) {
-    return activeAt(entered as 1 | 2, side, bounds, seen);
+  if (entered !== 0 && (entered > held || (before?.side !== side && held === 0))) {
+    return activeAt(entered, side, bounds, seen);
   }
   return before === null || held === 0 ? null : activeAt(held, before.side, bounds, seen);
 }
@@ -153,8 +153,9 @@ function heldRank(before: Active, { limits, hysteresis }: Bounds, seen: Observat
   const [outer, inner] =
     before.side === "high" ? [limits.highHigh, limits.high] : [limits.lowLow, limits.low];
   const byValue = isBeyond(outer) ? 2 : isBeyond(inner) ? 1 : 0;
-  const rank = Math.max(byValue, seen.rank ?? 0) as Rank;
-  return Math.min(rank, before.rank) as Rank;
+  const { rank: reported = 0 } = seen;
+  const rank = reported > byValue ? reported : byValue;
+  return rank < before.rank ? rank : before.rank;
 }
 
 /** A rank without its own limit in the rule (after a configuration change) uses the other one. */

@@ -1,13 +1,12 @@
-import type { JsonValue } from "../record.ts";
+import { isJsonObject, type JsonValue } from "../record.ts";
 import { type Oddities, readNumber } from "./scalars.ts";
 
 /** A member in any letter case, the exact name first. */
 export function memberOf(value: JsonValue, name: string): JsonValue | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const members = value as { readonly [name: string]: JsonValue };
-  if (Object.hasOwn(members, name)) return members[name];
-  const found = Object.keys(members).find((key) => key.toLowerCase() === name.toLowerCase());
-  return found === undefined ? undefined : members[found];
+  if (!isJsonObject(value)) return undefined;
+  if (Object.hasOwn(value, name)) return value[name];
+  const found = Object.keys(value).find((key) => key.toLowerCase() === name.toLowerCase());
+  return found === undefined ? undefined : value[found];
 }
 
 /** A status number, also as text; null if it is not one. */

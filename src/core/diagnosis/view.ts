@@ -2,7 +2,7 @@
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { FindingEngine } from "./engine.ts";
-import type { Cannot, Stage } from "./finding.ts";
+import type { Cannot } from "./finding.ts";
 import type { FindingState } from "./sensor-findings.ts";
 import { findingSentence } from "./sentence.ts";
 import type { CheckedSensor, FindingView, MachineFindings, MachineView } from "./shown.ts";
@@ -21,7 +21,7 @@ export function machineView(engine: FindingEngine, machine: Machine, now: Machin
   const sensors = engine.sensorsOf(machine.id);
   const standing = sensors.flatMap(({ code }) => standingOf(engine, code));
   const stages = standing.map(({ last }) => last.verdict.stage);
-  const worst = stages.length === 0 ? null : (Math.max(...stages) as Stage);
+  const worst = stages.toSorted((a, b) => b - a)[0] ?? null;
   const { id, name = null } = machine;
   const codes = sensors.map(({ code }) => code);
   return {

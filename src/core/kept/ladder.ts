@@ -25,6 +25,7 @@ const MONDAY_MS = 4 * DAY_MS;
 
 export const DAY: Rung = 1;
 export const WEEK: Rung = 2;
+export const MONTH: Rung = 3;
 
 /** Until when measurements have left a rung, ms. @param wholeUntilMs until when samples are whole no more */
 export function rungEndMs(rung: Rung, wholeUntilMs: number): number {

@@ -58,7 +58,7 @@ export class MachineSignals {
     if (same !== undefined) return same;
     const config = sensors.get(sensor);
     const isPolled =
-      config !== undefined && isRead(config) && (config.kinds as readonly Kind[]).includes(kind);
+      config !== undefined && isRead(config) && config.kinds.some((one) => one === kind);
     const signal = { key: `${stream}/${value}`, sensor, kind, value, isRead: isPolled };
     known.push(signal);
     return signal;

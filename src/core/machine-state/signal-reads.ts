@@ -33,9 +33,7 @@ export class SignalReads {
     const days = this.#days.get(stream) ?? new Map<string, number>();
     this.#days.set(stream, days);
     days.set(day, Math.max(atMs, days.get(day) ?? atMs));
-    if (days.size <= DAYS_MAX) return;
-    const [oldest] = [...days.keys()].toSorted();
-    days.delete(oldest as string);
+    for (const old of [...days.keys()].toSorted().slice(0, -DAYS_MAX)) days.delete(old);
   }
 
   /** Null: not since the agent started. */

@@ -88,8 +88,9 @@ function judgeWindow(
   const logs = inLogarithm(weeks);
   const line = theilSen(logs, BOUNDS_WIDTH);
   if (line.slope <= 0 || mannKendall(logs) < KENDALL_MIN) return "not_rising";
-  const newest = weeks.at(-1) as Point;
-  const rise = line.slope * (newest.x - (weeks[0] as Point).x);
+  const [oldest, newest] = [weeks[0], weeks.at(-1)];
+  if (oldest === undefined || newest === undefined) return "too_few_days";
+  const rise = line.slope * (newest.x - oldest.x);
   const middle = weeks.length >> 1;
   const newer = theilSen(logs.slice(-middle)).slope;
   const older = theilSen(logs.slice(0, middle)).slope;
@@ -131,7 +132,7 @@ function sumOfBestStep(points: readonly Point[]): number {
 /** From week to week, over half a year, in logarithms. */
 function scatterOf(weeks: readonly Point[]): number {
   const logs = inLogarithm(weeks);
-  const changes = logs.slice(1).map((week, at) => week.y - (logs[at] as Point).y);
+  const changes = logs.slice(1).map((week, at) => week.y - (logs[at]?.y ?? Number.NaN));
   return (SIGMA_PER_MAD * medianDeviation(changes)) / Math.SQRT2;
 }
 

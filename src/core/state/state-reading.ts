@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../identity.ts";
 import type { Reading } from "../reading.ts";
-import type { JsonValue, Timestamp } from "../record.ts";
+import type { Timestamp } from "../record.ts";
 import { normalCode } from "../sensor.ts";
 import { DAY_MS } from "../time-units.ts";
 import { offsetText } from "../to-reading.ts";
@@ -21,7 +21,7 @@ export type StateContent = Pick<StateSample, "values" | "units" | "quality">;
 
 /** Equal for states with the same content. */
 export function contentOf({ values, units, quality }: StateContent): string {
-  return canonicalJson({ values, units, quality: quality as unknown as JsonValue });
+  return canonicalJson({ values, units, quality });
 }
 
 /**

@@ -2,6 +2,7 @@ import { channelLabels } from "../../core/channel-labels.ts";
 import type { Message } from "../../core/message.ts";
 import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
+import { storedUnits } from "../../core/stored-reading.ts";
 import { describedUnits } from "./about.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
@@ -97,7 +98,7 @@ function createUnitsCheck(sensor: Sensor, kind: Kind): (units: string) => boolea
   return (units) => {
     let isDescribed = known.get(units);
     if (isDescribed === undefined) {
-      const own = Object.entries(JSON.parse(units) as Readonly<Record<string, string>>);
+      const own = Object.entries(storedUnits({ units }));
       isDescribed = own.every(([value, unit]) => described[value] === unit);
       known.set(units, isDescribed);
     }

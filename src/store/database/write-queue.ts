@@ -345,12 +345,9 @@ export class WriteQueue {
   #count(): number {
     const { db, statistics } = this.#parts;
     statistics.commits += 1;
-    const [state] = db.writer.pragma("wal_checkpoint(NOOP)") as {
-      log: number;
-      checkpointed: number;
-    }[];
-    if (state === undefined) return 0;
     const before = this.#frames;
+    const state = db.write<typeof before>("PRAGMA wal_checkpoint(NOOP)").get();
+    if (state === undefined) return 0;
     const isNewLog = state.log < before.log;
     const frames = isNewLog ? state.log : state.log - before.log;
     const pages = isNewLog

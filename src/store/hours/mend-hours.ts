@@ -46,9 +46,9 @@ function markLost(db: Database, table: Table): void {
     `SELECT body FROM ${table} WHERE place = ?`,
   );
   for (const { place, upto } of all) {
-    const body = bodyOf.get(place)?.body as Buffer;
-    const counts = countsOf(body);
-    if (counts === null) continue;
+    const body = bodyOf.get(place)?.body;
+    const counts = body && countsOf(body);
+    if (!counts) continue;
     const stream = streamOf(place);
     const [from, to] = [indexOf(place) * span, (indexOf(place) + 1) * span];
     const count = known.get(from, to, stream, upto, from, to, stream)?.known ?? 0;

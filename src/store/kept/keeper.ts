@@ -9,6 +9,7 @@ import {
   bestOf,
   DAY,
   isBetter,
+  MONTH,
   periodOf,
   type Rated,
   type Rung,
@@ -186,9 +187,11 @@ export class Keeper {
   /** Thins out what has become older than its rung; returns the number of rows examined. */
   thin(wholeUntilMs: number, rowsMax: number): number {
     let rows = 0;
-    for (const rung of [DAY, WEEK] as const) {
+    for (const [rung, next] of [
+      [DAY, WEEK],
+      [WEEK, MONTH],
+    ] as const) {
       for (const row of this.rows.leaving(rung, rungEndMs(rung, wholeUntilMs), rowsMax)) {
-        const next = (rung + 1) as Rung;
         this.rows.setRung(row, next);
         this.#compete(row, next);
         rows += 1;

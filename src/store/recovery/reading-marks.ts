@@ -131,7 +131,7 @@ function contentOf(path: string): Content {
   } catch {
     return { reading: [], aside: [] };
   }
-  const { reading, aside } = (value ?? {}) as Record<string, unknown>;
+  const { reading, aside } = isJsonObject(value) ? value : {};
   return {
     reading: listOf(reading).filter(isKey),
     aside: listOf(aside).filter(isKey).filter(isSetAside),
@@ -146,7 +146,7 @@ function isKey(value: unknown): value is DayKey {
   return typeof sensor === "string" && typeof kind === "string" && typeof day === "string";
 }
 
-function isSetAside(value: DayKey): value is DaySetAside {
-  const { times, sinceMs, untilMs } = value as Partial<DaySetAside>;
+function isSetAside(value: Partial<DaySetAside>): value is DaySetAside {
+  const { times, sinceMs, untilMs } = value;
   return [times, sinceMs, untilMs].every((number) => Number.isFinite(number));
 }

@@ -213,7 +213,8 @@ function insertIfPossible(insert: Sqlite.Statement<unknown[]>, row: unknown[]): 
 function commonColumns(source: Sqlite.Database, { name, columns }: SalvagedTable): string {
   let known: readonly string[];
   try {
-    known = (source.pragma(`table_info(${name})`) as { name: string }[]).map((row) => row.name);
+    const columnsOf = source.prepare<[string], string>("SELECT name FROM pragma_table_info(?)");
+    known = columnsOf.pluck().all(name);
   } catch {
     return columns;
   }
