@@ -71,6 +71,7 @@ export function createBoard(
 ): AlarmBoard {
   const { alarms, site, store } = parts;
   const hasBoard = hasAlarmTopics(uplink);
+  const outbox = store.outboxOf(uplink.name);
   const memory = `alarm_root:${uplink.name}`;
   return new AlarmBoard({
     link,
@@ -92,15 +93,7 @@ export function createBoard(
           ? activeBefore(site.current, store.alarms, isChosen)
           : activePayloads(alarms.engines.alarms, isChosen);
       },
-      ofOthers: () => {
-        if (alarms === null || !hasBoard) return [];
-        // The alarms of those that left the site file end, and their ends are told.
-        const present = new Set(site.current.sensors.map(({ code }) => code));
-        return activePayloads(
-          alarms.engines.alarms,
-          (sensor) => present.has(sensor) && !isChosen(sensor),
-        );
-      },
+      owesEvents: (sensor) => outbox.owesEvents("json", sensor),
       isNewest: (payload) => alarms !== null && isNewestEvent(alarms.engines.alarms, payload),
     },
   });

@@ -18,10 +18,16 @@ export interface StandingAlarms {
   readonly revision: number;
   /** Payloads of the alarms of this uplink that are active, or were active when alarms were last enabled. */
   active(): readonly string[];
-  /** Payloads of active alarms of sensors that this uplink does not select, or no longer. */
-  ofOthers(): readonly string[];
+  /** True while events of a sensor are pending for this uplink: the closing event clears the topic itself. */
+  owesEvents(sensor: string): boolean;
   /** Whether an event, by its payload, is the newest of its alarm: only that one shows the alarm's current state. */
   isNewest(payload: string): boolean;
+}
+
+/** Members of a retained payload. */
+interface ActivePayload {
+  readonly sensor: string;
+  readonly since: string | undefined;
 }
 
 export interface AlarmBoardParts {
@@ -41,8 +47,8 @@ export interface AlarmBoardParts {
  */
 export class AlarmBoard {
   readonly #parts: AlarmBoardParts;
-  /** What each topic says of `since`. */
-  readonly #since = new Map<string, string>();
+  /** The payload of each topic that stands. */
+  readonly #standing = new Map<string, Pick<ActivePayload, "sensor" | "since">>();
   /** Of the alarms when nothing was left to renew; null if a message has been sent since. */
   #renewed: number | null = null;
 
@@ -62,7 +68,7 @@ export class AlarmBoard {
     for (;;) {
       await turns.next();
       if (link.session !== session) break;
-      const batch = this.#messages().filter(({ topic }) => !done.has(topic));
+      const batch = (this.#messages() ?? []).filter(({ topic }) => !done.has(topic));
       if (batch.length === 0) break;
       const sent = batch.slice(0, BATCH).map((message) => {
         done.add(message.topic);
@@ -98,20 +104,25 @@ export class AlarmBoard {
 
   /**
    * Publishes those again of which readings that came late have shown that they began earlier, and clears those of
-   * sensors that have moved to where this uplink does not select them: their ends will not be told here.
+   * sensors that this uplink no longer selects: their ends are not told here.
    */
   async renew(): Promise<void> {
-    const { alarms, link, topics, turns } = this.#parts;
+    const { alarms, link, turns } = this.#parts;
     const { revision } = alarms;
     if (!alarms.isOn || revision === this.#renewed) return;
     const { session } = link;
-    const isOther = (message: Message) => this.#since.get(message.topic) !== sinceOf(message);
-    const moved = alarms
-      .ofOthers()
-      .map((payload) => clearingMessage(topics, payload))
-      .filter(({ topic }) => this.#since.has(topic));
-    const due = [...this.#messages().filter(isOther), ...moved];
-    if (due.length === 0) this.#renewed = revision;
+    const messages = this.#messages();
+    if (messages === null) return;
+    const active = new Set(messages.map(({ topic }) => topic));
+    const left = [...this.#standing].filter(([topic]) => !active.has(topic));
+    const cleared = left.filter(([, { sensor }]) => !alarms.owesEvents(sensor));
+    const isOther = (message: Message) =>
+      this.#standing.get(message.topic)?.since !== payloadOf(message).since;
+    const due = [
+      ...messages.filter(isOther),
+      ...cleared.map(([topic]) => emptied({ topic, qos: 1 })),
+    ];
+    if (due.length + left.length === 0) this.#renewed = revision;
     while (due.length > 0) {
       await turns.next();
       if (link.session !== session) return;
@@ -125,11 +136,12 @@ export class AlarmBoard {
 
   #note(message: Message): void {
     this.#renewed = null;
-    if (message.payload === "") this.#since.delete(message.topic);
-    else this.#since.set(message.topic, sinceOf(message));
+    if (message.payload === "") this.#standing.delete(message.topic);
+    else this.#standing.set(message.topic, payloadOf(message));
   }
 
-  #messages(): readonly Message[] {
+  /** Null if the store cannot be read. */
+  #messages(): readonly Message[] | null {
     const { alarms, logger, topics } = this.#parts;
     const toMessage = alarms.isOn ? standingMessage : clearingMessage;
     try {
@@ -140,7 +152,7 @@ export class AlarmBoard {
         { err },
         "retained alarm topics are left unchanged, because the store cannot be read",
       );
-      return [];
+      return null;
     }
   }
 
@@ -171,12 +183,12 @@ export class AlarmBoard {
   }
 }
 
-/** Of a retained payload; empty for what has none. */
-function sinceOf({ payload }: Message): string {
-  const since = parsedObject(payload.toString())?.["since"];
-  return typeof since === "string" ? since : "";
+function payloadOf({ payload }: Message): Pick<ActivePayload, "sensor" | "since"> {
+  const members = parsedObject(payload.toString());
+  const { sensor = "", since } = (members ?? {}) as Partial<ActivePayload>;
+  return { sensor, since };
 }
 
-function emptied({ topic, qos }: Message): Message {
+function emptied({ topic, qos }: Pick<Message, "topic" | "qos">): Message {
   return { topic, payload: "", qos, retain: true };
 }
