@@ -1,8 +1,4 @@
-/**
- * One sensor as a Sparkplug device: its metrics, the content of its birth, and the conversion of readings.
- * `Quality` is sent in births, with every value that is not good, and once more when a value is good again: DATA
- * without the property does not mean "good again" to every host.
- */
+/** One sensor as a Sparkplug device: its metrics, the content of its birth, and the conversion of readings. */
 
 import { isUnlistedValue } from "../../core/channel-labels.ts";
 import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
@@ -11,6 +7,7 @@ import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./al
 import { type MetricShape } from "./metric-shape.ts";
 import { type ParsedReading } from "./parsed-reading.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
+import { SentQualities } from "./sent-qualities.ts";
 import { deviceId } from "./topic.ts";
 
 export const metricName = (kind: Kind, value: string): string => `${kind}/${value}`;
@@ -19,17 +16,11 @@ const GOOD = SPARKPLUG_QUALITY.good;
 const BAD = SPARKPLUG_QUALITY.bad;
 const STALE = SPARKPLUG_QUALITY.stale;
 
-/** What hosts last received of a metric: in data that counts as current, and in any message at all. */
-interface SentQuality {
-  current: number;
-  last: number;
-}
-
 export class Device {
   readonly id: string;
   readonly code: string;
   readonly #shapes = new Map<string, MetricShape>();
-  readonly #sentQuality = new Map<string, SentQuality>();
+  readonly #qualities = new SentQualities();
   /** Alarms that hosts have received, by metric name. */
   readonly #severities = new Map<string, AlarmStand>();
   /** Of each alarm the time in its last message, ms. */
@@ -72,10 +63,7 @@ export class Device {
   }
   /** A message was made and not sent: send every quality again. */
   resendQualities(): void {
-    for (const sent of this.#sentQuality.values()) {
-      sent.current = BAD;
-      sent.last = BAD;
-    }
+    this.#qualities.resend();
   }
 
   /** False for a sensor that the site file no longer names: nobody expects data of it. */
@@ -114,7 +102,7 @@ export class Device {
     normalMs: (alarmKey: string) => number,
     isStale: boolean,
   ): Metric[] {
-    this.#sentQuality.clear();
+    this.#qualities.clear();
     this.#severities.clear();
     for (const stand of alarms) {
       this.add(alarmShape(stand));
@@ -134,14 +122,13 @@ export class Device {
       const reason = shape.isFormer
         ? "removed"
         : (doubt?.reason ?? (content === null ? "missing" : null));
-      this.#noteSent(shape.name, quality, reason);
       return {
         name: shape.name,
         type: shape.type,
         timeMs: reading?.timeMs ?? nowMs,
         value: content,
         properties: [
-          ...qualityProperties(quality, reason),
+          ...this.#qualities.inBirth(shape.name, quality, reason),
           ...unitProperties(shape.unit),
           ...(shape.properties ?? []),
         ],
@@ -169,7 +156,7 @@ export class Device {
           value: content,
           isHistorical: isPast,
           properties: [
-            ...this.#qualityNews(shape.name, quality, reason, isPast),
+            ...this.#qualities.inData(shape.name, quality, reason, isPast),
             ...unitProperties(unit),
           ],
         },
@@ -212,7 +199,7 @@ export class Device {
       name,
       type,
       properties: [
-        ...this.#qualityNews(name, GOOD, null, metric.isHistorical === true),
+        ...this.#qualities.inData(name, GOOD, null, metric.isHistorical === true),
         ...(metric.properties ?? []),
       ],
     };
@@ -221,56 +208,18 @@ export class Device {
   #unfilled(shape: MetricShape, nowMs: number): Metric {
     // A waveform is too large for a birth; its tag is stale until the next one. Settings cannot be read back.
     const isStale = shape.type === "Bytes";
-    if (isStale) this.#noteSent(shape.name, STALE, null);
     return {
       name: shape.name,
       type: shape.type,
       timeMs: nowMs,
       value: null,
       properties: [
-        ...(isStale ? qualityProperties(STALE, null) : []),
+        ...(isStale ? this.#qualities.inBirth(shape.name, STALE, null) : []),
         ...unitProperties(shape.unit),
         ...(shape.properties ?? []),
       ],
     };
   }
-
-  /** A birth contains every quality again. */
-  #noteSent(name: string, quality: number, reason: string | null): void {
-    const mark = qualityMark(quality, reason);
-    this.#sentQuality.set(name, { current: mark, last: mark });
-  }
-
-  #qualityNews(
-    name: string,
-    quality: number,
-    reason: string | null,
-    isHistorical: boolean,
-  ): Property[] {
-    const sent = this.#sentQuality.get(name);
-    const isNews =
-      reason !== null ||
-      quality !== GOOD ||
-      (sent !== undefined && (sent.current !== GOOD || sent.last !== GOOD));
-    if (sent) {
-      const mark = qualityMark(quality, reason);
-      sent.last = mark;
-      if (!isHistorical) sent.current = mark;
-    }
-    return isNews ? qualityProperties(quality, reason) : [];
-  }
-}
-
-function qualityProperties(quality: number, reason: string | null): Property[] {
-  return [
-    { key: "Quality", type: "Int32", value: quality },
-    { key: "Reason", type: "String", value: reason },
-  ];
-}
-
-/** An uncertain value has Quality 192 and a reason; it must be cleared like a bad one. */
-function qualityMark(quality: number, reason: string | null): number {
-  return reason === null ? quality : BAD;
 }
 
 function unitProperties(unit: string | null): Property[] {
