@@ -64,7 +64,7 @@ function drawYears({ years, sensors }: YearsOrder): Drawn {
     hasStateReads: false,
     isUpgrade: false,
     env: {
-      POLL_INTERVAL_S: "600",
+      POLL_INTERVAL_S: "3600",
       COMMIT_INTERVAL_S: "60",
       PUBLISH_FORMATS: "json",
       PUBLISH_WAVEFORMS: "never",

@@ -226,6 +226,11 @@ export class Database {
     return this.#pageBytes;
   }
 
+  /** Rows written by the open connection, those that were rolled back included. */
+  get changes(): number {
+    return Number(this.write("SELECT total_changes()").pluck().get());
+  }
+
   /** The file grows to at most this many of its pages; 0 is unlimited. */
   capPages(pagesMax: number): boolean {
     // In bytes: a damaged file may be replaced by one with other pages.

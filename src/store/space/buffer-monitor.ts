@@ -159,6 +159,12 @@ export class BufferMonitor {
     return this.diskShortageBytes() > 0 || this.#pagesOnDisk(all) < this.pagesMax;
   }
 
+  /** All that the store may ever use is free beside it. */
+  isDiskAmple(): boolean {
+    const { fileBytesMax, ballastBytes, checkpointBytes } = this.#parts.limits;
+    return -this.diskShortageBytes() > fileBytesMax + 2 * (ballastBytes + checkpointBytes);
+  }
+
   /** Pages the file may have now: the limit, or less if the disk has no space for it. */
   pagesAllowed(all: number): number {
     const { fileBytesMax } = this.#parts.limits;

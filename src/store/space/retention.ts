@@ -61,6 +61,8 @@ export interface RetentionOptions {
 /** Intervals of the checks of sizes and of ages. */
 const PASS_MS = 10_000;
 const AGE_PASS_MS = 10 * 60_000;
+/** A pass since which nothing was written is not repeated sooner. */
+const SETTLED_MS = 60_000;
 const SLICE_ROWS = 200;
 const WAVEFORM_SLICE_ROWS = 20;
 /** Shares of the allowed pages: freeing space begins above the first and ends below the second. */
@@ -82,6 +84,8 @@ export class Retention {
   readonly #time: RetentionClock;
   readonly #chores: LaneChores;
   #agedAt = Number.NEGATIVE_INFINITY;
+  /** At the start of the last pass; null if it did not end. */
+  #before: { readonly changes: number; readonly atMs: number } | null = null;
   /** Ends passes between two slices; null if a single pass is requested. */
   #stopping: AbortSignal | null = null;
   /** Ended by `wake`. */
@@ -106,7 +110,7 @@ export class Retention {
     signal.addEventListener("abort", () => this.wake(), { once: true });
     while (!signal.aborted) {
       try {
-        await this.pass();
+        if (!this.#isSettled()) await this.pass();
       } catch (error) {
         const failure = StoreFailure.from(error, "retention");
         if (failure.code === "internal") throw error;
@@ -120,6 +124,8 @@ export class Retention {
   /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
     const { clock, hours, keeper, meta, monitor, queue } = this.#parts;
+    const before = { changes: this.#changes(), atMs: clock.monotonic() };
+    this.#before = null;
     queue.read("check the store", () => keeper.measure());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
@@ -136,6 +142,19 @@ export class Retention {
     await this.#relieve();
     await this.#shrink();
     monitor.restoreBallast();
+    this.#before = before;
+  }
+
+  /** What is written, and others on the disk, give a pass something to do at once; time alone can wait for the minute. */
+  #isSettled(): boolean {
+    const { clock, monitor, queue } = this.#parts;
+    const before = this.#before;
+    if (before === null || clock.monotonic() - before.atMs >= SETTLED_MS) return false;
+    return queue.failure === null && monitor.isDiskAmple() && this.#changes() === before.changes;
+  }
+
+  #changes(): number {
+    return this.#parts.queue.read("check the store", () => this.#parts.db.changes);
   }
 
   #pendingShare(): number {
