@@ -88,6 +88,7 @@ export class PolledStreams {
       lastReadAtMs: null,
       lastDurationMs: 0,
       lastError: null,
+      failed: null,
       rejected: { count: 0, reason: "" },
       hasRecords: false,
       foundAt: null,

@@ -40,9 +40,10 @@ export class ReadOutcomes {
     const { stored, known, durationMs } = read;
     const ms = Math.round(durationMs);
     this.#parts.logger.debug({ ...keyOf(task), stored, known, ms }, "day read");
-    if (stream.lastError !== null) {
+    if (stream.lastError !== null && saysMore(task)) {
       this.#parts.logger.info(keyOf(task), "reads work again after a failure");
       stream.lastError = null;
+      stream.failed = null;
     }
     this.#parts.pause.succeeded();
     task.backoff.reset();
@@ -98,12 +99,16 @@ export class ReadOutcomes {
 
   failed(task: Task, read: DayRead & { ok: false }): void {
     const { stream } = task;
-    if (stream.lastError !== read.message) {
+    const isNews = saysMore(task);
+    if (isNews && stream.lastError !== read.message) {
       this.#parts.logger.warn(
         { ...keyOf(task), failureClass: read.failureClass, detail: read.message },
         "read failed",
       );
+    }
+    if (isNews) {
       stream.lastError = read.message;
+      stream.failed = task;
     }
     task.cuts =
       read.failureClass === "truncated" || read.failureClass === "too_large" ? task.cuts + 1 : 0;
@@ -124,6 +129,13 @@ export class ReadOutcomes {
   settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
     for (const job of task.jobs.splice(0)) job.settle(stored, known, failure);
   }
+}
+
+/** Whether the outcome of a day counts beside the failure of another one: that of the current day stands until it is read. */
+function saysMore({ day, priority, stream }: Task): boolean {
+  const { failed } = stream;
+  if (failed === null || priority === PRIORITY.today || failed.day === day) return true;
+  return failed.priority !== PRIORITY.today || !stream.days.has(failed.day);
 }
 
 function noteRejected(stream: PolledStream, rejected: Rejected | undefined): void {

@@ -26,6 +26,8 @@ export interface PolledStream {
   lastReadAtMs: number | null;
   lastDurationMs: number;
   lastError: string | null;
+  /** The day that `lastError` is of. */
+  failed: Task | null;
   /** Records that could not be used since the last one that could, and why. */
   rejected: { readonly count: number; readonly reason: string };
   /** True once a read found records since it is read in this way. */

@@ -177,6 +177,31 @@ test("silence – a sensor whose records are all rejected says so, and one broke
   assert.match(String(error()), /^the last \d+ records were rejected: wrong_sensor: 7$/);
 });
 
+test("reads – the failure of the current day stands while other days are read, and theirs does not hide that it works", async (t) => {
+  let failing = "2026-11-20";
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 3,
+    intervalMs: MINUTE,
+    concurrency: 1,
+    readDay: async ({ day }) =>
+      day === failing
+        ? {
+            ...FAILED,
+            isGatewayFault: false,
+            failureClass: "request",
+            message: `HTTP 404 for ${day}`,
+          }
+        : GOOD_READ,
+  });
+  const error = () => poller.sensorStates()[0]?.kinds[0]?.lastError;
+  await clock.advance(2 * MINUTE);
+  assert.equal(error(), "HTTP 404 for 2026-11-20");
+  failing = "2026-11-18";
+  await clock.advance(20 * MINUTE);
+  assert.equal(error(), null, "the current day is read again");
+});
+
 test("silence – a sensor that falls silent after a restart is reported after three intervals, as before it", async (t) => {
   let newTimesMs: number[] = [];
   const { clock, poller } = startPoller(t, {
