@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
 import { createReadDay } from "../poll/read-day.ts";
-import { configurationDigest } from "../setup/digest.ts";
+import { configurationDigest, uplinkDigests } from "../setup/digest.ts";
 import { FileVersions } from "../setup/file-versions.ts";
 import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
 import { RemoteConfiguration } from "../setup/remote.ts";
@@ -256,7 +256,13 @@ function configurationControl(
   return {
     inEffect: () => ({ site: site.current, uplinks: uplinks.current.map(withoutSecrets) }),
     reload: (by) => reloader.reload(by),
-    compare: (nonce, digests, withSecrets) => files.compare(nonce, digests, withSecrets),
+    compare(nonce, digests, withSecrets) {
+      const own = withSecrets ? uplinkDigests(nonce, uplinks.current) : {};
+      const differing = Object.keys(own).filter(
+        (name) => digests[name] !== undefined && digests[name] !== own[name],
+      );
+      return [...files.compare(nonce, digests, withSecrets), ...differing];
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-
 import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { uplinkDigests } from "../setup/digest.ts";
 import { renamed } from "../setup/reload.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { ConfigurationReport } from "./configuration.ts";
@@ -55,11 +56,16 @@ export async function compareWithRunning(
   try {
     const running = await client.get<InEffect>("/api/v1/configuration", signal);
     const nonce = randomBytes(NONCE_BYTES).toString("hex");
-    const body = { nonce, digests: settingDigests(nonce, loaded) };
+    const wanted = configuration?.uplinks ?? [];
+    const digests = { ...settingDigests(nonce, loaded), ...uplinkDigests(nonce, wanted) };
+    const body = { nonce, digests };
     const path = "/api/v1/configuration/compare";
     const comparison = await client.post<{ differing: readonly string[] }>(path, body, signal);
-    const pendingRestart = [...new Set([...comparison.differing, ...running.pendingRestart])];
-    const uplinks = configuration?.uplinks.map(withoutSecrets) ?? [];
+    const isOfUplink = (name: string) => name.startsWith("uplinks.");
+    const settings = comparison.differing.filter((name) => !isOfUplink(name));
+    const pendingRestart = [...new Set([...settings, ...running.pendingRestart])];
+    const secrets = comparison.differing.filter(isOfUplink);
+    const uplinks = wanted.map((uplink) => withDiffering(withoutSecrets(uplink), secrets));
     const main = (list: readonly PublicUplink[]) =>
       list.find(({ name }) => name === MAIN_UPLINK) ?? null;
     const changes =
@@ -83,6 +89,16 @@ export async function compareWithRunning(
     if (error instanceof AgentFailure) return null;
     throw error;
   }
+}
+
+/** Marks the secrets that differ, so that they count as members that differ. */
+function withDiffering(uplink: PublicUplink, differing: readonly string[]): PublicUplink {
+  const start = `uplinks.${uplink.name}.`;
+  const own = differing.filter((name) => name.startsWith(start));
+  return Object.assign(
+    uplink,
+    Object.fromEntries(own.map((name) => [name.slice(start.length), "another"])),
+  );
 }
 
 /** Lanes, as the agent stores pending readings by them. */

@@ -92,7 +92,7 @@ export interface ConfigurationControl {
   /** Reads the files again and applies the difference. `by` is who asked, for the log. */
   reload(by: string): Promise<ReloadReport>;
   /**
-   * Names of settings whose keyed digests differ from those of the running agent; settings that are not given are not
+   * Names of settings, and of secrets of uplinks, whose keyed digests differ from those of the running agent; what is not given is not
    * compared, nor secrets unless `withSecrets`: a view token could be used to guess them.
    */
   compare(

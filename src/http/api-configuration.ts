@@ -34,13 +34,14 @@ const COMPARE = {
       nonce: { ...TEXT, minLength: 16, maxLength: 128 },
       digests: {
         ...map({ ...TEXT, maxLength: 64 }),
-        maxProperties: 200,
+        maxProperties: 1000,
       },
     },
     ["nonce", "digests"],
   ),
   also: { 501: "Not available in this agent." },
-  response: "Names of the settings that differ.",
+  response:
+    "Names of the settings that differ, and of secrets of uplinks as `uplinks.{name}.{member}`.",
   schema: object({ differing: list(TEXT) }),
 } as const satisfies Operation;
 

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { type PublicUplink, withoutSecrets } from "../core/configuration.ts";
 import type { Site } from "../core/site.ts";
 import { canonicalJson } from "../core/site-difference.ts";
-import type { Uplink } from "../core/uplink.ts";
+import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 
 /** Digits of a configuration id that are shown. */
 const SHOWN_DIGITS = 12;
@@ -42,6 +42,24 @@ const MARK_KEY = randomBytes(32);
  */
 export function fileMark(text: string): string {
   return createHmac("sha256", MARK_KEY).update(text).digest("hex");
+}
+
+const UPLINK_SECRETS = ["username", "password", "sasKey", "proxy"] as const;
+
+/**
+ * The same of what uplinks keep secret, by `uplinks.{name}.{member}`. Of `main` only what a reload reads again, from files:
+ * the rest are settings.
+ */
+export function uplinkDigests(nonce: string, uplinks: readonly Uplink[]): Record<string, string> {
+  const digests: Record<string, string> = {};
+  for (const uplink of uplinks) {
+    for (const member of UPLINK_SECRETS) {
+      if (uplink.name === MAIN_UPLINK && uplink.secretFiles?.[member] === undefined) continue;
+      const name = `uplinks.${uplink.name}.${member}`;
+      digests[name] = settingDigest(nonce, name, uplink[member] ?? "");
+    }
+  }
+  return digests;
 }
 
 /** Compares settings without revealing them: equal for equal values under one nonce, and of no other use. */

@@ -320,6 +320,45 @@ test(
 );
 
 test(
+  "check --diff – names an uplink whose password file has other content, as the reload does, and main's, without showing either",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 2 } });
+    const at = (name: string) => join(dirname(plant.siteFile), name);
+    for (const name of ["cloud", "main"]) writeFileSync(at(name), `first-${name}`);
+    const cloud = {
+      name: "cloud",
+      url: plant.broker.url,
+      username: "me",
+      passwordFile: at("cloud"),
+      topicPrefix: "cloud",
+    };
+    writeFileSync(at("uplinks.json"), JSON.stringify({ uplinks: [cloud] }));
+    const more = {
+      UPLINKS_FILE: at("uplinks.json"),
+      MQTT_USERNAME: "me",
+      MQTT_PASSWORD_FILE: at("main"),
+    };
+    const agent = plant.startAgent(more);
+    await agent.address;
+    const env = { ...plant.env, ...more };
+    const diff = async () =>
+      JSON.parse((await runCommand(["check", "--diff", "--json"], { env })).stdout).running;
+    assert.deepEqual((await diff()).changes.uplinks.changed, []);
+    for (const name of ["cloud", "main"]) writeFileSync(at(name), `other-${name}`);
+    const { changes, pendingRestart } = await diff();
+    assert.deepEqual(changes.uplinks.changed, [
+      { name: "main", fields: ["password"] },
+      { name: "cloud", fields: ["password"] },
+    ]);
+    assert.deepEqual(pendingRestart, []);
+    const reload = await runCommand(["reload", "--json"], { env });
+    assert.deepEqual(JSON.parse(reload.stdout).changes.uplinks, changes.uplinks);
+    assert.deepEqual((await diff()).changes.uplinks.changed, []);
+  },
+);
+
+test(
   "http – a port in use does not stop data collection: it is reported and retried",
   options,
   async (t) => {
