@@ -3,18 +3,23 @@ import { watchEnvironment } from "../config/environment-file.ts";
 import { readSecretFile } from "../config/secret-file.ts";
 import { type LoadedSettings, watchSettings } from "../config/settings.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
-import { loadSite } from "../config/site.ts";
+import { loadSite, type WrittenSite } from "../config/site.ts";
 import { loadUplinks } from "../config/uplinks.ts";
 import { settingDigest } from "../setup/digest.ts";
 import type { ConfigurationFiles, ConfigurationTexts } from "../setup/reload.ts";
 import type { CommandContext } from "./command.ts";
 import { examineFiles } from "./configuration.ts";
 
-/** Settings and files as the running agent reads them again, next to those it was started with. */
+/**
+ * Settings and files as the running agent reads them again, next to those it was started with.
+ * @param started the site file that it was started with
+ */
 export function createConfigurationFiles(
   context: Pick<CommandContext, "env" | "cwd" | "flags">,
   running: LoadedSettings,
+  started: WrittenSite | null = null,
 ): ConfigurationFiles {
+  let known = started;
   const environmentNow = watchEnvironment(context.env);
   const settingsNow = watchSettings({
     cwd: context.cwd,
@@ -24,11 +29,14 @@ export function createConfigurationFiles(
     // With the running settings: changed ones wait for the restart, even wrong ones.
     examine(proposed = {}, pending) {
       const texts = { ...textsOf(running), ...proposed };
-      const { configuration, documentKeys, faults, warnings } = examineFiles(
+      const { configuration, documentKeys, faults, warnings, written } = examineFiles(
         running,
         texts,
         pending,
+        known,
       );
+      // A proposed file may never come into effect.
+      if (proposed.site === undefined) known = written ?? known;
       return {
         site: faults.length === 0 ? (configuration?.site ?? null) : null,
         uplinks: faults.length === 0 ? (configuration?.uplinks ?? null) : null,
@@ -57,7 +65,7 @@ export function createConfigurationFiles(
     },
     uplink(written, pending) {
       const text = JSON.stringify({ uplinks: [written] });
-      const { site } = examineFiles(running);
+      const { site } = examineFiles(running, {}, undefined, known);
       const { uplinks, faults } = loadUplinks(text, running.shown.UPLINKS_FILE, {
         site,
         main: null,

@@ -10,7 +10,13 @@ import {
   type Settings,
   type UnboundSettings,
 } from "../config/settings.ts";
-import { emptySite, loadSite, type SiteOptions } from "../config/site.ts";
+import {
+  emptySite,
+  type LoadedSite,
+  loadSite,
+  type SiteOptions,
+  type WrittenSite,
+} from "../config/site.ts";
 import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
@@ -53,6 +59,8 @@ export interface ConfigurationReport {
   readonly loaded: LoadedSettings;
   /** Available even if the settings have faults, so that both are checked at once. */
   readonly site: Site | null;
+  /** For the next reading of the site file; null if it has faults. */
+  readonly written: WrittenSite | null;
   /** Of CONFIG_PUBLIC_KEY_FILE. */
   readonly documentKeys: readonly KeyObject[];
 }
@@ -67,17 +75,21 @@ export function examineConfiguration(context: FilePlace): ConfigurationReport {
   return examineFiles(loaded);
 }
 
-/** The files of known settings; `proposed` texts replace files, to be checked before they are written. */
+/**
+ * The files of known settings; `proposed` texts replace files, to be checked before they are written.
+ * @param before the site file as an earlier reading found it
+ */
 export function examineFiles(
   loaded: LoadedSettings,
   proposed: Partial<ConfigurationTexts> = {},
   pending: PendingSecrets = new Map(),
+  before: WrittenSite | null = null,
 ): ConfigurationReport {
   const mayBeEmpty = loaded.shown.SETUP_ENABLED === "true";
   const uplinksFile = readUplinks(loaded.shown.UPLINKS_FILE, mayBeEmpty, proposed.uplinks);
   const hints = sparkplugHints(uplinksFile?.text ?? "");
   const isMainNode = loaded.shown.PUBLISH_FORMATS.includes("sparkplug");
-  const { site, faults, warnings } = readSite(
+  const { site, written, faults, warnings } = readSite(
     loaded.shown.SITE_FILE,
     {
       sparkplug: isMainNode || hints.sparkplug,
@@ -86,6 +98,7 @@ export function examineFiles(
       mayBeEmpty,
     },
     proposed.site,
+    before,
   );
   const settings = loaded.settings && site ? bindSite(loaded.settings, site.site) : null;
   const main = settings && mainUplink(settings);
@@ -102,6 +115,7 @@ export function examineFiles(
   return {
     loaded,
     site,
+    written,
     documentKeys: documentKeys.keys,
     faults: [...loaded.faults, ...documentKeys.faults, ...faults, ...others.faults],
     warnings: [
@@ -225,8 +239,9 @@ export function loadProcessSettings(
 function readSite(
   path: string,
   options: SiteOptions,
-  proposed?: string | null,
-): ReturnType<typeof loadSite> {
+  proposed: string | null | undefined,
+  before: WrittenSite | null,
+): LoadedSite {
   let text: string;
   try {
     text = proposed ?? readFileSync(path, "utf8");
@@ -241,7 +256,7 @@ function readSite(
         "set it to a site file that this user can read; `gateside discover` can draft one",
       ),
     };
-    return { site: null, faults: [fault], warnings: [] };
+    return { site: null, faults: [fault], warnings: [], written: null };
   }
-  return loadSite(text, path, options);
+  return loadSite(text, path, options, before);
 }

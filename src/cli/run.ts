@@ -47,7 +47,7 @@ export async function runAgent(
       logger,
       log,
       notifier,
-      files: createConfigurationFiles(context, report.loaded),
+      files: createConfigurationFiles(context, report.loaded, report.written),
       settingsShown: settingsShown(report.loaded),
       recovered,
       credentialsDirectory: context.env["CREDENTIALS_DIRECTORY"] ?? null,

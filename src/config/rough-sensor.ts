@@ -2,11 +2,21 @@ import type { JsonObject } from "../core/record.ts";
 import type { ChannelConfig, Sensor, StateRead, StateRegister } from "../core/sensor.ts";
 import { dict, kindsIn, list, texts } from "./written-parts.ts";
 
+/** By the written one, which nothing changes. */
+const KNOWN = new WeakMap<JsonObject, Sensor>();
+
 /** What is known of a sensor: its values and where it is mounted; null if its code is missing. */
-export function roughSensor(value: unknown): Sensor | null {
-  const written = dict(value);
+export function roughSensor(written: JsonObject | null): Sensor | null {
   const code = written?.["code"];
   if (!written || typeof code !== "string") return null;
+  const known = KNOWN.get(written);
+  if (known !== undefined) return known;
+  const sensor = readSensor(written, code);
+  KNOWN.set(written, sensor);
+  return sensor;
+}
+
+function readSensor(written: JsonObject, code: string): Sensor {
   const channels: [string, ChannelConfig][] = Object.entries(dict(written["channels"]) ?? {}).map(
     ([name, channel]) => [name, dict(channel) ?? {}],
   );

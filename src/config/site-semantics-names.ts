@@ -77,14 +77,15 @@ function checkDots(
   sensors: readonly (JsonObject | null)[],
   warnings: ConfigurationFault[],
 ): void {
-  const names = [["site", site], ...sensors.map((one, i) => [`sensors[${i}].code`, one?.["code"]])];
-  const dotted = names.filter(([, name]) => typeof name === "string" && name.includes("."));
-  const [first] = dotted;
-  if (first === undefined) return;
-  const more = dotted.length === 1 ? "" : `, and ${dotted.length - 1} more names`;
+  const names = [site, ...sensors.map((one) => one?.["code"])];
+  const isDotted = (name: unknown) => typeof name === "string" && name.includes(".");
+  const first = names.findIndex(isDotted);
+  if (first === -1) return;
+  const others = names.filter(isDotted).length - 1;
+  const more = others === 0 ? "" : `, and ${others} more names`;
   warnings.push({
-    place: String(first[0]),
-    problem: `${shown(String(first[1]))}${more}: RabbitMQ cannot tell a dot in a name from the end of a topic level`,
+    place: first === 0 ? "site" : `sensors[${first - 1}].code`,
+    problem: `${shown(String(names[first]))}${more}: RabbitMQ cannot tell a dot in a name from the end of a topic level`,
     remedy:
       "with RabbitMQ, use - or _ instead; its MQTT subscribers get a / for each dot (`gateside collect` is not affected)",
   });

@@ -18,6 +18,8 @@ export function checkReplaced(
   sensors: readonly (JsonObject | null)[],
   faults: ConfigurationFault[],
 ): void {
+  // Few sites have any.
+  if (!sensors.some((sensor) => sensor !== null && "replaces" in sensor)) return;
   const entries = sensors.flatMap((sensor, i): SensorEntry[] => {
     const code = sensor?.["code"];
     if (sensor === null || typeof code !== "string") return [];

@@ -32,6 +32,9 @@ export interface SemanticOptions {
   readonly isSparkplugGroup?: boolean;
 }
 
+/** Written sensors, which nothing changes, without a fault or warning of their own. */
+const SOUND = new WeakSet<JsonObject>();
+
 export function checkSemantics(written: unknown, options: SemanticOptions): SemanticFaults {
   const faults: ConfigurationFault[] = [];
   const warnings: ConfigurationFault[] = [];
@@ -44,7 +47,10 @@ export function checkSemantics(written: unknown, options: SemanticOptions): Sema
     checkDeviceIds(sensors, faults);
   }
   for (const [i, sensor] of sensors.entries()) {
-    if (sensor) checkSensor(sensor, `sensors[${i}]`, faults, warnings);
+    if (sensor === null || SOUND.has(sensor)) continue;
+    const found = faults.length + warnings.length;
+    checkSensor(sensor, `sensors[${i}]`, faults, warnings);
+    if (faults.length + warnings.length === found) SOUND.add(sensor);
   }
   checkReplaced(sensors, faults);
   checkLocations(sensors, warnings);

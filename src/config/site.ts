@@ -9,6 +9,7 @@ import type { ConfigurationFault } from "../core/configuration.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
+import { withUnchanged } from "../core/site-difference.ts";
 import { checkSemantics } from "./site-semantics.ts";
 import { placedIn, readWrittenFile } from "./written-file.ts";
 
@@ -17,6 +18,8 @@ export interface LoadedSite {
   readonly site: Site | null;
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
+  /** For the next reading of the file; null if there are faults. */
+  readonly written: WrittenSite | null;
 }
 
 export interface SiteOptions {
@@ -36,13 +39,27 @@ const NO_SENSORS = {
 
 /** A site file that does not exist yet, or is empty. */
 export function emptySite(path: string): LoadedSite {
-  return { site: EMPTY_SITE, faults: [], warnings: [{ place: path, ...NO_SENSORS }] };
+  const warnings = [{ place: path, ...NO_SENSORS }];
+  return { site: EMPTY_SITE, faults: [], warnings, written: null };
 }
 
-/** `path` is shown before every location. */
-export function loadSite(text: string, path: string, options: SiteOptions = {}): LoadedSite {
+/**
+ * `path` is shown before every location.
+ * @param before what an earlier reading found without a fault: its unchanged sensors stay the same objects, and what was found out
+ * about them is not found out again
+ */
+export function loadSite(
+  text: string,
+  path: string,
+  options: SiteOptions = {},
+  before: WrittenSite | null = null,
+): LoadedSite {
   if (options.mayBeEmpty && /^\uFEFF?\s*$/.test(text)) return emptySite(path);
-  const { value, faults, warnings } = readWrittenFile(text, path, {
+  const {
+    value: read,
+    faults,
+    warnings,
+  } = readWrittenFile(text, path, {
     schema: siteSchema,
     schemaFile: "config/site.schema.json",
     excuse: ({ keyword, instancePath }) =>
@@ -50,31 +67,49 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
         ? { place: "sensors", ...NO_SENSORS }
         : null,
   });
-  if (value === undefined) return { site: null, faults, warnings };
+  if (read === undefined) return { site: null, faults, warnings, written: null };
+  const isSound = before !== null && faults.length === 0;
+  const value = isSound ? withUnchanged(before, read as WrittenSite) : read;
   const beyond = checkSemantics(value, options);
   faults.push(...beyond.faults);
+  const written = faults.length === 0 ? (value as WrittenSite) : null;
   return {
-    site: faults.length === 0 ? asSite(value as WrittenSite) : null,
+    site: written && asSite(written),
+    written,
     faults: placedIn(path, faults),
     warnings: placedIn(path, [...warnings, ...beyond.warnings]),
   };
 }
 
-type WrittenSite = {
+type WrittenSensor = Omit<Sensor, "kinds" | "channels"> &
+  Partial<Pick<Sensor, "kinds" | "channels">>;
+
+/** Nothing changes these objects. */
+export type WrittenSite = {
   readonly site: string;
-  readonly sensors: readonly (Omit<Sensor, "kinds" | "channels"> &
-    Partial<Pick<Sensor, "kinds" | "channels">>)[];
+  readonly sensors: readonly WrittenSensor[];
 } & Pick<Site, "machines" | "alarms" | "zoneReadings">;
 
+/** What was made of a written sensor, and with which machines. */
+const MADE = new WeakMap<
+  WrittenSensor,
+  { readonly sensor: Sensor; readonly machines: Site["machines"] }
+>();
+
 function asSite(written: WrittenSite): Site {
+  const { machines } = written;
   return {
     site: written.site,
     sensors: written.sensors.map((one) => {
+      const made = MADE.get(one);
+      if (made !== undefined && made.machines === machines) return made.sensor;
       const sensor: Sensor = { ...one, kinds: one.kinds ?? [], channels: one.channels ?? {} };
-      const bands = sensorBands(sensor, written.machines ?? []);
-      return bands === null ? sensor : { ...sensor, bands };
+      const bands = sensorBands(sensor, machines ?? []);
+      const whole = bands === null ? sensor : { ...sensor, bands };
+      MADE.set(one, { sensor: whole, machines });
+      return whole;
     }),
-    ...(written.machines === undefined ? {} : { machines: written.machines }),
+    ...(machines === undefined ? {} : { machines }),
     ...(written.alarms === undefined ? {} : { alarms: written.alarms }),
     ...(written.zoneReadings === undefined ? {} : { zoneReadings: written.zoneReadings }),
   };

@@ -161,14 +161,18 @@ export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
   return sensor.enabled !== false;
 }
 
+const NODE: readonly Kind[] = ["node"];
+const BANDS: readonly Kind[] = ["bands"];
+
 /** The kinds of readings of a sensor: the polled ones, `node` if it has state reads, `bands` if its machine asks for them. */
 export function readingKinds(
   sensor: { readonly kinds: readonly Kind[] } & Pick<Sensor, "stateReads" | "bands">,
-): Kind[] {
-  const kinds: Kind[] = [...sensor.kinds];
-  if ((sensor.stateReads?.length ?? 0) > 0) kinds.push("node");
-  if (sensor.bands !== undefined) kinds.push("bands");
-  return kinds;
+): readonly Kind[] {
+  const hasStates = (sensor.stateReads?.length ?? 0) > 0;
+  const hasBands = sensor.bands !== undefined;
+  // For most sensors nothing is made: it is asked for thousands of them at a time.
+  if (!hasStates && !hasBands) return sensor.kinds;
+  return [...sensor.kinds, ...(hasStates ? NODE : []), ...(hasBands ? BANDS : [])];
 }
 
 /** Serial numbers compare as trimmed decimal text without leading zeros (services 2, rule 10). */

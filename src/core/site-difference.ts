@@ -50,11 +50,18 @@ function isReordered(before: readonly string[], after: readonly string[]): boole
   return before.filter((one) => latter.has(one)).some((one, i) => one !== common[i]);
 }
 
+/** Of a site, or of its file as written. */
+interface Matched {
+  readonly sensors: readonly { readonly code: string }[];
+  readonly machines?: unknown;
+  readonly alarms?: unknown;
+}
+
 /**
  * The new site file with the former objects of what is unchanged in it: sensors, and all machines or alarms. What was
  * worked out for these is valid for as long as they are the same.
  */
-export function withUnchanged(before: Site, after: Site): Site {
+export function withUnchanged<S extends Matched>(before: S, after: S): S {
   const known = new Map(before.sensors.map((sensor) => [sensor.code, sensor]));
   const sensors = after.sensors.map((sensor) => {
     const old = known.get(sensor.code);
@@ -71,9 +78,10 @@ export function withUnchanged(before: Site, after: Site): Site {
 
 /** Of JSON values; members in any order. */
 function isEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((one, i) => isEqual(one, b[i]));
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const names = Object.keys(a);
   return (
     names.length === Object.keys(b).length &&

@@ -140,7 +140,9 @@ export type SelectedSensor = Pick<Sensor, "code" | "stateReads" | "bands"> & {
 export function createSelector(select: Select, sensors: readonly SelectedSensor[]): Selector {
   const { kinds, areas, machines, values } = select;
   const codes = select.sensors.length === 0 ? null : anyGlob(select.sensors);
-  const known = new Map(sensors.map((sensor) => [sensor.code, sensor]));
+  // Most uplinks select nothing by what a sensor is, and there may be thousands.
+  const isByCode = kinds.length + areas.length + machines.length === 0;
+  const known = new Map(isByCode ? [] : sensors.map((sensor) => [sensor.code, sensor]));
   const isKind = (kind: string) => kinds.length === 0 || kinds.some((one) => one === kind);
   // Events of a selected sensor are published whichever kind of reading caused them.
   const mayHaveEvents = (sensor: SelectedSensor | undefined) =>

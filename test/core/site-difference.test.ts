@@ -46,7 +46,7 @@ test("site difference – what is unchanged stays the same object, wherever it s
   const alarms = [{ ...rule, high: 6 }];
   assert.deepEqual(withUnchanged(site, read({ alarms })).alarms, alarms);
   const { machines: _machines, ...without } = read({});
-  assert.equal(withUnchanged(site, without).machines, undefined);
+  assert.equal(withUnchanged<Site>(site, without).machines, undefined);
   assert.deepEqual(siteDifference(site, after), siteDifference(site, next));
   // A member more or less is a difference, too.
   for (const more of [{ name: "Pump" }, { enabled: false }]) {

@@ -2,7 +2,16 @@ import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 
 const PLACES = ["company", "area", "machine", "point"] as const;
-type Text = "code" | "name" | (typeof PLACES)[number];
+const TEXTS = ["code", "name", ...PLACES] as const;
+type Text = (typeof TEXTS)[number];
+
+/** Of a sensor: bytes of its texts, and all else that it is. */
+interface Measured extends Readonly<Record<Text, number>> {
+  readonly shape: string;
+}
+
+/** A reload measures only the sensors that differ. */
+const MEASURED = new WeakMap<Sensor, Measured>();
 
 /**
  * A small site whose topics are at least as long as those of the given one: sensors that publish the same values count
@@ -12,16 +21,10 @@ export function longestSite({ site, sensors }: Site): Site {
   const shapes = new Map<string, Sensor>();
   // A sensor without a location has one character for each of its levels.
   const longest = { code: 1, name: 1, company: 1, area: 1, machine: 1, point: 1 };
-  const note = (text: Text, value: string | number | undefined) => {
-    const bytes = bytesMaxOf(String(value ?? ""));
-    if (bytes > longest[text]) longest[text] = bytes;
-  };
   for (const sensor of sensors) {
-    const { code, name, description: _description, location, ...shape } = sensor;
-    note("code", code);
-    note("name", name ?? code);
-    for (const place of PLACES) note(place, location?.names?.[place] ?? location?.[place]);
-    shapes.set(JSON.stringify(shape), sensor);
+    const measured = measuredOf(sensor);
+    for (const text of TEXTS) longest[text] = Math.max(longest[text], measured[text]);
+    shapes.set(measured.shape, sensor);
   }
   const text = (of: Text) => "x".repeat(longest[of]);
   const names = {
@@ -35,6 +38,25 @@ export function longestSite({ site, sensors }: Site): Site {
     return { ...sensor, code: text("code"), name: text("name"), location };
   });
   return { site, sensors: all };
+}
+
+function measuredOf(sensor: Sensor): Measured {
+  const known = MEASURED.get(sensor);
+  if (known !== undefined) return known;
+  const { code, name, description: _description, location, ...shape } = sensor;
+  const placeBytes = (place: (typeof PLACES)[number]) =>
+    bytesMaxOf(String(location?.names?.[place] ?? location?.[place] ?? ""));
+  const measured = {
+    code: bytesMaxOf(code),
+    name: bytesMaxOf(name ?? code),
+    company: placeBytes("company"),
+    area: placeBytes("area"),
+    machine: placeBytes("machine"),
+    point: placeBytes("point"),
+    shape: JSON.stringify(shape),
+  };
+  MEASURED.set(sensor, measured);
+  return measured;
 }
 
 /** At least as many as its UTF-8 bytes. */
