@@ -208,6 +208,8 @@ test("database – export reads beside a running agent and sees what is committe
   const store = openStore(storeOptions(directory));
   t.after(() => store.close());
   await append(store, readings(3));
+  // A package says where its binding of SQLite is.
+  assert.throws(() => openReadOnly(directory, join(directory, "none.node")));
   const reader = openReadOnly(directory);
   t.after(() => reader.close());
   const range = { fromMs: START_MS, toMs: START_MS + DAY_MS };
@@ -226,6 +228,17 @@ test("database – export reads beside a running agent and sees what is committe
   assert.deepEqual(
     reader.history.streams().map(({ sensor, kind }) => `${sensor} ${kind}`),
     ["1 rpm", "2 rpm"],
+  );
+  // Units, and a sensor asked for by the hour.
+  const later = { ...range, fromMs: START_MS + 60_000 };
+  await append(store, [readingOf("1", later.fromMs, { units: { rpm: "Hz" } })]);
+  const units = [...reader.history.range(later)].map((one) => one.units);
+  assert.deepEqual(units, ['{"rpm":"Hz"}']);
+  await append(store, readings(2, "3"));
+  const hours = { ...range, sensor: "3", kind: "rpm", span: "hours", values: null } as const;
+  assert.deepEqual(
+    [...reader.hours.points(hours)].map((point) => point.readings),
+    [2],
   );
 });
 

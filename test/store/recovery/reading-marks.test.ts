@@ -77,6 +77,14 @@ test("reading marks – a day that is read after all is no longer set aside, als
   assert.deepEqual(start().setAside, []);
 });
 
+test("reading marks – the file holds 64 days", (t) => {
+  const { directory, start } = bench(t);
+  const marks = start();
+  for (let n = 0; n < 66; n += 1) marks.begin({ ...DAY, sensor: String(n) });
+  const { reading } = JSON.parse(readFileSync(join(directory, "gateside.reading"), "utf8"));
+  assert.equal(reading.length, 64);
+});
+
 test("reading marks – a file that was truncated, or is not ours, sets nothing aside", (t) => {
   const { start, directory } = bench(t);
   const path = join(directory, "gateside.reading");
