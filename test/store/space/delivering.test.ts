@@ -80,6 +80,28 @@ test("a full buffer – a first start that is larger is read in parts while its 
   assert.equal(logger.text.match(/reading pauses until there is space/g)?.length, 1);
 });
 
+test("a full buffer – of two readings, one of which still fits, that one is stored", async (t) => {
+  const big = (minute: number) =>
+    readingOf("1", START_MS + minute * MINUTE_MS, { padding: 100_000 });
+  const filledWith = async (count: number) => {
+    const store = tempStore(t, { bufferMaxMb: 8, clock: new ManualClock(START_MS) });
+    await append(store, minutesOf("2", 0, 1));
+    await deliver(store, "main", 1);
+    let stored = 0;
+    for (let isFull = false; !isFull && stored < count; )
+      await append(store, [big(stored + 1)]).then(
+        () => (stored += 1),
+        () => (isFull = true),
+      );
+    return { store, stored };
+  };
+  const { stored } = await filledWith(100);
+  assert.ok(stored > 1 && stored < 100, `${stored} fit`);
+  const { store } = await filledWith(stored - 1);
+  await assert.rejects(append(store, [big(stored), big(stored + 1)]));
+  assert.equal(store.outbox.depth("json").readings, stored);
+});
+
 test("a full buffer – half a minute after the last acknowledgement an uplink no longer delivers, and the oldest go", async (t) => {
   const clock = new ManualClock(START_MS);
   const store = tempStore(t, { bufferMaxMb: 8, clock });
