@@ -56,3 +56,25 @@ test("refused – a quota that is used up is a warning, what somebody must chang
   }
   assert.deepEqual(lines, ["warn quota_exceeded", "error not_authorized"]);
 });
+
+test("delivered – what the broker acknowledged is counted by lane once a burst is over", async () => {
+  const metrics = createMetrics();
+  const report = new DeliveryReport({
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    clock: new ManualClock(),
+    metrics: uplinkMetrics(metrics, "main"),
+  });
+  const message = { topic: "t", payload: "", qos: 1, retain: false } as const;
+  const entry = { reading: storedReading(1, { id: "1".padStart(32, "0") }), live: true };
+  for (const lane of ["json", "json", "plain"] as const)
+    assert.equal(report.judge(lane, entry, message, { result: "delivered" }), "sent");
+  report.flush();
+  const { values } = await metrics.laneDelivered.get();
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels["lane"], value]),
+    [
+      ["json", 2],
+      ["plain", 1],
+    ],
+  );
+});
