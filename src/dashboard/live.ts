@@ -9,6 +9,7 @@ import type { ShownReading } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
 import { readingAsRead } from "./as-read.ts";
 import type { Model } from "./model.ts";
+import { Refresh } from "./refresh.ts";
 import { unitsKept } from "./units-kept.ts";
 
 /** The agent sends its status every 2 s; after this time the stream counts as silent. */
@@ -32,7 +33,9 @@ export class Live {
   #faultCount = -1;
   #retryMs = RETRY_MS_MIN;
   #retryAt = Number.POSITIVE_INFINITY;
-  #isRefreshing = false;
+  readonly #sensors: Refresh;
+  readonly #gaps: Refresh;
+  readonly #faults: Refresh;
   /** Identifies the configuration that the sensors belong to. */
   #configuration = "";
   /** Since when the page has been hidden; null while it is visible. */
@@ -44,6 +47,27 @@ export class Live {
   constructor(api: Api, model: Model) {
     this.#api = api;
     this.#model = model;
+    this.#sensors = new Refresh(
+      async () => {
+        const sensors = await api.sensors();
+        return () => model.takeSensors(sensors);
+      },
+      () => {
+        this.#hasMissed = true;
+      },
+    );
+    // The page already says that it is not live, or will within seconds.
+    const failed = () => {
+      this.#faultCount = -1;
+    };
+    this.#gaps = new Refresh(async () => {
+      const gaps = await api.gaps();
+      return () => model.takeGaps(gaps);
+    }, failed);
+    this.#faults = new Refresh(async () => {
+      const faults = await api.faults();
+      return () => model.takeFaults(faults);
+    }, failed);
   }
 
   start(): void {
@@ -74,11 +98,12 @@ export class Live {
     });
     source.addEventListener("gap", () => {
       this.#heard();
-      void this.#request(async () => this.#model.takeGaps(await this.#api.gaps()));
+      this.#gaps.change();
     });
     source.addEventListener("skipped", (event) => {
       this.#model.takeSkipped(parse<{ count: number | null }>(event).count ?? 0);
-      void this.#refresh();
+      this.#sensors.change();
+      this.#gaps.change();
     });
     source.addEventListener("error", () => this.#lost());
   }
@@ -90,21 +115,20 @@ export class Live {
     this.#model.takeLive("live");
     this.#retryMs = RETRY_MS_MIN;
     // Requests what happened while nobody listened, and sensors that were added or changed while the agent ran.
-    const isChanged = status.configuration !== this.#configuration;
-    if (!wasLive || this.#hasMissed || isChanged) void this.#refresh();
+    const isMissed = !wasLive || this.#hasMissed || status.configuration !== this.#configuration;
+    if (isMissed) this.#sensors.change();
     // Without a stream, the next readings are missed as well.
     this.#hasMissed = this.#source === null;
     this.#configuration = status.configuration;
-    const isDue = performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
-    if (status.faults !== this.#faultCount || isDue) {
+    const isDue =
+      status.faults !== this.#faultCount || performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
+    if (isDue) {
       this.#faultCount = status.faults;
       this.#faultsAt = performance.now();
-      void this.#request(async () => {
-        this.#model.takeFaults(await this.#api.faults());
-        // Readings that are dropped while the broker is unreachable cause no event until the gap is published there.
-        this.#model.takeGaps(await this.#api.gaps());
-      });
+      this.#faults.change();
     }
+    // Readings that are dropped while the broker is unreachable cause no event until the gap is published there.
+    if (isMissed || isDue) this.#gaps.change();
   }
 
   #heard(): void {
@@ -122,7 +146,7 @@ export class Live {
     this.#retryAt = performance.now() + this.#retryMs;
     this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
     // Shows whether we are signed out; every other failure is waited out.
-    void this.#request(async () => void (await this.#api.status()));
+    this.#api.status().catch(() => {});
   }
 
   #reopen(): void {
@@ -163,25 +187,6 @@ export class Live {
       if (this.#source === null) this.#onStatus(status);
     } catch {
       if (this.#source === null) this.#model.takeLive("late");
-    }
-  }
-
-  async #refresh(): Promise<void> {
-    if (this.#isRefreshing) return;
-    this.#isRefreshing = true;
-    await this.#request(async () => {
-      this.#model.takeSensors(await this.#api.sensors());
-      this.#model.takeGaps(await this.#api.gaps());
-    });
-    this.#isRefreshing = false;
-  }
-
-  /** A failed request changes nothing: the page already says that it is not live, or will within seconds. */
-  async #request(question: () => Promise<void>): Promise<void> {
-    try {
-      await question();
-    } catch {
-      this.#faultCount = -1;
     }
   }
 }

@@ -5,22 +5,23 @@
 export class Refresh {
   readonly #ask: (signal: AbortSignal) => Promise<() => void>;
   readonly #failed: (error: unknown) => void;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer: ReturnType<typeof setInterval> | undefined;
   #asking: AbortController | null = null;
   #isChanged = false;
   #isStopped = false;
 
   /**
    * @param ask returns what shows the answer
-   * @param every the interval, and whether it may ask now
+   * @param every the interval, and whether it may ask now; without one, only changes and choices ask
    */
   constructor(
     ask: (signal: AbortSignal) => Promise<() => void>,
     failed: (error: unknown) => void,
-    every: { readonly ms: number; readonly isDue: () => boolean },
+    every?: { readonly ms: number; readonly isDue: () => boolean },
   ) {
     this.#ask = ask;
     this.#failed = failed;
+    if (every === undefined) return;
     this.#timer = setInterval(() => {
       if (this.#asking === null && every.isDue()) void this.#run();
     }, every.ms);

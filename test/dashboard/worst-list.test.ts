@@ -6,6 +6,7 @@ import { answerSlowly, openBrowser, skipWithoutBrowser } from "../support/browse
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 
@@ -27,7 +28,8 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
     plant.siteFile,
     JSON.stringify({ ...site, machines: [...(site.machines ?? []), SPARE], alarms }),
   );
-  const address = await plant.startAgent().address;
+  const agent = plant.startAgent();
+  const address = await agent.address;
   const browser = await openBrowser(t, { width: 360, height: 640 });
   const { page } = browser;
   await page.goto(`${address}/`);
@@ -72,6 +74,33 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
   const [{ by, note } = { by: "", note: "" }] = acknowledged.map((one) => one.acknowledged);
   assert.deepEqual([by, note], ["Anna", "seen from the gate"]);
   assert.deepEqual(browser.complaints, []);
+
+  // Sensors that change while they are being read are read again.
+  const configuration = async () => {
+    const status = await (await fetch(`${address}/api/v1/status`)).json();
+    return (status as { readonly configuration: string }).configuration;
+  };
+  await page.route(
+    "**/api/v1/sensors?*",
+    async (route) => {
+      const response = await route.fetch();
+      const former = await configuration();
+      const changed = JSON.parse(readFileSync(plant.siteFile, "utf8"));
+      changed.sensors[0].enabled = false;
+      writeFileSync(plant.siteFile, JSON.stringify(changed));
+      agent.process.kill("SIGHUP");
+      await waitUntil(
+        "the site file is read again",
+        async () => (await configuration()) !== former,
+      );
+      // The page has had a status of it by then: that comes more often.
+      for (const _ of [1, 2]) await page.waitForResponse(/sort=worst/);
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await page.reload();
+  await page.locator("tr.sensor", { hasText: "Not read" }).waitFor();
 
   await answerSlowly(page, "**/api/v1/machines?sort=worst", 5_000);
   await page.reload();
