@@ -40,6 +40,7 @@ import {
   trendAsRead,
 } from "./as-read.ts";
 import { noResponse } from "./no-response.ts";
+import { askedEarly, request, TIMEOUT_MS, withoutLogin } from "./request.ts";
 import {
   type PackedSpectra,
   type SpectrumSeries,
@@ -59,8 +60,6 @@ export class ApiError extends Error {
   }
 }
 
-/** A slow request is aborted, so that a dead link is shown as such. */
-const TIMEOUT_MS = 20_000;
 const SENSORS_PER_PAGE = 500;
 
 /** What becomes of the page's access. */
@@ -94,13 +93,14 @@ export class Api {
 
   async sensors(): Promise<readonly ShownSensor[]> {
     const all: ShownSensor[] = [];
+    const units = unitsKept();
     let cursor: number | null = 0;
     while (cursor !== null) {
       const page: Of<typeof SENSORS> = await this.#get("sensors", {
         limit: SENSORS_PER_PAGE,
         cursor,
       });
-      all.push(...page.sensors.map((sensor) => sensorAsRead(sensor, unitsKept())));
+      all.push(...page.sensors.map((sensor) => sensorAsRead(sensor, units)));
       cursor = page.next;
     }
     return all;
@@ -264,9 +264,8 @@ export class Api {
     body?: object,
     options: { readonly ifMatch?: string; readonly timeoutMs?: number } = {},
   ): Promise<{ readonly status: number; readonly body: T }> {
-    const response = await request(`api/v1/${path}`, {
+    const response = await request(path, {
       method,
-      credentials: "same-origin",
       headers: {
         accept: "application/json",
         ...(body !== undefined && { "content-type": "application/json" }),
@@ -274,7 +273,7 @@ export class Api {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
-    });
+    }).catch(rethrow);
     this.#readVersionHeaders(response);
     const result = (await response.json().catch(() => null)) as T;
     return { status: response.status, body: result };
@@ -308,27 +307,13 @@ export class Api {
       Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
     const limit = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await request(`api/v1/${path}${search === "" ? "" : `?${search}`}`, {
-      credentials: "same-origin",
-      headers: { accept: "application/json" },
-      signal: signal === undefined ? limit : either(signal, limit),
-    });
+    const asked = `${path}${search === "" ? "" : `?${search}`}`;
+    const ending = { signal: signal === undefined ? limit : either(signal, limit) };
+    const response = await (askedEarly(asked) ?? request(asked, ending)).catch(rethrow);
     this.#readVersionHeaders(response);
     if (!response.ok) throw new ApiError(response.status, await problemText(response));
     return (await response.json().catch(rethrow)) as T;
   }
-}
-
-/** The browser's; tests in Node load this file, too. */
-declare const location: { readonly origin: string; readonly pathname: string };
-
-/** Where the page is, as the browser was given it: it makes no request to an address with a name and a password. */
-function withoutLogin(path: string): string {
-  return new URL(path, location.origin + location.pathname).href;
-}
-
-function request(address: string, options: RequestInit): Promise<Response> {
-  return fetch(withoutLogin(address), { ...options, redirect: "manual" }).catch(rethrow);
 }
 
 function rethrow(error: unknown): never {

@@ -96,27 +96,23 @@ export function rate(perSecond: number): string {
 /** Times in one zone. */
 export class ZoneTimes {
   readonly zone: string;
-  readonly #time: Intl.DateTimeFormat;
-  readonly #day: Intl.DateTimeFormat;
-  readonly #offset: Intl.DateTimeFormat | null;
+  #time: Intl.DateTimeFormat | null = null;
+  #day: Intl.DateTimeFormat | null = null;
+  #offset: Intl.DateTimeFormat | null | undefined;
 
+  /** The first format of a page costs it a tenth of a second: each is made when it is first needed. */
   constructor(zone: string) {
     this.zone = zone;
-    const base = { timeZone: zone, hourCycle: "h23" } as const;
-    this.#time = new Intl.DateTimeFormat("en-GB", { ...base, timeStyle: "medium" });
-    this.#day = new Intl.DateTimeFormat("en-GB", {
-      timeZone: zone,
-      day: "numeric",
-      month: "short",
-      year: "numeric",
-    });
-    this.#offset = offsetFormat(zone);
   }
 
   time(ms: number): string {
+    const style = { timeZone: this.zone, hourCycle: "h23", timeStyle: "medium" } as const;
+    this.#time ??= new Intl.DateTimeFormat("en-GB", style);
     return this.#time.format(ms);
   }
   day(ms: number): string {
+    const style = { timeZone: this.zone, day: "numeric", month: "short", year: "numeric" } as const;
+    this.#day ??= new Intl.DateTimeFormat("en-GB", style);
     return this.#day.format(ms);
   }
   /** The day is left out if it is today. */
@@ -131,6 +127,7 @@ export class ZoneTimes {
   /** For example `Europe/Berlin (UTC+01:00)`. */
   name(ms: number): string {
     if (this.zone === "UTC") return "UTC";
+    if (this.#offset === undefined) this.#offset = offsetFormat(this.zone);
     const offset = this.#offset
       ?.formatToParts(ms)
       .find(({ type }) => type === "timeZoneName")

@@ -1,5 +1,6 @@
-/** A script of its own, before the others, since it is there for what they cannot do: notice that one of them did not arrive. */
+/** A script of its own, before the others, for what they cannot do: notice that one of them did not arrive, and ask while they are on their way. */
 import { loadAgain } from "./load-again.ts";
+import { askEarly } from "./request.ts";
 
 document.addEventListener(
   "error",
@@ -9,3 +10,5 @@ document.addEventListener(
   // Errors of elements do not bubble.
   true,
 );
+
+if (/^(#\/?)?$/.test(location.hash)) askEarly();

@@ -42,6 +42,7 @@ export class WorstList {
   readonly #box = h("p", { class: "fault-text", role: "status" });
   readonly #note = h("p", { class: "hint", role: "status" }, "Reading the machines …");
   readonly #rows = new Map<string, { readonly root: HTMLElement; shown: string }>();
+  #machines: readonly RankedMachine[] | null = null;
   #order = "";
   #counts = "";
   /** The row in which somebody has just acknowledged. */
@@ -65,17 +66,22 @@ export class WorstList {
     this.#refresh = new Refresh(
       async () => {
         const all = await api.worstMachines();
-        return () => this.#show(only === null ? all : all.filter(({ id }) => id === only));
+        return () => {
+          this.#machines = only === null ? all : all.filter(({ id }) => id === only);
+          this.#show();
+        };
       },
       (error) => void setText(this.#note, `The machines could not be read: ${messageOf(error)}`),
       { ms: REFRESH_MS, isDue: () => model.isLive && !document.hidden },
     );
     const unsubscribe = model.subscribe((change) => {
-      if (change === "status") this.#showBox();
-      const counts = JSON.stringify([model.status?.alarms, model.sensors.size]);
-      if ((change !== "status" && change !== "sensors") || counts === this.#counts) return;
+      if (change !== "status" || model.status === null) return;
+      this.#showBox();
+      const counts = JSON.stringify([model.status.alarms, model.status.configuration]);
+      // At the first status, the list is there or under way; only its times wait for the zone.
+      if (this.#counts === "") this.#show();
+      else if (counts !== this.#counts) this.#refresh.change();
       this.#counts = counts;
-      this.#refresh.change();
     });
     this.stop = () => {
       this.#refresh.stop();
@@ -92,7 +98,9 @@ export class WorstList {
     setText(this.#box, lines.filter((line) => line !== "").join(" "));
   }
 
-  #show(machines: readonly RankedMachine[]): void {
+  #show(): void {
+    const machines = this.#machines;
+    if (machines === null) return;
     setText(this.#note, machines.length === 0 ? "The site file names no machine." : "");
     for (const machine of machines) this.#showRow(machine);
     const isFolded = machines.length >= FOLD_MIN;
@@ -127,8 +135,9 @@ export class WorstList {
     this.#rows.set(key, row);
     const { order: _, ...content } = machine;
     const { mayChange } = this.#api;
-    const hour = Math.floor(this.#model.gatewayNowMs() / HOUR_MS);
-    const shown = JSON.stringify([content, mayChange, hour, this.#model.times.zone]);
+    const { status } = this.#model;
+    const hour = status && Math.floor(this.#model.gatewayNowMs() / HOUR_MS);
+    const shown = JSON.stringify([content, mayChange, hour, status?.timezone]);
     // What somebody is filling in, or about to press, is not replaced.
     const isInHand = row.root.contains(document.activeElement);
     const isDone = this.#done === key;
@@ -145,20 +154,23 @@ export class WorstList {
   #content(machine: RankedMachine): (Node | false)[] {
     const { condition, reason, area, since, sinceAtLeast, acknowledged, marks, alarms } = machine;
     const { id, changed, speedRpm, zone, zoneSince } = machine;
+    const { status } = this.#model;
+    // The gateway's zone and clock come with the status.
+    const at = (ms: number) => (status === null ? "…" : timeNode(this.#model, ms));
     const [tone, word] = WORDS[condition];
     const facts: (Node | string)[][] = [];
     if (since !== null) {
       const ms = Date.parse(since);
-      const long = ` (${age(this.#model.gatewayNowMs() - ms)})`;
-      facts.push([sinceAtLeast ? "at least since " : "since ", timeNode(this.#model, ms), long]);
+      const long = status === null ? "" : ` (${age(this.#model.gatewayNowMs() - ms)})`;
+      facts.push([sinceAtLeast ? "at least since " : "since ", at(ms), long]);
     }
     if (zone !== null && zoneSince !== null)
-      facts.push([`zone ${zone} since `, timeNode(this.#model, Date.parse(zoneSince))]);
+      facts.push([`zone ${zone} since `, at(Date.parse(zoneSince))]);
     if (this.#only !== null && speedRpm !== null) facts.push([`${number(speedRpm, "rpm")} rpm`]);
     if (acknowledged) facts.push(["acknowledged"]);
     facts.push(...marks.map(({ text }) => [text]));
     const open = alarms.find((alarm) => !alarm.acknowledged);
-    const mend = mendLink(machine, this.#model.status?.setup === true);
+    const mend = mendLink(machine, status?.setup === true);
     return [
       h(
         "div",
