@@ -237,6 +237,11 @@ export class Pending {
     return false;
   }
 
+  /** True while every reading waits in one of the lanes. @param readings how many are stored */
+  isAllPending(readings: number): boolean {
+    return this.#lanes.some((lane) => lane.pending >= readings);
+  }
+
   /** True while any of these lanes has leased it: it may have arrived. */
   isUnderWay({ seq }: Place, isSelected: LaneFilter = everyLane): boolean {
     return this.#lanes.some((lane) => isSelected(lane) && lane.isLeased(seq));

@@ -87,9 +87,14 @@ export class Eviction {
 
   /** Delivered readings before `untilMs`; removes `rowsMax` at most. */
   readings(tx: Tx, walk: EvictionWalk, untilMs: number, rowsMax: number): Slice {
-    const { hours, pending } = this.#parts;
-    const counted = hours.leave();
+    const { hours, pending, readings } = this.#parts;
     const slice = emptySlice();
+    // As in a long outage: a search would look at all of them, in vain.
+    if (pending.isAllPending(readings.count)) {
+      walk.isOver = true;
+      return slice;
+    }
+    const counted = hours.leave();
     for (const reading of this.#next(walk, untilMs, TOGETHER_ROWS)) {
       if (pending.isPending(reading) || this.#isStaying(reading)) continue;
       counted.before(reading);
