@@ -118,7 +118,6 @@ export class Poller {
     for (const stream of [...added, ...retyped]) this.#plan.renewStream(stream);
     for (const stream of retyped) {
       stream.lastError = null;
-      stream.failed = null;
       stream.hasRecords = false;
       stream.epoch += 1;
       stream.closedDays.clear();

@@ -43,7 +43,6 @@ export class ReadOutcomes {
     if (stream.lastError !== null && saysMore(task)) {
       this.#parts.logger.info(keyOf(task), "reads work again after a failure");
       stream.lastError = null;
-      stream.failed = null;
     }
     this.#parts.pause.succeeded();
     task.backoff.reset();
@@ -133,8 +132,9 @@ export class ReadOutcomes {
 
 /** Whether the outcome of a day counts beside the failure of another one: that of the current day stands until it is read. */
 function saysMore({ day, priority, stream }: Task): boolean {
-  const { failed } = stream;
-  if (failed === null || priority === PRIORITY.today || failed.day === day) return true;
+  const { failed, lastError } = stream;
+  if (lastError === null || failed === null) return true;
+  if (priority === PRIORITY.today || failed.day === day) return true;
   return failed.priority !== PRIORITY.today || !stream.days.has(failed.day);
 }
 

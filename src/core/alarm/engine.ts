@@ -1,7 +1,7 @@
 /**
  * The alarm engine: takes readings in the order of their arrival, returns transitions. It does no I/O: every method
  * that changes a state returns what must be written, and the caller writes it in the transaction that stores the
- * readings. If that is rolled back, the change is taken back.
+ * readings. If that is rolled back, the change is taken back. In one file: each method is a change of the same states.
  */
 import type { SensorState } from "../agent-status.ts";
 import type { FindingEngine } from "../diagnosis/engine.ts";

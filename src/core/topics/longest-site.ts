@@ -6,12 +6,12 @@ const TEXTS = ["code", "name", ...PLACES] as const;
 type Text = (typeof TEXTS)[number];
 
 /** Of a sensor: bytes of its texts, and all else that it is. */
-interface Measured extends Readonly<Record<Text, number>> {
+interface TextLengths extends Readonly<Record<Text, number>> {
   readonly shape: string;
 }
 
 /** A reload measures only the sensors that differ. */
-const MEASURED = new WeakMap<Sensor, Measured>();
+const MEASURED = new WeakMap<Sensor, TextLengths>();
 
 /**
  * A small site whose topics are at least as long as those of the given one: sensors that publish the same values count
@@ -40,7 +40,7 @@ export function longestSite({ site, sensors }: Site): Site {
   return { site, sensors: all };
 }
 
-function measuredOf(sensor: Sensor): Measured {
+function measuredOf(sensor: Sensor): TextLengths {
   const known = MEASURED.get(sensor);
   if (known !== undefined) return known;
   const { code, name, description: _description, location, ...shape } = sensor;
