@@ -138,6 +138,8 @@ class LogPanel {
       setText(this.#note, refusalText(body));
       return;
     }
+    // Another page is open by now, and the address is its own.
+    if (!this.root.isConnected) return;
     // The lines wanted are those of the level that was asked for.
     if (minutes > 0) this.#choose("debug", this.#text);
     else this.#refresh.change();

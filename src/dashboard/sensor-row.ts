@@ -15,6 +15,8 @@ export class SensorRow {
   readonly sparkCell: HTMLElement;
   readonly code: string;
   #sensor: ShownSensor;
+  readonly #name: HTMLElement;
+  readonly #facts = h("span", { class: "sub" });
   readonly #state: HTMLElement;
   readonly #zone: HTMLElement;
   readonly #values: HTMLElement;
@@ -31,21 +33,11 @@ export class SensorRow {
     this.sparkCell = h("td", { role: "cell", class: "c-spark" });
     this.#age = h("td", { role: "cell", class: "c-age" });
     this.#battery = h("td", { role: "cell", class: "c-battery" });
-    const kinds = new Set(sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, "")));
-    // Not repeated if the name contains it.
-    const point = sensor.location?.names?.point ?? "";
-    const place = sensorName(sensor).toLowerCase().includes(point.toLowerCase()) ? [] : [point];
-    const facts = [sensor.code, ...place, [...kinds].join(", ")];
+    this.#name = h("a", { href: sensorLink(sensor.code) });
     this.root = h(
       "tr",
       { role: "row", class: "sensor", "data-code": sensor.code },
-      h(
-        "th",
-        { role: "rowheader", scope: "row", class: "c-name" },
-        // Same name as on its page and in faults.
-        h("a", { href: sensorLink(sensor.code) }, sensorName(sensor)),
-        h("span", { class: "sub" }, facts.join(" · ")),
-      ),
+      h("th", { role: "rowheader", scope: "row", class: "c-name" }, this.#name, this.#facts),
       this.#state,
       this.#zone,
       this.#values,
@@ -61,6 +53,9 @@ export class SensorRow {
 
   update(sensor: ShownSensor, isNew: boolean): void {
     this.#sensor = sensor;
+    // Same name as on its page and in faults.
+    setText(this.#name, sensorName(sensor));
+    setText(this.#facts, factsOf(sensor));
     const state = sensor.enabled || sensor.state === "removed" ? sensor.state : "off";
     this.#write("state", this.#state, state, () => stateBadge(sensor.state, sensor.enabled));
     this.#write("zone", this.#zone, sensor.zone ?? "", () => zoneBadge(sensor.zone));
@@ -112,6 +107,14 @@ export class SensorRow {
     this.#keys[key] = wanted;
     cell.replaceChildren(make());
   }
+}
+
+function factsOf(sensor: ShownSensor): string {
+  const kinds = new Set(sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, "")));
+  // Not repeated if the name contains it.
+  const point = sensor.location?.names?.point ?? "";
+  const place = sensorName(sensor).toLowerCase().includes(point.toLowerCase()) ? [] : [point];
+  return [sensor.code, ...place, [...kinds].join(", ")].join(" · ");
 }
 
 /** A short glow on new data; the style sheet disables it if reduced motion is requested. */

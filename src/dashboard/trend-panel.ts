@@ -60,6 +60,7 @@ export class TrendPanel {
   #spanHours = SPAN_HOURS;
   #context: TrendContext = NO_CONTEXT;
   #judgedMs = Number.NEGATIVE_INFINITY;
+  #judging: Promise<void> | null = null;
   #wanted: string | null;
   readonly #compare: TrendCompare;
   #range: readonly [number, number] | null = null;
@@ -231,9 +232,14 @@ export class TrendPanel {
 
   /** Limits and baselines change rarely, alarms now and then. */
   async #judge(nowMs: number): Promise<undefined> {
-    if (nowMs - this.#judgedMs < JUDGE_MS) return;
-    this.#judgedMs = nowMs;
-    this.#context = (await trendContext(this.#api, this.#code)) ?? this.#context;
+    if (nowMs - this.#judgedMs >= JUDGE_MS) {
+      this.#judgedMs = nowMs;
+      this.#judging = trendContext(this.#api, this.#code).then((context) => {
+        this.#context = context ?? this.#context;
+      });
+    }
+    // Another choice may come while the first is being asked for: it is not drawn without limits.
+    await this.#judging;
   }
 
   #show(own: TrendGroup, group: TrendGroup, trend: Trend): void {

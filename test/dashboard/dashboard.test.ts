@@ -32,6 +32,7 @@ test("dashboard", { skip, timeout: deadlineMs(110_000) }, async (t) => {
   await t.test("values on the page equal the published values", () => showsWhatWasPublished(house));
   await t.test("a new reading appears without a reload", () => showsNewReadings(house));
   await t.test("search and filters narrow the table", () => narrows(house));
+  await t.test("a sensor that a reload renames has its new name at once", () => renames(house));
   await t.test("times are shown in the gateway's zone, with its name, and in UTC on hover", () =>
     namesTheZone(house),
   );
@@ -190,6 +191,20 @@ async function narrows({ browser: { page } }: House): Promise<void> {
   await page.locator(".found", { hasText: "2 of 7" }).waitFor({ timeout: WAIT_MS });
   await page.getByLabel("Kind").selectOption("");
   assert.equal(await rows.count(), 7);
+}
+
+async function renames({ plant, agent, browser: { page } }: House): Promise<void> {
+  const site = JSON.parse(readFileSync(plant.siteFile, "utf8")) as { sensors: object[] };
+  const [first, ...others] = site.sensors;
+  const write = (sensors: object[]) =>
+    writeFileSync(plant.siteFile, JSON.stringify({ ...site, sensors }));
+  write([{ ...first, name: "Renamed meanwhile" }, ...others]);
+  agent.process.kill("SIGHUP");
+  const renamed = page.locator("tr.sensor", { hasText: "Renamed meanwhile" });
+  await renamed.waitFor({ timeout: WAIT_MS });
+  write(site.sensors);
+  agent.process.kill("SIGHUP");
+  await renamed.waitFor({ state: "detached", timeout: WAIT_MS });
 }
 
 async function namesTheZone({ browser: { page } }: House): Promise<void> {
