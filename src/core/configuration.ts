@@ -102,8 +102,12 @@ export interface ConfigurationControl {
   ): readonly string[];
 }
 
+/** Members of an uplink that hold secrets: these as a whole, `proxy` and `urls` in part. */
+export const UPLINK_SECRETS = ["username", "password", "sasKey", "proxy", "urls"] as const;
+
 export type PublicUplink = Omit<Uplink, "username" | "password" | "sasKey" | "secretFiles">;
 
+/** Without `UPLINK_SECRETS`. */
 export function withoutSecrets(uplink: Uplink): PublicUplink {
   const {
     username: _username,

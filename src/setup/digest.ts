@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import { type PublicUplink, withoutSecrets } from "../core/configuration.ts";
+import { type PublicUplink, UPLINK_SECRETS, withoutSecrets } from "../core/configuration.ts";
 import type { Site } from "../core/site.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
@@ -44,8 +44,6 @@ export function fileMark(text: string): string {
   return createHmac("sha256", MARK_KEY).update(text).digest("hex");
 }
 
-const UPLINK_SECRETS = ["username", "password", "sasKey", "proxy"] as const;
-
 /**
  * The same of what uplinks keep secret, by `uplinks.{name}.{member}`. Of `main` only what a reload reads again, from files:
  * the rest are settings.
@@ -53,10 +51,12 @@ const UPLINK_SECRETS = ["username", "password", "sasKey", "proxy"] as const;
 export function uplinkDigests(nonce: string, uplinks: readonly Uplink[]): Record<string, string> {
   const digests: Record<string, string> = {};
   for (const uplink of uplinks) {
+    const fromFiles: { readonly [member in (typeof UPLINK_SECRETS)[number]]?: string } =
+      uplink.secretFiles ?? {};
     for (const member of UPLINK_SECRETS) {
-      if (uplink.name === MAIN_UPLINK && uplink.secretFiles?.[member] === undefined) continue;
+      if (uplink.name === MAIN_UPLINK && fromFiles[member] === undefined) continue;
       const name = `uplinks.${uplink.name}.${member}`;
-      digests[name] = settingDigest(nonce, name, uplink[member] ?? "");
+      digests[name] = settingDigest(nonce, name, String(uplink[member] ?? ""));
     }
   }
   return digests;

@@ -320,7 +320,7 @@ test(
 );
 
 test(
-  "check --diff – names an uplink whose password file has other content, as the reload does, and main's, without showing either",
+  "check --diff – names an uplink whose password file or signed address has other content, as the reload does, and main's, without showing any",
   options,
   async (t) => {
     const plant = await startPlant(t, { simulator: { sensors: 2 } });
@@ -333,7 +333,12 @@ test(
       passwordFile: at("cloud"),
       topicPrefix: "cloud",
     };
-    writeFileSync(at("uplinks.json"), JSON.stringify({ uplinks: [cloud] }));
+    const writeUplinks = (key: string) => {
+      const url = `${plant.broker.url.replace("mqtt:", "ws:")}/mqtt?key=${key}`;
+      const signed = { name: "signed", url, topicPrefix: "signed" };
+      writeFileSync(at("uplinks.json"), JSON.stringify({ uplinks: [cloud, signed] }));
+    };
+    writeUplinks("first");
     const more = {
       UPLINKS_FILE: at("uplinks.json"),
       MQTT_USERNAME: "me",
@@ -346,10 +351,12 @@ test(
       JSON.parse((await runCommand(["check", "--diff", "--json"], { env })).stdout).running;
     assert.deepEqual((await diff()).changes.uplinks.changed, []);
     for (const name of ["cloud", "main"]) writeFileSync(at(name), `other-${name}`);
+    writeUplinks("other");
     const { changes, pendingRestart } = await diff();
     assert.deepEqual(changes.uplinks.changed, [
       { name: "main", fields: ["password"] },
       { name: "cloud", fields: ["password"] },
+      { name: "signed", fields: ["urls"] },
     ]);
     assert.deepEqual(pendingRestart, []);
     const reload = await runCommand(["reload", "--json"], { env });
