@@ -117,7 +117,7 @@ export class Poller {
     const now = this.#parts.clock.monotonic();
     for (const stream of [...added, ...retyped]) this.#plan.renewStream(stream);
     for (const stream of retyped) {
-      stream.lastError = null;
+      stream.failure = null;
       stream.hasRecords = false;
       stream.epoch += 1;
       stream.closedDays.clear();
@@ -233,7 +233,7 @@ export class Poller {
   /** Days of a sensor and kind that have not been read since they ended, and will be; none while its reads fail. */
   pendingDays(sensor: string, kind: Kind): readonly string[] {
     const stream = this.#streams.find(sensor, kind);
-    if (stream === undefined || stream.lastError !== null) return [];
+    if (stream === undefined || stream.failure !== null) return [];
     return [...stream.days.values()]
       .filter(({ day, lastOkAtMs }) => {
         return lastOkAtMs === null || lastOkAtMs < dayEndMs(day, this.#options.zone);

@@ -40,9 +40,9 @@ export class ReadOutcomes {
     const { stored, known, durationMs } = read;
     const ms = Math.round(durationMs);
     this.#parts.logger.debug({ ...keyOf(task), stored, known, ms }, "day read");
-    if (stream.lastError !== null && saysMore(task)) {
+    if (stream.failure !== null && saysMore(task)) {
       this.#parts.logger.info(keyOf(task), "reads work again after a failure");
-      stream.lastError = null;
+      stream.failure = null;
     }
     this.#parts.pause.succeeded();
     task.backoff.reset();
@@ -98,23 +98,18 @@ export class ReadOutcomes {
 
   failed(task: Task, read: DayRead & { ok: false }): void {
     const { stream } = task;
-    const isNews = saysMore(task);
-    if (isNews && stream.lastError !== read.message) {
-      this.#parts.logger.warn(
-        { ...keyOf(task), failureClass: read.failureClass, detail: read.message },
-        "read failed",
-      );
+    const { message, failureClass } = read;
+    if (saysMore(task)) {
+      if (stream.failure?.message !== message) {
+        this.#parts.logger.warn({ ...keyOf(task), failureClass, detail: message }, "read failed");
+      }
+      stream.failure = { task, message };
     }
-    if (isNews) {
-      stream.lastError = read.message;
-      stream.failed = task;
-    }
-    task.cuts =
-      read.failureClass === "truncated" || read.failureClass === "too_large" ? task.cuts + 1 : 0;
+    task.cuts = failureClass === "truncated" || failureClass === "too_large" ? task.cuts + 1 : 0;
     task.tries += triesOf(read);
     this.#parts.pause.failed(task, read, this.#parts.clock.monotonic());
     const { sensor, kind } = stream;
-    this.settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${read.message}`);
+    this.settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${message}`);
     if (task.priority === PRIORITY.requested) {
       stream.days.delete(task.day);
       return;
@@ -132,10 +127,9 @@ export class ReadOutcomes {
 
 /** Whether the outcome of a day counts beside the failure of another one: that of the current day stands until it is read. */
 function saysMore({ day, priority, stream }: Task): boolean {
-  const { failed, lastError } = stream;
-  if (lastError === null || failed === null) return true;
-  if (priority === PRIORITY.today || failed.day === day) return true;
-  return failed.priority !== PRIORITY.today || !stream.days.has(failed.day);
+  const { failure } = stream;
+  if (failure === null || priority === PRIORITY.today || failure.task.day === day) return true;
+  return failure.task.priority !== PRIORITY.today || !stream.days.has(failure.task.day);
 }
 
 function noteRejected(stream: PolledStream, rejected: Rejected | undefined): void {

@@ -84,7 +84,7 @@ function stateOf(
       lastReadingMs: newestMs,
       cadenceS: periodMs === null ? null : periodMs / 1000,
       lastReadAtMs: stream.lastReadAtMs,
-      lastError: stream.lastError ?? rejection(stream),
+      lastError: stream.failure?.message ?? rejection(stream),
       hasRecords: stream.hasRecords,
       isSilent,
     };

@@ -25,9 +25,8 @@ export interface PolledStream {
   /** Our clock, ms. */
   lastReadAtMs: number | null;
   lastDurationMs: number;
-  lastError: string | null;
-  /** The day that `lastError` is of. */
-  failed: Task | null;
+  /** The last read that failed and what it said; null once reads work again. */
+  failure: { readonly task: Task; readonly message: string } | null;
   /** Records that could not be used since the last one that could, and why. */
   rejected: { readonly count: number; readonly reason: string };
   /** True once a read found records since it is read in this way. */

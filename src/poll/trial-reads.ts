@@ -13,12 +13,12 @@ export function streamsFound(
   gatewayNowMs: number,
   zone: string,
 ): StreamFound[] {
-  return streams.map(({ sensor, kind, cadence: { newestMs }, lastError, foundAt }) => ({
+  return streams.map(({ sensor, kind, cadence: { newestMs }, failure, foundAt }) => ({
     sensor: sensor.code,
     kind,
     hadRecords:
       newestMs !== null &&
-      lastError === null &&
+      failure === null &&
       countsInTrial(dayOf(newestMs, zone), gatewayNowMs, zone),
     foundAt,
   }));
