@@ -253,6 +253,30 @@ test("publisher – waveforms never go ahead of scalars", {
   assert.equal(firstWaveform, 2000);
 });
 
+test("publisher – at most four waveforms wait for their acknowledgement, whatever the window", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const open: (() => void)[] = [];
+  let most = 0;
+  const server = await fakeBrokerFor(t, {
+    version: 5,
+    onPublish({ packetId }, connection) {
+      open.push(() => connection.ack(packetId));
+      most = Math.max(most, open.length);
+    },
+  });
+  const outbox = new MemoryOutbox();
+  outbox.add("waveform", series(0, 12));
+  start(t, { url: server.url, outbox, lanes: [{ ...bySeq("waveform"), isBackground: true }] });
+  while (server.publishes.length < 12) {
+    await waitUntil("four, or the rest", () => open.length >= 4 || server.publishes.length === 12);
+    open.shift()?.();
+  }
+  assert.equal(most, 4);
+  for (const acknowledge of open) acknowledge();
+  await drained(outbox, "waveform");
+});
+
 test("publisher – MQTT_BACKLOG_RATE limits the backlog, not live readings", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
