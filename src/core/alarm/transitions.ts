@@ -110,8 +110,14 @@ export function transit(
 
 /** From the first reading beyond the limit on; null in a normal state. */
 function sinceAfter(before: AlarmState, watch: WatchState, cause: Cause): Since | null {
-  if (watch.passing === null && watch.active === null) return null;
-  return before.since ?? sinceFrom(watch.passing?.sinceMs ?? cause.timeMs, cause.normalMs);
+  const { passing, active } = watch;
+  if (passing === null && active === null) return null;
+  const beginMs = passing?.sinceMs ?? cause.timeMs;
+  if (before.since === null) return sinceFrom(beginMs, cause.normalMs);
+  const { side } = before.watch.active ?? before.watch.passing ?? {};
+  // Beyond the other limit without an alarm that goes on: that began by itself.
+  if (active !== null || passing?.side === side) return before.since;
+  return sinceFrom(beginMs, before.raised?.seenMs ?? before.watch.passing?.sinceMs ?? null);
 }
 
 /** True if an active alarm becomes more severe, or passes the limit on the other side. */

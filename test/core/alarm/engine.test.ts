@@ -590,3 +590,25 @@ test("alarms – since says when the machine began to show it, also by readings 
   const [cleared] = feed(first, pressures([5], T0 + 5 * MINUTE));
   assert.equal(cleared?.sinceMs, T0 - 2 * DAY + 2 * MINUTE);
 });
+
+test("alarms – since begins with the readings beyond the limit that is passed, not with those beyond the other one before", () => {
+  const rule = { ...PRESSURE, low: 2, delay: { readings: 2 } };
+  const engine = engineOf(siteWith([rule]));
+  const events = feed(engine, pressures([5, 1, 1, 8.5, 8.6]));
+  assert.deepEqual(summaries(events), [
+    "pressure active warning +2",
+    "pressure cleared warning +3",
+    "pressure active warning +4",
+  ]);
+  const minutes = events.map(({ sinceMs }) => (sinceMs - T0) / MINUTE);
+  assert.deepEqual(minutes, [1, 1, 3]);
+  // A late reading between them that shows it as well; before the last of the former alarm none counts.
+  feed(engine, pressures([8.5], T0 + 2.5 * MINUTE));
+  feed(engine, pressures([8.5], T0 + 1.5 * MINUTE));
+  const since = () => [...engine.alarms()].map(({ state }) => state.since && sinceMs(state.since));
+  assert.deepEqual(since(), [T0 + 2.5 * MINUTE]);
+
+  // The same where the former limit was not passed for the whole delay.
+  const [raised] = feed(engineOf(siteWith([rule])), pressures([5, 1, 8.5, 8.6]));
+  assert.equal(raised?.sinceMs, T0 + 2 * MINUTE);
+});
