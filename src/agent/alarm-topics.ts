@@ -52,15 +52,13 @@ export function sharesTopics(
   );
 }
 
-/** Proprietary platforms have no topics for active alarms; they receive the events. */
+/** ThingsBoard and Azure have no topics for active alarms; they receive the events. */
 export function hasAlarmTopics({
   retain,
   formats,
   profile,
 }: Pick<Uplink, "formats" | "profile" | "retain">): boolean {
-  return (
-    retain && formats.includes("json") && (profile === "gateside" || profile === "homeassistant")
-  );
+  return retain && formats.includes("json") && profile !== "thingsboard" && profile !== "azure-iot";
 }
 
 /** The retained messages of active alarms, if the uplink has topics for them. */

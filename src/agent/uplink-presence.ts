@@ -70,7 +70,10 @@ export function createPresence(
           // Its marks say where it began, not what its broker received.
           isNew: () => uplink.startFrom === "now" && announced() === null,
         }),
-        ...(hasAlarmTopics(uplink) ? [createStaleAlarms(shared, link)] : []),
+        // Where the marker may not be read back, neither may these.
+        ...(hasAlarmTopics(uplink) && profile.marker !== null
+          ? [createStaleAlarms(shared, link)]
+          : []),
       ],
     }),
   });

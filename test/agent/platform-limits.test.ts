@@ -30,10 +30,15 @@ test("aws-iot – everything a session sends keeps to 100 publishes a second, an
   t.after(() => loop.disable());
   const windowMs = () => 1000 - loop.max / 1e6;
   const last: number[] = [];
+  const subscribed: string[] = [];
   let discarded = 0;
   // AWS IoT Core: "Publish requests that exceed that quota are discarded", without a PUBACK.
   const aws = await startFakeBroker({
     version: 5,
+    granted: (topic) => {
+      subscribed.push(topic);
+      return 1;
+    },
     onPublish: ({ packetId }, connection) => {
       const now = performance.now();
       while (last.length > 0 && now - (last[0] ?? 0) > windowMs()) last.shift();
@@ -67,4 +72,5 @@ test("aws-iot – everything a session sends keeps to 100 publishes a second, an
   assert.equal(discarded, 0);
   assert.equal(aws.connects, 1);
   assert.ok(aws.unansweredMax <= UNACKNOWLEDGED_MAX);
+  assert.deepEqual(subscribed, [], "where the policy does not allow it, AWS ends the session");
 });

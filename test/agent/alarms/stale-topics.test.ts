@@ -89,3 +89,23 @@ test("alarms – a closing event larger than the broker's packets clears its top
   );
   assert.deepEqual(closing, [], "it was too large to be sent");
 });
+
+test("alarms – at AWS IoT the retained topic of an active alarm stays, and is sent again in each session", {
+  skip,
+  timeout,
+}, async (t) => {
+  const { plant, write, code, all, topicOf, last, until } = await turningPlant(t);
+  write([TURNS]);
+  const file = join(dirname(plant.siteFile), "uplinks.json");
+  const aws = { name: "aws", url: plant.broker.url, topicPrefix: "aws", profile: "aws-iot" };
+  writeFileSync(file, JSON.stringify({ uplinks: [aws] }));
+  const agent = plant.startAgent({ UPLINKS_FILE: file });
+  const topic = topicOf(code, "turns", aws.topicPrefix);
+  await until(() => Boolean(last(topic)));
+  await agent.stop();
+  const before = all.messages.length;
+  plant.startAgent({ UPLINKS_FILE: file });
+  await until(() => all.messages.slice(before).some((message) => message.topic === topic));
+  const texts = all.messages.filter((message) => message.topic === topic).map(({ text }) => text);
+  assert.ok(texts.every((text) => text !== ""));
+});
