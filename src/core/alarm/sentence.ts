@@ -42,10 +42,14 @@ export function valueLabel(sensor: Sensor, value: string): string {
     const axis = `axis ${config?.axis ?? DEFAULT_AXES[channel] ?? channel}`;
     return `${word} of ${config?.name === undefined ? axis : `${config.name} (${axis})`}`;
   }
-  const name = config?.name ?? channel.replace(/\d$/, " $&");
-  const label = name.charAt(0).toUpperCase() + name.slice(1);
+  const label = config?.name ?? capital(channel.replace(/\d$/, " $&"));
   if (suffix === undefined) return label;
   return `${label}, ${PARTS[suffix] ?? suffix}`;
+}
+
+/** Begins a sentence. Names of the site file stay as they are written: "pH" is no "PH". */
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Where the sensor is mounted, by the site file's names. */
@@ -57,6 +61,12 @@ function sensorLabel(sensor: Sensor, site: Site): string {
   const isNamed = machine === undefined || own.toLowerCase().includes(machine.toLowerCase());
   const text = isNamed ? own : `${own}, ${machine}`;
   return sensor.name === undefined ? text : `${text} (${sensor.code})`;
+}
+
+/** The sensor at the beginning of a sentence. */
+function beginning(sensor: Sensor, site: Site): string {
+  const label = sensorLabel(sensor, site);
+  return sensor.name === undefined ? capital(label) : label;
 }
 
 export function amount(value: number | null, unit: string | null): string {
@@ -155,8 +165,7 @@ export function silentSentence(
   seconds: number,
   cause: "gateway_down" | "unreadable" | null,
 ): string {
-  const label = sensorLabel(sensor, site);
-  const what = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  const what = beginning(sensor, site);
   const time = duration(seconds);
   // What it sends is unknown.
   if (cause === "unreadable")
@@ -166,8 +175,7 @@ export function silentSentence(
 }
 
 export function heardAgainSentence(sensor: Sensor, site: Site): string {
-  const label = sensorLabel(sensor, site);
-  return `Cleared: ${label.charAt(0).toUpperCase()}${label.slice(1)} is sending again.`;
+  return `Cleared: ${beginning(sensor, site)} is sending again.`;
 }
 
 export function removedSentence(alarm: string, value: string, code: string): string {

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  heardAgainSentence,
+  silentSentence,
+  valueLabel,
+} from "../../../src/core/alarm/sentence.ts";
+import { LOOP, siteWith } from "./support.ts";
+
+test("sentences – names of the site file stay as they are written, our own words begin with a capital", () => {
+  const site = siteWith([]);
+  const { channel1 } = LOOP.channels;
+  const acid = { ...LOOP, name: "eMotor", channels: { channel1: { ...channel1, name: "pH" } } };
+  assert.equal(valueLabel(acid, "channel1"), "pH");
+  assert.equal(heardAgainSentence(acid, site), "Cleared: eMotor (30007) is sending again.");
+  assert.match(
+    silentSentence(acid, site, 600, null),
+    /^Warning: eMotor \(30007\) has sent nothing/,
+  );
+
+  const { name: _name, ...nameless } = LOOP;
+  const plain = { ...nameless, channels: {} };
+  assert.equal(valueLabel(plain, "channel1"), "Channel 1");
+  assert.equal(heardAgainSentence(plain, site), "Cleared: Sensor 30007 is sending again.");
+});
