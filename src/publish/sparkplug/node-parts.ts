@@ -40,6 +40,8 @@ export interface SparkplugNodeOptions extends Pick<DevicesOptions, "site"> {
   readonly historyBatch?: number;
   /** How long a proven message is kept in case the primary host died unnoticed, ms. */
   readonly hostHoldMs?: number;
+  /** With several servers: how long the first session waits for the host before the next one is tried, ms. */
+  readonly hostWaitMinMs?: number;
   /** How long data waits after a broken session, ms, if no primary host reports its return. */
   readonly reconnectGraceMs?: number;
 }

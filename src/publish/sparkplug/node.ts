@@ -1,6 +1,7 @@
 import type { LinkState } from "../../core/agent-status.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { SessionLink, Will } from "../../core/link.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { PendingAlarmChanges } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
@@ -22,6 +23,12 @@ import { Wake } from "./wake.ts";
 /** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH. */
 const LEAVE_MAX_MS = 3_000;
 const HOST_HOLD_MS = 30_000;
+/**
+ * With several servers: how long a session waits for its host before the next server is tried, at most. It doubles, since a host
+ * that is offline everywhere must not cost a fleet a new session every few seconds.
+ */
+const HOST_WAIT_MIN_MS = 5_000;
+const HOST_WAIT_MAX_MS = 60_000;
 /** All clients reconnect at once to a broker that was unreachable; QoS 0 data would be sent before hosts are back. */
 const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
@@ -42,6 +49,7 @@ export class SparkplugNode {
   readonly #options: SparkplugNodeOptions;
   readonly #topics: NodeTopics;
   readonly #host: PrimaryHost | null;
+  readonly #hostWait: Backoff;
   readonly #devices: Devices;
   readonly #window: ProofWindow;
   readonly #pace: TokenBucket;
@@ -58,6 +66,8 @@ export class SparkplugNode {
     this.#options = options;
     this.#topics = new NodeTopics(options.group, options.node);
     this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
+    const hostWaitMs = options.hostWaitMinMs ?? HOST_WAIT_MIN_MS;
+    this.#hostWait = new Backoff(hostWaitMs, HOST_WAIT_MAX_MS);
     this.#devices = new Devices(parts, {
       site: options.site,
       ...(options.select === undefined ? {} : { select: options.select }),
@@ -121,7 +131,7 @@ export class SparkplugNode {
   #begin(isUnused: boolean): Will {
     const bdSeq = this.#nextBdSeq(isUnused);
     const wake = new Wake();
-    this.#host?.forget();
+    this.#host?.forget(this.#link.state.url);
     this.#attempt = {
       session: new NodeSession(this.#topics, bdSeq),
       connection: new NodeConnection(this.#link),
@@ -227,6 +237,7 @@ export class SparkplugNode {
         clock,
         settlements,
         onBorn: () => {
+          this.#hostWait.reset();
           logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births published");
         },
       },
@@ -236,8 +247,14 @@ export class SparkplugNode {
           this.#wasLost && this.#host === null
             ? (this.#options.reconnectGraceMs ?? RECONNECT_GRACE_MS)
             : 0,
+        hostWaitMs: this.#nextHostWaitMs(),
       },
     );
+  }
+
+  #nextHostWaitMs(): number | null {
+    const { addresses = [] } = this.#link.state;
+    return this.#host === null || addresses.length < 2 ? null : this.#hostWait.next();
   }
 
   #nextBdSeq(isUnused: boolean): number {

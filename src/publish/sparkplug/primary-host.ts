@@ -21,12 +21,14 @@ const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 /**
  * The primary host's state from STATE messages. Timestamps are kept across reconnects, so that a retained message of an
- * earlier run of the host never counts; being online is not kept: every session waits for a new STATE.
+ * earlier run of the host never counts; being online is not kept: every session waits for a new STATE. A host has a session with
+ * its own timestamp at each server, so those of one say nothing about another.
  */
 export class PrimaryHost {
   readonly hostId: string;
   #isOnline = false;
-  #lastTimestamp: number | null = null;
+  #server = "";
+  readonly #lastTimestamps = new Map<string, number>();
   #doubt: string | null = null;
   readonly #clock: Pick<Clock, "now">;
 
@@ -41,16 +43,17 @@ export class PrimaryHost {
   get isOnline(): boolean {
     return this.#isOnline;
   }
-  /** A new session: wait for STATE again. */
-  forget(): void {
+  /** A new session at this server: wait for STATE again. */
+  forget(server: string): void {
+    this.#server = server;
     this.#isOnline = false;
   }
   apply(host: string, payload: Uint8Array): HostChange {
     if (host !== this.hostId) return "ignored";
     const state = parseState(payload);
     if (state === null) return "ignored";
-    const last = this.#lastTimestamp;
-    if (last !== null && state.timestamp < last) {
+    const last = this.#lastTimestamps.get(this.#server);
+    if (last !== undefined && state.timestamp < last) {
       this.#doubt = `its STATE of ${timeText(state.timestamp)} is ignored, because it is older than the previous one of ${timeText(last)}; check the host's clock`;
       return "ignored";
     }
@@ -59,7 +62,7 @@ export class PrimaryHost {
     this.#doubt = isAhead
       ? `its STATE of ${timeText(state.timestamp)} is in the future; check the host's clock`
       : null;
-    if (!isAhead) this.#lastTimestamp = state.timestamp;
+    if (!isAhead) this.#lastTimestamps.set(this.#server, state.timestamp);
     this.#isOnline = state.online;
     return state.online ? "online" : "offline";
   }

@@ -16,8 +16,8 @@ import type { NodeSession } from "./session.ts";
 import type { Settlements } from "./settlements.ts";
 import type { Wake } from "./wake.ts";
 
-/** How a session ended; `lost` has causes outside this process. */
-export type RunEnd = "stopped" | "host_offline" | "lost" | "birth_too_large";
+/** How a session ended; `lost` has causes outside this process, with `host_absent` there was no birth. */
+export type RunEnd = "stopped" | "host_offline" | "host_absent" | "lost" | "birth_too_large";
 
 /** Interval at which device states and node metrics are checked. */
 const TICK_MS = 1_000;
@@ -43,6 +43,8 @@ export interface RunnerOptions {
   readonly windowMax: number;
   /** Births are sent at once, data only this long after the session began. */
   readonly dataAfterMs: number;
+  /** Longest wait for the primary host; null if there is no other server at which it may be online. */
+  readonly hostWaitMs: number | null;
 }
 
 export class SessionRunner {
@@ -52,11 +54,15 @@ export class SessionRunner {
   #tickAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic ms before which no reading is leased. */
   readonly #dataAtMs: number;
+  /** Monotonic ms at which a session without its host ends. */
+  readonly #hostDueAtMs: number;
 
   constructor(parts: RunnerParts, options: RunnerOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#dataAtMs = parts.clock.monotonic() + options.dataAfterMs;
+    const now = parts.clock.monotonic();
+    this.#dataAtMs = now + options.dataAfterMs;
+    this.#hostDueAtMs = now + (options.hostWaitMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** A metric from outside the outbox (the outcome of a command), sent in its turn. */
@@ -66,13 +72,14 @@ export class SessionRunner {
   }
 
   async run(signal: AbortSignal): Promise<RunEnd> {
-    const { session, connection, inbox, wake } = this.#parts;
+    const { session, connection, inbox, wake, clock } = this.#parts;
     for (;;) {
       const news = wake.arm();
       if (connection.closed.aborted) return "lost";
       if (signal.aborted) return await this.#leave("stopped");
       if (session.isNodeBorn && inbox.hasHostLeft) return await this.#leave("host_offline");
       if (!session.isNodeBorn && !inbox.mayBeBorn) {
+        if (clock.monotonic() >= this.#hostDueAtMs) return await this.#leave("host_absent");
         await this.#idle([signal, connection.closed, news], false);
       } else if (!session.isNodeBorn || inbox.takeRebirth()) {
         // A host also requests births when it has missed messages: what it was sent last is sent again.

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { generate, parser } from "mqtt-packet";
-import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { ownAddress } from "../../../src/core/own-address.ts";
+import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { rebirth, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
@@ -281,3 +282,29 @@ async function brokerThatLosesTheHost(t: TestContext) {
     },
   };
 }
+
+test("sparkplug – of several servers, the node goes on to the one where its host is online", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const other = await startMosquitto();
+  const here = await site.command();
+  const there = await site.command(other.url);
+  t.after(async () => {
+    await site.stopAll();
+    await Promise.all([here.close(), there.close()]);
+    await other.close();
+  });
+  const state = ({ client }: typeof here, online: boolean, timestamp: number) =>
+    client.publishAsync("spBv1.0/STATE/scada", JSON.stringify({ online, timestamp }), {
+      qos: 1,
+      retain: true,
+    });
+  // Its session there ended after the one that lives here began.
+  await state(here, true, 100);
+  await state(there, false, 200);
+  const urls = [other.url, site.broker.url];
+  const clientId = ["a", "b", "c", "d", "e"].find((id) => ownAddress(id, 2) === 0) ?? "";
+  site.run(site.node({ hostId: "scada", hostWaitMinMs: 50, link: { urls, clientId } }));
+  await site.until((m) => m.some(({ verb }) => verb === "NBIRTH"));
+});

@@ -46,10 +46,20 @@ test("sparkplug – an older STATE does not count, an equally old one does, the 
 test("sparkplug – a new session waits for a new STATE, and remembers how old it may be", () => {
   const host = new PrimaryHost("scada", clock);
   host.apply("scada", state(true, 10));
-  host.forget();
+  host.forget("");
   assert.equal(host.isOnline, false);
   assert.equal(host.apply("scada", state(true, 9)), "ignored");
   assert.equal(host.apply("scada", state(true, 10)), "online");
+});
+
+test("sparkplug – each server has its own newest STATE", () => {
+  const host = new PrimaryHost("scada", clock);
+  host.forget("a");
+  assert.equal(host.apply("scada", state(false, 10)), "offline");
+  host.forget("b");
+  assert.equal(host.apply("scada", state(true, 9)), "online");
+  host.forget("a");
+  assert.equal(host.apply("scada", state(true, 9)), "ignored");
 });
 
 test("sparkplug – a STATE from far in the future does not lock the host out once its clock is right", () => {
@@ -60,7 +70,7 @@ test("sparkplug – a STATE from far in the future does not lock the host out on
   const wrong = Date.UTC(2106, 1, 7);
   assert.equal(host.apply("scada", state(false, wrong)), "offline");
   assert.match(host.doubt ?? "", /2106-02-07T00:00:00\.000Z is in the future/);
-  host.forget();
+  host.forget("");
   assert.equal(host.apply("scada", state(true, now + 1000)), "online");
   assert.equal(host.doubt, null);
   // What was older before the wrong time is older still.

@@ -196,9 +196,11 @@ export class TestSite {
     this.outbox.add("sparkplugWaveform", measured);
   }
 
-  /** A client of the broker that sends commands and states. */
-  async command(): Promise<{ client: MqttClient; close: () => Promise<void> }> {
-    const client = await mqtt.connectAsync(this.broker.url, { reconnectPeriod: 0 });
+  /** A client of the broker, or of another one, that sends commands and states. */
+  async command(
+    url = this.broker.url,
+  ): Promise<{ client: MqttClient; close: () => Promise<void> }> {
+    const client = await mqtt.connectAsync(url, { reconnectPeriod: 0 });
     return { client, close: () => client.endAsync() };
   }
 
