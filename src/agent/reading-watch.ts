@@ -1,5 +1,5 @@
 import { readingZone } from "../core/query/reading-zone.ts";
-import type { Reading } from "../core/reading.ts";
+import { isFlagged, type Reading } from "../core/reading.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { Zone } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -83,8 +83,9 @@ export class ReadingWatch {
     return this.#zones.get(sensor)?.zone ?? null;
   }
 
-  /** The newest reading of a response is durable. */
+  /** The newest reading of a response is durable. One that is dated in the future would stand until its time has come. */
   stored(reading: Reading): void {
+    if (isFlagged(reading, "time_in_future")) return;
     this.#see(reading.sensor, reading.kind, reading.timeMs, reading.values);
     if (!this.#hub.hasListeners) return;
     const stored = this.#history.latest(reading.sensor, reading.kind);

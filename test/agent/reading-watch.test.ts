@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LiveHub } from "../../src/agent/live-hub.ts";
 import { ReadingWatch } from "../../src/agent/reading-watch.ts";
+import type { Reading } from "../../src/core/reading.ts";
 import type { Kind, PolledKind, Sensor } from "../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { storedReading } from "../support/memory-outbox.ts";
@@ -34,4 +35,29 @@ test("reading watch – zone and battery of a kind that leaves the site file go 
     site.replace(siteOf(...sensors));
     assert.deepEqual(known(), expected);
   }
+});
+
+test("reading watch – a node's state that is dated in the future does not stand in place of those that follow", () => {
+  const empty = { latest: () => null };
+  const site = new ReplaceableSite(siteOf(fan()));
+  const watch = new ReadingWatch(site, empty, new LiveHub());
+  watch.open();
+  const state = (timeMs: number, battery: number, flags: readonly string[] = []): Reading => ({
+    id: String(timeMs),
+    sensor: "7",
+    kind: "node",
+    timeMs,
+    offsetMinutes: null,
+    values: { battery, firmware: battery, signal: -battery },
+    units: {},
+    quality: {},
+    attributes: { flags },
+    raw: {},
+    waveform: null,
+  });
+  watch.stored(state(Date.UTC(2106, 1, 7), 2, ["time_in_future"]));
+  assert.deepEqual([watch.batteryV("7"), watch.node("7")], [null, null]);
+  watch.stored(state(1000, 3.6));
+  assert.equal(watch.batteryV("7"), 3.6);
+  assert.deepEqual(watch.node("7"), { timeMs: 1000, firmware: 3.6, signalDbm: -3.6 });
 });
