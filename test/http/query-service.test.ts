@@ -624,6 +624,47 @@ test("query service – state reads fill the device list, and supply internal RM
   assert.deepEqual(((await rows(true, 2)) as unknown as unknown[]).slice(3), own(2, "GE", null));
 });
 
+test("query service – a node without records has the axes whose RMS its state reads supply", async (t) => {
+  const read = {
+    operation: "getState",
+    fields: { vel_rms1: { from: "V1", unit: "mm/s" }, env_rms3: { from: "E3", unit: "GE" } },
+  };
+  const sensors = SITE.sensors.map((sensor) =>
+    sensor.code === "10234" ? { ...sensor, kinds: [], channels: {}, stateReads: [read] } : sensor,
+  );
+  const { ok, parts } = await service(
+    t,
+    {},
+    testParts({
+      series: createSeriesMaker(new DftPlans()),
+      site: fixedSite({ ...SITE, sensors }),
+    }),
+  );
+  parts.history.add({
+    sensor: "10234",
+    kind: "node",
+    timeMs: NOW,
+    values: { vel_rms1: 3.57, env_rms3: 0.2 },
+    units: { vel_rms1: "mm/s", env_rms3: "GE" },
+  });
+  const place = { machinecode: 40, pointindex: 1 };
+  const axes = (await ok("GetAxis", place)) as unknown as { Id: number }[];
+  assert.deepEqual(
+    axes.map(({ Id }) => Id),
+    [1, 3],
+  );
+  const asked = { ...place, axis: -1, getRMS: true };
+  const [table] = (await ok("GetAllHistoryMeasures", asked)) as unknown as { data: unknown[][] }[];
+  assert.deepEqual(
+    table?.data.map((row) => [row[2], row[4], row[6], row[7]]),
+    [
+      [1, "mm/s", 3.57, 7],
+      [3, "GE", 0.2, 7],
+    ],
+  );
+  assert.deepEqual(await ok("GetCurrentMeasures", { machineCode: 40 }), []);
+});
+
 test("query service – internal RMS is served in mm/s whatever unit the node reports it in", async (t) => {
   const { ok, parts } = await service(t);
   const node = (minute: number, unit: string) => ({

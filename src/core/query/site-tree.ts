@@ -1,7 +1,9 @@
 /** The site file as the query service shows it: company > area > machine > point > axis. */
 import { accelChannels } from "../convert/channels.ts";
+import { kindValues } from "../kind-values.ts";
 import { normalCode, type Sensor, type SensorLocation } from "../sensor.ts";
 import { type Site } from "../site.ts";
+import { isInternalRms } from "../state/node-facts.ts";
 import { AXIS_CODES } from "../unit.ts";
 
 const AXIS_NAMES = { 1: ["H", "Horizontal"], 2: ["V", "Vertical"], 3: ["A", "Axial"] } as const;
@@ -37,12 +39,19 @@ const LEVEL_TYPES = {
   point: "Point",
 } as const;
 
-/** Channels of an acceleration sensor with their axes: those listed, or H, V, A if none is (contract section 4). */
+/**
+ * Channels of an acceleration sensor with their axes: those listed, or H, V, A if none is (contract section 4). Of a
+ * sensor without records, those whose own RMS its state reads supply.
+ */
 export function axisChannels(sensor: Sensor): { channel: number; axis: AxisCode }[] {
-  if (!sensor.kinds.includes("accel")) return [];
   const listed = accelChannels(sensor).map(({ number, config }) => ({ number, axis: config.axis }));
-  const channels =
-    listed.length > 0 ? listed : [1, 2, 3].map((number) => ({ number, axis: undefined }));
+  const axisOf = (channel: number) => listed.find(({ number }) => number === channel)?.axis;
+  const all = [1, 2, 3].map((number) => ({ number, axis: axisOf(number) }));
+  const measured = listed.length > 0 ? listed : all;
+  const names = kindValues(sensor, "node").map(({ name }) => name);
+  const channels = sensor.kinds.includes("accel")
+    ? measured
+    : all.filter(({ number }) => names.some((name) => isInternalRms(name, number)));
   return channels.map(({ number, axis }) => ({
     channel: number,
     axis: AXIS_CODES[axis ?? DEFAULT_AXES[number - 1] ?? "A"],

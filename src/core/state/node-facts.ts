@@ -25,6 +25,11 @@ export function signalOf(values: Values): number | null {
   return null;
 }
 
+/** Whether a value of this name is the internal RMS of a channel. */
+export function isInternalRms(name: string, channel: number): boolean {
+  return RMS.exec(name)?.[2] === String(channel);
+}
+
 export interface InternalRms {
   /** Of the value in the reading. */
   readonly name: string;
