@@ -14,6 +14,8 @@ export interface Message {
    * of the uplink. Null: it is published here anyway.
    */
   readonly fallbackTopic?: string | null;
+  /** If it is too large it is sent in parts, so that says nothing about the health of the uplink. */
+  readonly isDivisible?: boolean;
 }
 
 /**

@@ -176,7 +176,7 @@ export class MqttLink implements SessionLink {
     const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
     const limitBytes = Math.min(announced, this.#history.packetBytesMax);
     if (bytes > limitBytes) {
-      this.#refusals.refused(message.topic, PACKET_TOO_LARGE);
+      if (message.isDivisible !== true) this.#refusals.refused(message.topic, PACKET_TOO_LARGE);
       return done({ result: "oversize", bytes, limitBytes });
     }
     session.send(message, bytes, done);

@@ -20,9 +20,9 @@ export class NodeConnection {
   }
 
   /** Resolves when the socket has accepted the bytes: QoS 0 gives no other confirmation. */
-  publish(topic: string, payload: Uint8Array): Promise<PublishOutcome> {
+  publish(topic: string, payload: Uint8Array, isDivisible: boolean): Promise<PublishOutcome> {
     if (this.closed.aborted) return Promise.resolve({ result: "lost" });
-    return this.#link.publish({ topic, payload, qos: 0, retain: false });
+    return this.#link.publish({ topic, payload, qos: 0, retain: false, isDivisible });
   }
   /** True if the broker has read everything that was published before; false: the session is over. */
   prove(): Promise<boolean> {

@@ -99,11 +99,12 @@ export class Sender {
     this.#parts = parts;
   }
 
-  async send(message: Outgoing): Promise<SendResult> {
-    const { result } = await this.#parts.connection.publish(message.topic, message.payload);
+  /** `isDivisible`: what is too large is sent in parts. */
+  async send({ topic, payload, spend }: Outgoing, isDivisible = false): Promise<SendResult> {
+    const { result } = await this.#parts.connection.publish(topic, payload, isDivisible);
     if (result === "oversize") return "oversize";
     if (result !== "delivered") return "lost";
-    message.spend();
+    spend();
     return "sent";
   }
 
@@ -111,9 +112,9 @@ export class Sender {
    * Inbound messages are read before each data message, and a rebirth request among them holds this one back: after its
    * receipt, only data already in the socket can precede the NBIRTH.
    */
-  async data(make: () => Outgoing): Promise<DataResult> {
+  async data(make: () => Outgoing, isDivisible = false): Promise<DataResult> {
     await eventLoopTurn();
-    return this.#parts.isHeld() ? "held" : await this.send(make());
+    return this.#parts.isHeld() ? "held" : await this.send(make(), isDivisible);
   }
 
   async birth(device: Device, isReturning = false): Promise<SendResult> {
@@ -152,7 +153,9 @@ export class Sender {
       onSent("sparkplug", entries);
       return ALL_SENT;
     }
-    const result = await this.data(() => session.ddata(now(), device.id, metrics));
+    const isDivisible = items.length > 1;
+    const make = () => session.ddata(now(), device.id, metrics);
+    const result = await this.data(make, isDivisible);
     if (result === "held" || result === "oversize") {
       // Hosts did not get the qualities in a message that was not sent.
       device.resendQualities();

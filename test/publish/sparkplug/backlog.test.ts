@@ -190,6 +190,17 @@ test("sparkplug – a message over the broker's limit is not sent, is parked and
   for (const [index, { payload }] of site.seen.entries()) assert.equal(payload.seq, index % 256);
 });
 
+test("sparkplug – history that is divided for the broker's limit is no refused topic", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t, { maxPacketSize: 4000 });
+  for (let i = 0; i < 400; i++) site.append(site.reading({ channel1: i }));
+  const node = site.node();
+  site.run(node);
+  await site.settled(400);
+  assert.equal(node.state.refused, null);
+});
+
 test("sparkplug – MQTT 4: a broker that disconnects on a large packet is sent it three times, then never again", {
   skip,
 }, async (t) => {
