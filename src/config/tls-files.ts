@@ -1,5 +1,6 @@
 /** Certificates and keys that settings name: each is read once when the settings are checked. */
 
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { codeOrMessage } from "../core/thrown.ts";
@@ -37,7 +38,9 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
       const content = readFileSync(file.path);
       if (!content.includes("-----BEGIN ")) throw new Error("is not a PEM file");
       // Each alone first, so that the fault names the right file; a key only with its certificate.
-      if (role !== "key") createSecureContext({ [role]: content });
+      if (role === "cert") createSecureContext({ cert: content });
+      // A context takes any text for a list of CAs and trusts nobody then.
+      if (role === "ca") new X509Certificate(content);
       context[role] = content;
     } catch (error) {
       isComplete = false;

@@ -166,6 +166,10 @@ test("settings – a problem with a file named by a setting is reported with the
     problem({ MQTT_CA_FILE: "file" }),
     /MQTT_CA_FILE: \S+ cannot be used \(is not a PEM/,
   );
+  // Of such a file TLS would take no CA, without a word.
+  writeFileSync(join(cwd, "key"), "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
+  for (const name of ["MQTT_CA_FILE", "GATEWAY_CA_FILE"])
+    assert.match(problem({ [name]: "key" }), new RegExp(`${name}: \\S+ cannot be used`));
 });
 
 test("settings – a user name in MQTT_URL is shown as in effect, masked, with its origin", () => {
