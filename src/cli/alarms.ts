@@ -153,7 +153,9 @@ function baselineRow(one: BaselineView): string[] {
     one.machineState,
     one.status === "learning" ? `learning ${one.learned} of ${one.wanted}` : one.status,
     `median ${number(one.median)}`,
-    `limit ${number(one.high)}`,
+    one.low === null
+      ? `limit ${number(one.high)}`
+      : `limits ${number(one.low)} and ${number(one.high)}`,
   ];
 }
 

@@ -187,7 +187,7 @@ test("gateside alarms – baselines are shown while they learn, and relearned on
   await rpm("2", 1480, 1490, 1485, 1482, 1484, 1486);
   assert.match(
     (await gateside("--baselines")).stdout,
-    /any +learned +median 148\d rpm +limit 16\d\d rpm/,
+    /any +learned +median 148\d rpm +limits 13\d\d rpm and 16\d\d rpm/,
   );
   const done = await gateside("--by", "ben", "--relearn", "2/change/rpm");
   assert.deepEqual([done.code, done.stdout], [0, "the baseline is being learned again\n"]);
