@@ -115,7 +115,7 @@ export function openDocument(
   if (document === null)
     return refuse(
       "not_a_document",
-      "the payload must have v 1, site, version (a whole number from 1), notAfter (a time with zone) and content with site or uplinks",
+      "the payload must have v 1, site, version (a whole number from 1), notAfter (a time with zone) and content with site, uplinks or both, and nothing else",
     );
   return checked(document, expected);
 }
@@ -150,10 +150,11 @@ function documentOf(inner: Record<string, unknown>, digest: string): SignedDocum
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(notAfter);
   const notAfterMs = Date.parse(notAfter);
   if (!isTime || Number.isNaN(notAfterMs) || !isJsonObject(content)) return null;
-  const { site: siteFile, uplinks } = content;
-  const isPart = (part: unknown) => part === undefined || isJsonObject(part);
-  if (!isPart(siteFile) || !isPart(uplinks)) return null;
-  if (siteFile === undefined && uplinks === undefined) return null;
+  // A misspelt part is not left out of a change in silence.
+  const isPart = ([name, part]: [string, unknown]) =>
+    (name === "site" || name === "uplinks") && isJsonObject(part);
+  const parts = Object.entries(content);
+  if (parts.length === 0 || !parts.every(isPart)) return null;
   return { site, version, notAfterMs, content, digest };
 }
 

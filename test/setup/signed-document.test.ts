@@ -57,7 +57,8 @@ test("signed document – anything that is not such a document is rejected", () 
   ])
     assert.equal(reasonOf(text), "not_a_document", text);
   const content = (value: unknown) => signed({ content: value as typeof DOCUMENT.content });
-  for (const value of [{}, [], null, { site: [] }, { site: "text" }, { uplinks: 7 }])
+  const misspelt = { site: {}, uplink: {} };
+  for (const value of [{}, [], null, { site: [] }, { site: "text" }, { uplinks: 7 }, misspelt])
     assert.equal(reasonOf(content(value)), "not_a_document", JSON.stringify(value));
   assert.equal(reasonOf(signed({ version: 1.5 })), "not_a_document");
   assert.equal(reasonOf(signed({ version: 0 })), "not_a_document");
