@@ -1,5 +1,6 @@
 /** Consistency of a sensor's `stateReads`: the members of each kind of read, and names that mean one value. */
 
+import { SETTINGS_OPERATION_NAMES } from "../core/command.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { JsonObject } from "../core/record.ts";
 import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
@@ -30,6 +31,7 @@ export function checkStateReads(
     checkMembers(read, isModbus, at, faults);
     if (isModbus) checkModbus(read, at, named, faults);
     else {
+      checkOperation(read["operation"], `${at}.operation`, faults);
       for (const name of Object.keys(dict(read["fields"]) ?? {})) {
         checkName(name, `${at}.fields.${name}`, named, faults);
       }
@@ -59,6 +61,16 @@ function checkMembers(
   }
 }
 
+function checkOperation(operation: unknown, place: string, faults: ConfigurationFault[]): void {
+  const isSame = (name: string) => name.toLowerCase() === String(operation).toLowerCase();
+  if (!SETTINGS_OPERATION_NAMES.some(isSame)) return;
+  faults.push({
+    place,
+    problem: `${shown(operation)} changes settings of the sensor`,
+    remedy: "name an operation that reads; settings are changed by `gateside settings`",
+  });
+}
+
 function checkModbus(
   read: JsonObject,
   at: string,
@@ -81,7 +93,7 @@ function checkModbus(
     if (typeof name === "string") checkName(name, `${place}.value`, named, faults);
     const known = REGISTER_TYPES.find((one) => one === type);
     if (typeof address !== "number" || known === undefined) continue;
-    if (address + REGISTER_WORDS[known] > REGISTERS_END) {
+    if (address < REGISTERS_END && address + REGISTER_WORDS[known] > REGISTERS_END) {
       faults.push({
         place: `${place}.address`,
         problem: `${address} leaves no room for a ${known}, which takes two registers`,

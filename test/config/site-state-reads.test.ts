@@ -14,6 +14,11 @@ function load(...stateReads: readonly unknown[]) {
 const WRONG: readonly [string, readonly unknown[], string][] = [
   ["no operation", [{ fields: SERVICE.fields }], "[0].operation"],
   ["an operation with a path", [{ ...SERVICE, operation: "../x" }], "[0].operation"],
+  [
+    "an operation that changes settings",
+    [{ ...SERVICE, operation: "SaveSettings" }],
+    "[0].operation",
+  ],
   ["registers of the service", [{ ...SERVICE, registers: [REGISTER] }], "[0].registers"],
   ["no url", [{ via: "modbus", registers: [REGISTER] }], "[0].url"],
   ["another protocol", [{ ...MODBUS, url: "http://10.0.0.1" }], "[0].url"],
@@ -28,6 +33,11 @@ const WRONG: readonly [string, readonly unknown[], string][] = [
   [
     "a value whose second register lies past the end",
     [{ ...MODBUS, registers: [{ ...REGISTER, type: "float32", address: 65_535 }] }],
+    "[0].registers[0].address",
+  ],
+  [
+    "an address past the last register",
+    [{ ...MODBUS, registers: [{ ...REGISTER, address: 65_536 }] }],
     "[0].registers[0].address",
   ],
   [
