@@ -32,6 +32,7 @@ async function twoYears(t: TestContext) {
       isRunning: true,
       speedRpm: timeMs > NOW - DAY_MS ? 1600 : 1480,
     }),
+    isAwaited: () => false,
     usualRpm: () => 1480,
     together: (sensor) => [sensor],
     refresh: () => Promise.resolve(),

@@ -17,11 +17,13 @@ interface MachineAt {
 export interface MeasuredMachines {
   /** The machine's state and speed at that time, and whether it counts as running. */
   at(sensor: string, timeMs: number): MachineAt & { readonly isRunning: boolean };
+  /** Whether a read to come may still tell the machine's state or speed at that time. */
+  isAwaited(sensor: string, timeMs: number): boolean;
   /** Median speed of the running machine over 30 days, r/min, as of the last `refresh`; null while unknown. */
   usualRpm(sensor: string): number | null;
   /** Codes of the sensors of the same machine, the sensor itself first. */
   together(sensor: string): readonly string[];
-  /** Computes the usual speeds that are a day old. */
+  /** Computes the usual speeds that are a day old, or of days that are still being read. */
   refresh(nowMs: number): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ import type { Wait } from "./wait.ts";
 
 interface MachinesParts {
   readonly site: SiteSource;
-  readonly wait: Pick<Wait, "stateAt" | "speedAt">;
+  readonly wait: Pick<Wait, "stateAt" | "speedAt" | "isAwaited" | "isBehind">;
   readonly history: {
     range(query: {
       readonly sensor: string;
@@ -63,6 +63,10 @@ export class MachinesOverHistory implements MeasuredMachines {
     };
   }
 
+  isAwaited(sensor: string, timeMs: number): boolean {
+    return this.#parts.wait.isAwaited(sensor, timeMs);
+  }
+
   usualRpm(sensor: string): number | null {
     return this.#usual.get(this.#machineOf(sensor) ?? -1)?.rpm ?? null;
   }
@@ -79,14 +83,17 @@ export class MachinesOverHistory implements MeasuredMachines {
   }
 
   async refresh(nowMs: number): Promise<void> {
-    const { current } = this.#parts.site;
+    const { site, wait } = this.#parts;
+    const { current } = site;
     const signals = new MachineSignals(current);
     for (const { id } of current.machines ?? []) {
       const known = this.#usual.get(id);
       if (known !== undefined && Math.abs(nowMs - known.atMs) < DAY_MS) continue;
       const of = signals.ofMachine(id);
       const rpm = of === undefined ? null : await this.#usualOf(of, nowMs);
-      this.#usual.set(id, { rpm, atMs: nowMs });
+      // Of a part of the days it would hold for a day.
+      const isPart = of !== undefined && wait.isBehind(of, nowMs);
+      this.#usual.set(id, { rpm, atMs: isPart ? Number.NEGATIVE_INFINITY : nowMs });
     }
   }
 

@@ -252,6 +252,22 @@ export class Wait {
     return this.#options.pendingDays?.(sensor, kind) ?? [];
   }
 
+  /** Whether a read to come may still tell the state or speed of the sensor's machine at that time. */
+  isAwaited(sensor: string, timeMs: number): boolean {
+    const day = dayOf(timeMs, this.#options.zone ?? "UTC");
+    return this.#needs({ purpose: "bands", sensor: normalCode(sensor) }).some((signal) =>
+      this.#pending(signal).some((pending) => pending <= day),
+    );
+  }
+
+  /** Whether days of the machine's signals before today are still to be read. */
+  isBehind({ running, speed }: MachineSignalsOf, nowMs: number): boolean {
+    const today = dayOf(nowMs, this.#options.zone ?? "UTC");
+    return [running, speed].some(
+      (signal) => signal !== null && this.#pending(signal).some((pending) => pending < today),
+    );
+  }
+
   /** Whether what has waited this long, ms of running time, may be judged now. */
   isOver(of: Pick<WaitOf, "purpose" | "sensor">, timeMs: number, heldMs: number): boolean {
     if (this.#isKnown(of, timeMs)) return true;

@@ -46,7 +46,7 @@ const NOTHING_KEPT: KeptSize = { measurements: 0, pins: 0, bytes: 0 };
 const SIZE_SQL = `SELECT count(*) AS measurements, total(bytes) AS bytes,
   (SELECT count(*) FROM kept_marks WHERE why = 'pin') AS pins FROM kept_measurements`;
 
-/** What becomes of a measurement whose samples are due. `stays`: the best of its day so far, which is not over. */
+/** What becomes of a measurement whose samples are due. `stays`: its day is not over, or its machine not known yet. */
 export type Fate = "gone" | "stays" | "kept";
 
 const NOWHERE: Facts = { running: null, isRunning: true, speedRpm: null, usualRpm: null };
@@ -69,6 +69,8 @@ export class Keeper {
   machines: MeasuredMachines | null = null;
   /** The best of a stream's day, by both. */
   readonly #best = new Map<string, string | null>();
+  /** Since the last `refresh` something stayed because its machine is not known yet. */
+  isWaiting = false;
   #isFull = false;
   #size: KeptSize = NOTHING_KEPT;
 
@@ -89,6 +91,7 @@ export class Keeper {
   /** Before a pass over what is due; outside any transaction. */
   async refresh(nowMs: number): Promise<void> {
     this.#best.clear();
+    this.isWaiting = false;
     if (this.isOn) await this.machines?.refresh(nowMs);
   }
 
@@ -106,6 +109,9 @@ export class Keeper {
   }
 
   #fateOf(place: MeasurementPlace, untilMs: number | null): Fate {
+    const isAwaited = untilMs !== null && this.#isAwaited(place);
+    this.isWaiting ||= isAwaited;
+    if (isAwaited) return "stays";
     const isBest = this.#isBest(place, untilMs);
     const markRank = this.rows.markRank(place);
     if (markRank === 0 && !isBest) return "gone";
@@ -113,6 +119,10 @@ export class Keeper {
     const isOver = untilMs === null || periodOf(DAY, place.timeMs).toMs <= untilMs;
     if (markRank === 0 && !isOver) return "stays";
     return this.#take(place, isBest ? DAY : 0, markRank) ? "kept" : "gone";
+  }
+
+  #isAwaited({ stream, timeMs }: MeasurementPlace): boolean {
+    return this.machines?.isAwaited(this.#parts.streams.get(stream).sensor, timeMs) ?? false;
   }
 
   #canMove(): boolean {

@@ -61,6 +61,8 @@ export interface RetentionOptions {
 /** Intervals of the checks of sizes and of ages. */
 const PASS_MS = 10_000;
 const AGE_PASS_MS = 10 * 60_000;
+/** The same while measurements stay because their machines are not known yet. */
+const AWAITED_PASS_MS = 60_000;
 /** A pass since which nothing was written is not repeated sooner. */
 const SETTLED_MS = 60_000;
 const SLICE_ROWS = 200;
@@ -137,6 +139,7 @@ export class Retention {
     if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
       await this.#age();
+      if (keeper.isWaiting) this.#agedAt -= AGE_PASS_MS - AWAITED_PASS_MS;
     }
     await this.#trimCommands();
     await this.#relieve();

@@ -33,6 +33,7 @@ function machinesOf(speeds: ReadonlyMap<number, number | null>): MeasuredMachine
       const running = speedRpm === null ? null : speedRpm > 0;
       return { running, isRunning: running === true, speedRpm };
     },
+    isAwaited: () => false,
     usualRpm: () => 1480,
     together: (sensor) => [sensor],
     refresh: () => Promise.resolve(),
@@ -108,4 +109,29 @@ test("kept – over three years the store keeps what a plain model keeps", async
     channels.every(({ fileId }) => store.waveforms.read(fileId)?.samples.length === 8),
   );
   assert.ok(withSamples, "each with its samples under the file ids of its reading");
+});
+
+test("kept – a measurement whose machine is not known yet stays until it is, and is judged by its speed then", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { clock, waveformDays: 1, bufferMaxMb: 512, uplinks: [] });
+  const times = [3, 9, 15].map((hour) => START_MS - 5 * DAY_MS + hour * HOUR_MS);
+  const speeds = new Map<number, number>();
+  let isRead = false;
+  store.keeper.machines = { ...machinesOf(speeds), isAwaited: () => !isRead };
+  await append(
+    store,
+    times.map((timeMs) => readingOf("1", timeMs, { kind: "accel", waveform: waveformOf(8, 1) })),
+  );
+  await store.retain();
+  assert.equal(everything(store).length, 3);
+  times.forEach((timeMs, n) => {
+    speeds.set(timeMs, [1900, 1490, 1100][n] ?? 0);
+  });
+  isRead = true;
+  // Soon, not with the next pass over all ages.
+  await clock.advance(60_000);
+  await store.retain();
+  const [kept, ...others] = everything(store);
+  assert.deepEqual(others, []);
+  assert.deepEqual([kept?.timeMs, kept?.speedRpm], [times[1], 1490]);
 });

@@ -90,6 +90,7 @@ function open(t: Cleanup, options: Partial<StoreOptions> = {}, clock = new Manua
   store.alarms.follower = engine;
   store.keeper.machines = {
     at: () => ({ running: null, isRunning: true, speedRpm: null }),
+    isAwaited: () => false,
     usualRpm: () => null,
     together: (sensor) => (sensor === "9" ? ["9", "1"] : [sensor]),
     refresh: () => Promise.resolve(),
