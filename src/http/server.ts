@@ -199,6 +199,7 @@ export function createApp(
     genReqId: () => "",
   });
   validateLazily(app);
+  acceptEmptyJson(app);
   app.decorate("cutConnections", limitConnections(app.server));
 
   app.addHook("onResponse", (request, reply, done) => {
@@ -239,6 +240,14 @@ export function createApp(
   registerQueryService(app, parts, options, failures);
   registerDashboard(app, options.dashboardDir);
   return app;
+}
+
+/** Many clients name the content type of a DELETE or POST that has no body. */
+function acceptEmptyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) =>
+    body === "" ? done(null) : parse(request, String(body), done),
+  );
 }
 
 function refuseAddress(path: string, reply: FastifyReply): FastifyReply {
