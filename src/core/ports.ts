@@ -61,8 +61,11 @@ export interface ResponseWriter {
   isKnown(timeMs: number, id: string): boolean;
   /** The reading must not be known. Resolves when the writer can take the next one (back-pressure while spilling). */
   add(reading: Reading): void | Promise<void>;
-  /** Resolves once durable; commits of several answers may share one transaction. */
-  commit(progress: DayProgress): Promise<AppendResult>;
+  /**
+   * Resolves once durable; commits of several answers may share one transaction, for which this one waits no longer than
+   * `waitMaxMs`.
+   */
+  commit(progress: DayProgress, waitMaxMs?: number): Promise<AppendResult>;
   /** Forgets everything added. */
   discard(): void;
 }

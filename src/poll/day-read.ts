@@ -17,6 +17,8 @@ export interface ReadRequest {
    * (ResponseBatch.weight).
    */
   readonly received?: (weight: number) => void;
+  /** The day is due again that soon after its response, ms: its commit waits no longer. */
+  readonly waitMaxMs?: number;
   /** With it the day is read whole, and these stored records are handed out. */
   readonly wanted?: WantedRecords;
 }

@@ -70,6 +70,9 @@ function windowOfToday(
   return { fromMs: latestMs - intervalMs * FLEXIBLE, toMs: latestMs - jitterMs };
 }
 
+/** A day is read again once its records are stored, so their commit may not hold up the next read of the current day. */
+export const commitWaitMs = ({ intervalMs }: PolledStream): number => intervalMs * (1 - FLEXIBLE);
+
 /** How long until a day whose read failed is retried, ms. */
 export function untilRetryMs(task: Task, read: DayRead & { ok: false }): number {
   return Math.max(ownRetryMs(task, read), read.retryAfterMs ?? 0);

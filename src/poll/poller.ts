@@ -10,7 +10,7 @@ import { DayPlan } from "./day-plan.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { LoopSleep } from "./loop-sleep.ts";
 import { giveWay, takeWaiting, waitsForNewer } from "./newest-first.ts";
-import { JITTER, taskDue } from "./next-read.ts";
+import { commitWaitMs, JITTER, taskDue } from "./next-read.ts";
 import { type PollOptions, type PollParts } from "./poll-parts.ts";
 import { PolledStreams } from "./polled-streams.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
@@ -217,8 +217,7 @@ export class Poller {
     const { clock, gatewayClock } = this.#parts;
     const commitMs = this.#options.commitIntervalMs ?? 0;
     const states = sensorStates(all, gatewayClock.now(), clock.monotonic(), commitMs);
-    const others = notPolled.map((sensor) => stateNotPolled(sensor, this.#parts.newestTimeMs));
-    return [...states, ...others];
+    return [...states, ...notPolled.map((one) => stateNotPolled(one, this.#parts.newestTimeMs))];
   }
 
   /** States of the sensors that are known well enough to say whether they are silent. */
@@ -311,6 +310,8 @@ export class Poller {
           return now;
         },
         isVoid: () => isVoid,
+        waitMaxMs: commitWaitMs(stream),
+
         ...wantedOf(task.jobs),
         received: (waiting) => {
           receivedAtMs = this.#parts.gatewayClock.now();

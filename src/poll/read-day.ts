@@ -268,8 +268,9 @@ class OneRead {
   ): Promise<DayOutcome> {
     const { metrics } = this.#parts;
     this.receivedAt = this.#parts.clock.monotonic();
-    this.#request.received?.(batch.weight);
-    const { stored, duplicates } = await batch.commit({ checkpoint, records });
+    const { received, waitMaxMs } = this.#request;
+    received?.(batch.weight);
+    const { stored, duplicates } = await batch.commit({ checkpoint, records }, waitMaxMs);
     metrics.readings.inc({ kind: this.#request.kind }, stored);
     if (duplicates > 0) metrics.duplicates.inc(duplicates);
     if (known) for (const hash of batch.hashes) known.add(hash);

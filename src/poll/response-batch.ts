@@ -72,9 +72,9 @@ export class ResponseBatch {
     });
   }
 
-  async commit(progress: DayProgress): Promise<AppendResult> {
+  async commit(progress: DayProgress, waitMaxMs?: number): Promise<AppendResult> {
     for (const reading of this.#held) await this.writer.add(reading);
-    return this.writer.commit(progress);
+    return this.writer.commit(progress, waitMaxMs);
   }
 
   discard(): void {

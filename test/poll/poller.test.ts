@@ -181,6 +181,21 @@ test("poller – the interval is the longest time between two reads of the curre
   }
 });
 
+test("poller – the interval holds while commits are spaced further apart", async (t) => {
+  const over = new AbortController();
+  t.after(() => over.abort());
+  const answer: Parameters<typeof setUp>[2] = async ({ received, waitMaxMs }, _call, clock) => {
+    received?.(1);
+    await clock.sleep(Math.min(6_000, waitMaxMs ?? 6_000), over.signal);
+    return {};
+  };
+  const { clock, calls } = setUp(t, [sensor("1")], answer, { intervalMs: 1_000 });
+  await clock.advance(30_000);
+  const times = calls.filter(({ day }) => day === "2026-11-20").map(({ atMs }) => atMs);
+  const gaps = times.slice(1).map((atMs, i) => atMs - (times[i] ?? 0));
+  assert.ok(gaps.length >= 20 && Math.max(...gaps) <= 1_000, gaps.join(" "));
+});
+
 test("poller – at midnight the new day starts and the old one stays open for late records", async (t) => {
   const { clock, calls } = setUp(t, [sensor("1")], () => ({}), {}, "2026-11-20T23:50:00Z");
   await clock.advance(40 * MINUTE);

@@ -9,6 +9,8 @@ export interface WriteJob<T = void> {
    * True: with few rows waiting it is written when its window has ended, and at least `paceMs` after the previous commit.
    */
   readonly canWait?: boolean;
+  /** It waits no longer than this for the commit that it shares, ms. */
+  readonly waitMaxMs?: number;
   /** Time of the oldest reading it contains, ms; null if it contains none. */
   readonly oldestMs?: number | null;
   /** Writes; each `yield` is a possible pause. Runs again, from the beginning, after a transaction that failed. */

@@ -120,9 +120,12 @@ export class WriteQueue {
   #schedule(job: WriteJob<unknown>, windowMs: number): void {
     this.#rows += job.rows;
     if (this.#rows >= ROWS_MAX || windowMs <= 0) return void this.flush();
-    const dueAt = this.#parts.clock.monotonic() + windowMs;
+    const now = this.#parts.clock.monotonic();
+    const dueAt = now + windowMs;
     const isPatient = job.canWait === true && this.#rows < LIGHT_ROWS;
-    this.#arm(isPatient ? Math.max(dueAt, this.#committedAt + this.#paceMs) : dueAt);
+    const { waitMaxMs = Number.POSITIVE_INFINITY } = job;
+    const sharedAt = Math.min(this.#committedAt + this.#paceMs, now + waitMaxMs);
+    this.#arm(isPatient ? Math.max(dueAt, sharedAt) : dueAt);
   }
 
   /** From now on nothing waits to share a commit: the agent stops. */

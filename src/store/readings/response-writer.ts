@@ -57,6 +57,7 @@ export class SqliteResponseWriter implements ResponseWriter {
   readonly #context: ResponseContext;
   readonly #readings: PendingReading[] = [];
   readonly #ids = new Set<string>();
+  #waitMaxMs: number | undefined;
   readonly #staged: StagedSamples;
   #bytes = 0;
   #duplicates = 0;
@@ -108,8 +109,9 @@ export class SqliteResponseWriter implements ResponseWriter {
     this.#bytes = 0;
   }
 
-  commit(progress: DayProgress): Promise<AppendResult> {
+  commit(progress: DayProgress, waitMaxMs?: number): Promise<AppendResult> {
     this.#isOver = true;
+    this.#waitMaxMs = waitMaxMs;
     const { waiting } = this.#context;
     const before = this.#readings.length === 0 ? this.#storedProgress() : null;
     if (before?.checkpoint === progress.checkpoint && before.records === progress.records) {
@@ -183,6 +185,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       rows: readings.length + 1,
       // The first read of a day is one of many: a first start, or a day that is over.
       canWait: this.#context.hadProgress,
+      ...(this.#waitMaxMs === undefined ? {} : { waitMaxMs: this.#waitMaxMs }),
       oldestMs: oldestOf(readings),
       run: (tx) => this.#write(tx, readings, progress),
     };

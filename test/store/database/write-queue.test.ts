@@ -16,11 +16,12 @@ function open(t: TestContext) {
   const clock = new ManualClock();
   const { queue, statistics } = openQueue(t, { clock, paceMs: PACE_MS });
   const written: string[] = [];
-  const enqueue = (what: string, rows: number, canWait: boolean) => {
+  const enqueue = (what: string, rows: number, canWait: boolean, waitMaxMs = Infinity) => {
     const job: WriteJob = {
       what,
       rows,
       canWait,
+      waitMaxMs,
       run: soon((tx) => tx.onCommit(() => written.push(what))),
     };
     void queue.enqueue(job, WINDOW_MS);
@@ -46,6 +47,19 @@ test("write queue – after a commit, a few jobs that can wait share the next on
   assert.deepEqual(written, ["first"]);
   await after(1);
   assert.deepEqual(written, ["first", "second", "third"]);
+  assert.equal(statistics.commits, 2);
+});
+
+test("write queue – a job that can wait for a while takes those that wait along when its time is over", async (t) => {
+  const { statistics, written, enqueue, after } = open(t);
+  enqueue("first", 1, true);
+  await after(WINDOW_MS);
+  enqueue("patient", 1, true);
+  enqueue("soon", 1, true, 900);
+  await after(899);
+  assert.deepEqual(written, ["first"]);
+  await after(1);
+  assert.deepEqual(written, ["first", "patient", "soon"]);
   assert.equal(statistics.commits, 2);
 });
 
