@@ -60,10 +60,13 @@ export function createPoller(parts: PollingParts): Poller {
     metrics,
     wantedTones: parts.wantedTones,
     marks,
-    onUnusable: (failureClass, message) => gateway.note(failureClass, message),
+    onUnusable: (failureClass, message, key) => gateway.note(failureClass, message, key),
     onStored: parts.onStored,
     onStoredBetween: parts.onStoredBetween,
-    onRead: parts.onRead,
+    onRead(key, atMs) {
+      gateway.noteRead(key);
+      parts.onRead(key, atMs);
+    },
   });
   return new Poller(
     {

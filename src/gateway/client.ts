@@ -1,6 +1,6 @@
 /** Calls of the gateway. In one file: what one call finds out about the gateway decides how the next one is made. */
 import type { GatewayState } from "../core/agent-status.ts";
-import type { DayRequest, DayResponse, StateRequest } from "../core/day.ts";
+import type { DayKey, DayRequest, DayResponse, StateRequest } from "../core/day.ts";
 import { CallFailure, type FailureClass } from "../core/failure.ts";
 import type { Clock, RecordSource, StateSource } from "../core/ports.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
@@ -17,6 +17,7 @@ import {
   type ExchangeHead,
   type ExchangeRequest,
 } from "./exchange.ts";
+import { FailingReads } from "./failing-reads.ts";
 import { gatewayTime, headerText } from "./response-headers.ts";
 import { ResponseWords, SMALL_BODY_BYTES_MAX, type SmallResponse } from "./response-words.ts";
 import { WakeUp } from "./wake-up.ts";
@@ -80,6 +81,7 @@ export class GatewayClient implements RecordSource, StateSource {
   readonly #gate: SecretGate;
   readonly #words: ResponseWords;
   readonly #aborts = new AbortCallbacks();
+  readonly #failing = new FailingReads();
   readonly #wakeUp: WakeUp;
   #state: Omit<GatewayState, "url" | "isNeeded"> = {
     isUp: false,
@@ -124,11 +126,12 @@ export class GatewayClient implements RecordSource, StateSource {
       [READ_REQUEST.code]: request.sensor.code,
       [READ_REQUEST.date]: request.date,
     };
+    const key = { sensor: request.sensor.code, kind: request.kind, day: request.date };
     const operation = READ_OPERATIONS[request.kind];
-    const head = await this.#call(operation, names.toWire(fields), bodyBytesMax, true, signal);
+    const head = await this.#call(operation, names.toWire(fields), bodyBytesMax, signal, key);
     return {
       gatewayTimeMs: gatewayTime(head.headers),
-      body: this.#counted(decodedBody(head, bodyBytesMax), (error) => this.#failed(error)),
+      body: this.#counted(decodedBody(head, bodyBytesMax), (error) => this.#failed(error, key)),
     };
   }
 
@@ -168,13 +171,13 @@ export class GatewayClient implements RecordSource, StateSource {
     signal: AbortSignal,
   ): Promise<PostResponse> {
     const body = this.#options.names.toWire(fields);
-    const head = await this.#call(operation, body, SMALL_BODY_BYTES_MAX, false, signal);
+    const head = await this.#call(operation, body, SMALL_BODY_BYTES_MAX, signal, null);
     try {
       const outcome = await this.#words.outcome(head);
       this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
       return { ...outcome, gatewayTimeMs: gatewayTime(head.headers) };
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, null);
     }
   }
 
@@ -182,20 +185,20 @@ export class GatewayClient implements RecordSource, StateSource {
     await this.#connections.close();
   }
 
-  /** One call up to the head of a 2xx response; the gateway's state records the result. */
+  /** One call up to the head of a 2xx response; the gateway's state records the result. Only a read, with its `key`, may be repeated. */
   async #call(
     operation: string,
     fields: Readonly<Record<string, unknown>>,
     bodyBytesMax: number,
-    isRepeatable: boolean,
     signal: AbortSignal,
+    key: DayKey | null,
   ): Promise<ExchangeHead> {
     try {
-      const head = await this.#send(operation, fields, bodyBytesMax, isRepeatable, signal);
+      const head = await this.#send(operation, fields, bodyBytesMax, key !== null, signal);
       this.#noteResponse(head);
       return head;
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, key);
     }
   }
 
@@ -298,11 +301,11 @@ export class GatewayClient implements RecordSource, StateSource {
     }
   }
 
-  #failed(error: unknown): unknown {
+  #failed(error: unknown, key: DayKey | null): unknown {
     if (!(error instanceof CallFailure)) return error;
     if (error.failureClass === "aborted") return error;
     const clean = this.#redacted(error);
-    this.note(clean.failureClass, clean.message);
+    this.note(clean.failureClass, clean.message, key);
     return clean;
   }
 
@@ -322,11 +325,17 @@ export class GatewayClient implements RecordSource, StateSource {
     });
   }
 
+  /** A day was read to its end and could be used. */
+  noteRead(key: DayKey): void {
+    this.#failing.succeeded(key);
+  }
+
   /** Records a response that turned out to be unusable; also for callers who found that out while reading it. */
-  note(failureClass: FailureClass, message: string): void {
+  note(failureClass: FailureClass, message: string, key: DayKey | null): void {
     const { metrics } = this.#parts;
+    const isAlone = key !== null && this.#failing.isAlone(key);
     // A status number is a response: the gateway works, it rejected the request.
-    const isUp = failureClass === "service_status";
+    const isUp = failureClass === "service_status" || (isAlone && this.#state.isUp);
     this.#state = {
       ...this.#state,
       isUp,

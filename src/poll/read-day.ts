@@ -53,7 +53,7 @@ export interface ReadDayParts extends Runtime {
   /** Marks large days while they are read; absent if nothing survives the process. */
   readonly marks?: Pick<ReadingMarks, "begin" | "waitMs">;
   /** Called with a response that arrived intact and is not a day of records. */
-  readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
+  readonly onUnusable?: (failureClass: FailureClass, message: string, key: DayKey) => void;
   /** Called with the newest reading of each response once it is durable (live events). */
   readonly onStored?: (newest: Reading) => void;
   /** Called once the readings of a response are durable, with the times of its oldest and newest one, ms. */
@@ -248,7 +248,7 @@ class OneRead {
         : (failure ?? failureOf(result, redact));
     const { failureClass } = cut;
     if (failure === null && (failureClass === "not_json" || failureClass === "service_status")) {
-      this.#parts.onUnusable?.(cut.failureClass, cut.message);
+      this.#parts.onUnusable?.(cut.failureClass, cut.message, this.#key);
     }
     const mayTake = this.#request.acceptPartial && !result.sawNonZeroKey && isCut(cut.failureClass);
     if (!mayTake || batch.isEmpty) throw cut;

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createSocketServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import type { DayRequest } from "../../src/core/day.ts";
 import { CallFailure } from "../../src/core/failure.ts";
 import type { Clock } from "../../src/core/ports.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
@@ -80,8 +81,12 @@ function clientFor(
   return client;
 }
 
-async function readAll(client: GatewayClient, signal = new AbortController().signal) {
-  const answer = await client.read(REQUEST, signal);
+async function readAll(
+  client: GatewayClient,
+  signal = new AbortController().signal,
+  request: DayRequest = REQUEST,
+) {
+  const answer = await client.read(request, signal);
   const pieces: Uint8Array[] = [];
   for await (const piece of answer.body) pieces.push(Buffer.from(piece));
   return { text: Buffer.concat(pieces).toString(), gatewayTimeMs: answer.gatewayTimeMs };
@@ -482,10 +487,37 @@ test("gateway client – a status number is kept as the last error of a healthy 
   const url = await serve(t, (_request, response) => response.end(EMPTY_DAY));
   const client = clientFor(t, url);
   await readAll(client);
-  client.note("service_status", "the gateway returned status 17: no such sensor");
+  client.note("service_status", "the gateway returned status 17: no such sensor", null);
   assert.equal(client.state.isUp, true);
   assert.equal(client.state.lastErrorClass, "service_status");
   assert.match(client.state.lastError ?? "", /17: no such sensor/);
-  client.note("not_json", "the response is not JSON");
+  client.note("not_json", "the response is not JSON", null);
+  assert.equal(client.state.isUp, false);
+});
+
+test("gateway client – a day that keeps failing while others are read says nothing about the gateway; all of them do", async (t) => {
+  let isDown = false;
+  const url = await serve(t, (_request, response, body) => {
+    if (isDown || body.includes("2026-11-19")) response.writeHead(500);
+    response.end(EMPTY_DAY);
+  });
+  const client = clientFor(t, url);
+  const bad = { ...REQUEST, date: "2026-11-19" };
+  const readBad = () => failureOf(readAll(client, undefined, bad));
+  const readGood = async () => {
+    await readAll(client);
+    client.noteRead({ sensor: REQUEST.sensor.code, kind: REQUEST.kind, day: REQUEST.date });
+  };
+  await readGood();
+  // It may be the first of many.
+  await readBad();
+  assert.equal(client.state.isUp, false);
+  await readGood();
+  for (let i = 0; i < 2; i++) await readBad();
+  assert.equal(client.state.isUp, true);
+  assert.match(client.state.lastError ?? "", /500/);
+  isDown = true;
+  await failureOf(readAll(client));
+  await readBad();
   assert.equal(client.state.isUp, false);
 });
