@@ -1,5 +1,6 @@
 /** Findings of diagnosis on a machine, each line of evidence one click from the spectrum that shows it. */
 
+import { capital } from "../core/capital.ts";
 import type { FindingView, MachineFindings } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
@@ -215,6 +216,5 @@ function nameOf(model: Model, code: string): string {
 
 /** `bearing_outer_race` in words. */
 function findingName(name: string): string {
-  const words = name.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capital(name.replaceAll("_", " "));
 }

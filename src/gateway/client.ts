@@ -333,7 +333,7 @@ export class GatewayClient implements RecordSource, StateSource {
   /** Records a response that turned out to be unusable; also for callers who found that out while reading it. */
   note(failureClass: FailureClass, message: string, key: DayKey | null): void {
     const { metrics } = this.#parts;
-    const isAlone = key !== null && this.#failing.isAlone(key);
+    const isAlone = key !== null && this.#failing.failed(key);
     // A status number is a response: the gateway works, it rejected the request.
     const isUp = failureClass === "service_status" || (isAlone && this.#state.isUp);
     this.#state = {

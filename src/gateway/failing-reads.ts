@@ -17,8 +17,8 @@ export class FailingReads {
     this.#failed.delete(textOf(key));
   }
 
-  /** To be asked at each failure: true if others were read since the day began to fail. */
-  isAlone(key: DayKey): boolean {
+  /** True if others were read since the day began to fail. */
+  failed(key: DayKey): boolean {
     const text = textOf(key);
     const before = this.#failed.get(text);
     if (before !== undefined) return before < this.#successes;

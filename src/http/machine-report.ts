@@ -1,6 +1,7 @@
 /** Gathers what the report on a machine says (plant section 20). */
 import { valueLabel } from "../core/alarm/sentence.ts";
 import type { LimitView } from "../core/alarm/shown.ts";
+import { capital } from "../core/capital.ts";
 import type { ReadUnits } from "../core/read-units.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
 import type { ReportAlarm, ReportFinding, ReportInput, ReportTrend } from "../core/report/input.ts";
@@ -99,10 +100,9 @@ function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): R
     const isVelocity = first?.unit === "mm/s";
     const spectrum =
       stored && series.spectrum(stored, isVelocity ? VELOCITY : GE_UNIT, sensor ?? null);
-    const words = finding.finding.replaceAll("_", " ");
     const point = sensor?.location?.names?.point;
     return {
-      name: words.charAt(0).toUpperCase() + words.slice(1),
+      name: capital(finding.finding.replaceAll("_", " ")),
       stage: finding.stage,
       place: [
         finding.bearing === null ? "" : `bearing ${finding.bearing}`,

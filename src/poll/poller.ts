@@ -311,7 +311,6 @@ export class Poller {
         },
         isVoid: () => isVoid,
         waitMaxMs: commitWaitMs(stream),
-
         ...wantedOf(task.jobs),
         received: (waiting) => {
           receivedAtMs = this.#parts.gatewayClock.now();

@@ -1,4 +1,5 @@
 /** The sentence of an event, for an operator. */
+import { capital } from "../capital.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
@@ -42,14 +43,10 @@ export function valueLabel(sensor: Sensor, value: string): string {
     const axis = `axis ${config?.axis ?? DEFAULT_AXES[channel] ?? channel}`;
     return `${word} of ${config?.name === undefined ? axis : `${config.name} (${axis})`}`;
   }
+  // Names of the site file stay as they are written: "pH" is no "PH".
   const label = config?.name ?? capital(channel.replace(/\d$/, " $&"));
   if (suffix === undefined) return label;
   return `${label}, ${PARTS[suffix] ?? suffix}`;
-}
-
-/** Begins a sentence. Names of the site file stay as they are written: "pH" is no "PH". */
-function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Where the sensor is mounted, by the site file's names. */

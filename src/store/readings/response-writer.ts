@@ -57,7 +57,7 @@ export class SqliteResponseWriter implements ResponseWriter {
   readonly #context: ResponseContext;
   readonly #readings: PendingReading[] = [];
   readonly #ids = new Set<string>();
-  #waitMaxMs: number | undefined;
+  #waitMaxMs = Number.POSITIVE_INFINITY;
   readonly #staged: StagedSamples;
   #bytes = 0;
   #duplicates = 0;
@@ -109,7 +109,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     this.#bytes = 0;
   }
 
-  commit(progress: DayProgress, waitMaxMs?: number): Promise<AppendResult> {
+  commit(progress: DayProgress, waitMaxMs = Number.POSITIVE_INFINITY): Promise<AppendResult> {
     this.#isOver = true;
     this.#waitMaxMs = waitMaxMs;
     const { waiting } = this.#context;
@@ -185,7 +185,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       rows: readings.length + 1,
       // The first read of a day is one of many: a first start, or a day that is over.
       canWait: this.#context.hadProgress,
-      ...(this.#waitMaxMs === undefined ? {} : { waitMaxMs: this.#waitMaxMs }),
+      waitMaxMs: this.#waitMaxMs,
       oldestMs: oldestOf(readings),
       run: (tx) => this.#write(tx, readings, progress),
     };
