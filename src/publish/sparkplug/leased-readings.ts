@@ -103,7 +103,7 @@ export class LeasedReadings {
     const group = this.#backlog.shift();
     if (group === undefined) return;
     const { held } = await this.#sendGroup(group);
-    if (held.length > 0) this.#backlog.unshift({ device: group.device, items: held });
+    if (held.length > 0) this.#backlog.unshift({ ...group, items: held });
   }
 
   /** Sends one measurement, and only if no scalar reading is pending; false if there is none. */
@@ -141,7 +141,7 @@ export class LeasedReadings {
 
   #groups(entries: readonly OutboxEntry[], isHistorical: boolean): SentGroup[] {
     const { historyBatch } = this.#options;
-    return groupByDevice(entries, this.#parts.devices, () => isHistorical, historyBatch);
+    return groupByDevice(entries, this.#parts.devices, isHistorical, historyBatch);
   }
 
   /**

@@ -25,11 +25,11 @@ export type DataResult = SendResult | "held";
 interface SentItem {
   readonly entry: OutboxEntry;
   readonly reading: ParsedReading;
-  readonly isHistorical: boolean;
 }
-/** Readings of one device that are sent in one message. */
+/** Readings of one device that are sent in one message, all of them history or all of them live. */
 export interface SentGroup {
   readonly device: Device;
+  readonly isHistorical: boolean;
   readonly items: readonly SentItem[];
 }
 
@@ -50,25 +50,23 @@ const METRICS_MAX = 500;
 export function groupByDevice(
   entries: readonly OutboxEntry[],
   devices: Devices,
-  isHistorical: (entry: OutboxEntry) => boolean,
+  isHistorical: boolean,
   historyBatch: number,
 ): SentGroup[] {
-  const groups: { device: Device; items: SentItem[]; metrics: number }[] = [];
+  const recordsMax = isHistorical ? historyBatch : Number.POSITIVE_INFINITY;
+  const groups: (SentGroup & { items: SentItem[]; metrics: number })[] = [];
   const open = new Map<Device, (typeof groups)[number]>();
   for (const entry of entries) {
     const device = devices.ofSensor(entry.reading.sensor);
     const reading = parseReading(entry.reading);
     const count = Object.keys(reading.values).length;
-    const item: SentItem = { entry, reading, isHistorical: isHistorical(entry) };
     let group = open.get(device);
-    const hasHistory = item.isHistorical || group?.items.some((other) => other.isHistorical);
-    const recordsMax = hasHistory ? historyBatch : Number.POSITIVE_INFINITY;
     if (!group || group.metrics + count > METRICS_MAX || group.items.length >= recordsMax) {
-      group = { device, items: [], metrics: 0 };
+      group = { device, isHistorical, items: [], metrics: 0 };
       groups.push(group);
       open.set(device, group);
     }
-    group.items.push(item);
+    group.items.push({ entry, reading });
     group.metrics += count;
   }
   return groups;
@@ -133,22 +131,19 @@ export class Sender {
   /** Returns what was held back, oldest first. Nothing is sent for a device before its birth. */
   async readings(group: SentGroup): Promise<GroupResult> {
     const { session, now, onSent, onOversize, onDamaged } = this.#parts;
-    const { device, items } = group;
+    const { device, items, isHistorical } = group;
     const entries = items.map((item) => item.entry);
     for (const { entry, reading } of items) if (!reading.isWhole) onDamaged(entry);
     const hasNew = items.reduce((any, item) => device.learn(item.reading) || any, false);
     if (hasNew || !session.isDeviceBorn(device.id)) {
-      const born = await this.birth(
-        device,
-        items.some((item) => !item.isHistorical),
-      );
+      const born = await this.birth(device, !isHistorical);
       if (born === "lost") return { isLost: true, held: [] };
       if (born === "oversize") {
         onOversize(`DBIRTH of ${device.id}`, "sparkplug", entries);
         return ALL_SENT;
       }
     }
-    const metrics = items.flatMap((item) => device.data(item.reading, item.isHistorical));
+    const metrics = items.flatMap((item) => device.data(item.reading, isHistorical));
     if (metrics.length === 0) {
       onSent("sparkplug", entries);
       return ALL_SENT;
@@ -166,18 +161,19 @@ export class Sender {
     return result === "lost" ? { isLost: true, held: [] } : ALL_SENT;
   }
 
-  async #halves({ device, items }: SentGroup): Promise<GroupResult> {
+  async #halves(group: SentGroup): Promise<GroupResult> {
+    const { device, items } = group;
     if (items.length === 1) {
       const entries = items.map((item) => item.entry);
       this.#parts.onOversize(`DDATA of ${device.id}`, "sparkplug", entries);
       return ALL_SENT;
     }
     const middle = Math.ceil(items.length / 2);
-    const first = await this.readings({ device, items: items.slice(0, middle) });
+    const first = await this.readings({ ...group, items: items.slice(0, middle) });
     if (first.isLost || first.held.length > 0) {
       return { ...first, held: [...first.held, ...items.slice(middle)] };
     }
-    return await this.readings({ device, items: items.slice(middle) });
+    return await this.readings({ ...group, items: items.slice(middle) });
   }
 
   /** The channels of one measurement, a message each; all of them again if one was held back. */

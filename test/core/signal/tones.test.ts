@@ -42,6 +42,25 @@ for (const size of [4096, 3000, SHORT_SIZE_MAX + 8192]) {
   });
 }
 
+test("tones are found up to the rate over 2.56, where lines may be aliases, and not above", () => {
+  for (const size of [4096, SHORT_SIZE_MAX + 8192]) {
+    const of = (hz: number) => {
+      const samples = Int16Array.from({ length: size }, (_, n) =>
+        Math.round(4000 * Math.sin((2 * Math.PI * hz * n) / 6400)),
+      );
+      const { tones } = analyseAxis(samples, {
+        sampleRateHz: 6400,
+        calibration: 1 / 4000,
+        tones: true,
+      });
+      assert.ok(tones !== null);
+      return strongestIn(tones.accel, hz - 5, hz + 5)?.amplitude ?? 0;
+    };
+    assert.ok(Math.abs(of(2480) - 1) < 0.03, `${size} ${of(2480)}`);
+    assert.equal(of(2520), 0);
+  }
+});
+
 test("pure noise has hardly any tones, and none that stands out", () => {
   const random = new RandomSequence(9);
   const samples = Int16Array.from({ length: 8192 }, () => Math.round(1500 * random.noise()));

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
+import type { SessionLink } from "../../../src/core/link.ts";
+import { NodeConnection } from "../../../src/publish/sparkplug/connection.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -266,3 +268,29 @@ async function written(tap: Tap, count: number): Promise<void> {
   const sent = () => tap.connections[0]?.packets.filter((p) => p.cmd === "publish").length ?? 0;
   await waitUntil(`${count} PUBLISH packets`, () => sent() >= count);
 }
+
+test("sparkplug – once its session is over, a connection neither proves nor sends, and leaves the next session alone", async () => {
+  const asked: string[] = [];
+  const ask = (what: string) => () => {
+    asked.push(what);
+    return Promise.resolve(true);
+  };
+  const link = {
+    publish: ask("publish"),
+    prove: ask("prove"),
+    renew: ask("renew"),
+    leave: ask("leave"),
+  };
+  const connection = new NodeConnection(link as unknown as SessionLink);
+  const askAll = async () => {
+    const sent = await connection.publish("t", Buffer.of(1), false);
+    connection.cut("stopped");
+    await connection.disconnect(true, null);
+    return [sent, await connection.prove()];
+  };
+  await askAll();
+  assert.deepEqual(asked.splice(0), ["publish", "renew", "leave", "prove"]);
+  connection.close();
+  assert.deepEqual(await askAll(), [{ result: "lost" }, false]);
+  assert.deepEqual(asked, []);
+});

@@ -59,7 +59,7 @@ test("history – a message holds as many records as SPARKPLUG_HISTORY_BATCH say
     }),
   );
   const sizes = (isHistorical: boolean, batch: number) =>
-    groupByDevice(entries, declared(), () => isHistorical, batch).map(({ items }) => items.length);
+    groupByDevice(entries, declared(), isHistorical, batch).map(({ items }) => items.length);
   assert.deepEqual(sizes(true, 1), [1, 1, 1, 1, 1]);
   assert.deepEqual(sizes(true, 2), [2, 2, 1]);
   assert.deepEqual(sizes(true, 256), [5]);

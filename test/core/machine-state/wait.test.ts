@@ -1,0 +1,28 @@
+/** How long a reading waits for the signal of its machine while days before it are still to be read. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { INTERVAL_POINTS } from "../../../src/core/machine-state/signal.ts";
+import { Wait } from "../../../src/core/machine-state/wait.ts";
+import { Transactions } from "../../support/tx.ts";
+import { MINUTE, PUMP, RPM, readAt, reading, siteWith, T0 } from "../alarm/support.ts";
+
+/** Whether a reading of T0 may be judged while the day before is to be read. @param known readings of the speed up to T0 */
+function mayBeJudged(known: number): boolean {
+  const tx = new Transactions();
+  const wait = new Wait(siteWith([], [PUMP]), { pendingDays: () => ["2026-11-19"] });
+  const speeds = Array.from({ length: known }, (_, i) =>
+    reading(RPM.code, T0 - i * MINUTE, { rpm: 1480 }),
+  ).reverse();
+  wait.note(tx.now, RPM.code, "rpm", speeds, readAt(T0 + 30 * MINUTE));
+  tx.commit();
+  return wait.isOver({ purpose: "alarm", sensor: "10234" }, T0, 0);
+}
+
+test("wait – an earlier day that is to be read counts until ten readings after it are known", () => {
+  assert.deepEqual([0, 1, INTERVAL_POINTS - 1, INTERVAL_POINTS].map(mayBeJudged), [
+    false,
+    false,
+    false,
+    true,
+  ]);
+});
