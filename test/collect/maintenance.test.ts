@@ -5,7 +5,7 @@ import { maintain } from "../../src/collect/database/maintenance.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { createCollectMetrics, serveMetrics } from "../../src/collect/metrics.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { readUntil } from "../support/collecting.ts";
+import { entry, READING_TOPIC, readingPayload, readUntil } from "../support/collecting.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
@@ -83,4 +83,40 @@ test("metrics – a collector that waits for the database from its start says so
   stop.abort();
   assert.equal(health?.status, 503);
   assert.equal(await ended, 0);
+});
+
+test("metrics – while PostgreSQL takes connections but no batches, its reason stands on /healthz; a refused message is none", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("refusing");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const refuseWith = (code: string, text: string) =>
+    postgres.query(
+      url,
+      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+         AS $$ BEGIN RAISE EXCEPTION '${text}' USING ERRCODE = '${code}'; END $$;
+       CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON reading_rpm FOR EACH STATEMENT EXECUTE FUNCTION refuse()`,
+    );
+  let sent = 0;
+  const write = () => writer.write([entry(READING_TOPIC, readingPayload(++sent))]);
+  await write();
+  for (const [code, text] of [
+    ["53100", "No space left on device"],
+    ["42501", "permission denied"],
+  ] as const) {
+    await refuseWith(code, text);
+    await assert.rejects(write);
+    assert.equal(writer.problem, text);
+    await writer.maintain(async ({ client }) => client.query("SELECT 1"));
+    assert.equal(writer.problem, text, "other work on the connection says nothing about batches");
+    await postgres.query(url, "DROP TRIGGER refuse ON reading_rpm");
+    await write();
+    assert.equal(writer.problem, null);
+  }
+  await refuseWith("22003", "out of range");
+  await assert.rejects(write);
+  assert.equal(writer.problem, null);
 });

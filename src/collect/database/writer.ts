@@ -5,7 +5,7 @@ import { type Item, type ReadingItem, type Received } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
 import { withUnits } from "./described-units.ts";
-import { asConnectionFailure, isConnectionUsable } from "./failure.ts";
+import { asConnectionFailure, failureKind, isConnectionUsable } from "./failure.ts";
 import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
@@ -46,6 +46,8 @@ export class Writer {
   #session: DatabaseSession | null = null;
   /** Of the connection before. */
   #failure: string | null = null;
+  /** Why the newest batch has to be written again over a connection that works. */
+  #refusal: string | null = null;
   #skewMs = 0;
   /** A connection does one thing at a time: maintenance must not get into a batch's transaction. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -60,7 +62,7 @@ export class Writer {
   get problem(): string | null {
     if (this.#session === null) return this.#failure ?? "not connected";
     const { waitsFor } = this.#watch;
-    return waitsFor === null ? null : `waits for ${waitsFor}`;
+    return waitsFor === null ? this.#refusal : `waits for ${waitsFor}`;
   }
 
   /** The database's clock minus ours, as far as it is known, ms. */
@@ -100,7 +102,15 @@ export class Writer {
   }
 
   async #write(entries: readonly Entry[]): Promise<Written> {
-    return this.#use((session) => transaction(session, entries));
+    try {
+      const written = await this.#use((session) => transaction(session, entries));
+      this.#refusal = null;
+      return written;
+    } catch (error) {
+      // A message that is refused is set aside, and the rest is accepted.
+      this.#refusal = failureKind(error) === "data" ? null : messageOf(error);
+      throw error;
+    }
   }
 
   /** Separate work on the writer's connection, between batches. */
