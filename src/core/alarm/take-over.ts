@@ -106,7 +106,8 @@ function moved(
   const { raised } = alarm;
   if (raised === null) return { state: alarm, isMoved: true };
   const id = takenOverId(alarm, sensor.code, former, raised.timeMs);
-  return { state: { ...alarm, raised: { ...raised, id, eventId: id } }, isMoved: true };
+  const text = replacingSentence(raised.text, former);
+  return { state: { ...alarm, raised: { ...raised, id, eventId: id, text } }, isMoved: true };
 }
 
 /** The end under the old code and, if the alarm goes on, the event with which it stands under the new one. */
@@ -124,7 +125,7 @@ function told(
   if (!next?.raised) return [end];
   const stands = eventOfState(sensor.code, next, "", nowMs, {
     state: "active",
-    text: replacingSentence(alarm.raised.text, former),
+    text: next.raised.text,
   });
   return [end, { ...stands, id: next.raised.id }];
 }

@@ -84,6 +84,9 @@ test("sensor replaced – an active alarm stands under the old code until the ne
   assert.deepEqual(engine.active("30007"), []);
   const [now] = engine.active("30008");
   assert.equal(now?.raised?.timeMs, before?.raised?.timeMs);
+  // The sentence names the former sensor, so it says why, wherever the alarm is shown.
+  assert.match(stands?.text ?? "", /30007.*Continued from sensor 30007, which was replaced/);
+  assert.equal(now?.raised?.text, stands?.text);
   assert.equal(engine.find(stands?.id ?? "")?.code, "30008");
   assert.ok(engine.baselines("30008").get(KEY)?.first, "the baseline goes on");
   assert.equal(engine.baselines("30007").size, 0);
