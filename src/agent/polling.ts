@@ -77,9 +77,7 @@ export function createPoller(parts: PollingParts): Poller {
       memory: store.meta,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
       isHeldBack: () => store.readings.isWaitingForDelivery(),
-      recentTimes: (sensor, kind) => store.readings.recentTimes(sensor, kind, RECENT_TIMES),
-      newestOffsetMinutes: (sensor, kind) =>
-        store.history.latest(sensor, kind)?.offsetMinutes ?? null,
+      recentTimes: (streams) => store.readings.recentTimes(streams, RECENT_TIMES),
       setAsideMs: (key) => marks.waitMs(key),
       wasRead: (key) => store.readings.progress(key) !== null,
     },

@@ -1,6 +1,6 @@
 import { readingZone } from "../core/query/reading-zone.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
-import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor, type StreamKey, streamsOf } from "../core/sensor.ts";
 import type { Zone } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
@@ -15,6 +15,7 @@ export interface NodeFacts {
 
 interface LatestState {
   latest(sensor: string, kind: Kind): StoredReading | null;
+  latestOf<K extends StreamKey>(wanted: readonly K[]): Iterable<readonly [K, StoredReading]>;
 }
 
 /** Keeps current what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
@@ -57,15 +58,12 @@ export class ReadingWatch {
 
   /** What the store contains about sensors and kinds that this process has not looked up yet. */
   #remember(sensors: readonly Sensor[]): void {
-    for (const sensor of sensors) {
-      const { code } = sensor;
-      for (const kind of readingKinds(sensor)) {
-        if (this.#remembered.has(`${code} ${kind}`)) continue;
-        this.#remembered.add(`${code} ${kind}`);
-        const stored = this.#history.latest(code, kind);
-        if (stored !== null) this.#see(code, kind, stored.timeMs, storedValues(stored));
-      }
-    }
+    const fresh = streamsOf(sensors).filter(
+      ({ sensor, kind }) => !this.#remembered.has(`${sensor} ${kind}`),
+    );
+    for (const { sensor, kind } of fresh) this.#remembered.add(`${sensor} ${kind}`);
+    for (const [{ sensor, kind }, stored] of this.#history.latestOf(fresh))
+      this.#see(sensor, kind, stored.timeMs, storedValues(stored));
   }
 
   /** The newest battery voltage of a sensor, V; null if it never sent one. */

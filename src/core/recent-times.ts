@@ -4,4 +4,9 @@ export interface RecentTimes {
   readonly timesMs: readonly number[];
   /** Each was stored from its own response, so the sensor does not deliver several at once. */
   readonly cameSingly: boolean;
+  /** UTC offset of the newest, minutes; null if unknown. The gateway's day may differ from that of GATEWAY_TIMEZONE. */
+  readonly offsetMinutes: number | null;
 }
+
+/** Of a sensor that was never stored. */
+export const NO_TIMES: RecentTimes = { timesMs: [], cameSingly: false, offsetMinutes: null };

@@ -175,6 +175,19 @@ export function readingKinds(
   return [...sensor.kinds, ...(hasStates ? NODE : []), ...(hasBands ? BANDS : [])];
 }
 
+/** What is stored in order of time. */
+export interface StreamKey {
+  /** Sensor code. */
+  readonly sensor: string;
+  readonly kind: Kind;
+}
+
+export function streamsOf(sensors: readonly Sensor[]): StreamKey[] {
+  return sensors.flatMap((sensor) =>
+    readingKinds(sensor).map((kind) => ({ sensor: sensor.code, kind })),
+  );
+}
+
 /** Serial numbers compare as trimmed decimal text without leading zeros (services 2, rule 10). */
 export function sameCode(a: string, b: string): boolean {
   return normalCode(a) === normalCode(b);

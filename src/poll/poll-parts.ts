@@ -1,7 +1,7 @@
 import type { DayKey } from "../core/day.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
-import type { PolledKind } from "../core/sensor.ts";
+import type { PolledKind, StreamKey } from "../core/sensor.ts";
 import type { ReadDay } from "./day-read.ts";
 import type { DayRules } from "./days.ts";
 import type { GatewayClock } from "./gateway-clock.ts";
@@ -21,10 +21,8 @@ export interface PollParts extends Runtime {
   readonly gatewayClock: GatewayClock;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
-  /** Its newest stored readings: its interval was learned from them before the restart. */
-  readonly recentTimes: (sensor: string, kind: PolledKind) => RecentTimes;
-  /** UTC offset of the newest stored reading, minutes: the gateway's day may differ from that of GATEWAY_TIMEZONE. */
-  readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
+  /** The newest stored readings of each stream: its interval was learned from them before the restart. */
+  readonly recentTimes: (streams: readonly StreamKey[]) => readonly RecentTimes[];
   /** True for a day that was read before, also by an earlier process: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
   /** Survives the process. */

@@ -2,6 +2,7 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
 import type { StreamFound, WantedRecords } from "../core/ports.ts";
+import { NO_TIMES } from "../core/recent-times.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { dayEndMs } from "../core/time-zone.ts";
@@ -76,7 +77,7 @@ export class Poller {
 
   /** Polls until aborted; reads in progress are awaited. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const stream of this.#streams.all) this.#remember(stream);
+    this.#remember(this.#streams.all);
     const endWatch = this.#site.onChange(({ sensors }) => this.#take(sensors));
     while (!signal.aborted) {
       this.#plan.update(this.#parts.gatewayClock.now());
@@ -95,15 +96,21 @@ export class Poller {
     this.#silence.check(this.sensorStates());
   }
 
-  /** What the store knows about a stream. */
-  #remember(stream: PolledStream): void {
-    const { cadence, sensor, kind } = stream;
-    stream.wasSilentSinceMs = this.#silence.sinceMs(sensor.code, kind);
-    const newestMs = this.#parts.newestTimeMs(sensor.code, kind);
-    const isSilent = stream.wasSilentSinceMs !== null && stream.wasSilentSinceMs === newestMs;
-    cadence.seed(newestMs, this.#parts.recentTimes(sensor.code, kind), isSilent);
-    stream.startedAt = this.#parts.clock.monotonic();
-    stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
+  /** What the store knows about these streams. */
+  #remember(streams: readonly PolledStream[]): void {
+    const keys = streams.map(({ sensor, kind }) => ({ sensor: sensor.code, kind }));
+    const recent = this.#parts.recentTimes(keys);
+    const startedAt = this.#parts.clock.monotonic();
+    for (const [index, stream] of streams.entries()) {
+      const { cadence, sensor, kind } = stream;
+      stream.wasSilentSinceMs = this.#silence.sinceMs(sensor.code, kind);
+      const newestMs = this.#parts.newestTimeMs(sensor.code, kind);
+      const isSilent = stream.wasSilentSinceMs !== null && stream.wasSilentSinceMs === newestMs;
+      const times = recent[index] ?? NO_TIMES;
+      cadence.seed(newestMs, times, isSilent);
+      stream.startedAt = startedAt;
+      stream.offsetMinutes = times.offsetMinutes;
+    }
   }
 
   /**
@@ -112,7 +119,7 @@ export class Poller {
    */
   #take(sensors: readonly Sensor[]): void {
     const { added, removed, retyped } = this.#streams.take(sensors);
-    for (const stream of added) this.#remember(stream);
+    this.#remember(added);
     for (const stream of removed) this.#drop(stream);
     const now = this.#parts.clock.monotonic();
     for (const stream of [...added, ...retyped]) this.#plan.renewStream(stream);

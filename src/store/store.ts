@@ -9,7 +9,7 @@ import type { DayMedianStore } from "../core/outlook/day-medians.ts";
 import type { GapLog, Outbox, ReadingLog, Runtime } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { RecentTimes } from "../core/recent-times.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { StreamKey } from "../core/sensor.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
@@ -62,7 +62,7 @@ export interface Store {
     /** The buffer is full of readings that are being delivered: what is read now could not be stored. */
     isWaitingForDelivery(): boolean;
     canReread(key: DayKey): boolean;
-    recentTimes(sensor: string, kind: Kind, count: number): RecentTimes;
+    recentTimes(wanted: readonly StreamKey[], count: number): readonly RecentTimes[];
   };
   /** That of `main`. */
   readonly outbox: Outbox & { flush(): Promise<void> };

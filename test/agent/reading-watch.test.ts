@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { LiveHub } from "../../src/agent/live-hub.ts";
 import { ReadingWatch } from "../../src/agent/reading-watch.ts";
 import type { Reading } from "../../src/core/reading.ts";
-import type { Kind, PolledKind, Sensor } from "../../src/core/sensor.ts";
+import type { Kind, PolledKind, Sensor, StreamKey } from "../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { storedReading } from "../support/memory-outbox.ts";
 
@@ -11,9 +11,12 @@ const VALUES: Readonly<Partial<Record<Kind, object>>> = {
   accel: { channel1_zone: "D" },
   rpm: { rpm: 1480, battery: 3.6 },
 };
+const latest = (sensor: string, kind: Kind) =>
+  storedReading(1, { sensor, kind, values: JSON.stringify(VALUES[kind]) });
 const history = {
-  latest: (sensor: string, kind: Kind) =>
-    storedReading(1, { sensor, kind, values: JSON.stringify(VALUES[kind]) }),
+  latest,
+  latestOf: <K extends StreamKey>(wanted: readonly K[]) =>
+    wanted.map((key) => [key, latest(key.sensor, key.kind)] as const),
 };
 const fan = (...kinds: PolledKind[]): Sensor => ({ code: "7", type: 3, kinds, channels: {} });
 const siteOf = (...sensors: Sensor[]) => ({ site: "plant", sensors });
@@ -38,7 +41,7 @@ test("reading watch – zone and battery of a kind that leaves the site file go 
 });
 
 test("reading watch – a node's state that is dated in the future does not stand in place of those that follow", () => {
-  const empty = { latest: () => null };
+  const empty = { latest: () => null, latestOf: () => [] };
   const site = new ReplaceableSite(siteOf(fan()));
   const watch = new ReadingWatch(site, empty, new LiveHub());
   watch.open();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { NO_TIMES } from "../../src/core/recent-times.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -48,8 +49,7 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
       clock,
       logger: silentLogger,
       newestTimeMs: () => null,
-      recentTimes: () => ({ timesMs: [], cameSingly: false }),
-      newestOffsetMinutes: () => null,
+      recentTimes: (streams) => streams.map(() => NO_TIMES),
       wasRead: () => false,
     },
     {

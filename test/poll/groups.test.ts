@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { type TestContext, test } from "node:test";
 import { SeededRandom } from "../../scripts/chaos/random.ts";
+import { NO_TIMES } from "../../src/core/recent-times.ts";
 import type { PolledKind, Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -37,8 +38,7 @@ function start(t: TestContext, intervalMs: number, periodMs: number | null) {
       gatewayClock: new GatewayClock(clock),
       logger: silentLogger,
       newestTimeMs: () => null,
-      recentTimes: () => ({ timesMs: [], cameSingly: false }),
-      newestOffsetMinutes: () => 0,
+      recentTimes: (streams) => streams.map(() => ({ ...NO_TIMES, offsetMinutes: 0 })),
       wasRead: () => false,
       readDay: async ({ sensor, gatewayNow }) => {
         calls.push({ sensor: sensor.code, atMs: clock.now() });

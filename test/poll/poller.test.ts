@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { NO_TIMES } from "../../src/core/recent-times.ts";
 import type { PolledKind, Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -49,8 +50,7 @@ function setUp(
       gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
-      recentTimes: () => ({ timesMs: [], cameSingly: false }),
-      newestOffsetMinutes: () => storedOffset,
+      recentTimes: (streams) => streams.map(() => ({ ...NO_TIMES, offsetMinutes: storedOffset })),
       wasRead: ({ day }) => read.has(day),
       readDay: async (request) => {
         calls.push({ sensor: request.sensor.code, day: request.day, atMs: clock.now() });

@@ -60,11 +60,12 @@ export function startPoller(
         },
       },
       newestTimeMs: () => script.storedMs?.at(-1) ?? null,
-      recentTimes: () => ({
-        timesMs: script.storedMs ?? [],
-        cameSingly: script.cameSingly ?? false,
-      }),
-      newestOffsetMinutes: () => null,
+      recentTimes: (streams) =>
+        streams.map(() => ({
+          timesMs: script.storedMs ?? [],
+          cameSingly: script.cameSingly ?? false,
+          offsetMinutes: null,
+        })),
       wasRead: () => script.wasRead ?? false,
       readDay: (request) => script.readDay(request, clock),
       isHeldBack: () => script.isHeldBack?.() ?? false,

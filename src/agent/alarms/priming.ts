@@ -10,7 +10,7 @@ import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { StreamRange } from "../../core/query/ports.ts";
 import { isFlagged } from "../../core/reading.ts";
-import { type Kind, readingKinds } from "../../core/sensor.ts";
+import { type Kind, type StreamKey, streamsOf } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import {
   type StoredReading,
@@ -22,6 +22,7 @@ import { DAY_MS } from "../../core/time-units.ts";
 
 export interface StoredHistory {
   latest(sensor: string, kind: Kind): StoredReading | null;
+  latestOf<K extends StreamKey>(wanted: readonly K[]): Iterable<readonly [K, StoredReading]>;
   range(query: StreamRange & { readonly order: "desc" }): Iterable<StoredReading>;
 }
 
@@ -52,14 +53,9 @@ export function createWait(
 }
 
 export function primeNewest(history: StoredHistory, site: Site, alarms: AlarmEngine): void {
-  for (const sensor of site.sensors) {
-    const { code } = sensor;
-    for (const kind of readingKinds(sensor)) {
-      const newest = history.latest(code, kind);
-      if (newest === null) continue;
-      const { timeMs, id } = newest;
-      alarms.prime(code, kind, { timeMs, id, shared: sharedValues(followed(newest)) });
-    }
+  for (const [{ sensor, kind }, newest] of history.latestOf(streamsOf(site.sensors))) {
+    const { timeMs, id } = newest;
+    alarms.prime(sensor, kind, { timeMs, id, shared: sharedValues(followed(newest)) });
   }
 }
 

@@ -1,5 +1,5 @@
 import { isEvent } from "../../core/alarm/event.ts";
-import { KINDS, type Kind } from "../../core/sensor.ts";
+import { KINDS, type Kind, type StreamKey } from "../../core/sensor.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
@@ -43,6 +43,10 @@ export const HISTORY_SQL = {
   newestSeq: "SELECT max(seq) FROM readings",
   latest: `${BASE} AND r.stream = ? AND r.is_future = 0 AND r.time_ms =
     (SELECT max(time_ms) FROM readings WHERE hour = ? AND stream = ? AND is_future = 0) ORDER BY r.seq LIMIT 1`,
+  /** The same of many streams of one hour. */
+  latestOf: `SELECT ${READING_COLUMNS} FROM json_each(?) CROSS JOIN readings r WHERE r.seq =
+    (SELECT min(seq) FROM readings WHERE hour = ? AND stream = value AND is_future = 0 AND time_ms =
+      (SELECT max(time_ms) FROM readings WHERE hour = ? AND stream = value AND is_future = 0))`,
 } as const;
 
 /**
@@ -73,6 +77,28 @@ export class History {
     if (known !== undefined) return known;
     this.#newest.lookAgain();
     return this.#newestIn(this.#newest.hour(stream), stream) ?? null;
+  }
+
+  /** The same of many: the site of a large plant is looked up at the start. Those without a reading are omitted. */
+  *latestOf<K extends StreamKey>(wanted: readonly K[]): Generator<readonly [K, StoredReading]> {
+    for (let from = 0; from < wanted.length; from += SLICE_ROWS) {
+      const slice = wanted.slice(from, from + SLICE_ROWS);
+      const numbers = slice.map(({ sensor, kind }) => this.#streams.find(sensor, kind)?.stream);
+      const known = numbers.filter((stream) => stream !== undefined);
+      const found = new Map<number, StoredReading>();
+      for (const [hour, streams] of this.#newest?.byHour(known) ?? []) {
+        const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.latestOf);
+        for (const row of rows.all(JSON.stringify(streams), hour, hour))
+          found.set(row[1], toStoredReading(row, this.#streams));
+      }
+      for (const [index, key] of slice.entries()) {
+        const stream = numbers[index];
+        if (stream === undefined) continue;
+        // One that is missing has none, or retention has removed the hour of its newest.
+        const reading = found.get(stream) ?? this.latest(key.sensor, key.kind);
+        if (reading !== null) yield [key, reading];
+      }
+    }
   }
 
   #seekLatest(stream: number): StoredReading | null {

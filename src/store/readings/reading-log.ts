@@ -1,7 +1,7 @@
 import type { DayKey, DayProgress } from "../../core/day.ts";
 import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
-import type { RecentTimes } from "../../core/recent-times.ts";
-import type { Kind } from "../../core/sensor.ts";
+import { NO_TIMES, type RecentTimes } from "../../core/recent-times.ts";
+import type { Kind, StreamKey } from "../../core/sensor.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";
@@ -67,12 +67,13 @@ export class SqliteReadingLog implements ReadingLog {
     return queue.read("look up the newest reading", () => newest.timeMs(stream));
   }
 
-  /** The newest stored readings of a sensor and kind, at most `count`. */
-  recentTimes(sensor: string, kind: Kind, count: number): RecentTimes {
-    const stream = this.#parts.streams.find(sensor, kind)?.stream;
-    if (stream === undefined) return { timesMs: [], cameSingly: false };
-    const { newest, queue } = this.#parts;
-    return queue.read("look up the newest readings", () => newest.recent(stream, count));
+  /** The newest stored readings of each of these, at most `count`. */
+  recentTimes(wanted: readonly StreamKey[], count: number): readonly RecentTimes[] {
+    const { newest, queue, streams } = this.#parts;
+    const numbers = wanted.map(({ sensor, kind }) => streams.find(sensor, kind)?.stream ?? null);
+    const known = numbers.filter((stream) => stream !== null);
+    const found = queue.read("look up the newest readings", () => newest.recent(known, count));
+    return numbers.map((stream) => found.get(stream ?? -1) ?? NO_TIMES);
   }
 
   /**
