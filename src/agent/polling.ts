@@ -79,7 +79,7 @@ export function createPoller(parts: PollingParts): Poller {
       isHeldBack: () => store.readings.isWaitingForDelivery(),
       recentTimes: (streams) => store.readings.recentTimes(streams, RECENT_TIMES),
       setAsideMs: (key) => marks.waitMs(key),
-      wasRead: (key) => store.readings.progress(key) !== null,
+      readOn: (day) => store.readings.readOn(day),
     },
     {
       zone: settings.gatewayTimezone,

@@ -1,10 +1,11 @@
-import type { DayKey } from "../core/day.ts";
 import type { Clock } from "../core/ports.ts";
+import type { StreamKey } from "../core/sensor.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type DayRules, openDays } from "./days.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "./gateway-pause.ts";
 import { taskDue } from "./next-read.ts";
+import type { PollParts } from "./poll-parts.ts";
 import type { PolledStreams } from "./polled-streams.ts";
 import { type PolledStream, PRIORITY, type Task, type TaskQueue } from "./task.ts";
 
@@ -12,8 +13,7 @@ interface PlanParts {
   readonly queue: TaskQueue;
   readonly clock: Clock;
   readonly random: () => number;
-  /** True for a day that was read before, also by an earlier process: it stays open for late records. */
-  readonly wasRead: (key: DayKey) => boolean;
+  readonly readOn: PollParts["readOn"];
 }
 
 type PlannedStreams = Pick<PolledStreams, "all" | "has">;
@@ -21,6 +21,8 @@ type PlannedStreams = Pick<PolledStreams, "all" | "has">;
 interface OpenDays {
   readonly days: readonly string[];
   readonly text: string;
+  /** First day that is read although it never was. */
+  readonly reach: string;
 }
 
 /** Creates a task for each open day of every stream, as the gateway's calendar advances. */
@@ -30,6 +32,8 @@ export class DayPlan {
   readonly #streams: PlannedStreams;
   /** The open days by the offset in records, as of the last check. */
   #open = new Map<number | null, OpenDays>();
+  /** Which streams were read on a day, during one check. */
+  readonly #read = new Map<string, (stream: StreamKey) => boolean>();
   /** The open days for which each stream has its tasks, as text. */
   #planned = new WeakMap<PolledStream, string>();
   /** Streams to be planned before the calendar advances. */
@@ -56,6 +60,7 @@ export class DayPlan {
 
   /** Called before every round; costs nothing while neither the second nor an offset has changed. */
   update(gatewayNowMs: number): void {
+    this.#read.clear();
     const second = Math.floor(gatewayNowMs / 1000);
     if (this.#isWhole || second !== this.#lookedSecond) {
       this.#lookedSecond = second;
@@ -73,11 +78,19 @@ export class DayPlan {
     this.#waiting.clear();
   }
 
+  #wasRead({ sensor, kind }: PolledStream, day: string): boolean {
+    let isRead = this.#read.get(day);
+    if (isRead === undefined) {
+      isRead = this.#parts.readOn(day);
+      this.#read.set(day, isRead);
+    }
+    return isRead({ sensor: sensor.code, kind });
+  }
+
   #plan(stream: PolledStream, gatewayNowMs: number): void {
-    const { days, text } = this.#openDays(stream.offsetMinutes, gatewayNowMs);
+    const { days, text, reach } = this.#openDays(stream.offsetMinutes, gatewayNowMs);
     if (this.#planned.get(stream) === text && !this.#waiting.has(stream)) return;
     this.#planned.set(stream, text);
-    const reach = addDays(dayOf(gatewayNowMs, this.#rules.zone), -this.#rules.backfillDays);
     forgetOthers(stream, days);
     for (const day of days) this.#openDay(stream, day, reach, gatewayNowMs);
   }
@@ -86,7 +99,9 @@ export class DayPlan {
     let open = this.#open.get(offsetMinutes);
     if (open === undefined) {
       const days = openDays(gatewayNowMs, this.#rules, offsetMinutes);
-      open = { days, text: days.join() };
+      const today = dayOf(gatewayNowMs, this.#rules.zone);
+      const reach = addDays(today, -this.#rules.backfillDays);
+      open = { days, text: days.join(), reach };
       this.#open.set(offsetMinutes, open);
     }
     return open;
@@ -121,8 +136,7 @@ export class DayPlan {
         known.priority = PRIORITY[due.phase];
       return;
     }
-    const key = { sensor: stream.sensor.code, kind: stream.kind, day };
-    if (day < reach && !this.#parts.wasRead(key)) return;
+    if (day < reach && !this.#wasRead(stream, day)) return;
     const task = this.addTask(stream, day, PRIORITY.missed);
     const due = taskDue(task, gatewayNowMs, this.#rules);
     if (due === null) {

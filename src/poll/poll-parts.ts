@@ -23,8 +23,8 @@ export interface PollParts extends Runtime {
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
   /** The newest stored readings of each stream: its interval was learned from them before the restart. */
   readonly recentTimes: (streams: readonly StreamKey[]) => readonly RecentTimes[];
-  /** True for a day that was read before, also by an earlier process: it stays open for late records. */
-  readonly wasRead: (key: DayKey) => boolean;
+  /** Tells of which streams that day was read before, also by an earlier process: it stays open for late records. */
+  readonly readOn: (day: string) => (stream: StreamKey) => boolean;
   /** Survives the process. */
   readonly memory: { get(name: string): string | null; set(name: string, value: string): void };
   /** True while the buffer is full of what is being delivered: reading pauses. */

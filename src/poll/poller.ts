@@ -63,9 +63,9 @@ export class Poller {
     this.#site = site;
     this.#streams = new PolledStreams(options.intervalMs);
     this.#streams.take(site.current.sensors);
-    const { clock, wasRead } = parts;
+    const { clock, readOn } = parts;
     this.#plan = new DayPlan(
-      { queue: this.#queue, clock, random: this.#random, wasRead },
+      { queue: this.#queue, clock, random: this.#random, readOn },
       options,
       this.#streams,
     );

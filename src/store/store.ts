@@ -62,6 +62,7 @@ export interface Store {
     /** The buffer is full of readings that are being delivered: what is read now could not be stored. */
     isWaitingForDelivery(): boolean;
     canReread(key: DayKey): boolean;
+    readOn(day: string): (stream: StreamKey) => boolean;
     recentTimes(wanted: readonly StreamKey[], count: number): readonly RecentTimes[];
   };
   /** That of `main`. */

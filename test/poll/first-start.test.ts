@@ -50,7 +50,7 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
       logger: silentLogger,
       newestTimeMs: () => null,
       recentTimes: (streams) => streams.map(() => NO_TIMES),
-      wasRead: () => false,
+      readOn: () => () => false,
     },
     {
       zone: "Europe/Berlin",

@@ -39,7 +39,7 @@ function start(t: TestContext, intervalMs: number, periodMs: number | null) {
       logger: silentLogger,
       newestTimeMs: () => null,
       recentTimes: (streams) => streams.map(() => ({ ...NO_TIMES, offsetMinutes: 0 })),
-      wasRead: () => false,
+      readOn: () => () => false,
       readDay: async ({ sensor, gatewayNow }) => {
         calls.push({ sensor: sensor.code, atMs: clock.now() });
         await clock.sleep(READ_MS);

@@ -51,7 +51,7 @@ function setUp(
       logger: silentLogger,
       newestTimeMs: () => null,
       recentTimes: (streams) => streams.map(() => ({ ...NO_TIMES, offsetMinutes: storedOffset })),
-      wasRead: ({ day }) => read.has(day),
+      readOn: (day) => () => read.has(day),
       readDay: async (request) => {
         calls.push({ sensor: request.sensor.code, day: request.day, atMs: clock.now() });
         running += 1;

@@ -66,7 +66,7 @@ export function startPoller(
           cameSingly: script.cameSingly ?? false,
           offsetMinutes: null,
         })),
-      wasRead: () => script.wasRead ?? false,
+      readOn: () => () => script.wasRead ?? false,
       readDay: (request) => script.readDay(request, clock),
       isHeldBack: () => script.isHeldBack?.() ?? false,
       setAsideMs: ({ day }) => script.setAsideMs?.(day, clock) ?? 0,

@@ -19,7 +19,7 @@ const MARKS_SQL = "SELECT stream, time_ms AS timeMs FROM live_marks WHERE lane =
 const COUNTS_SQL = `SELECT hour, stream AS number, count(*) AS rows FROM outbox WHERE lane = ?
   GROUP BY hour, stream`;
 
-/** Reads the delivery state of the lanes: one pass over the index by hour, then a few seeks per stream. */
+/** Reads the delivery state of the lanes: one pass over the index by hour, then one over the newest rows of the streams. */
 export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
   for (const lane of lanes) {
     for (const stream of lane.order) {
@@ -29,24 +29,18 @@ export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
     }
     lane.rowsVersion += 1;
   }
-  const newestHours = new Map<StreamQueue, { lane: LaneQueue; hour: number }>();
   for (const lane of lanes) {
     for (const mark of db.read<LiveMark>(MARKS_SQL).all(lane.number)) {
       const stream = lane.stream(mark.stream);
       stream.mark = Math.max(stream.mark, mark.timeMs);
     }
-    countRows(db, lane, newestHours);
-  }
-  for (const [stream, { lane, hour }] of newestHours) {
-    stream.candidate = newestPending(db, lane, stream, () => false, hour);
+    findCandidates(db, lane, countRows(db, lane));
   }
 }
 
-function countRows(
-  db: Database,
-  lane: LaneQueue,
-  newestHours: Map<StreamQueue, { lane: LaneQueue; hour: number }>,
-): void {
+/** Returns the newest hour with rows of each stream that has any. */
+function countRows(db: Database, lane: LaneQueue): ReadonlyMap<StreamQueue, number> {
+  const newestHours = new Map<StreamQueue, number>();
   for (const { hour, number, rows } of db.read<PendingCount>(COUNTS_SQL).iterate(lane.number)) {
     const stream = lane.stream(number);
     if (stream.pending === 0) {
@@ -54,12 +48,41 @@ function countRows(
       stream.isExhausted = false;
     }
     stream.pending += rows;
-    newestHours.set(stream, { lane, hour });
+    newestHours.set(stream, hour);
+  }
+  return newestHours;
+}
+
+/** As `newestPending` of each stream, which takes a statement for each. */
+function findCandidates(
+  db: Database,
+  lane: LaneQueue,
+  newestHours: ReadonlyMap<StreamQueue, number>,
+): void {
+  const byHour = new Map<number, Map<number, StreamQueue>>();
+  for (const [stream, hour] of newestHours) {
+    const own = byHour.get(hour) ?? new Map<number, StreamQueue>();
+    byHour.set(hour, own.set(stream.stream, stream));
+  }
+  for (const [hour, streams] of byHour) {
+    const numbers = JSON.stringify([...streams.keys()]);
+    const rows = db.read<Omit<Place, "hour">>(NEWEST_OF_SQL);
+    for (const row of rows.all(numbers, lane.number, hour, lane.number, hour)) {
+      const stream = streams.get(row.stream);
+      streams.delete(row.stream);
+      if (stream !== undefined && row.timeMs > stream.mark) stream.candidate = { ...row, hour };
+    }
+    // All that is pending of these in that hour is dated in the future.
+    for (const stream of streams.values())
+      stream.candidate = newestPending(db, lane, stream, () => false, hour);
   }
 }
 
 const NEWEST_SQL = `SELECT time_ms AS timeMs, min(seq) AS seq FROM outbox
   WHERE lane = ? AND hour = ? AND stream = ? AND is_future = 0 GROUP BY time_ms ORDER BY time_ms DESC LIMIT 1`;
+const NEWEST_OF_SQL = `SELECT o.stream, o.time_ms AS timeMs, min(o.seq) AS seq FROM json_each(?) CROSS JOIN outbox o
+  WHERE o.lane = ? AND o.hour = ? AND o.stream = value AND o.is_future = 0 AND o.time_ms =
+    (SELECT max(time_ms) FROM outbox WHERE lane = ? AND hour = ? AND stream = value AND is_future = 0) GROUP BY value`;
 const PREVIOUS_HOUR_SQL =
   "SELECT hour FROM outbox WHERE lane = ? AND hour < ? ORDER BY hour DESC LIMIT 1";
 

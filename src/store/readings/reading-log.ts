@@ -37,6 +37,13 @@ export class SqliteReadingLog implements ReadingLog {
     return queue.read("look up a day's progress", () => progress.of(stream.stream, key.day));
   }
 
+  /** Tells whether that day of a sensor and kind was read. */
+  readOn(day: string): (stream: StreamKey) => boolean {
+    const { progress, queue, streams } = this.#parts;
+    const read = queue.read("look up a day's progress", () => progress.streamsOf(day));
+    return ({ sensor, kind }) => read.has(streams.find(sensor, kind)?.stream ?? -1);
+  }
+
   begin(key: DayKey, readAtMs: number | null = null): ResponseWriter {
     const stream = this.#parts.streams.intern(key.sensor, key.kind);
     let waiting = this.#waiting.get(stream.stream);

@@ -3,6 +3,7 @@ import type { Tx } from "../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 
 const SELECT_SQL = "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?";
+const STREAMS_SQL = "SELECT stream FROM day_progress WHERE day = ?";
 const UPSERT_SQL = `INSERT INTO day_progress (day, stream, checkpoint, records) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, records = excluded.records`;
 const DELETE_SQL = "DELETE FROM day_progress WHERE day < ?";
@@ -31,6 +32,12 @@ export class StoredProgress {
     // Inside a transaction, the row may be rolled back.
     if (stored !== null && !this.#db.writer.inTransaction) this.#keep(stream, day, stored);
     return stored;
+  }
+
+  /** The streams of which something of the day was stored: a look-up for all of them. */
+  streamsOf(day: string): ReadonlySet<number> {
+    const rows = this.#db.write<{ stream: number }>(STREAMS_SQL).all(day);
+    return new Set(rows.map(({ stream }) => stream));
   }
 
   /** The row itself, with what the running transaction has written. */
