@@ -226,9 +226,12 @@ export class Pending {
   }
 
   /** True while this reading is pending in any of these lanes. */
-  isPending(place: Place, isSelected: LaneFilter = everyLane): boolean {
+  isPending(tx: Tx, place: Place, isSelected: LaneFilter = everyLane): boolean {
+    // Memory follows with the commit: it lacks what this transaction has stored.
+    const isCounted = this.#inserted(tx).rows.length === 0;
     for (const lane of this.#lanes) {
-      if (!isSelected(lane) || (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
+      if (!isSelected(lane)) continue;
+      if (isCounted && (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
       // On the writing connection: a settlement of the same transaction counts.
       const { hour, stream, timeMs, seq } = place;
       if (this.#db.write(HAS_SQL).get(lane.number, hour, stream, timeMs, seq) !== undefined)

@@ -96,7 +96,7 @@ export class Eviction {
     }
     const counted = hours.leave();
     for (const reading of this.#next(walk, untilMs, TOGETHER_ROWS)) {
-      if (pending.isPending(reading) || this.#isStaying(reading)) continue;
+      if (pending.isPending(tx, reading) || this.#isStaying(reading)) continue;
       counted.before(reading);
       this.#remove(tx, reading);
       slice.removed += 1;
@@ -137,7 +137,7 @@ export class Eviction {
       if (walk.isOver) Object.assign(walk, startWalk(walk.pass + 1));
       for (const reading of found) {
         // What is counted as lost must not arrive after all.
-        if (pending.isUnderWay(reading) || this.#isSpared(reading, pass.tier)) continue;
+        if (pending.isUnderWay(reading) || this.#isSpared(tx, reading, pass.tier)) continue;
         if (this.#isStaying(reading)) continue;
         counted.before(reading);
         this.#giveUp(tx, reading, reason, slice);
@@ -150,9 +150,9 @@ export class Eviction {
     return slice;
   }
 
-  #isSpared(reading: Candidate, tier: Tier): boolean {
+  #isSpared(tx: Tx, reading: Candidate, tier: Tier): boolean {
     const { pending } = this.#parts;
-    return tier !== null && pending.isPending(reading, ({ uplink }) => !tier.has(uplink.name));
+    return tier !== null && pending.isPending(tx, reading, ({ uplink }) => !tier.has(uplink.name));
   }
 
   #giveUp(tx: Tx, reading: Candidate, reason: string, slice: Slice): void {
@@ -215,7 +215,7 @@ export class Eviction {
       const readings = this.#readingsAt(place);
       // What is counted as lost must not arrive after all.
       if (readings.some((at) => pending.isUnderWay(at, carriesSamples))) continue;
-      const undelivered = readings.filter((at) => pending.isPending(at, carriesSamples));
+      const undelivered = readings.filter((at) => pending.isPending(tx, at, carriesSamples));
       if (undelivered.length > 0 && !mayGiveUp) continue;
       for (const at of undelivered) slice.dropped += pending.drop(tx, at, carriesSamples).length;
       waveforms.delete(fileId);

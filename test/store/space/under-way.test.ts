@@ -73,6 +73,46 @@ test("retention – what a running transaction drops is not leased before its co
   assert.ok(delivered > 0);
 });
 
+test("retention – what is stored in the transaction that frees space is pending, samples too, and stays", async (t) => {
+  let free = 500 << 20;
+  const store = tempStore(t, {
+    uplinks: mainOf("json", "waveform"),
+    diskFreeMinMb: 256,
+    diskFreeBytes: () => free,
+    clock: new ManualClock(START_MS),
+    // A response waits for the next commit.
+    commitWindowMs: MINUTE,
+  });
+  const storeNow = async (from: number, count: number) => {
+    const waveform = waveformOf(512, 1);
+    const storing = append(
+      store,
+      Array.from({ length: count }, (_, i) =>
+        readingOf("1", START_MS + (from + i) * MINUTE, { kind: "accel", waveform, ...PADDING }),
+      ),
+    );
+    await immediate();
+    await store.retain();
+    assert.equal(await storing, count);
+  };
+  const sendAll = async (lane: Lane) => {
+    const entries = (["live", "backlog"] as const).flatMap((which) =>
+      store.outbox.lease(lane, which, 100),
+    );
+    for (const { reading } of entries)
+      for (const { fileId } of reading.waveforms) assert.ok(store.waveforms.read(fileId));
+    await deliver(store, lane, entries);
+    return entries.length;
+  };
+  await storeNow(0, 50);
+  assert.deepEqual([await sendAll("json"), await sendAll("waveform")], [50, 50]);
+  free = 100 << 20;
+  await storeNow(50, 1);
+  assert.ok(store.state().readings < 10, "delivered readings made room");
+  assert.deepEqual([await sendAll("json"), await sendAll("waveform")], [1, 1]);
+  assert.deepEqual(store.state().dropped, {});
+});
+
 test("retention – a waveform that is being sent is not dropped", async (t) => {
   const store = tempStore(t, {
     bufferMaxMb: 8,
