@@ -14,7 +14,8 @@ import { fileTrouble } from "../lib/file-trouble.ts";
 const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
 
 /** Only what belongs to others in the agent's own directory is to be given to it: a person who looks needs the agent's rights. */
-function remedyFor(dataDir: string): string {
+function remedyFor(error: unknown, dataDir: string): string {
+  if (codeOf(error) === "EROFS") return "mount it for writing, or use a directory on another disk";
   const { uid, username } = userInfo();
   const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid ?? uid;
   return owner === uid || username === "gateside"
@@ -34,7 +35,7 @@ export function storeAccessFaults(dataDir: string): ConfigurationFault[] {
       faults.push({
         place: "DATA_DIR",
         problem: `${path} ${fileTrouble(error, wish)}`,
-        remedy: remedyFor(dataDir),
+        remedy: remedyFor(error, dataDir),
       });
       return false;
     }

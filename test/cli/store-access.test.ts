@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { storeAccessFaults } from "../../src/cli/store-access.ts";
+import { smallDisk, WITHOUT_MOUNT } from "../support/small-disk.ts";
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -43,4 +44,17 @@ test("check – a store that the service user cannot open is an error that names
   assert.match(fault?.problem ?? "", /closed cannot be written by this user/);
   // A directory of another user's agent is not to be given to whoever looks.
   assert.match(fault?.remedy ?? "", isRoot ? /^run the command with sudo/ : /^run chown -R/);
+});
+
+test("check – a store on a read-only file system needs another mount, not another owner", (t) => {
+  const mount = smallDisk(t);
+  if (mount === null) return t.skip(WITHOUT_MOUNT);
+  spawnSync("mount", ["-o", "remount,ro", mount]);
+  assert.deepEqual(storeAccessFaults(mount), [
+    {
+      place: "DATA_DIR",
+      problem: `${mount} is on a read-only file system`,
+      remedy: "mount it for writing, or use a directory on another disk",
+    },
+  ]);
 });
