@@ -36,7 +36,7 @@ export interface FamilySource {
   /** See `Family`. */
   readonly scoreMin: number;
   /** Half the width of the bands of which the tones are, share of their frequency; absent: they are lines. */
-  readonly slipShare?: number;
+  readonly slipShare?: number | undefined;
   /** Whether side bands alone support no line. */
   readonly needsHarmonic?: boolean;
 }
@@ -56,6 +56,8 @@ export interface FamilySearch {
   readonly fault: BearingFault;
   /** Lines that another fault explains. */
   readonly isTaken: (hz: number) => boolean;
+  /** See `lineOnOrder`. */
+  readonly on: Tone | null;
   /** Amplitude of the strongest line on an order that another fault of the bearing may have. */
   readonly othersOn: number;
 }
@@ -73,7 +75,7 @@ export function familyOf(search: FamilySearch): Family | null {
 /** A race on an order of the shaft that has no neighbours there. */
 function onOrderFamily(search: FamilySearch): Family | null {
   const { look, source, fault, isTaken } = search;
-  const first = source.spectrum === "velocity" ? null : lineOnOrder(look, source, fault);
+  const first = source.spectrum === "velocity" ? null : search.on;
   if (first === null || isTaken(first.hz)) return null;
   const lead = { first, lead: 1, needsBands: false, isOthers: isTaken };
   const family = familyAt(search, lead);
@@ -116,9 +118,8 @@ function hasFundamental(
  * order.
  */
 function movedFamily(search: FamilySearch): Family | null {
-  const { look, source, fault, isTaken, othersOn } = search;
+  const { look, source, fault, isTaken, on, othersOn } = search;
   const { list } = source;
-  const on = lineOnOrder(look, source, fault);
   if (on === null || !look.isSeen) return null;
   // Of several lines on orders, each may be a side band of another, unless one is by far the strongest.
   if (OTHERS_ON_SHARE * on.amplitude < othersOn || isTaken(on.hz)) return null;
@@ -287,7 +288,9 @@ function isShaftOrder(
   if (hz > 0.6 * shaftHz && isNear(shaftHz)) return true;
   // The line beside a measured speed that shows none may be the shaft's, with what one line does not tell of its orders.
   if (besideHz !== null && hz > 0.6 * besideHz && isNear(besideHz)) return true;
-  const hasHalves =
-    toneNear(list, 0.5 * shaftHz, reach) !== null && toneNear(list, 1.5 * shaftHz, reach) !== null;
-  return hasHalves && isNear(shaftHz / 2);
+  return (
+    isNear(shaftHz / 2) &&
+    toneNear(list, 0.5 * shaftHz, reach) !== null &&
+    toneNear(list, 1.5 * shaftHz, reach) !== null
+  );
 }

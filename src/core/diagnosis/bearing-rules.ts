@@ -68,8 +68,9 @@ export function searchBearing(
     for (const axis of look.axes) {
       const source = sourceOf(look, axis);
       if (source === null) continue;
-      const families = compete(look, axis, source, open, orders, accepted);
-      for (const fault of open) {
+      const ons = open.map((fault) => lineOnOrder(look, source, fault));
+      const families = compete(look, axis, source, open, ons, orders, accepted);
+      for (const [i, fault] of open.entries()) {
         const key = findingKey(fault.finding, bearing);
         const limit = heldLimit(look, key, source.limitOf(fault));
         const family = families.get(fault);
@@ -80,7 +81,7 @@ export function searchBearing(
           if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
           verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
         } else if (source.spectrum !== "velocity" && !onOrders.has(fault)) {
-          const on = lineOnOrder(look, source, fault);
+          const on = ons[i] ?? null;
           if (on !== null && source.levelOf(on) >= limit) onOrders.set(fault, on.hz);
         }
       }
@@ -126,14 +127,12 @@ function compete(
   axis: AxisLook,
   source: FamilySource,
   faults: readonly BearingFault[],
+  ons: readonly (Tone | null)[],
   of: BearingOrders,
   accepted: readonly LineSeries[],
 ): ReadonlyMap<BearingFault, Family> {
   const won = new Map<BearingFault, Family>();
   const series = [...accepted];
-  const onOrders = faults.map((fault) => lineOnOrder(look, source, fault)?.amplitude ?? 0);
-  const othersOn = (fault: BearingFault) =>
-    Math.max(0, ...onOrders.filter((_, i) => faults[i] !== fault));
   for (;;) {
     const { list, slipShare = 0 } = source;
     const isTaken = (hz: number) => {
@@ -141,9 +140,12 @@ function compete(
       return series.some((one) => explains(look, { resolutionHz }, one, of.ftf, hz));
     };
     let best: readonly [BearingFault, Family] | null = null;
-    for (const fault of faults) {
+    for (const [i, fault] of faults.entries()) {
       if (won.has(fault)) continue;
-      const search = { look, axis, source, fault, isTaken, othersOn: othersOn(fault) };
+      let othersOn = 0;
+      for (const [other, on] of ons.entries())
+        if (other !== i && on !== null && on.amplitude > othersOn) othersOn = on.amplitude;
+      const search = { look, axis, source, fault, isTaken, on: ons[i] ?? null, othersOn };
       const family = ownFamily(search, of);
       if (family !== null && family.level > (best?.[1].level ?? 0)) best = [fault, family];
     }
@@ -252,7 +254,8 @@ export function isOfElement(look: Look, element: BearingFault, orders: BearingOr
   for (const axis of look.axes) {
     const source = envelopeSource(look, axis);
     if (source === null) continue;
-    const alone = { look, axis, source, fault: element, isTaken: () => false, othersOn: 0 };
+    const on = lineOnOrder(look, source, element);
+    const alone = { look, axis, source, fault: element, isTaken: () => false, on, othersOn: 0 };
     if (ownFamily(alone, orders) !== null) return true;
     const first = toneNear(source.list, ftfHz, 0.7 * source.list.resolutionHz);
     if (first === null) continue;

@@ -99,9 +99,9 @@ const whitenedSource: SourceOf = (_look, { white }) => (white === null ? null : 
 
 /** The same by bands: slip spreads the lines of a long record. */
 const spreadSource: SourceOf = (_look, { spread }) =>
-  spread === null ? null : { ...whitenedOf(spread), slipShare: SLIP_SHARE };
+  spread === null ? null : whitenedOf(spread, SLIP_SHARE);
 
-function whitenedOf(list: ToneList): LimitedSource {
+function whitenedOf(list: ToneList, slipShare?: number): LimitedSource {
   return {
     spectrum: "whitened envelope",
     list,
@@ -112,6 +112,7 @@ function whitenedOf(list: ToneList): LimitedSource {
     limitOf: ({ finding }) => (finding === "cage" ? Number.POSITIVE_INFINITY : DEPTH_MIN),
     stageOf: () => 1,
     isDeep: () => true,
+    slipShare,
   };
 }
 

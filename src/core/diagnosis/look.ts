@@ -17,6 +17,15 @@ export interface AxisLook {
   readonly velocityRms: number | null;
   /** GE */
   readonly envelopeRms: number | null;
+  /** Multiples of the shaft frequency that were looked up already: several rules ask for each. */
+  readonly orders: Map<number, Risen>;
+}
+
+/** A line at a multiple of the shaft frequency, and how much of it the machine did not have when it was learned; all of it, where nothing was. */
+export interface Risen {
+  readonly axis: AxisLook;
+  readonly line: EvidenceLine | null;
+  readonly rise: number;
 }
 
 export interface Look {
@@ -51,6 +60,9 @@ export interface Look {
 
 /** A line rose if it is at least this many times what it was on the machine when that was learned. */
 export const RISEN_TIMES = 1.6;
+/** Or 1x by this share of B/C, significant at any level (ISO 20816-1, criterion II), and at least so many times. */
+const CHANGE_SHARE = 0.25;
+const CHANGE_TIMES = 1.25;
 
 /** How far an order may be off while no line of the shaft is seen, share. */
 const UNSEEN_SHARE = 0.01;
@@ -92,8 +104,22 @@ export function highOrderReach(look: Look, list: ToneList, order: number, hz: nu
   return Math.min(reach, HIGH_ORDER_SHARE * look.shaftHz);
 }
 
+export function risen(look: Look, axis: AxisLook, order: number): Risen {
+  const known = axis.orders.get(order);
+  if (known !== undefined) return known;
+  const line = orderLine(look, axis, order);
+  const amplitude = line?.amplitude ?? 0;
+  const normal = look.normalOf(axis.channel, order) ?? 0;
+  const rise = amplitude - normal;
+  const isSignificant =
+    order === 1 && rise >= CHANGE_SHARE * look.limits[1] && amplitude >= CHANGE_TIMES * normal;
+  const found = { axis, line, rise: isSignificant || amplitude >= RISEN_TIMES * normal ? rise : 0 };
+  axis.orders.set(order, found);
+  return found;
+}
+
 /** The tone at a multiple of the shaft frequency in the velocity spectrum. One that lies nearer to a bearing's is that. */
-export function orderLine(look: Look, axis: AxisLook, order: number): EvidenceLine | null {
+function orderLine(look: Look, axis: AxisLook, order: number): EvidenceLine | null {
   const { shaftHz, bearingOrders } = look;
   const hz = order * shaftHz;
   const reach = orderReach(look, axis.accel, order, hz);
@@ -225,6 +251,7 @@ export function axisLooks(
             spread: found.spread ?? null,
             velocityRms: number(`channel${channel}_vel_rms`),
             envelopeRms: number(`channel${channel}_env_rms`),
+            orders: new Map(),
           },
         ],
   );

@@ -130,12 +130,12 @@ export function gearMesh(look: Look): Verdict | null {
   let best: Verdict | null = null;
   for (const own of teeth) {
     for (const axis of look.axes) {
-      const lines = [1, 2, 3].flatMap((n) => meshLine(look, axis, own, n) ?? []);
-      const [mesh] = lines;
-      if (mesh === undefined || Math.round(mesh.order) !== own) continue;
+      const mesh = meshLine(look, axis, own);
+      if (mesh === null || Math.round(mesh.order) !== own) continue;
       if (mesh.ratio < look.thresholds.mainRatio) continue;
       if (!hasRisen(look, "gear_mesh", own, mesh) && !haveBandsRisen(look, own, mesh)) continue;
       if (mesh.sideBands.length < GEAR_SIDE_BANDS) continue;
+      const lines = [mesh, ...[2, 3].flatMap((n) => meshLine(look, axis, own, n) ?? [])];
       const level = levelOf(lines);
       if (level < limit || level <= (best?.level ?? 0)) continue;
       const stage = stageOf(level, 2 * limit, look.limits[1]);

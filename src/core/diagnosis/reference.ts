@@ -3,7 +3,7 @@
  * since then is no fault; a finding of the shaft says what rose. Without a reference it stays in stage 1.
  */
 import type { FindingKind, NormalOf, OrderLevels } from "./finding.ts";
-import { type Look, orderLine, rss } from "./look.ts";
+import { type Look, risen, rss } from "./look.ts";
 import { bandsOrder, meshLine, processLine, processOrders } from "./process-rules.ts";
 
 /** Orders of which the normal amplitude is kept. */
@@ -87,7 +87,7 @@ export function orderLevels(
       if (level > 0) levels[key] = Math.max(levels[key] ?? 0, level);
     };
     for (const order of ORDERS) {
-      if (isTaught(order)) note(order, orderLine(look, axis, order)?.amplitude ?? 0);
+      if (isTaught(order)) note(order, risen(look, axis, order).line?.amplitude ?? 0);
     }
     for (const [finding, order] of own) {
       if (!isTaught(order)) continue;

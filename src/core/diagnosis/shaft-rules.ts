@@ -12,8 +12,8 @@ import {
   type Look,
   levelOf,
   middleOfB,
-  orderLine,
-  RISEN_TIMES,
+  type Risen,
+  risen,
   rss,
   stageOf,
 } from "./look.ts";
@@ -21,9 +21,6 @@ import { HALF_ORDERS, WHOLE_ORDERS } from "./reference.ts";
 
 /** What rose: at least this share of the middle of zone B. */
 const RISEN_LEVEL = 0.7;
-/** Or 1x by this share of B/C, significant at any level (ISO 20816-1, criterion II), and at least so many times. */
-const CHANGE_SHARE = 0.25;
-const CHANGE_TIMES = 1.25;
 /** Share of the velocity of its axis that 1x carries, in an unbalance. */
 const UNBALANCE_SHARE = 0.8;
 /**
@@ -61,22 +58,6 @@ const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
 const present = (lines: readonly (EvidenceLine | null)[]): EvidenceLine[] =>
   lines.filter((line) => line !== null);
-
-/** A line, and how much of it the machine did not have when it was learned; all of it, where nothing was. */
-interface Risen {
-  readonly axis: AxisLook;
-  readonly line: EvidenceLine | null;
-  readonly rise: number;
-}
-
-function risen(look: Look, axis: AxisLook, order: number): Risen {
-  const line = orderLine(look, axis, order);
-  const normal = look.normalOf(axis.channel, order) ?? 0;
-  const rise = at(line) - normal;
-  const isSignificant =
-    order === 1 && rise >= CHANGE_SHARE * look.limits[1] && at(line) >= CHANGE_TIMES * normal;
-  return { axis, line, rise: isSignificant || at(line) >= RISEN_TIMES * normal ? rise : 0 };
-}
 
 /** The level that a fault must reach, and the stage of one. */
 function limitOf(look: Look, finding: FindingKind): number {
@@ -125,7 +106,7 @@ export function unbalance(look: Look): Verdict | "either" | null {
   if (best === null || best.line === null || best.line.amplitude < limit) return null;
   const { axis, line, rise } = best;
   // What speaks against it counts from the first: 2x of a misalignment may be slower to rise.
-  const second = at(orderLine(look, axis, 2)) - (look.normalOf(axis.channel, 2) ?? 0);
+  const second = at(risen(look, axis, 2).line) - (look.normalOf(axis.channel, 2) ?? 0);
   const axial = along(look).map((other) => risen(look, other, 1).rise);
   const others = rss(
     [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => risen(look, axis, order).rise),
