@@ -1,6 +1,6 @@
 /** The faults of the shaft in one reading, and which of them its lines cannot be told from. */
 import type { FindingKind } from "./finding.ts";
-import type { Look } from "./look.ts";
+import { isLearned, type Look } from "./look.ts";
 import { APART_LINES, type Rest, speedDoubt } from "./rest.ts";
 import {
   hasSecond,
@@ -8,6 +8,7 @@ import {
   looseBase,
   looseness,
   misalignment,
+  mostRisen,
   unbalance,
 } from "./shaft-rules.ts";
 
@@ -67,6 +68,7 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       rest.speaksAgainst(look, "misalignment", "looseness_present", text);
     }
   }
+  const told = rest.cannot.length;
   if (isEither && !look.isHeld("misalignment") && !look.isHeld("looseness")) {
     rest.ambiguous(
       look,
@@ -98,9 +100,24 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     rest.ambiguous(
       look,
       ["unbalance", "misalignment"],
-      "1x rose along the shaft, but hardly across it, and without 2x: a bent shaft or an angular misalignment.",
+      "1x rose along the shaft, but hardly across it, and without 2x: a bent shaft or an angular misalignment, unless the site file exchanges the axes.",
     );
   }
+  const isExplained = hasPlay || rest.cannot.length > told || SHAFT_FINDINGS.some(isNamed);
+  if (!isExplained) unplaced(look, rest, isOwn);
+}
+
+/** A line of the shaft that rose as far as one of a fault, and fits none: that must not pass without a word. */
+function unplaced(look: Look, rest: Rest, isOwn: (hz: number) => boolean): void {
+  const line = mostRisen(look, isOwn);
+  if (line === null) return;
+  const where = look.hasAxes ? `axis ${line.axis}` : `channel ${line.channel}`;
+  const what = `${line.name} ${isLearned(look) ? "rose to" : "stands at"} ${line.amplitude.toPrecision(2)} mm/s RMS in ${where}`;
+  const check = look.hasAxes
+    ? "Check that the site file states the axes as the sensor is mounted."
+    : "State the axes in the site file: directions tell faults apart.";
+  const text = `${what}, but directions and orders together fit no fault of the shaft. ${check}`;
+  rest.ambiguous(look, SHAFT_FINDINGS, text);
 }
 
 const isOfShaft = (finding: string) => SHAFT_FINDINGS.some((one) => one === finding);

@@ -48,11 +48,11 @@ const LOOSE_LINE_SHARE = 0.05;
 const LOOSE_SHARE = 0.35;
 /** What 2x rises by where the base is loose, at least: share of the middle of zone B. */
 const BASE_RISE = 0.25;
-/** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose. */
+/** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose; and what these together must have fallen by. */
 const BASE_AXIAL_SHARE = 0.25;
 const BASE_OTHERS_SHARE = 0.08;
-/** The other orders fell if this share of their normal level is left: of the highest that was normal, five sixths are usual. */
-const FALLEN_SHARE = 0.75;
+/** The other orders fell if they lost this share of their normal level: of the highest that was normal, a sixth is usual. */
+const FALLEN_MIN = 0.25;
 
 const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
@@ -180,8 +180,8 @@ export function isAxialFirst(look: Look): boolean {
 }
 
 /**
- * A base or foot that lifts: 2x rose across the shaft, hardly along it, and no higher or half order with it. They often
- * fall; where they do not, it may be a misalignment whose 3x the machine's normal one hides, or one without 1x.
+ * A base or foot that lifts: 2x rose across the shaft, hardly along it, and the higher and half orders fell. Where they only
+ * did not rise, it may be a parallel misalignment, which raises 1x and 2x and not always more.
  */
 export function looseBase(
   look: Look,
@@ -213,10 +213,11 @@ export function looseBase(
   const normals = look.axes.flatMap(({ channel }) =>
     orders.map((order) => look.normalOf(channel, order) ?? 0),
   );
-  const hasFallen = rss(all.map((one) => at(one.line))) <= FALLEN_SHARE * rss(normals);
-  const isHidden = look.axes.some(({ channel }) => (look.normalOf(channel, 3) ?? 0) > least);
-  const isOpen = !hasFallen && (isHidden || first.rise === 0);
-  if (isOpen && !look.isHeld("looseness")) return "either";
+  const normal = rss(normals);
+  const fall = normal - rss(all.map((one) => at(one.line)));
+  // What is normal at another speed is taken for more: less than that is no fall.
+  const hasFallen = look.topRpm !== null && fall >= FALLEN_MIN * normal && fall >= least;
+  if (!hasFallen && !look.isHeld("looseness")) return "either";
   const stage = stageOf(level, middleOfB(look), look.limits[1]);
   return shaftVerdict(look, "looseness", level, limit, stage, lines);
 }
@@ -254,4 +255,14 @@ export function looseness(
   if (level < limit) return null;
   const stage = stageOf(level, middle, look.limits[1]);
   return shaftVerdict(look, "looseness", level, limit, stage, lines);
+}
+
+/** The order that rose to the level of a fault, and most; null: none did. */
+export function mostRisen(look: Look, isMachinesOwn: (hz: number) => boolean): EvidenceLine | null {
+  const limit = limitOf(look, "unbalance");
+  const orders = [1, 2, ...HALF_ORDERS, ...WHOLE_ORDERS].filter(
+    (order) => !isMachinesOwn(order * look.shaftHz),
+  );
+  const all = look.axes.flatMap((axis) => orders.map((order) => risen(look, axis, order)));
+  return strongest(all.filter(({ line }) => at(line) >= limit))?.line ?? null;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
-import { around, learned, MACHINE, shaftRecord } from "./support.ts";
+import { around, learned, MACHINE, SENSOR, shaftRecord } from "./support.ts";
 
 const RPM = 1480;
 const REFERENCE = learned(0.6, 0.1, 0.1);
@@ -80,6 +80,50 @@ test("a loose base that stands goes on where a reading could be a misalignment's
     cannot.some(({ finding, reason }) => finding === "looseness" && reason === "ambiguous"),
   );
   assert.deepEqual(found(lines, { reference, ...heldAs("looseness") }), ["looseness"]);
+});
+
+test("lines that rose in directions that fit no fault are told with the order, and a look at the axes is asked for", () => {
+  const H_AND_A = {
+    channel1: { axis: "A" },
+    channel2: { axis: "V" },
+    channel3: { axis: "H" },
+  } as const;
+  const exchanged = (lines: Lines, over: Partial<JudgeInput> = {}) => {
+    const { tones, ...rest } = shaftRecord(RPM, lines);
+    const turned = tones.map((one, i) => ({ ...one, axis: (["A", "V", "H"] as const)[i] ?? "A" }));
+    return judge(
+      { ...rest, tones: turned },
+      around(RPM, { reference: REFERENCE, sensor: { ...SENSOR, channels: H_AND_A }, ...over }),
+    );
+  };
+  const said = ({ verdicts, cannot }: ReturnType<typeof judge>) => {
+    assert.deepEqual(verdicts, []);
+    return cannot.filter(({ reason }) => reason === "ambiguous");
+  };
+  // 1x of an unbalance in what the site file calls the axial direction, too little beside it for a name, too much for a bent shaft.
+  const lines: Lines = [{ 1: 2.3 }, { 1: 1.3 }, { 1: 0.4 }];
+  assert.deepEqual(found(lines), ["unbalance"]);
+  const told = said(exchanged(lines));
+  assert.deepEqual(
+    told.map(({ finding }) => finding),
+    ["unbalance", "misalignment", "looseness"],
+  );
+  assert.match(told[0]?.text ?? "", /^1x rose to 2\.3 mm\/s RMS in axis A, .* Check that the site/);
+  // Along the shaft alone, which a bent shaft would show too.
+  const alone = said(exchanged([{ 1: 2.3 }, { 1: 0.7 }, { 1: 0.4 }]));
+  assert.match(alone[0]?.text ?? "", /bent shaft .* unless the site file exchanges the axes/);
+  // Any other order alone is as little silent, also without stated axes.
+  const third = judged([{ 3: 2 }, {}, {}], { sensor: { ...SENSOR, channels: {} } });
+  assert.match(
+    said(third)[0]?.text ?? "",
+    /^3x rose to 2\.0 mm\/s RMS in channel 1, .* State the axes/,
+  );
+  // What stood when the machine was learned, the blades' own order, and what a finding explains need no word.
+  assert.deepEqual(said(exchanged([{ 1: 0.7 }, { 1: 0.7 }, { 1: 0.7 }])), []);
+  const blades = judged([{ 6: 2 }, {}, {}]);
+  const beside = judged([{ 1: 2.3, 3: 1.6 }, {}, {}], heldAs("unbalance"));
+  for (const { cannot } of [blades, beside])
+    assert.ok(cannot.every(({ text }) => !text.includes("site file")));
 });
 
 test("orders of the line beside a wrong speed are no bearing's", () => {
