@@ -13,6 +13,7 @@ import { number, quantity } from "./format.ts";
 import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
+import { reasonLines } from "./reason-lines.ts";
 import { Refresh } from "./refresh.ts";
 import type { Theme } from "./theme.ts";
 import { unitsKept } from "./units-kept.ts";
@@ -199,7 +200,7 @@ function lookItem(model: Model, look: MachineFindings["checked"][number]): HTMLE
         ? "No reading has been analysed since the agent started."
         : `Looked for: ${[...new Set(what)].join(", ") || "nothing"}.`,
     ),
-    h("ul", null, ...look.cannotTell.map(({ text }) => h("li", { class: "sub" }, text))),
+    h("ul", null, ...reasonLines(look.cannotTell).map((text) => h("li", { class: "sub" }, text))),
   );
 }
 
