@@ -1,5 +1,5 @@
 /** Characteristic frequencies of a rolling bearing as multiples of the shaft's (Randall & Antoni 2011, eq. 1–4). */
-import type { Bearing } from "../machine.ts";
+import type { Bearing, Machine } from "../machine.ts";
 
 export interface BearingOrders {
   /** Rolling elements over a point of the outer race. */
@@ -26,3 +26,7 @@ export function bearingOrders(bearing: Bearing): BearingOrders {
     ftf: bearing.ftf ?? geometric((1 - share) / 2),
   };
 }
+
+/** Frequencies of the mains, Hz; where the site file states none, it may be either. */
+export const suppliesOf = ({ lineHz }: Machine): readonly number[] =>
+  lineHz === undefined ? [50, 60] : [lineHz];

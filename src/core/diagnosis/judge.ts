@@ -11,7 +11,7 @@ import {
   type Judgement,
   type Verdict,
 } from "./finding.ts";
-import { bearingOrders } from "./frequencies.ts";
+import { bearingOrders, suppliesOf } from "./frequencies.ts";
 import { axisLooks, type Look, seenShare } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";
@@ -77,7 +77,7 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
   const shaft = shaftOf(
     axes.map(({ accel }) => accel),
     measuredHz,
-    { lineHz: machine.lineHz, bearingOrders, slip: thresholds.slip },
+    { suppliesHz: suppliesOf(machine), bearingOrders, slip: thresholds.slip },
   );
   const look: Look = {
     axes,

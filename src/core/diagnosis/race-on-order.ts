@@ -6,6 +6,7 @@
  */
 import type { ToneList } from "../signal/tones.ts";
 import type { EvidenceLine, FindingKind } from "./finding.ts";
+import { suppliesOf } from "./frequencies.ts";
 import { type Look, toneNear } from "./look.ts";
 
 /** Fewer strikes in a turn than this are those of a shaft with two poles, or of its 2x. */
@@ -23,11 +24,12 @@ const ORDER_LINES = 1;
 
 /** @param lines of the fault in the spectrum `list`, the first of them on an order */
 export function standsAlone(
-  { shaftHz, shaftLines, machine: { blades, teeth = [], lineHz } }: Look,
+  { shaftHz, shaftLines, machine }: Look,
   list: ToneList,
   { finding, order }: { readonly finding: FindingKind; readonly order: number },
   lines: readonly EvidenceLine[],
 ): boolean {
+  const { blades, teeth = [] } = machine;
   const strikes = Math.round(order);
   const [first, second] = lines;
   const isRace = finding === "bearing_outer_race" || finding === "bearing_inner_race";
@@ -40,7 +42,7 @@ export function standsAlone(
   // Not on that order, but on what another and the supply make together.
   const error = Math.hypot(reach, shaftLines * strikes * list.resolutionHz);
   if (Math.abs(first.hz - strikes * shaftHz) > error) return false;
-  if (lineHz !== undefined && Math.abs(first.hz - 2 * lineHz) < 2 * reach) return false;
+  if (suppliesOf(machine).some((of) => Math.abs(first.hz - 2 * of) < 2 * reach)) return false;
   const isBanded = finding === "bearing_inner_race";
   const firstTone = toneNear(list, first.hz, reach)?.amplitude ?? 0;
   for (let at = 1; at < LINES_MIN * strikes; at++) {

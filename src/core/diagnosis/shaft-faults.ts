@@ -1,5 +1,6 @@
 /** The faults of the shaft in one reading, and which of them its lines cannot be told from. */
 import type { FindingKind } from "./finding.ts";
+import { suppliesOf } from "./frequencies.ts";
 import { isLearned, type Look } from "./look.ts";
 import { APART_LINES, type Rest, speedDoubt } from "./rest.ts";
 import {
@@ -19,7 +20,9 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   const { lineHz, blades, teeth = [] } = look.machine;
   const resolutionHz = look.axes[0]?.accel.resolutionHz ?? 0;
   const isNear = (hz: number, to: number) => Math.abs(hz - to) < APART_LINES * resolutionHz;
-  const isMains = (hz: number) => lineHz !== undefined && isNear(hz, 2 * lineHz);
+  const mainsNear = (hz: number) =>
+    suppliesOf(look.machine).find((of) => isNear(hz, 2 * of)) ?? null;
+  const isMains = (hz: number) => mainsNear(hz) !== null;
   const isOwn = (hz: number) =>
     isMains(hz) ||
     [...(blades === undefined ? [] : [blades, 2 * blades]), ...teeth].some((order) =>
@@ -49,13 +52,17 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   }
   const isNamed = (finding: FindingKind) => rest.has(finding) || look.isHeld(finding);
   const isLoose = isNamed("looseness");
-  const isSecondMains = isMains(2 * look.shaftHz);
-  if (isSecondMains) {
+  const supplyHz = mainsNear(2 * look.shaftHz);
+  if (supplyHz !== null) {
+    const mains =
+      lineHz === undefined
+        ? `that of mains at ${supplyHz} Hz (the machine has no \`lineHz\`)`
+        : "twice the mains frequency";
     rest.cannotTell(
       "misalignment",
       null,
       "resolution_coarse",
-      `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`,
+      `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and ${mains} are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`,
     );
   } else if (look.machine.blades === 2 && !look.isHeld("misalignment")) {
     const text = "2x is the blade pass of two blades, so it is not evidence of misalignment.";

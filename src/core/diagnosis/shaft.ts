@@ -32,8 +32,8 @@ export interface Shaft {
 
 /** What turns or hums near the shaft without being it. */
 export interface NotTheShaft {
-  /** Mains frequency. */
-  readonly lineHz?: number | undefined;
+  /** What the mains frequency is, or may be. */
+  readonly suppliesHz: readonly number[];
   /** Multiples of the shaft frequency at which its bearings have lines, and their slip. */
   readonly bearingOrders: readonly number[];
   readonly slip: number;
@@ -81,9 +81,7 @@ export function shaftOf(
   }
   // Where nothing else is seen, a line at the mains frequency may be a shaft's that turns as fast.
   const beside =
-    firsts.length > 0
-      ? firsts
-      : candidates(spectra, 1, measuredHz, { ...others, lineHz: undefined });
+    firsts.length > 0 ? firsts : candidates(spectra, 1, measuredHz, { ...others, suppliesHz: [] });
   return {
     hz: measuredHz,
     lines: (SIGMAS * speedSigmaHz) / resolutionHz,
@@ -110,13 +108,13 @@ function candidates(
   spectra: readonly ToneList[],
   order: number,
   measuredHz: number,
-  { lineHz, bearingOrders, slip }: NotTheShaft,
+  { suppliesHz, bearingOrders, slip }: NotTheShaft,
 ): ShaftCandidate[] {
   const centreHz = order * measuredHz;
   return spectra.flatMap((list) => {
     const { resolutionHz } = list;
     const reach = Math.max(BESIDE_SHARE * centreHz, resolutionHz);
-    const mains = lineHz === undefined ? [] : [lineHz, 2 * lineHz];
+    const mains = suppliesHz.flatMap((of) => [of, 2 * of]);
     const isOthers = (hz: number) =>
       mains.some(
         (at) =>

@@ -13,6 +13,7 @@ import {
   raised,
   recordOf,
   SENSOR,
+  shaftRecord,
 } from "./support.ts";
 
 const NORMAL = normalState();
@@ -102,6 +103,32 @@ test("a line exactly at twice the mains frequency is distinguished from an order
     const loose = found(recordOf({ fault: "looseness", severity: 1.2 }, n, 4096));
     assert.ok(!loose.includes("electrical"), `${n}: ${loose}`);
   }
+});
+
+test("2x beside twice a mains frequency that nobody stated is no misalignment, and that is said", () => {
+  const { lineHz: _, ...machine } = MACHINE;
+  const lines = [
+    { 1: 0.6, 2: 3 },
+    { 1: 0.6, 2: 2 },
+    { 1: 0.3, 2: 1.5 },
+  ];
+  const at = (rpm: number) => {
+    const reference = {
+      speeds: learned(0.6, 0.2, 0.1).speeds.map((one) => ({ ...one, rpm })),
+    };
+    return judge(shaftRecord(rpm, lines), around(rpm, { machine, reference }));
+  };
+  for (const [rpm, supply] of [
+    [2985, 50],
+    [3585, 60],
+  ] as const) {
+    const { verdicts, cannot } = at(rpm);
+    assert.deepEqual(verdicts, []);
+    const why = cannot.find(({ finding }) => finding === "misalignment");
+    assert.equal(why?.reason, "resolution_coarse");
+    assert.match(why?.text ?? "", new RegExp(`mains at ${supply} Hz`));
+  }
+  assert.equal(at(2900).verdicts[0]?.finding, "misalignment");
 });
 
 test("twice the mains frequency is not an order of a shaft that turns a little slower", () => {

@@ -271,7 +271,7 @@ function tonesOf(...tones: readonly (readonly [number, number])[]): ToneList {
 }
 
 test("the shaft is the measured one: a stronger line of a neighbour, of the mains or of a bearing does not move it", () => {
-  const none = { bearingOrders: [], slip: 0.02 };
+  const none = { suppliesHz: [], bearingOrders: [], slip: 0.02 };
   const isAtMeasured = (tones: ToneList, others: Parameters<typeof shaftOf>[2]) => {
     const { hz, besideHz } = shaftOf([tones], 24.75, others);
     assert.ok(Math.abs(hz - 24.75) < 0.03, `${hz}`);
@@ -280,7 +280,7 @@ test("the shaft is the measured one: a stronger line of a neighbour, of the main
   // 1.5 % beside, ten times stronger.
   assert.equal(isAtMeasured(tonesOf([24.76, 8], [25.12, 80]), none), null);
   // Twice the mains frequency at 2.02x, an element's spin at 1.99x, BPFO at 3.05x.
-  assert.equal(isAtMeasured(tonesOf([50, 60]), { ...none, lineHz: 50 }), null);
+  assert.equal(isAtMeasured(tonesOf([50, 60]), { ...none, suppliesHz: [50] }), null);
   assert.equal(isAtMeasured(tonesOf([49.2, 60]), { ...none, bearingOrders: [1.99] }), null);
   assert.equal(isAtMeasured(tonesOf([75.5, 60]), { ...none, bearingOrders: [3.05] }), null);
   // A single line beside it is named.
@@ -288,7 +288,7 @@ test("the shaft is the measured one: a stronger line of a neighbour, of the main
 });
 
 test("the shaft follows two orders that agree, where the measured speed shows none", () => {
-  const others = { bearingOrders: [3.58, 5.41], slip: 0.02 };
+  const others = { suppliesHz: [], bearingOrders: [3.58, 5.41], slip: 0.02 };
   const { hz, isSeen } = shaftOf([tonesOf([25.1, 30], [50.2, 20])], 24.75, others);
   assert.ok(isSeen && Math.abs(hz - 25.1) < 0.02, `${hz}`);
 });
