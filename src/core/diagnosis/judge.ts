@@ -14,7 +14,7 @@ import {
 import { bearingOrders, suppliesOf } from "./frequencies.ts";
 import { axisLooks, type Look, seenShare } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
-import { normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";
+import { isSteady, normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { shaftOf } from "./shaft.ts";
 import { shaftFaults } from "./shaft-faults.ts";
@@ -96,6 +96,7 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
     isHeld,
     fullRpm: around.fullRpm ?? (() => null),
     topRpm: topSpeed(around.reference, 60 * measuredHz),
+    isSteady: isSteady(around.reference, 60 * measuredHz),
   };
   const rest = new Rest();
   bearingFaults(look, bearings, rest);

@@ -56,6 +56,8 @@ export interface Look {
   readonly fullRpm: (key: string) => number | null;
   /** Highest speed at which the machine was learned, if it was at this one too, r/min. */
   readonly topRpm: number | null;
+  /** Whether it was learned at this speed alone. */
+  readonly isSteady: boolean;
 }
 
 /** A line rose if it is at least this many times what it was on the machine when that was learned. */

@@ -49,9 +49,12 @@ function near(speeds: readonly SpeedNormal[], rpm: number, share: number): Speed
   return nearest ?? null;
 }
 
+const learnedOf = (reference: Reference | null | undefined) =>
+  (reference?.speeds ?? []).filter(({ readings }) => readings >= READINGS_MIN);
+
 /** Forces grow with the square of the speed: by that too, a slower speed's normal state is taken for more. */
 export function normalBy(reference: Reference | null | undefined, rpm: number): NormalOf {
-  const learned = (reference?.speeds ?? []).filter(({ readings }) => readings >= READINGS_MIN);
+  const learned = learnedOf(reference);
   const own = near(learned, rpm, SPEED_SHARE);
   const used = own ?? near(learned, rpm, BORROWED_SHARE);
   if (used === null) return () => null;
@@ -61,9 +64,15 @@ export function normalBy(reference: Reference | null | undefined, rpm: number): 
 
 /** Highest speed at which the machine was learned, if it was at this one too, r/min. */
 export function topSpeed(reference: Reference | null | undefined, rpm: number): number | null {
-  const learned = (reference?.speeds ?? []).filter(({ readings }) => readings >= READINGS_MIN);
+  const learned = learnedOf(reference);
   if (near(learned, rpm, SPEED_SHARE) === null) return null;
   return Math.max(...learned.map((one) => one.rpm));
+}
+
+/** Whether the machine was learned at one speed alone, and this is it: orders of a drive pass resonances, and rise and fall with them. */
+export function isSteady(reference: Reference | null | undefined, rpm: number): boolean {
+  const learned = learnedOf(reference);
+  return learned.length === 1 && near(learned, rpm, SPEED_SHARE) !== null;
 }
 
 /**

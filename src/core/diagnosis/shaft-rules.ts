@@ -215,8 +215,7 @@ export function looseBase(
   );
   const normal = rss(normals);
   const fall = normal - rss(all.map((one) => at(one.line)));
-  // What is normal at another speed is taken for more: less than that is no fall.
-  const hasFallen = look.topRpm !== null && fall >= FALLEN_MIN * normal && fall >= least;
+  const hasFallen = look.isSteady && fall >= FALLEN_MIN * normal && fall >= least;
   if (!hasFallen && !look.isHeld("looseness")) return "either";
   const stage = stageOf(level, middleOfB(look), look.limits[1]);
   return shaftVerdict(look, "looseness", level, limit, stage, lines);

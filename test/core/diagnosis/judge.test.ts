@@ -312,9 +312,11 @@ test("2x that rose across the shaft is a loose base's only where the orders abov
   for (const first of [undefined, [0.1, 0.2, 0.1]]) {
     const fallen = of([0.3, 0.3, 0.3], first);
     assert.deepEqual(found(fallen, strong), ["looseness"]);
-    // What is normal at another speed counts double: less than that is no fall.
-    const faster = strong.reference.speeds.map((one) => ({ ...one, rpm: 1.1 * one.rpm }));
-    assert.deepEqual(found(fallen, { reference: { speeds: faster } }), []);
+    // What is normal at another speed counts double, and orders of a drive fall with its speed.
+    const { speeds } = strong.reference;
+    const faster = speeds.map((one) => ({ ...one, rpm: 1.1 * one.rpm }));
+    for (const others of [faster, [...speeds, ...faster]])
+      assert.deepEqual(found(fallen, { reference: { speeds: others } }), []);
     // A sensor of two axes does not see what rose along the shaft.
     const two = { ...fallen, tones: fallen.tones.slice(0, 2) };
     assert.deepEqual(found(two, strong), []);
