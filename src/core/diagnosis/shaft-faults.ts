@@ -6,6 +6,7 @@ import { APART_LINES, type Rest, speedDoubt } from "./rest.ts";
 import {
   hasSecond,
   isAxialFirst,
+  isSecondAlone,
   looseBase,
   looseness,
   misalignment,
@@ -87,6 +88,11 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     const cause = isLoose ? "Looseness" : "Misalignment";
     const text = `${cause} causes 1x along with its harmonics, so 1x is not evidence of an unbalance.`;
     rest.ambiguous(look, ["unbalance"], text);
+  }
+  if (isNamed("misalignment") && !isLoose && isSecondAlone(look, isOwn)) {
+    const text =
+      "2x rose, and no order above it: if the axes are not those of the site file, a loose base looks like this misalignment.";
+    rest.ambiguous(look, ["looseness"], text);
   }
   if (isPaired && !isEither && !SHAFT_FINDINGS.some(isNamed)) {
     const text =

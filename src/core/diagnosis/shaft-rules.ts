@@ -48,11 +48,13 @@ const LOOSE_LINE_SHARE = 0.05;
 const LOOSE_SHARE = 0.35;
 /** What 2x rises by where the base is loose, at least: share of the middle of zone B. */
 const BASE_RISE = 0.25;
+/** Of the level of a loose base: from here on it is said that 2x may be one, since it is seldom named. */
+const BASE_WORD_SHARE = 0.6;
 /** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose; and what these together must have fallen by. */
 const BASE_AXIAL_SHARE = 0.25;
 const BASE_OTHERS_SHARE = 0.08;
 /** The other orders fell if they lost this share of their normal level: of the highest that was normal, a sixth is usual. */
-const FALLEN_MIN = 0.25;
+const FALLEN_MIN = 0.35;
 
 const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
@@ -196,7 +198,8 @@ export function looseBase(
   const first = risen(look, axis, 1);
   const lines = present([line, first.line]);
   const level = levelOf(lines);
-  if (rise < BASE_RISE * middleOfB(look) || level < limit) return null;
+  const least2x = BASE_RISE * middleOfB(look);
+  if (rise < least2x || level < (isLearned(look) ? BASE_WORD_SHARE : 1) * limit) return null;
   if (rise < MISALIGNED_SECOND * first.rise) return null;
   const others = seconds.filter((one) => one !== best).map((one) => one.rise);
   const along2x = seconds.filter((one) => !isRadial(one.axis)).map((one) => one.rise);
@@ -204,9 +207,7 @@ export function looseBase(
   if (alongRise > BASE_AXIAL_SHARE * rise) return null;
   // Without an axis along the shaft, nothing says that 2x did not rise there.
   if (!isLearned(look) || (look.hasAxes && along2x.length === 0)) return "either";
-  const orders = [...HALF_ORDERS, ...WHOLE_ORDERS].filter(
-    (order) => !isMachinesOwn(order * look.shaftHz),
-  );
+  const orders = higherOrders(look, isMachinesOwn);
   const least = BASE_OTHERS_SHARE * rise;
   const all = look.axes.flatMap((one) => orders.map((order) => risen(look, one, order)));
   if (all.some((one) => one.rise > least)) return null;
@@ -217,8 +218,23 @@ export function looseBase(
   const fall = normal - rss(all.map((one) => at(one.line)));
   const hasFallen = look.isSteady && fall >= FALLEN_MIN * normal && fall >= least;
   if (!hasFallen && !look.isHeld("looseness")) return "either";
+  if (level < limit) return null;
   const stage = stageOf(level, middleOfB(look), look.limits[1]);
   return shaftVerdict(look, "looseness", level, limit, stage, lines);
+}
+
+const higherOrders = (look: Look, isMachinesOwn: (hz: number) => boolean) =>
+  [...HALF_ORDERS, ...WHOLE_ORDERS].filter((order) => !isMachinesOwn(order * look.shaftHz));
+
+/** Whether 2x rose, in whatever direction, and none of the higher and half orders: a loose base would show the same across the shaft. */
+export function isSecondAlone(look: Look, isMachinesOwn: (hz: number) => boolean): boolean {
+  const second = strongest(look.axes.map((axis) => risen(look, axis, 2)));
+  if (!isLearned(look) || second === null || second.rise < BASE_RISE * middleOfB(look))
+    return false;
+  const orders = higherOrders(look, isMachinesOwn);
+  return look.axes.every((axis) =>
+    orders.every((order) => risen(look, axis, order).rise <= BASE_OTHERS_SHARE * second.rise),
+  );
 }
 
 /**

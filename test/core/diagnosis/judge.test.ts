@@ -290,6 +290,13 @@ test("2x that rose across the shaft is a loose base's only where the orders abov
     raised(seen, { ...across, 1: first, 3: third });
   const quiet = { reference: learned(0.2, 0.2, 0.02) };
   assert.deepEqual(found(seen, quiet), ["misalignment"]);
+  const reasons = (record: typeof seen) =>
+    judge(record, around(record.speedRpm, quiet)).cannot.map(({ finding }) => finding);
+  assert.ok(!reasons(seen).includes("looseness"));
+  // Along the shaft too, without 3x: if that is another axis, it may be a loose base.
+  const along = raised(seen, { 2: [1, 1, 2], 3: [0.01, 0.01, 0.01] });
+  assert.deepEqual(found(along, quiet), ["misalignment"]);
+  assert.ok(reasons(along).includes("looseness"));
   const strong = { reference: learned(0.2, 0.2, 0.6) };
   const still = [0.74, 0.76, 0.94];
   // A parallel misalignment need not raise 3x, and 3x of the machine itself would hide it.

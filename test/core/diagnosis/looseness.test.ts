@@ -126,6 +126,21 @@ test("lines that rose in directions that fit no fault are told with the order, a
     assert.ok(cannot.every(({ text }) => !text.includes("site file")));
 });
 
+test("a loose base is seldom named, so 2x that may be one is told before it reaches the level", () => {
+  const told = (second: number) =>
+    judged([
+      { 1: 0.6, 2: second, 3: 0.1 },
+      { 1: 0.6, 3: 0.1 },
+      { 1: 0.6, 3: 0.1 },
+    ]).cannot.filter(({ bearing }) => bearing === null);
+  assert.deepEqual(told(0.55), []);
+  assert.ok(told(0.9).every(({ text }) => text.includes("a misalignment or a loose base")));
+  assert.deepEqual(
+    told(0.9).map(({ finding }) => finding),
+    ["misalignment", "looseness"],
+  );
+});
+
 test("orders of the line beside a wrong speed are no bearing's", () => {
   // At a speed taken for 3 % more, BPFI is where 5x is.
   const machine = { ...MACHINE, bearings: [{ point: 1, name: "B", bpfi: 5 / 1.03 }] };
