@@ -1,6 +1,8 @@
 /** What an operator is told about certificates, by what a real broker with TLS shows. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -12,6 +14,8 @@ import { type Issued, type Issuing, issue } from "../support/authority.ts";
 import { mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { startForwardProxy } from "../support/forward-proxy.ts";
+import { linkFor } from "../support/link.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { freePort, skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -245,5 +249,53 @@ test(
         const bad = await attempt(await brokerWith(t, shown(wrong)), { ca: root.pem, ...through });
         assert.match(bad.text, /is for a\.example, not for localhost/);
       }
+  },
+);
+
+/** One address in front of brokers: a connection goes to the one that is `to` then. */
+async function frontOf(t: TestContext, to: string) {
+  const front = { to, url: "", connections: 0 };
+  const server = createServer((socket) => {
+    front.connections += 1;
+    const broker = connect(Number(new URL(front.to).port), "127.0.0.1");
+    socket.pipe(broker).pipe(socket);
+    for (const [one, other] of [
+      [socket, broker],
+      [broker, socket],
+    ] as const)
+      one.on("error", () => {}).on("close", () => other.destroy());
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.after(() => server.close());
+  front.url = `mqtts://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return front;
+}
+
+test(
+  "certificates – a renewal is noticed while the session lasts, and one that does not end soon is not looked at again",
+  options,
+  async (t) => {
+    const { make } = workshop(t);
+    const root = make(null, { name: "root", subject: "Plant Root", isCa: true });
+    const showing = (issuing: Issuing) => {
+      const { certFile, keyFile } = make(root, issuing);
+      return brokerWith(t, { chainFile: certFile, keyFile });
+    };
+    const renewed = await showing({ name: "renewed", days: 90 });
+    const front = await frontOf(t, await showing({ name: "ending", days: 90, daysAgo: 85 }));
+    const clock = new ManualClock(Date.now());
+    const { link } = linkFor(t, { url: front.url, tls: { ca: root.pem } }, { clock });
+    assert.ok(await link.ready(NEVER));
+    const subject = () => link.state.brokerCertificates[0]?.subject;
+    assert.equal(subject(), "ending");
+    front.to = renewed;
+    await clock.advance(10 * 60_000);
+    await waitUntil("a look at the renewed one", () => subject() === "renewed");
+    const before = front.connections;
+    await clock.advance(60 * 60_000);
+    assert.ok(await isReachable(front.url));
+    await waitUntil("our own connection", () => front.connections > before);
+    assert.equal(front.connections, before + 1);
+    assert.equal(link.session, 1);
   },
 );
