@@ -174,6 +174,7 @@ test(
       attempt(underOld, { ca: oldRoot.pem }),
       attempt(elsewhere, { ca: root.pem }),
       attempt(selfSigned, { ca: root.pem }),
+      attempt(selfSigned, {}),
     ]);
     assert.match(
       texts[0]?.text ?? "",
@@ -187,6 +188,10 @@ test(
     assert.match(
       texts[3]?.text ?? "",
       /certificate "broker" is self-signed, and MQTT_CA_FILE contains only "Plant Root": add the/,
+    );
+    assert.match(
+      texts[4]?.text ?? "",
+      /"broker" is self-signed: set MQTT_CA_FILE to a file with it$/,
     );
   },
 );
@@ -286,7 +291,7 @@ test(
     const clock = new ManualClock(Date.now());
     const { link } = linkFor(t, { url: front.url, tls: { ca: root.pem } }, { clock });
     assert.ok(await link.ready(NEVER));
-    const subject = () => link.state.brokerCertificates[0]?.subject;
+    const subject = () => link.state.brokerCertificates?.[0]?.subject;
     assert.equal(subject(), "ending");
     front.to = renewed;
     await clock.advance(10 * 60_000);

@@ -7,14 +7,16 @@ import { WriteQueue, type WriteQueueHooks } from "../../src/store/database/write
 import { tempDirectory } from "./temp-database.ts";
 
 interface QueueOptions {
+  /** Of an existing store; by default a new one without tables. */
+  readonly dataDir?: string;
   readonly clock?: Clock;
   readonly paceMs?: number;
   readonly hooks?: Partial<WriteQueueHooks>;
 }
 
 /** A write queue over its own database. By default no space can be freed. */
-export function openQueue(t: TestContext, { clock, paceMs, hooks }: QueueOptions = {}) {
-  const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 2 << 20 });
+export function openQueue(t: TestContext, { dataDir, clock, paceMs, hooks }: QueueOptions = {}) {
+  const db = new Database({ dataDir: dataDir ?? tempDirectory(t), checkpointBytes: 2 << 20 });
   db.open();
   t.after(() => db.close());
   const statistics = { commits: 0, bytesWritten: 0, commitSeconds() {} };

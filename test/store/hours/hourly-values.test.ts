@@ -5,6 +5,8 @@ import Sqlite from "better-sqlite3";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { APPLICATION_ID, migrate, STEPS } from "../../../src/store/database/migrate.ts";
 import { rollBack } from "../../../src/store/database/rollback.ts";
+import { Streams } from "../../../src/store/database/streams.ts";
+import { HourlyValues } from "../../../src/store/hours/hourly-values.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -15,6 +17,7 @@ import {
   storeOptions,
   tempDirectory,
 } from "../../support/temp-database.ts";
+import { openQueue } from "../../support/write-queue.ts";
 
 /** Counts of rpm by hour or day, `hours since START_MS: count`. */
 function counts(store: Store, span: "hours" | "days" = "hours", sensor = "1"): string[] {
@@ -104,6 +107,28 @@ test("hourly values – over a quarter of the buffer the oldest hours are merged
   );
   await append(store, [at(3.5, { units: {} })]);
   assert.equal(counts(store, "days")[0], "0: 25");
+});
+
+test("hourly values – a day that is not over keeps its hours, even where they alone are over the limit", async (t) => {
+  const { clock, dataDir, open, path } = box(t);
+  const store = open();
+  await append(store, [at(0), at(1), at(26)]);
+  await clock.advance(30 * HOUR_MS);
+  await store.retain();
+  await store.close();
+  assert.equal(rows(path, "hours"), 3);
+  const { db, queue } = openQueue(t, { dataDir });
+  const hours = new HourlyValues({ db, queue, streams: new Streams(db) });
+  const thin = () => [hours.thin(), rows(path, "hours"), rows(path, "days")];
+  // Yesterday's hours are merged to its day, which goes next; today's stay.
+  assert.deepEqual(
+    [thin(), thin(), thin()],
+    [
+      [true, 1, 1],
+      [true, 1, 0],
+      [false, 1, 0],
+    ],
+  );
 });
 
 test("hourly values – a long range is answered by whole days, with hours before the first and after the last midnight", async (t) => {

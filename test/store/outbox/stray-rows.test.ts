@@ -82,3 +82,26 @@ test("outbox – a stored text that is damaged does not stop the filling of an u
   // The publisher reports it.
   assert.equal(store.outboxOf("cloud").depth("json").readings, 3);
 });
+
+test("outbox – what can never be written stays pending, and the failure ends no process where nobody waits for it", async (t) => {
+  const options = storeOptions(tempDirectory(t));
+  let store = openStore(options);
+  await append(store, [readingOf("1", at(0))]);
+  const [entry] = store.outbox.lease("json", "live", 1);
+  assert.ok(entry !== undefined);
+  const rename = (from: string, to: string) => {
+    const db = new Sqlite(join(options.dataDir, "gateside.db"));
+    db.exec(`ALTER TABLE ${from} RENAME TO ${to}`);
+    db.close();
+  };
+  rename("outbox", "elsewhere");
+  // A rejection that nobody handles fails the test.
+  void store.outbox.settle("json", [{ entry, outcome: "sent" }]);
+  await store.outbox.flush();
+  await new Promise((resolve) => setImmediate(resolve));
+  rename("elsewhere", "outbox");
+  await store.close();
+  store = openStore(options);
+  t.after(() => store.close());
+  assert.deepEqual(timesOf(store.outbox.lease("json", "live", 1)), [at(0)]);
+});

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { sizeOf } from "../../../src/store/database/database.ts";
+import { shareBuffer } from "../../../src/store/space/buffer-limits.ts";
+import { BufferMonitor } from "../../../src/store/space/buffer-monitor.ts";
+import { Growth } from "../../../src/store/space/growth.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { append, readingOf, START_MS, tempStore } from "../../support/temp-database.ts";
+import { openQueue } from "../../support/write-queue.ts";
 
 test("buffer monitor – displays see a commit at once, and what others leave of the disk within half a minute", async (t) => {
   let free = 5_000_000_000;
@@ -57,4 +64,37 @@ test("retention – while nothing is written and the disk has room, only each mi
   assert.equal(await isWhole(), true, "a minute after it");
   free = 320_000_000;
   assert.deepEqual(await whole(), [true, true, true], "the disk may not have room for all of it");
+});
+
+test("buffer monitor – on a short disk the room for ballast and checkpoints is not used for growth; what both hold already needs none", (t) => {
+  const { db } = openQueue(t);
+  let free = 6 << 20;
+  const limits = shareBuffer(64 << 20);
+  const monitor = new BufferMonitor({
+    db,
+    limits,
+    growth: new Growth(),
+    rememberedBytes: () => 0,
+    diskFreeMinBytes: 1 << 20,
+    diskFreeBytes: () => free,
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  const reserved = limits.ballastBytes + 2 * limits.checkpointBytes;
+  /** What the file may grow by, bytes. */
+  const growth = () => {
+    const { all } = monitor.pages();
+    return (monitor.pagesAllowed(all) - all) * db.pageBytes;
+  };
+  const wal = () => sizeOf(`${db.path}-wal`);
+  assert.ok(Math.abs(growth() - ((5 << 20) - (reserved - wal()))) <= db.pageBytes);
+  db.write("CREATE TABLE filler (body BLOB)").run();
+  db.write("INSERT INTO filler VALUES (zeroblob(300000))").run();
+  assert.ok(wal() > 300_000);
+  assert.ok(Math.abs(growth() - ((5 << 20) - (reserved - wal()))) <= db.pageBytes);
+  monitor.restoreBallast();
+  const left = reserved - wal() - limits.ballastBytes;
+  assert.ok(Math.abs(growth() - ((5 << 20) - left)) <= db.pageBytes);
+  free = 1 << 20;
+  assert.equal(growth(), 0);
 });
