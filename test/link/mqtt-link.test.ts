@@ -43,6 +43,20 @@ test("link – without a connection a publish is lost at once, never queued", as
   assert.deepEqual(await alone.publish(message("a")), { result: "lost" });
 });
 
+test("link – who waits for a session hears when it is no longer wanted, and when the link closes", async () => {
+  const alone = new MqttLink(
+    { clock: systemClock, logger: new RecordingLogger() },
+    { name: "mqtt", urls: ["mqtt://127.0.0.1:1"], version: 5, clientId: "x", inflight: 1 },
+  );
+  const stop = new AbortController();
+  const waits = [alone.ready(stop.signal), alone.ready(forever())];
+  stop.abort();
+  assert.equal(await waits[0], false);
+  await alone.close();
+  assert.equal(await waits[1], false);
+  assert.equal(await alone.ready(forever()), false);
+});
+
 test("link – an acknowledgement that never comes ends as lost and the session is renewed", {
   timeout: deadlineMs(30_000),
 }, async (t) => {

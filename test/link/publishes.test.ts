@@ -1,8 +1,59 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Message } from "../../src/core/message.ts";
+import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import { TokenBucket } from "../../src/lib/token-bucket.ts";
 import { Publishes } from "../../src/link/publishes.ts";
+
+/** Publishes as fast as they come, whose packets go nowhere: identifiers count from 1, `left` is what tells of QoS 0. */
+function unpaced(requireSubscriber = false) {
+  const outcomes: PublishOutcome[] = [];
+  const left: (() => void)[] = [];
+  let id = 0;
+  const publishes = new Publishes({
+    requireSubscriber,
+    inflightMax: () => 1000,
+    pace: null,
+    tick: () => 0,
+    refusals: null,
+    transmit: (_message, _bytes, onLeft) => {
+      if (onLeft !== null) left.push(onLeft);
+      return onLeft === null ? ++id : 0;
+    },
+  });
+  const send = (qos: 0 | 1) =>
+    publishes.send({ topic: "t", payload: "", qos, retain: false }, 10, (outcome) =>
+      outcomes.push(outcome),
+    );
+  return { publishes, outcomes, left, send };
+}
+
+test("publishes – reasons of a PUBACK from 0x80 on are refusals, and that nobody subscribes is one only where somebody must", () => {
+  const outcomesOf = (requireSubscriber: boolean) => {
+    const { publishes, outcomes, send } = unpaced(requireSubscriber);
+    for (const [i, reason] of [0, 0x10, 0x80, 0x97].entries()) {
+      send(1);
+      publishes.acknowledged(i + 1, reason, () => {});
+    }
+    return outcomes.map((outcome) =>
+      outcome.result === "refused" ? outcome.code : outcome.result,
+    );
+  };
+  assert.deepEqual(outcomesOf(false), ["delivered", "delivered", 0x80, 0x97]);
+  assert.deepEqual(outcomesOf(true), ["delivered", 0x10, 0x80, 0x97]);
+});
+
+test("publishes – a session is busy with what is not acknowledged, or not with the kernel yet: it is not left with DISCONNECT then", () => {
+  const { publishes, left, send } = unpaced();
+  assert.equal(publishes.isBusy, false);
+  send(1);
+  assert.equal(publishes.isBusy, true);
+  publishes.acknowledged(1, 0, () => {});
+  assert.equal(publishes.isBusy, false);
+  send(0);
+  assert.equal(publishes.isBusy, true);
+  left[0]?.();
+  assert.equal(publishes.isBusy, false);
+});
 
 /** Publishes whose packets go nowhere, at `ratePerS`. Identifiers count from 1. */
 function paced(t: TestContext, ratePerS: number) {

@@ -96,3 +96,13 @@ test("session history – only a session that was open ends soon after its conne
     "closed",
   ]);
 });
+
+test("session history – the size of a packet that a broker ends sessions for is told, with what follows", () => {
+  const history = historyAt({ ms: 0 });
+  const tooLarge = { ...CLOSED, code: 0x95, largestInflight: 5_000 };
+  assert.equal(
+    history.judge(tooLarge, 40_000, false)?.text,
+    "closed; packets of 5000 bytes are not sent for an hour",
+  );
+  assert.equal(history.packetBytesMax, 4_999);
+});
