@@ -417,6 +417,28 @@ test("poller – BACKFILL_DAYS 0 reads no day before today, unless it was being 
   ]);
 });
 
+test("poller – a day is pending until it has been read after its end; none is of a sensor whose reads fail, or that is not polled", async (t) => {
+  let isFailing = false;
+  const { clock, poller } = setUp(
+    t,
+    [sensor("1")],
+    ({ day }) => ({ ok: !isFailing && day !== "2026-11-19" }),
+    { backfillDays: 0 },
+    "2026-11-20T12:00:00Z",
+    (own) => own.now(),
+    // The day before yesterday closed at two in the morning: nothing reads it any more.
+    new Set(["2026-11-18", "2026-11-19"]),
+  );
+  const pending = () => [...poller.pendingDays("1", "rpm")].sort();
+  assert.deepEqual(pending(), ["2026-11-19", "2026-11-20"]);
+  assert.deepEqual(poller.pendingDays("2", "rpm"), []);
+  await clock.advance(10 * MINUTE);
+  assert.deepEqual(pending(), ["2026-11-19", "2026-11-20"]);
+  isFailing = true;
+  await clock.advance(10 * MINUTE);
+  assert.deepEqual(pending(), []);
+});
+
 test("poller – the closing read of a day that was being read stays due until it succeeds", async (t) => {
   const closes = Date.parse("2026-11-22T02:00:00Z"); // 26 h after the midnight that ended the 20th
   let failures = 0;

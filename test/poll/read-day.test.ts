@@ -28,7 +28,7 @@ function dayOf(records: number, version = 12): Buffer {
 async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
   const hashing = await loadByteHashing();
   const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
-  const gateway: { body: Buffer } = { body: Buffer.alloc(0) };
+  const gateway: { body: Buffer; recognised: number } = { body: Buffer.alloc(0), recognised: 0 };
   const readDay = createReadDay({
     source: {
       read: () =>
@@ -50,10 +50,23 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
     emptyStatuses: new Set(),
     ...(marks === undefined ? {} : { marks }),
     createReader: (kind, checkpoint, isKnownBytes) =>
-      new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
+      new DayReader({
+        kind,
+        names,
+        hashing,
+        checkpoint,
+        isKnownBytes:
+          isKnownBytes &&
+          ((hash) => {
+            const isKnown = isKnownBytes(hash);
+            if (isKnown) gateway.recognised += 1;
+            return isKnown;
+          }),
+      }),
   });
   const read = async (body: Buffer, wanted?: WantedRecords) => {
     gateway.body = body;
+    gateway.recognised = 0;
     const result = await readDay(
       {
         sensor: { code: "1", type: 40, kinds: ["rpm"], channels: {} },
@@ -66,7 +79,7 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
       new AbortController().signal,
     );
     assert.ok(result.ok);
-    return result;
+    return { ...result, recognised: gateway.recognised };
   };
   return read;
 }
@@ -129,6 +142,32 @@ test("read day – of a day whose known part has changed, only what is new is st
   assert.equal((await read(day(5, 6))).stored, 2);
   const again = await read(day(4, 5, 6));
   assert.deepEqual([again.stored, again.known], [1, 2]);
+});
+
+test("read day – of a day that begins anew at each read, records are recognised by their bytes from the third time on", async (t) => {
+  const read = await createReader(t);
+  const seen: number[][] = [];
+  for (let n = 1; n <= 6; n++) {
+    // The newest first, as some gateways write.
+    const records = Array.from(
+      { length: n },
+      (_, i) => `{"RPM":1480,"time_data":"\\/Date(${START_MS + (n - i) * 1000}+0000)\\/"}`,
+    );
+    const { stored, recognised } = await read(
+      Buffer.from(
+        `[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[${records.join(",")}]}]`,
+      ),
+    );
+    seen.push([stored, recognised]);
+  }
+  assert.deepEqual(seen, [
+    [1, 0],
+    [1, 0],
+    [1, 0],
+    [1, 0],
+    [1, 4],
+    [1, 5],
+  ]);
 });
 
 test("read day – of an unchanged day, stored records that are needed once more are handed out, and not stored again", async (t) => {

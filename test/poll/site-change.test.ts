@@ -134,3 +134,14 @@ test("site change – a disabled sensor is not requested, has a state, and is re
   site.replace(siteOf(sensor("1", { enabled: false }), sensor("2")));
   assert.deepEqual(await look(), ["2 rpm 2026-11-18", "2 rpm 2026-11-19", "2 rpm 2026-11-20"]);
 });
+
+test("site change – whether an added sensor is silent is not said before it has been read", async (t) => {
+  const { site, poller, look } = await start(t, [sensor("1")], undefined, [Date.UTC(2026, 10, 1)]);
+  const settled = () => poller.settledStates().map(({ code, state }) => `${code} ${state}`);
+  await look();
+  assert.deepEqual(settled(), ["1 silent"]);
+  site.replace(siteOf(sensor("1"), sensor("2")));
+  assert.deepEqual(settled(), ["1 silent"]);
+  await look();
+  assert.deepEqual(settled(), ["1 silent", "2 silent"]);
+});
