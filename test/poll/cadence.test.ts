@@ -74,6 +74,15 @@ test("cadence – nothing is predicted before three records", () => {
   assert.equal(cadence.periodMs, 60_000);
 });
 
+test("cadence – how late the first read finds a record says nothing of when records become visible", () => {
+  const timesMs = [880_000, 940_000, 1_000_000];
+  const read = new Cadence();
+  read.observe(1_050_000, timesMs, true);
+  const remembered = new Cadence();
+  remembered.seed(1_000_000, { timesMs, cameSingly: true });
+  assert.equal(read.nextReadMs(1_050_000), remembered.nextReadMs(1_050_000));
+});
+
 test("cadence – a sensor that fell silent is not polled every few seconds", () => {
   const cadence = new Cadence();
   let now = 10_000_000;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { DayReader } from "../../src/core/decode/day-reader.ts";
+import { CallFailure } from "../../src/core/failure.ts";
 import type { WantedRecords } from "../../src/core/ports.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
@@ -8,6 +9,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
+import type { DayRead } from "../../src/poll/day-read.ts";
 import { createReadDay, type ReadDayParts } from "../../src/poll/read-day.ts";
 import { START_MS, tempStore } from "../support/temp-database.ts";
 
@@ -25,10 +27,14 @@ function dayOf(records: number, version = 12): Buffer {
 }
 
 /** A read over its own store; `body` is what the gateway returns next. */
-async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
+async function createReader(t: TestContext, more: Partial<ReadDayParts> = {}) {
   const hashing = await loadByteHashing();
   const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
-  const gateway: { body: Buffer; recognised: number } = { body: Buffer.alloc(0), recognised: 0 };
+  const gateway: { body: Buffer; failure: CallFailure | null; recognised: number } = {
+    body: Buffer.alloc(0),
+    failure: null,
+    recognised: 0,
+  };
   const readDay = createReadDay({
     source: {
       read: () =>
@@ -39,6 +45,7 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
               await Promise.resolve();
               yield gateway.body.subarray(at, at + PIECE_BYTES);
             }
+            if (gateway.failure !== null) throw gateway.failure;
           })(),
         }),
     },
@@ -48,7 +55,6 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
     metrics: createMetrics(),
     plans: new DftPlans(),
     emptyStatuses: new Set(),
-    ...(marks === undefined ? {} : { marks }),
     createReader: (kind, checkpoint, isKnownBytes) =>
       new DayReader({
         kind,
@@ -63,11 +69,16 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
             return isKnown;
           }),
       }),
+    ...more,
   });
-  const read = async (body: Buffer, wanted?: WantedRecords) => {
-    gateway.body = body;
-    gateway.recognised = 0;
-    const result = await readDay(
+  /** @param failure how the connection ends once the body has come */
+  const attempt = (
+    body: Buffer,
+    wanted?: WantedRecords,
+    failure: CallFailure | null = null,
+  ): Promise<DayRead> => {
+    Object.assign(gateway, { body, failure, recognised: 0 });
+    return readDay(
       {
         sensor: { code: "1", type: 40, kinds: ["rpm"], channels: {} },
         kind: "rpm",
@@ -78,23 +89,28 @@ async function createReader(t: TestContext, marks?: ReadDayParts["marks"]) {
       },
       new AbortController().signal,
     );
+  };
+  const read = async (body: Buffer, wanted?: WantedRecords) => {
+    const result = await attempt(body, wanted);
     assert.ok(result.ok);
     return { ...result, recognised: gateway.recognised };
   };
-  return read;
+  return { read, attempt };
 }
 
 test("read day – a large day is marked while it is parsed, and not while its known part is only recognised", async (t) => {
   let body = dayOf(10_000);
   let marks = 0;
-  const readBody = await createReader(t, {
-    begin: () => {
-      marks += 1;
-      return () => {};
+  const reader = await createReader(t, {
+    marks: {
+      begin: () => {
+        marks += 1;
+        return () => {};
+      },
+      waitMs: () => 0,
     },
-    waitMs: () => 0,
   });
-  const read = async () => (await readBody(body)).stored;
+  const read = async () => (await reader.read(body)).stored;
   assert.ok(body.length > 1.2e6);
   assert.equal(await read(), 10_000);
   assert.equal(marks, 1);
@@ -108,7 +124,7 @@ test("read day – a large day is marked while it is parsed, and not while its k
 });
 
 test("read day – how many records could not be used since the last good one, once each, whether the day is read on or completely", async (t) => {
-  const read = await createReader(t);
+  const { read } = await createReader(t);
   const record = (n: number, code: string) =>
     `{"RPM":1480,"sensor_code":"${code}","time_data":"\\/Date(${START_MS + n * 1000}+0000)\\/"}`;
   const day = (...codes: string[]) =>
@@ -130,7 +146,7 @@ test("read day – how many records could not be used since the last good one, o
 });
 
 test("read day – of a day whose known part has changed, only what is new is stored", async (t) => {
-  const read = await createReader(t);
+  const { read } = await createReader(t);
   const records = (seconds: readonly number[]) =>
     seconds
       .map((n) => `{"RPM":1480,"time_data":"\\/Date(${START_MS + n * 1000}+0000)\\/"}`)
@@ -145,7 +161,7 @@ test("read day – of a day whose known part has changed, only what is new is st
 });
 
 test("read day – of a day that begins anew at each read, records are recognised by their bytes from the third time on", async (t) => {
-  const read = await createReader(t);
+  const { read } = await createReader(t);
   const seen: number[][] = [];
   for (let n = 1; n <= 6; n++) {
     // The newest first, as some gateways write.
@@ -171,7 +187,7 @@ test("read day – of a day that begins anew at each read, records are recognise
 });
 
 test("read day – of an unchanged day, stored records that are needed once more are handed out, and not stored again", async (t) => {
-  const read = await createReader(t);
+  const { read } = await createReader(t);
   const day = dayOf(3);
   await read(day);
   const taken: number[] = [];
@@ -195,4 +211,61 @@ test("read day – of an unchanged day, stored records that are needed once more
   );
   assert.deepEqual(taken, [1000]);
   assert.equal((await read(dayOf(4))).stored, 1);
+});
+
+test("read day – what is stored is told once it is durable: its newest reading, and from when to when it was measured", async (t) => {
+  const told: unknown[] = [];
+  const { read } = await createReader(t, {
+    onStored: ({ timeMs }) => told.push(timeMs - START_MS),
+    onStoredBetween: ({ day }, fromMs, toMs) =>
+      told.push([day, fromMs - START_MS, toMs - START_MS]),
+  });
+  await read(dayOf(3));
+  assert.deepEqual(told.splice(0), [2000, ["2026-11-20", 0, 2000]]);
+  await read(dayOf(3));
+  assert.deepEqual(told, []);
+  // Complete, and without records of its own.
+  await read(dayOf(0));
+  assert.deepEqual(told, []);
+  await read(dayOf(5));
+  assert.deepEqual(told, [4000, ["2026-11-20", 3000, 4000]]);
+});
+
+test("read day – an error that the service states counts, however the connection ended then", async (t) => {
+  const { attempt } = await createReader(t);
+  const cut = new CallFailure({ failureClass: "truncated", message: "cut" });
+  const status = Buffer.from(
+    '[{"Configs":[],"Key":{"Description":"no such sensor","StatusNumber":7},"Value":[]}]',
+  );
+  const failureOf = async (body: Buffer) => {
+    const { ok, ...rest } = await attempt(body, undefined, cut);
+    return ok ? null : "message" in rest && rest.message;
+  };
+  assert.equal(await failureOf(status), "the gateway returned status 7: no such sensor");
+  assert.equal(await failureOf(dayOf(2).subarray(0, -9)), "cut");
+});
+
+test("read day – where each record takes long, other work gets its turn between two of them", async (t) => {
+  let ms = 0;
+  const { read } = await createReader(t, {
+    // Every look at it is a slice later.
+    clock: { ...systemClock, monotonic: () => (ms += 10) },
+  });
+  const day = dayOf(5);
+  await read(day);
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const turns: number[] = [];
+  const has = () => {
+    turns.push(turn);
+    return false;
+  };
+  await read(day, { has, take: async () => {} });
+  isOver = true;
+  assert.equal(new Set(turns).size, 5, turns.join());
 });
