@@ -249,6 +249,19 @@ test("presence – statistics are published with each session and every minute, 
   assert.equal(link.payloads(topic).length, 3);
 });
 
+test("presence – another agent of the same site is in the statistics while there is one", async (t) => {
+  const { clock, link, run, now } = start(t);
+  const { links } = status(clock);
+  now.changes = { links: links.map((one) => ({ ...one, otherAgent: "stop one of them" })) };
+  await run();
+  now.changes = {};
+  await clock.advance(60_000);
+  const told = link
+    .payloads("gateside/plant-7/agent/stats")
+    .map(({ brokers }) => (brokers as { otherAgent?: string }[])[0]?.otherAgent);
+  assert.deepEqual(told, ["stop one of them", undefined]);
+});
+
 test("presence – a gateway outage and its end are published within seconds, because the last statistics are retained", async (t) => {
   const { clock, link, run, now } = start(t);
   const { gateway } = status(clock);

@@ -82,6 +82,18 @@ test("publisher – with nothing to send it sleeps: turns of the event loop are 
   assert.ok(link.looks - before < 100, `${link.looks - before} looks in 500 turns`);
 });
 
+test("publisher – with nothing to send it waits a second for its next look", async (t) => {
+  const { link, outbox } = start(t);
+  outbox.add("json", [storedReading(1)]);
+  await drained(outbox);
+  const timers = t.mock.method(globalThis, "setTimeout");
+  const looks = link.looks;
+  await waitUntil("another look", () => link.looks > looks + 1);
+  // waitUntil has timers of its own, each shorter.
+  const waits = timers.mock.calls.map(({ arguments: [, ms] }) => Number(ms));
+  assert.equal(Math.max(...waits), 1000);
+});
+
 test("publisher – a session that is over leaves no listener behind", async (t) => {
   const { link, outbox, stop } = start(t);
   for (let n = 1; n <= 30; n++) {

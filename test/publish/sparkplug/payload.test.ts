@@ -52,6 +52,17 @@ test("sparkplug – a truncated or altered command never throws", () => {
   }
 });
 
+test("sparkplug – of a command's integers only Int8, Int16 and Int32 have a sign", () => {
+  const valueOfType = (datatype?: number) => {
+    const fields = datatype === undefined ? {} : { datatype };
+    const bytes = encode({ metrics: [{ name: "m", intValue: 0xffff_fff8, ...fields }] });
+    return decodeCommand(bytes)?.[0]?.value;
+  };
+  assert.deepEqual([1, 2, 3].map(valueOfType), [-8, -8, -8]);
+  // UInt8, UInt16, UInt32, and none.
+  assert.deepEqual([5, 6, 7, undefined].map(valueOfType), Array(4).fill(0xffff_fff8));
+});
+
 test("sparkplug – a value that a type cannot hold is null: is_null and no value field", () => {
   const impossible: [Datatype, Metric["value"]][] = [
     ["Double", null],
