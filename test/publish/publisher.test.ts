@@ -123,6 +123,31 @@ test("publisher – if the store fails to record deliveries they are sent again,
   assert.match(logger.text, /could not be recorded/);
 });
 
+test("publisher – of waveforms at most four are in flight, so that a reading never waits for many of them", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const held: (() => void)[] = [];
+  const server = await fakeBrokerFor(t, {
+    version: 5,
+    onPublish: ({ topic, packetId }, connection) => {
+      if (topic === "probe") connection.ack(packetId);
+      else held.push(() => connection.ack(packetId));
+    },
+  });
+  const outbox = new MemoryOutbox();
+  outbox.add("waveform", series(0, 10));
+  const lanes = [{ ...bySeq("waveform"), isBackground: true }];
+  const { link } = start(t, { url: server.url, outbox, lanes });
+  const probe: Message = { topic: "probe", payload: "x", qos: 1, retain: false };
+  for (const inFlight of [4, 5, 6]) {
+    await waitUntil("the next one", () => held.length >= inFlight);
+    // What was sent with it has arrived before this one.
+    await link.publish(probe);
+    assert.equal(held.length, inFlight);
+    held[inFlight - 4]?.();
+  }
+});
+
 test("publisher – a topic the broker refuses does not block others, is counted, and is reported once", {
   skip,
   timeout: deadlineMs(30_000),
