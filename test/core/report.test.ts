@@ -113,6 +113,12 @@ test("report – since when is its own sentence", () => {
   assert.match(reportDocument(atLeast).html, /mm\/s\. At least since /);
 });
 
+test("report – an open note has its time where that is known", () => {
+  const note = { subject: "Pump 4", by: "Ann", note: "valve", timeMs: null };
+  const { html } = reportDocument({ ...INPUT, notes: [note, { ...note, timeMs: T0 }] });
+  assert.match(html, /“valve” \(Ann\)<.*“valve” \(Ann, [^)]+\)</s);
+});
+
 test("report – at most 5 MB, and it says what is left out", () => {
   const long = trend("accel", "channel1_vel_rms", true);
   const points = Array.from({ length: 240 }, (_, x) => ({ x: T0 + x * 15_000, y: x % 7 }));

@@ -153,6 +153,30 @@ test("sensor replaced – where the new one has readings already, it takes over 
   );
 });
 
+test("sensor replaced – where both are in alarm, the new one's goes on, since the earlier of both began", () => {
+  const site = (...sensors: readonly Sensor[]): Site => ({
+    ...siteWith([{ ...PRESSURE, select: { values: ["channel1"] } }]),
+    sensors,
+  });
+  const since = (engine: AlarmEngine, code: string) => engine.active(code)[0]?.since ?? null;
+  const other = { ...LOOP, code: "30008" };
+  for (const ownFromMs of [T0 + 50 * MINUTE, T0 - 50 * MINUTE]) {
+    const engine = engineOf(site(LOOP, other));
+    feed(engine, of(LOOP, [8.5, 8.5], T0));
+    feed(engine, of(other, [8.5, 8.5], ownFromMs));
+    const before = [since(engine, "30007"), since(engine, "30008")];
+    assert.ok(before.every((one) => one !== null));
+    engine.setSite(site(NEXT));
+    const { events } = engine.reconcile(tx.now, T0 + 60 * MINUTE);
+    tx.commit();
+    assert.deepEqual(
+      events.map(({ sensor, state }) => [sensor, state]),
+      [["30007", "cleared"]],
+    );
+    assert.deepEqual(since(engine, "30008"), before[ownFromMs > T0 ? 0 : 1]);
+  }
+});
+
 test("sensor replaced – its own battery, silence and bad values end with it, and a value in another unit does not go on", () => {
   const bad = { channel1: { quality: "bad", reason: "wire_break" } } as const;
   const wireBreak = pressures([null, null, null], T0 + 40 * MINUTE);

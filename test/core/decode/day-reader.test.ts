@@ -242,6 +242,15 @@ test("day reader – reads fields under the vendor's word and under ours", async
   );
 });
 
+test("day reader – an acceleration record has every channel, absent where it is not there; others have none", async () => {
+  const body = envelope(`{"channel2":[1,2],"time_data":"${AT}"}`);
+  const { records } = await readDay("accel", body);
+  const states = records[0]?.channels.map(({ state }) => state);
+  assert.deepEqual(states, ["absent", "ok", "absent"]);
+  const other = await readDay("rpm", envelope(`{"RPM":1,"time_data":"${AT}"}`));
+  assert.deepEqual(other.records[0]?.channels, []);
+});
+
 test("day reader – channels are complete and exact, or damaged with the reason; never cut or padded", async () => {
   const channels: [string, unknown][] = [
     ["[-32768,32767,0,-0]", [-32_768, 32_767, 0, 0]],

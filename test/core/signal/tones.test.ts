@@ -61,6 +61,22 @@ test("tones are found up to the rate over 2.56, where lines may be aliases, and 
   }
 });
 
+test("whitened tones – how much a modulation swells noise, of which its sidebands leave the band the sooner the faster it is", () => {
+  // From a 32nd of the rate to the rate over 2.56.
+  const bandHz = 6400 / 2.56 - 6400 / 32;
+  for (const hz of [50, 200, 500]) {
+    const random = new RandomSequence(3);
+    const samples = Int16Array.from({ length: 16_384 }, (_, n) =>
+      Math.round(1500 * (1 + 0.8 * Math.sin((2 * Math.PI * hz * n) / 6400)) * random.noise()),
+    );
+    const options = { sampleRateHz: 6400, calibration: 1 / 2048, tones: true };
+    const white = analyseAxis(samples, options).tones?.white ?? null;
+    assert.ok(white !== null);
+    const share = strongestIn(white, hz - 2, hz + 2)?.amplitude ?? 0;
+    assert.ok(Math.abs(share / (0.8 * (1 - hz / bandHz)) - 1) < 0.1, `${hz} Hz: ${share}`);
+  }
+});
+
 test("pure noise has hardly any tones, and none that stands out", () => {
   const random = new RandomSequence(9);
   const samples = Int16Array.from({ length: 8192 }, () => Math.round(1500 * random.noise()));
