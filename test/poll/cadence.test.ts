@@ -79,7 +79,7 @@ test("cadence – how late the first read finds a record says nothing of when re
   const read = new Cadence();
   read.observe(1_050_000, timesMs, true);
   const remembered = new Cadence();
-  remembered.seed(1_000_000, { timesMs, cameSingly: true });
+  remembered.seed(1_000_000, { timesMs, cameSingly: true, offsetMinutes: null });
   assert.equal(read.nextReadMs(1_050_000), remembered.nextReadMs(1_050_000));
 });
 
