@@ -10,7 +10,8 @@ export const HELP = `npm run chaos -- [options]: exposes an agent to what can go
   --uplinks                four uplinks, each with a broker or a connection of its own: main (json), one with a filter and
                            topic templates, one with Sparkplug, one that is added and removed; site and uplinks files change
   --dark DAYS              with --uplinks: one of them is disconnected for this many days of plant time
-  --ci                     a short set of 12 s each: a seed with json, one with --uplinks, two with json and Sparkplug
+  --at-once N              campaigns side by side (default 1): they wait more than they compute
+  --ci                     a short set of 12 s each, two at once: a seed with json, one with --uplinks, two with json and Sparkplug
   --verbose                prints each event as it happens, and the gap records
   --keep                   keeps the directory of each campaign, with the store
   --program FILE           the bundle to test (default dist/gateside.js)
@@ -30,6 +31,8 @@ export interface Round {
 }
 export interface Orders {
   readonly rounds: readonly Round[];
+  /** Campaigns side by side. */
+  readonly atOnce: number;
   readonly program: string;
   readonly verbose: boolean;
   readonly keep: boolean;
@@ -64,6 +67,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
       ci: { type: "boolean", default: false },
       uplinks: { type: "boolean", default: false },
       dark: { type: "string", default: "0" },
+      "at-once": { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -72,6 +76,9 @@ export function readCommandLine(words: readonly string[]): Orders | null {
   const darkDays = Number(values.dark);
   if (!(darkDays >= 0) || (darkDays > 0 && !uplinks))
     throw new Error("--dark requires a number of days, and --uplinks");
+  const atOnce = Number(values["at-once"] ?? (values.ci ? 2 : 1));
+  if (!(Number.isInteger(atOnce) && atOnce >= 1))
+    throw new Error(`--at-once requires a number from 1 on, not ${values["at-once"]}`);
   const formats = formatsOf(values.formats);
   const lengthMs = lengthOf(values);
   const rounds = values.ci
@@ -89,7 +96,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
         uplinks,
         darkDays,
       }));
-  return { rounds, program, verbose, keep };
+  return { rounds, atOnce, program, verbose, keep };
 }
 
 function seedsOf(text: string): number[] {

@@ -16,7 +16,7 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const { program, rounds, verbose, keep } = orders;
+  const { program, rounds, atOnce, verbose, keep } = orders;
   if (skipWithoutMosquitto) {
     tell(`skipped: ${skipWithoutMosquitto}`);
     return 0;
@@ -31,12 +31,15 @@ async function main(): Promise<number> {
       `disk full: ${smallDisk ? "yes" : "cannot mount here"} · box clock: ${fakeTimeLibrary ?? "no libfaketime"}`,
     );
     for (const line of headLines()) tell(line);
-    let code = 0;
-    for (const round of rounds) {
-      const log = verbose ? tell : () => {};
-      code = Math.max(code, await runRound(place, { ...round, keep, log, calledOff }));
-    }
-    return code;
+    const log = verbose ? tell : () => {};
+    const waiting = rounds.values();
+    const codes = Array.from({ length: atOnce }, async () => {
+      let code = 0;
+      for (const round of waiting)
+        code = Math.max(code, await runRound(place, { ...round, keep, log, calledOff }));
+      return code;
+    });
+    return Math.max(...(await Promise.all(codes)));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

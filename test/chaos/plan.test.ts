@@ -77,6 +77,7 @@ test("campaign – lengths and seeds are parsed, and nonsense is rejected", () =
     readCommandLine(["--seeds", "3-5", "--seconds", "20"])?.rounds.map(({ seed }) => seed),
     [3, 4, 5],
   );
+  assert.equal(readCommandLine(["--at-once", "3"])?.atOnce, 3);
   assert.equal(readCommandLine(["--help"]), null);
   for (const words of [
     ["--seed", "x"],
@@ -85,6 +86,7 @@ test("campaign – lengths and seeds are parsed, and nonsense is rejected", () =
     ["--formats", "sparkplug"],
     ["--formats", "json,xml"],
     ["--dark", "4"],
+    ["--at-once", "0"],
     ["--what"],
   ]) {
     assert.throws(() => readCommandLine(words), Error, words.join(" "));
