@@ -15,6 +15,8 @@ export const HELP = `npm run virtual -- [options]: runs the whole agent in virtu
                       to notice it, or those of --seeds until one does
   --years N           instead of seeds: N years of one plant without faults; a row for each month with files, heap and CPU
   --sensors N         of that plant (default 5)
+  --keep FILE         its store at the end is copied to FILE
+  --from FILE         starts where a store that was kept ended, once with it and once with a new one, without checks: what an old store costs
   --journal DIR       writes the journal of each seed to DIR
   --jobs N            seeds at a time (default: one for each core)
   --at-most MINUTES   starts no further seed after this time
@@ -34,8 +36,12 @@ export interface Orders {
   readonly isTwice: boolean;
   readonly against: string | null;
   readonly mutants: string | null;
-  readonly years: number | null;
-  readonly sensors: number;
+  readonly years: {
+    readonly years: number;
+    readonly sensors: number;
+    readonly from: string | null;
+    readonly keep: string | null;
+  } | null;
   readonly journalDir: string | null;
   readonly jobs: number;
   readonly atMostMs: number;
@@ -59,6 +65,8 @@ export function readCommandLine(words: readonly string[]): Orders | null {
       mutants: { type: "boolean", default: false },
       years: { type: "string" },
       sensors: { type: "string", default: "5" },
+      keep: { type: "string" },
+      from: { type: "string" },
       journal: { type: "string" },
       jobs: { type: "string" },
       "at-most": { type: "string" },
@@ -82,8 +90,15 @@ export function readCommandLine(words: readonly string[]): Orders | null {
     isTwice: values.twice,
     against: values.against ?? null,
     mutants: values.mutants ? positionals.join(" ") : null,
-    years: values.years === undefined ? null : positive("years", values.years),
-    sensors: positive("sensors", values.sensors),
+    years:
+      values.years === undefined
+        ? null
+        : {
+            years: positive("years", values.years),
+            sensors: positive("sensors", values.sensors),
+            from: values.from ?? null,
+            keep: values.keep ?? null,
+          },
     journalDir: values.journal ?? null,
     jobs: positive("jobs", values.jobs ?? String(availableParallelism())),
     atMostMs:

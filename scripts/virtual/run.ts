@@ -30,13 +30,27 @@ async function main(): Promise<number> {
     };
     await bundleAgent(".", place.agent);
     await bundlePlant(place.plant);
-    if (orders.years !== null) return await runYears(orders.years, orders.sensors, place);
+    if (orders.years !== null) return await runMonths(orders.years, place);
     if (orders.mutants !== null) return await runMutants(orders, orders.mutants, place, tell);
     const other = orders.against === null ? null : await bundleCommit(orders.against, directory);
     return await runSeeds(orders, place, other);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** With a store that was kept, the same days once with it and once with a new one. */
+async function runMonths(
+  { from, ...order }: NonNullable<Orders["years"]>,
+  place: Place,
+): Promise<number> {
+  if (from === null) return await runYears({ ...order, from }, place);
+  let code = 0;
+  for (const isUsed of [true, false]) {
+    tell(isUsed ? `with ${from}` : "with a new store");
+    code = Math.max(code, await runYears({ ...order, from: { store: from, isUsed } }, place));
+  }
+  return code;
 }
 
 /** `other`: the agent of another commit. */

@@ -68,13 +68,12 @@ export async function runSeed(
 
 /** Exit code. */
 export function runYears(
-  years: number,
-  sensors: number,
+  order: Omit<YearsOrder, "agent" | "plant" | "directory">,
   { directory, agent, plant }: Place,
 ): Promise<number> {
-  const order: YearsOrder = { years, sensors, agent, plant, directory: join(directory, "years") };
+  const whole: YearsOrder = { ...order, agent, plant, directory: join(directory, "years") };
   const script = join(import.meta.dirname, "years.ts");
-  const words = ["--expose-gc", ...ENGINE, script, JSON.stringify(order)];
+  const words = ["--expose-gc", ...ENGINE, script, JSON.stringify(whole)];
   const child = spawn(process.execPath, words, { stdio: "inherit" });
   return new Promise((resolve, reject) => {
     child.once("error", reject);

@@ -1,5 +1,5 @@
 /** Years without faults: what grows although nothing should, and what only years show. One plant, in its own process. */
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
@@ -13,6 +13,13 @@ import { World } from "./world.ts";
 export interface YearsOrder {
   readonly years: number;
   readonly sensors: number;
+  /**
+   * A store that an earlier trial kept: this one starts where it ended, with it or with a new one, and shows what that costs. Nothing is checked then, as
+   * checks take longer the more is stored.
+   */
+  readonly from: { readonly store: string; readonly isUsed: boolean } | null;
+  /** Where the store is copied to at the end. */
+  readonly keep: string | null;
   /** Bundles. */
   readonly agent: string;
   readonly plant: string;
@@ -23,6 +30,7 @@ export interface YearsOrder {
 const HOURS_PER_YEAR = 8766;
 const MONTHS = 12;
 const MB = 1_048_576;
+const STORE_FILE = "gateside.db";
 /** Invariants are looked up this often: by the minute they would cost more than the agent. */
 const CHECK_MS = HOUR_MS;
 /** From this share of the time on nothing may grow any more, except by a tenth. */
@@ -39,13 +47,14 @@ interface Row {
   readonly cpuS: number;
 }
 
-function drawYears({ years, sensors }: YearsOrder): Drawn {
+function drawYears({ years, sensors, from }: YearsOrder): Drawn {
   const hourly = 3600;
+  const firstMs = Date.parse("2026-01-12T05:00:00Z");
   return {
     seed: 1,
     hours: years * HOURS_PER_YEAR,
     zone: "Europe/Berlin",
-    startMs: Date.parse("2026-01-12T05:00:00Z"),
+    startMs: from === null ? firstMs : newestMs(from.store) + HOUR_MS,
     sensors,
     cadenceS: {
       accel: 6 * hourly,
@@ -94,7 +103,7 @@ async function runYears(order: YearsOrder, tell: (line: string) => void): Promis
 
 async function live(
   world: World,
-  { agent: agentPath, plant, directory, years }: YearsOrder,
+  { agent: agentPath, plant, directory, years, from, keep }: YearsOrder,
   drawn: Drawn,
   failures: string[],
   tell: (line: string) => void,
@@ -114,8 +123,12 @@ async function live(
     checks.look();
     world.after(CHECK_MS, look);
   };
+  if (from?.isUsed) {
+    mkdirSync(stage.agent.dataDir, { recursive: true });
+    copyFileSync(from.store, join(stage.agent.dataDir, STORE_FILE));
+  }
   stage.agent.start();
-  world.after(MINUTE_MS, look);
+  if (from === null) world.after(MINUTE_MS, look);
   tell(
     "| month | readings | files, MB | hours, kept, remembered, MB | heap, MB | CPU s |\n| --- | --- | --- | --- | --- | --- |",
   );
@@ -131,9 +144,11 @@ async function live(
   const before = heapMb();
   const held = contents(stage);
   await stage.agent.stop();
-  checks.look();
+  if (keep !== null) copyFileSync(join(stage.agent.dataDir, STORE_FILE), keep);
+  if (from === null) checks.look();
   tell(`the agent's own heap: ${(before - heapMb()).toFixed(1)} MB; in its store: ${held}`);
-  failures.push(...checks.failures, ...checks.finish(), ...stage.main.faults, ...grown(rows));
+  failures.push(...checks.failures, ...stage.main.faults);
+  if (from === null) failures.push(...checks.finish(), ...grown(rows));
 }
 
 /**
@@ -170,22 +185,30 @@ function heapMb(): number {
 
 const round = (value: number) => Math.round(value * 10) / 10;
 
-/** Hourly values, medians of days, kept measurements, and what is remembered of readings that have left. */
-function sharesBytes(dataDir: string): number {
-  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+function inStore<T>(path: string, ask: (db: Sqlite.Database) => T): T {
+  const db = new Sqlite(path, { readonly: true });
   try {
-    const sql = `SELECT coalesce(sum(pgsize), 0) FROM dbstat
-      WHERE name IN ('hours', 'days', 'hour_series', 'day_medians', 'forgotten') OR name LIKE '%kept\\_%' ESCAPE '\\'`;
-    return db.prepare<[], number>(sql).pluck().get() ?? 0;
+    return ask(db);
   } finally {
     db.close();
   }
 }
 
+function newestMs(path: string): number {
+  const sql = "SELECT max(time_ms) FROM readings";
+  return inStore(path, (db) => db.prepare<[], number>(sql).pluck().get()) ?? 0;
+}
+
+/** Hourly values, medians of days, kept measurements, and what is remembered of readings that have left. */
+function sharesBytes(dataDir: string): number {
+  const sql = `SELECT coalesce(sum(pgsize), 0) FROM dbstat
+    WHERE name IN ('hours', 'days', 'hour_series', 'day_medians', 'forgotten') OR name LIKE '%kept\\_%' ESCAPE '\\'`;
+  return inStore(join(dataDir, STORE_FILE), (db) => db.prepare<[], number>(sql).pluck().get()) ?? 0;
+}
+
 /** Rows of each table, and the oldest reading. */
 function contents({ agent }: Stage): string {
-  const db = new Sqlite(join(agent.dataDir, "gateside.db"), { readonly: true });
-  try {
+  return inStore(join(agent.dataDir, STORE_FILE), (db) => {
     const tables = db
       .prepare<[], string>(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -200,9 +223,7 @@ function contents({ agent }: Stage): string {
       .pluck()
       .get();
     return `${counts.join(", ")}; oldest reading of ${PLANT_SITE} ${new Date(oldest ?? 0).toISOString()}`;
-  } finally {
-    db.close();
-  }
+  });
 }
 
 const tell = (line: string) => void process.stdout.write(`${line}\n`);
