@@ -1,4 +1,4 @@
-import { Ajv, type ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { FastifyInstance, FastifySchemaValidationError } from "fastify";
 import { isJsonObject } from "../core/record.ts";
 
@@ -7,7 +7,12 @@ const OPTIONS = {
   useDefaults: true,
   allErrors: true,
   addUsedSchema: false,
+  // The description of what was refused.
+  verbose: true,
 } as const;
+
+/** Of a name that a client sent, this much is repeated to it, characters. */
+const NAME_MAX = 64;
 
 /** Called by fastify: false if the data are invalid, with the errors as a property of the function. */
 interface Validator {
@@ -38,12 +43,35 @@ export function validateLazily(app: FastifyInstance): void {
       if (isBody) leaveOutNulls(data, schema);
       compiled ??= compile();
       compiled(data);
-      const errors = [...(compiled.errors ?? []), ...endless(data)];
+      const refused = (compiled.errors ?? []).map((error) => told(error, schema));
+      const errors = [...refused, ...endless(data)];
       validate.errors = errors.length === 0 ? null : errors;
       return errors.length === 0;
     };
     return validate;
   });
+}
+
+/** Ajv's own messages name neither what is unknown, nor the values that are allowed, nor what a time looks like. */
+function told(
+  error: ErrorObject,
+  { properties = {} }: RequestSchema,
+): FastifySchemaValidationError {
+  const { instancePath, keyword, params, parentSchema, schemaPath, message = "" } = error;
+  return { keyword, instancePath, schemaPath, params, message: inWords() };
+
+  function inWords(): string {
+    if (keyword === "additionalProperties") {
+      const name = JSON.stringify(String(params["additionalProperty"]).slice(0, NAME_MAX));
+      const known = instancePath === "" ? Object.keys(properties) : [];
+      return `has no ${name}${known.length === 0 ? "" : `, only ${known.join(", ")}`}`;
+    }
+    if (keyword === "enum") return `must be one of ${params["allowedValues"].join(", ")}`;
+    const description: unknown = parentSchema?.["description"];
+    if (keyword === "pattern" && typeof description === "string")
+      return `has an invalid format: ${description.replace(/\.$/, "")}`;
+    return message;
+  }
 }
 
 /** An optional member of a body that is null is not given. */

@@ -35,11 +35,17 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it; anot
   for (const [url, word] of [
     ["/api/v1/readings", "sensor"],
     ["/api/v1/readings?sensor=1", "kind"],
-    ["/api/v1/readings?sensor=1&kind=nothing", "kind"],
+    ["/api/v1/readings?sensor=1&kind=nothing", "kind must be one of accel, .*, rpm"],
     ["/api/v1/readings?sensor=1&kind=rpm&limit=0", "limit"],
     ["/api/v1/readings?sensor=1&kind=rpm&limit=1001", "limit"],
-    ["/api/v1/readings?sensor=1&kind=rpm&form=2026-01-01", "additional"],
-    ["/api/v1/readings?sensor=1&kind=rpm&from=yesterday", "from"],
+    [
+      "/api/v1/readings?sensor=1&kind=rpm&form=2026-01-01",
+      'has no "form", only sensor, kind, from, ',
+    ],
+    [
+      "/api/v1/readings?sensor=1&kind=rpm&from=yesterday",
+      "from has an invalid format: ISO 8601 with zone",
+    ],
     ["/api/v1/readings?sensor=1&kind=rpm&from=2026-02-31T25:00Z", "from"],
     ["/api/v1/readings?sensor=1&kind=rpm&from=2&to=1", "from is after to"],
     ["/api/v1/readings?sensor=1&kind=rpm&cursor=x", "cursor"],
