@@ -1,5 +1,6 @@
 /** Compiles the site file's rules and the built-in ones into watches: one per (rule, sensor, value). */
 import { hasZone } from "../convert/accel.ts";
+import { decimal } from "../convert/decimal.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
@@ -137,7 +138,7 @@ function builtIn(sensor: Sensor, kind: Kind, zoneReadings: number): Watch[] {
       test: {
         type: "limits",
         limits: { low: batteryLowV },
-        hysteresis: batteryLowV * BATTERY_HYSTERESIS,
+        hysteresis: decimal(batteryLowV * BATTERY_HYSTERESIS),
       },
       delay: ONE_READING,
       onlyRunning: false,

@@ -1,4 +1,5 @@
 /** The effect of one reading on the alarms of its sensor. */
+import { decimal } from "../convert/decimal.ts";
 import { numberOf } from "../machine-state/signal.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
@@ -149,7 +150,7 @@ export class ReadingStep {
       case "limits":
         return { limits: test.limits, hysteresis: () => test.hysteresis };
       case "zone":
-        return { limits: test.limits, hysteresis: (limit) => limit * ZONE_HYSTERESIS };
+        return { limits: test.limits, hysteresis: (limit) => decimal(limit * ZONE_HYSTERESIS) };
       case "baseline":
         return this.#baselineBounds(watch, test, value, isLate);
     }

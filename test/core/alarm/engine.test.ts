@@ -317,6 +317,20 @@ test("alarms – a decimal limit and its hysteresis clear exactly where they say
   ]);
 });
 
+test("alarms – a hysteresis that is a share of its limit is told as a decimal number", () => {
+  // 2.8 · 0.1 is 0.27999999999999997 as a double, 2.9 · 0.02 is 0.057999999999999996.
+  const zones = feed(engineOf(siteWith([])), vibrations([3, 3]));
+  assert.deepEqual(
+    zones.map(({ limit, hysteresis }) => [limit, hysteresis]),
+    [[2.8, 0.28]],
+  );
+  const site = { ...siteWith([]), sensors: [{ ...RPM, batteryLowV: 2.9 }] };
+  const [low] = feed(engineOf(site), [
+    { sensor: RPM, kind: "rpm", reading: reading(RPM.code, T0, { battery: 2.8 }) },
+  ]);
+  assert.deepEqual([low?.alarm, low?.limit, low?.hysteresis], ["battery_low", 2.9, 0.058]);
+});
+
 test("alarms – an event of an action says who did what, before what it is about", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   feed(engine, pressures([8.5]));
