@@ -48,12 +48,13 @@ export function parseAddress(
   if (!schemes.includes(scheme) || url.host === "") {
     // A user name, if the scheme is missing: only suggest one if a known scheme was probably meant.
     const closest = likely(scheme, schemes);
+    const wrongScheme =
+      closest === null
+        ? "does not start with a supported scheme"
+        : `${shown(`${scheme}:`)} is not a supported scheme`;
     note({
       place: name,
-      problem:
-        closest === null
-          ? "does not start with a supported scheme"
-          : `${shown(`${scheme}:`)} is not a supported scheme`,
+      problem: schemes.includes(scheme) ? "names no host" : wrongScheme,
       remedy: `${wanted}; schemes: ${schemes.join(", ")}`,
     });
     return null;

@@ -80,6 +80,8 @@ export function gatherSettings(
         problem: `both ${name} and ${name}_FILE are set`,
         remedy: "keep one of the two",
       });
+      // So that nothing calls it missing as well.
+      values[name] = direct.value;
       origins[name] = direct.origin;
     } else if (direct) {
       values[name] = direct.value;

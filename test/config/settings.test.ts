@@ -303,6 +303,18 @@ test("settings – defaults are the contract's", () => {
   });
 });
 
+test("settings – a required secret given twice is one fault, and an address without a host says so", () => {
+  assert.equal(
+    lines(load({ MQTT_URL_FILE: "/run/url" })),
+    "MQTT_URL: both MQTT_URL and MQTT_URL_FILE are set; keep one of the two",
+  );
+  for (const url of ["mqtt://", "mqtts://"])
+    assert.match(
+      lines(load({ MQTT_URL: url })),
+      /^MQTT_URL: names no host; use an address such as/,
+    );
+});
+
 test("settings – a site name becomes one safe level of the ids made from it", () => {
   const { settings } = load({});
   assert.ok(settings);
