@@ -53,10 +53,7 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
         order: "asc",
       }),
     newestTimeMs: (sensor) => store.readings.newestTimeMs(sensor, "node"),
-    isPolled: () =>
-      poller
-        .sensorStates()
-        .every(({ kinds }) => kinds.every(({ lastReadAtMs }) => lastReadAtMs !== null)),
+    isPolled: () => poller.hasReadAll,
     pollIntervalMs: settings.pollIntervalS * 1000,
     clock,
     logger,

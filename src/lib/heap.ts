@@ -36,13 +36,14 @@ export class Heap<T extends object> {
     let at = 0;
     for (;;) {
       const left = 2 * at + 1;
-      const [first, second] = [items[left], items[left + 1]];
-      if (first === undefined) break;
-      const isSecond = second !== undefined && this.#before(second, first);
-      const next = isSecond ? second : first;
+      const one = items[left];
+      const other = items[left + 1];
+      if (one === undefined) break;
+      const isOther = other !== undefined && this.#before(other, one);
+      const next = isOther ? other : one;
       if (!this.#before(next, last)) break;
       items[at] = next;
-      at = isSecond ? left + 1 : left;
+      at = isOther ? left + 1 : left;
     }
     items[at] = last;
     return first;

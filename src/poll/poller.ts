@@ -77,6 +77,8 @@ export class Poller {
 
   /** Polls until aborted; reads in progress are awaited. */
   async run(signal: AbortSignal): Promise<void> {
+    // What an earlier process found silent is silent until its days have been read.
+    this.#silenceDueAt = this.#parts.clock.monotonic() + CHECK_MS;
     this.#remember(this.#streams.all);
     const endWatch = this.#site.onChange(({ sensors }) => this.#take(sensors));
     while (!signal.aborted) {
@@ -216,6 +218,11 @@ export class Poller {
       }
     }
     this.#sleep.wake();
+  }
+
+  /** True once each stream was read by this process. */
+  get hasReadAll(): boolean {
+    return this.#streams.all.every(({ lastReadAtMs }) => lastReadAtMs !== null);
   }
 
   /** State of every configured sensor; the battery comes from the store. */
