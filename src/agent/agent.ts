@@ -130,6 +130,7 @@ class RunningAgent implements Agent {
     ]).then(() => {});
     const retention = store.runRetention(publishing.signal);
     const publishers = uplinks.run(publishing.signal);
+    store.started();
     notifier?.ready(this.#statusLine());
     this.#parts.remote?.endWith(polling.signal);
     this.#parts.restorer?.endWith(polling.signal);

@@ -246,6 +246,10 @@ class SqliteStore implements Store {
     return this.#parts.retention.pass();
   }
 
+  started(): void {
+    this.#parts.db.started();
+  }
+
   commitAtOnce(): void {
     this.#parts.queue.commitAtOnce();
   }

@@ -105,6 +105,8 @@ export interface Store {
   runRetention(signal: AbortSignal): Promise<void>;
   /** One pass of it, for tests and tools. */
   retain(): Promise<void>;
+  /** What is looked up at the start has been read: less of the file is kept in memory. */
+  started(): void;
   /** The agent stops: waiting jobs are written now, and from now on nothing waits to share a commit. */
   commitAtOnce(): void;
   /** Calls the listener whenever damage found while running was repaired: lost days must be read again. */

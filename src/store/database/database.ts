@@ -21,6 +21,10 @@ export interface DatabaseOptions {
  * less; below 1 kB the chains of sample pages become long. Files with other pages keep them.
  */
 const PAGE_BYTES = 1024;
+/** Pages that the reading connection keeps, kB. */
+const CACHE_KB = 2_000;
+/** During the start, when the newest readings of all sensors are looked up several times: each page is read from the file once. */
+const START_CACHE_KB = 8_000;
 /** Maximum size of the -wal after a checkpoint, bytes. */
 const JOURNAL_SIZE_LIMIT = 1 << 20;
 /** Above this size an unclean stop checks only the tables that control delivery: a full check would delay the start. */
@@ -42,6 +46,8 @@ export class Database {
   /** Of the open file. */
   #pageBytes = PAGE_BYTES;
   #bytesMax = 0;
+  /** Of the reading connection. */
+  #cacheKb = START_CACHE_KB;
   #isShut = false;
   /** Device and inode of the file that the connections have open. */
   #place = "";
@@ -157,7 +163,13 @@ export class Database {
     this.#cap();
     this.#reader = this.#connection(this.path, true);
     this.#reader.pragma("mmap_size = 0");
-    this.#reader.pragma("cache_size = -2000");
+    this.#reader.pragma(`cache_size = -${this.#cacheKb}`);
+  }
+
+  /** Everything that a start looks up has been read. */
+  started(): void {
+    this.#cacheKb = CACHE_KB;
+    this.#reader?.pragma(`cache_size = -${CACHE_KB}`);
   }
 
   #check(wasUnclean: boolean): void {
