@@ -52,7 +52,7 @@ async function openParts(options: AgentOptions, parts: AgentParts): Promise<Modb
   watch.open();
   signals.open();
   if (documents !== null && options.recovered) reportRecovered(options.recovered, parts);
-  uplinks.open(documents);
+  await uplinks.open(documents);
   await listening.open();
   if (options.isPortRequired && listening.failure !== null) {
     await http.close();

@@ -20,7 +20,7 @@ import { LeftEntities } from "./left-entities.ts";
 import { LeftSensors } from "./left-sensors.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { SiteDocuments } from "./site-documents.ts";
-import { sparkplugDestination } from "./sparkplug-destination.ts";
+import type { sparkplugDestination } from "./sparkplug-destination.ts";
 
 /** Longest wait for the acknowledgement of a trial. */
 const PUBLISH_TRIAL_MS = 8_000;
@@ -44,6 +44,8 @@ export class Uplinks {
   #uplinks: readonly Uplink[];
   #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
+  /** Loaded once an uplink has Sparkplug, so that its code and schema cost others nothing. */
+  #sparkplug: typeof sparkplugDestination | null = null;
   #fail: (error: unknown) => void = () => {};
   /** One change after the other. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -59,8 +61,9 @@ export class Uplinks {
    * Builds the sessions, which reads the files of their certificates; `run` connects them.
    * @param documents null if no signed document is accepted
    */
-  open(documents: SiteDocuments | null): void {
+  async open(documents: SiteDocuments | null): Promise<void> {
     this.#documents = documents;
+    await this.#loadFor(this.#uplinks);
     this.#leftEntities.open(this.#uplinks);
     // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
@@ -68,6 +71,11 @@ export class Uplinks {
     this.#fileLeft();
     // An uplink selects by areas and machines of the site file.
     this.#parts.site.onChange(() => this.#file(this.#uplinks));
+  }
+
+  async #loadFor(uplinks: readonly Uplink[]): Promise<void> {
+    if (uplinks.every(({ sparkplug }) => sparkplug === null)) return;
+    this.#sparkplug ??= (await import("./sparkplug-destination.ts")).sparkplugDestination;
   }
 
   /** Sensors may have left the site file while the agent was stopped; the end of their alarms comes now. */
@@ -185,8 +193,10 @@ export class Uplinks {
     const parts = { ...this.#parts, documents: this.#documents, states: this.#states, uplinks };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));
-    if (uplink.sparkplug !== null)
-      destinations.push(sparkplugDestination(uplink, uplink.sparkplug, parts));
+    if (uplink.sparkplug !== null) {
+      if (this.#sparkplug === null) throw new Error("Sparkplug was not loaded for its uplink");
+      destinations.push(this.#sparkplug(uplink, uplink.sparkplug, parts));
+    }
     return { uplink, destinations, stopping: new AbortController(), done: Promise.resolve() };
   }
 
@@ -220,6 +230,7 @@ export class Uplinks {
   }
 
   async #set(uplinks: readonly Uplink[]): Promise<readonly LaneChange[]> {
+    await this.#loadFor(uplinks);
     const leaving = [...this.#running.values()].filter(({ uplink }) => {
       if (!this.#isNamed) return true;
       const next = uplinks.find(({ name }) => name === uplink.name);
