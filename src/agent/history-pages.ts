@@ -2,7 +2,7 @@ import type { HistoryRange, HistoryReader, StreamRange } from "../core/query/por
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { History } from "../store/readings/history.ts";
 
-interface Ranges extends Pick<History, "latest" | "streams" | "extent"> {
+interface Ranges extends Pick<History, "latest" | "latestOf" | "streams" | "extent"> {
   range(
     query: StreamRange & { readonly order: "asc" | "desc"; readonly limit: number },
   ): Iterable<StoredReading>;
@@ -13,6 +13,7 @@ interface Ranges extends Pick<History, "latest" | "streams" | "extent"> {
 export function historyPages(history: Ranges): HistoryReader {
   return {
     latest: (sensor, kind) => history.latest(sensor, kind),
+    latestOf: (wanted) => history.latestOf(wanted),
     streams: () => history.streams(),
     extent: () => history.extent(),
     count: (range) => history.count(range),

@@ -2,6 +2,7 @@
 
 import { startMs } from "../core/query/dates.ts";
 import { deviceFacts, deviceResponse } from "../core/query/device-response.ts";
+import type { HistoryRange } from "../core/query/ports.ts";
 import type { QueryFields } from "../core/query/request.ts";
 import {
   assignmentResponse,
@@ -15,7 +16,8 @@ import {
   processedReading,
 } from "../core/query/responses.ts";
 import { type AxisPlace, axisNodes, type TreeFilter } from "../core/query/site-tree.ts";
-import { normalCode, type Sensor } from "../core/sensor.ts";
+import { type Kind, normalCode, type Sensor, streamsOf } from "../core/sensor.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import {
   API_CHANNEL,
   API_DEVICE,
@@ -165,9 +167,12 @@ async function devicesOf(
   sensors: readonly Sensor[],
 ): Promise<Record<string, Cell>[]> {
   const deviceRows: Record<string, Cell>[] = [];
-  for (const sensor of sensors) {
-    const facts = deviceFacts(factReadings(parts, sensor, absentFacts));
-    const axisCount = measuredChannels(parts, sensor).length;
+  let newest = newestOf(parts, []);
+  for (const [index, sensor] of sensors.entries()) {
+    if (index % YIELD_EVERY === 0)
+      newest = newestOf(parts, sensors.slice(index, index + YIELD_EVERY));
+    const facts = deviceFacts(factReadings(newest, sensor, absentFacts));
+    const axisCount = measuredChannels(newest, sensor).length;
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
     deviceRows.push(deviceResponse(sensor, axisCount, facts, lastUpdate));
@@ -175,6 +180,16 @@ async function devicesOf(
     await yieldToLoop();
   }
   return deviceRows;
+}
+
+/** The newest readings of these sensors, looked up together: a look-up each takes twice the time. */
+function newestOf({ clock, history }: QueryContext["parts"], sensors: readonly Sensor[]) {
+  const found = new Map<string, StoredReading>();
+  for (const [{ sensor, kind }, reading] of history.latestOf(streamsOf(sensors)))
+    found.set(`${kind} ${sensor}`, reading);
+  const latest = (sensor: string, kind: Kind) => found.get(`${kind} ${sensor}`) ?? null;
+  const page = (range: HistoryRange) => history.page(range);
+  return { clock, history: { latest, page } };
 }
 
 /**

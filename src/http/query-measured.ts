@@ -1,13 +1,16 @@
 /** What the stored readings say about the sensors themselves (services sections 6 and 9). */
 import { accelChannels } from "../core/convert/channels.ts";
+import type { HistoryReader } from "../core/query/ports.ts";
 import { hasChannel, numberOf, type OpenReading, openReading } from "../core/query/responses.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { QueryContext } from "./query-context.ts";
 
-type MeasuredParts = Pick<QueryContext["parts"], "history">;
-type FactParts = Pick<QueryContext["parts"], "clock" | "history">;
+type MeasuredParts = { readonly history: Pick<HistoryReader, "latest"> };
+type FactParts = Pick<QueryContext["parts"], "clock"> & {
+  readonly history: Pick<HistoryReader, "latest" | "page">;
+};
 
 /**
  * Channels of a vibration sensor: those the site file lists; if it lists none, those of the newest record, because a

@@ -159,6 +159,7 @@ test("sensor removed – one that has only hourly values or kept measurements le
     ["hours", "kept", "aged"].map((sensor) => ({ sensor, kind: "accel" as const }));
   const history = {
     latest: () => null,
+    latestOf: () => [],
     streams,
     page: () => [],
     extent: () => null,

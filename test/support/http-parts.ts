@@ -12,7 +12,7 @@ import type {
   SeriesMaker,
   SettingsCommands,
 } from "../../src/core/query/ports.ts";
-import type { Kind } from "../../src/core/sensor.ts";
+import type { Kind, StreamKey } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/stored-reading.ts";
@@ -103,6 +103,12 @@ export class MemoryHistory {
   }
   latest(sensor: string, kind: Kind): StoredReading | null {
     return this.#sorted(sensor, kind).at(-1) ?? null;
+  }
+  *latestOf<K extends StreamKey>(wanted: readonly K[]): Generator<readonly [K, StoredReading]> {
+    for (const key of wanted) {
+      const latest = this.latest(key.sensor, key.kind);
+      if (latest !== null) yield [key, latest];
+    }
   }
   streams(): { readonly sensor: string; readonly kind: Kind }[] {
     return this.readings.map(({ sensor, kind }) => ({ sensor, kind }));

@@ -19,7 +19,7 @@ import {
   TEXT,
   YES_NO,
 } from "../schema.ts";
-import type { Kind, Sensor } from "../sensor.ts";
+import type { Kind, Sensor, StreamKey } from "../sensor.ts";
 import type { StoredReading, StoredWaveform } from "../stored-reading.ts";
 import type { SignalUnit } from "../unit.ts";
 
@@ -50,6 +50,8 @@ export interface HistoryRange extends StreamRange {
 /** Stored readings of one sensor and kind, by time. A page is one short indexed query, so no read stays open. */
 export interface HistoryReader {
   latest(sensor: string, kind: Kind): StoredReading | null;
+  /** The same of many, for less; those without a reading are omitted. */
+  latestOf<K extends StreamKey>(wanted: readonly K[]): Iterable<readonly [K, StoredReading]>;
   /** Sensors and kinds that were ever stored. */
   streams(): readonly { readonly sensor: string; readonly kind: Kind }[];
   page(range: HistoryRange): readonly StoredReading[];

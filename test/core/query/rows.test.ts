@@ -72,6 +72,7 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
     streams: () => history.streams(),
     extent: () => history.extent(),
     latest: (sensor, kind) => history.latest(sensor, kind),
+    latestOf: (wanted) => history.latestOf(wanted),
     range: ({ order, ...rest }) =>
       history.page({
         ...rest,
