@@ -288,7 +288,7 @@ test("database – queries of readings and outbox use indexes", (t) => {
       .join("; ");
   for (const sql of [...Object.values(HISTORY_SQL), ...Object.values(OUTBOX_SQL)]) {
     const detail = plan(sql);
-    assert.doesNotMatch(detail, /SCAN/, `${sql}\n${detail}`);
+    assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${sql}\n${detail}`);
     assert.doesNotMatch(detail, /TEMP B-TREE/, `${sql}\n${detail}`);
   }
 });
