@@ -225,12 +225,13 @@ export class Pending {
     }
   }
 
-  /** True while this reading is pending in any of these lanes. */
+  /** True while this reading is pending in any of these lanes, or held for one of them until its period is over. */
   isPending(tx: Tx, place: Place, isSelected: LaneFilter = everyLane): boolean {
     // Memory follows with the commit: it lacks what this transaction has stored.
     const isCounted = this.#inserted(tx).rows.length === 0;
     for (const lane of this.#lanes) {
       if (!isSelected(lane)) continue;
+      if (!isWaveform(lane.lane) && this.#thinning.isHeld(lane.uplink, place)) return true;
       if (isCounted && (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
       // On the writing connection: a settlement of the same transaction counts.
       const { hour, stream, timeMs, seq } = place;
@@ -259,6 +260,7 @@ export class Pending {
   }
 
   #dropFrom(tx: Tx, lane: LaneQueue, place: Place): boolean {
+    if (!isWaveform(lane.lane) && this.#thinning.drop(lane.uplink, place)) return true;
     const { changes } = this.#db
       .write(DELETE_SQL)
       .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);

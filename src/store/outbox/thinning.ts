@@ -106,7 +106,7 @@ export class Thinning {
       this.#save(uplink, row.stream, next);
       return { going: [], leftOut: isSame ? 1 : 0 };
     }
-    return this.#release(uplink, next, name, held.seq);
+    return this.#release(uplink, row.stream, next, name, held.seq);
   }
 
   /** A reading that raises or clears an alarm: nothing if it went already, or is not stored; one less left out if it was. */
@@ -135,6 +135,23 @@ export class Thinning {
     return { going: [row], leftOut: wasHeld ? 0 : -1 };
   }
 
+  /** Whether it goes once its period is over: until then no lane has a row of it. */
+  isHeld(uplink: LaneUplink, { stream, seq }: Place): boolean {
+    if (uplink.everyS === null) return false;
+    const { newest, late } = this.#load(uplink, stream);
+    return newest.held?.seq === seq || late.held?.seq === seq;
+  }
+
+  /** Inside the transaction that gives the reading up. Returns whether it was held. */
+  drop(uplink: LaneUplink, place: Place): boolean {
+    if (!this.isHeld(uplink, place)) return false;
+    const without = (track: Track) =>
+      track.held?.seq === place.seq ? { ...track, held: null } : track;
+    const { newest, late } = this.#load(uplink, place.stream);
+    this.#save(uplink, place.stream, { newest: without(newest), late: without(late) });
+    return true;
+  }
+
   /** Inside a transaction: what was held, and whose period ended an interval ago. */
   due(uplink: LaneUplink, nowMs: number): Selected {
     const all: PendingRow[] = [];
@@ -142,7 +159,7 @@ export class Thinning {
     for (const { stream, name, seq } of this.#dueOf(uplink, nowMs)) {
       const state = this.#load(uplink, stream);
       const cleared = { ...state, [name]: { ...state[name], held: null } };
-      const { going, leftOut } = this.#release(uplink, cleared, name, seq);
+      const { going, leftOut } = this.#release(uplink, stream, cleared, name, seq);
       all.push(...going);
       left += leftOut;
     }
@@ -193,16 +210,15 @@ export class Thinning {
       });
   }
 
-  #release(uplink: LaneUplink, state: State, name: TrackName, seq: number): Selected {
+  #release(uplink: LaneUplink, stream: number, to: State, name: TrackName, seq: number): Selected {
     const stored = this.#db.write<HeldRow>(ONE_SQL).get(seq);
     const row = stored && this.#asRow(stored);
-    const stream = row?.stream ?? 0;
-    // Its period may have been sent before, with a newer one.
+    // Its period may have been sent before, with a newer one. One that is gone must not be looked for again.
     if (!row || (name === "late" && !this.#isNewestOfPeriod(row, uplink.everyS ?? 1))) {
-      if (row) this.#save(uplink, stream, state);
+      this.#save(uplink, stream, to);
       return { going: [], leftOut: 1 };
     }
-    return this.#judge(uplink, state, name, row);
+    return this.#judge(uplink, to, name, row);
   }
 
   #judge(uplink: LaneUplink, state: State, name: TrackName, row: PendingRow): Selected {
