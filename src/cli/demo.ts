@@ -31,6 +31,8 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
   const seconds = flags.number("seconds", { min: 1, max: 86_400 });
   const port = flags.number("port", { min: 0, max: 65_535, isInteger: true }) ?? 8080;
   const dataDir = mkdtempSync(join(tmpdir(), "gateside-demo-"));
+  // A read that is under way ends later than the agent, and says so in there.
+  process.once("exit", () => rmSync(dataDir, { recursive: true, force: true }));
   const ending = new AbortController();
   const end = () => ending.abort("demo ended");
   signal.addEventListener("abort", end, { once: true });
@@ -68,7 +70,6 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
     signal.removeEventListener("abort", end);
     await broker.close();
     await simulator.close();
-    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 

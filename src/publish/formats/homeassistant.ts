@@ -172,7 +172,7 @@ function nameOf(sensor: Sensor, kind: Kind, value: string): string {
   const called = label?.name ?? label?.axis;
   const words =
     channel === null || called === undefined ? value : value.replace(channel, `${called} `);
-  const text = words.replaceAll("_", " ").replace(/ +/g, " ").trim();
+  const text = words.replaceAll("_", " ").replace(/ +/g, " ").replace(/ ma$/, " mA").trim();
   const isShared = sensor.kinds.some(
     (other) => other !== kind && kindValues(sensor, other).some(({ name }) => name === value),
   );

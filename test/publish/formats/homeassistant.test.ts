@@ -86,6 +86,11 @@ test("discovery – the config of a value: template in brackets, matching class 
     },
     origin: { name: "Gateside", sw_version: "0.2.0" },
   });
+
+  const current = configs(profile.describe(LOOP)).get(
+    "homeassistant/sensor/gateside_plant-7_30007/loop_channel1_ma/config",
+  );
+  assert.equal(current?.name, "Suction pressure mA");
 });
 
 test("discovery – one device per sensor, contacts as binary sensors, zones as enum, battery as diagnostic", () => {
