@@ -6,7 +6,9 @@ import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { APPLICATION_ID, migrate, STEPS } from "../../../src/store/database/migrate.ts";
 import { rollBack } from "../../../src/store/database/rollback.ts";
 import { Streams } from "../../../src/store/database/streams.ts";
+import { HourRows } from "../../../src/store/hours/hour-rows.ts";
 import { HourlyValues } from "../../../src/store/hours/hourly-values.ts";
+import { mendHours } from "../../../src/store/hours/mend-hours.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -129,6 +131,30 @@ test("hourly values – a day that is not over keeps its hours, even where they 
       [false, 1, 0],
     ],
   );
+});
+
+test("hourly values – what a damaged store lost of a day counts once when it is read again", async (t) => {
+  const { clock, dataDir, open, path } = box(t);
+  let store = open();
+  await append(store, [at(0), at(1), at(2), at(25), at(26)]);
+  await clock.advance(3 * DAY_MS);
+  await store.retain();
+  await store.close();
+  const wanted = ["0: 3", "24: 2"];
+  const { db, queue } = openQueue(t, { dataDir });
+  const hours = new HourlyValues({ db, queue, streams: new Streams(db) });
+  // Both days are all there is of their hours.
+  assert.deepEqual([hours.thin(), hours.thin(), rows(path, "hours")], [true, true, 0]);
+  db.write("DELETE FROM readings WHERE time_ms >= ?").run(START_MS + DAY_MS);
+  mendHours(db, HourRows.written(db, new Streams(db)), { identities: false });
+  db.close();
+  store = open();
+  t.after(() => store.close());
+  assert.deepEqual(counts(store, "days"), wanted);
+  await append(store, [at(25), at(26)]);
+  assert.deepEqual(counts(store, "days"), wanted);
+  await append(store, [at(27)]);
+  assert.deepEqual(counts(store, "days"), ["0: 3", "24: 3"]);
 });
 
 test("hourly values – a long range is answered by whole days, with hours before the first and after the last midnight", async (t) => {
