@@ -57,6 +57,33 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
   assert.deepEqual(counts(), []);
 });
 
+test("gap log – what is lost after a gap was handed out is another gap: none is told with times that were told before", (t) => {
+  const { db, queue } = openQueue(t);
+  const streams = new Streams(db);
+  const gaps = new SqliteGapLog(
+    { db, queue, streams, logger: silentLogger, hasBetween: () => false, onLost: () => {} },
+    mainOf("json"),
+  );
+  const stream = streams.intern("1", "rpm");
+  queue.direct("file the stream", () => streams.write(stream));
+  const lose = (...minutes: number[]) =>
+    queue.direct("give up", (tx) =>
+      minutes.forEach((n) => gaps.add(tx, stream.stream, START_MS + n, "disk_full", "main")),
+    );
+  const told = () =>
+    gaps
+      .pendingGaps(9)
+      .map(({ fromMs, toMs, count }) => [fromMs - START_MS, toMs - START_MS, count]);
+  lose(0, 1, 2);
+  lose(3);
+  assert.deepEqual(told(), [[0, 3, 4]]);
+  lose(4, 5);
+  assert.deepEqual(told(), [
+    [0, 3, 4],
+    [4, 5, 2],
+  ]);
+});
+
 test("gap log – that it is empty is looked up once; a gap that is written meanwhile is found after its commit", async (t) => {
   const { db, queue } = openQueue(t);
   const streams = new Streams(db);
