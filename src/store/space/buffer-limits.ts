@@ -13,6 +13,8 @@ export interface BufferLimits {
   readonly checkpointBytes: number;
   /** Limit for identities of removed readings. */
   readonly forgottenBytes: number;
+  /** Kept free in the file: freeing space takes some pages first. */
+  readonly freeingBytes: number;
   /** Limit for hourly values. */
   readonly hoursBytes: number;
   /** Commands kept: a twentieth of the buffer at 1500 bytes each. */
@@ -45,6 +47,7 @@ export function shareBuffer(totalBytes: number): BufferLimits {
     // else.
     checkpointBytes: ballastBytes / 2,
     forgottenBytes: Math.floor(totalBytes * FORGOTTEN_SHARE),
+    freeingBytes: Math.floor(totalBytes / 128),
     hoursBytes: Math.floor(totalBytes / 4),
     commandsMax: Math.floor(totalBytes / 20 / 1500),
   };

@@ -89,10 +89,10 @@ export class BufferMonitor {
     this.#damagedBytes = bytes;
   }
 
-  /** The limit of the file, in its pages: without what is reserved for the memory of readings that are gone. */
+  /** The limit of the file, in its pages: without what is reserved for the memory of readings that are gone, and for the work of freeing space. */
   get pagesMax(): number {
     const { limits, rememberedBytes } = this.#parts;
-    const reserveBytes = Math.max(0, limits.forgottenBytes - rememberedBytes());
+    const reserveBytes = Math.max(limits.freeingBytes, limits.forgottenBytes - rememberedBytes());
     return this.#pagesOf(limits.fileBytesMax - this.#damagedBytes - reserveBytes);
   }
 
@@ -171,6 +171,13 @@ export class BufferMonitor {
     // A file of an earlier version has grown into what is reserved: nothing is given up for that.
     const grown = Math.min(all, this.#pagesOf(fileBytesMax - this.#damagedBytes));
     return Math.min(Math.max(this.pagesMax, grown), this.#pagesOnDisk(all));
+  }
+
+  /** Pages the file may have while space is being freed: what is reserved for that, on a disk that others fill as well. */
+  pagesWithReserve(all: number): number {
+    const { fileBytesMax, freeingBytes } = this.#parts.limits;
+    const onDisk = Math.max(this.#pagesOnDisk(all), all + this.#pagesOf(freeingBytes));
+    return Math.min(this.#pagesOf(fileBytesMax - this.#damagedBytes), onDisk);
   }
 
   #pagesOnDisk(all: number): number {

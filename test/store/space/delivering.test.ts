@@ -6,13 +6,20 @@ import { StoreFailure } from "../../../src/store/database/store-failure.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
-import { append, readingOf, START_MS, tempStore, uplinkOf } from "../../support/temp-database.ts";
+import {
+  append,
+  readingOf,
+  START_MS,
+  tempDirectory,
+  tempStore,
+  uplinkOf,
+} from "../../support/temp-database.ts";
 
 const MINUTE_MS = 60_000;
 
-const minutesOf = (sensor: string, from: number, count: number) =>
+const minutesOf = (sensor: string, from: number, count: number, padding = 1000) =>
   Array.from({ length: count }, (_, n) =>
-    readingOf(sensor, START_MS + (from + n) * MINUTE_MS, { padding: 1000 }),
+    readingOf(sensor, START_MS + (from + n) * MINUTE_MS, { padding }),
   );
 
 /** Sends at most `max` of what an uplink is owed; adds their ids. */
@@ -257,4 +264,35 @@ test("a full buffer – no gap spans a reading that was delivered, also if the n
     for (const timeMs of deliveredMs) assert.ok(timeMs < fromMs || timeMs > toMs);
   }
   assert.ok(gaps.length <= deliveredMs.size + 1, `${gaps.length} records`);
+});
+
+test("a full buffer – of two thousand sensors that never delivered gives up the oldest to the last page, and the rest is delivered after a start", async (t) => {
+  const dataDir = tempDirectory(t);
+  const options = { dataDir, bufferMaxMb: 8 };
+  const first = tempStore(t, { ...options, clock: new ManualClock(START_MS) });
+  const sensors = Array.from({ length: 2000 }, (_, n) => String(10_000 + n));
+  const dropped = () => first.state().dropped["buffer_full"] ?? 0;
+  let minute = 0;
+  for (; dropped() < 3000; minute += 5) {
+    for (let from = 0; from < sensors.length; from += 100) {
+      const answers = sensors
+        .slice(from, from + 100)
+        .map((sensor) => append(first, minutesOf(sensor, minute, 5, 0)));
+      await Promise.all(answers);
+    }
+  }
+  await first.close();
+
+  const clock = new ManualClock(START_MS + minute * MINUTE_MS);
+  const store = tempStore(t, { ...options, clock, startGraceMs: 30_000 });
+  const before = store.state().dropped;
+  const pending = store.outbox.depth("json").readings;
+  const sent = new Set<string>();
+  while (store.outbox.depth("json").readings > 0) {
+    const count = sent.size;
+    await deliver(store, "main", 500, sent);
+    assert.ok(sent.size > count);
+  }
+  assert.equal(sent.size, pending);
+  assert.deepEqual(store.state().dropped, before);
 });
