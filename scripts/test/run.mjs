@@ -20,9 +20,8 @@ const SLOWNESS_MAX = 20;
 const FILE_MS = 600_000;
 /** What the training run for the code cache may take; it takes 5 s. */
 const CACHE_MS = 60_000;
-/** Many tests wait for processes and brokers, so it takes more tests than cores to keep the cores busy: a long one uses a quarter of a core. */
+/** Most long tests wait for processes and brokers, so it takes more tests than cores to keep the cores busy. */
 const CONCURRENCY = 4;
-const LONG_CONCURRENCY = 6;
 /** The slowest files start first, so that the run does not end with one of them alone. */
 const LONGEST = [
   "collect/rights",
@@ -172,7 +171,7 @@ const child = spawn(
   [
     "--enable-source-maps",
     "--test",
-    `--test-concurrency=${isLong ? LONG_CONCURRENCY : CONCURRENCY}`,
+    `--test-concurrency=${CONCURRENCY}`,
     `--test-timeout=${Math.round(FILE_MS * slowness)}`,
     `--test-reporter=${reporter}`,
     "--test-reporter-destination=stdout",
