@@ -86,16 +86,6 @@ export function oncePerFrame(work: () => void): () => void {
   };
 }
 
-/** A browser that is never idle calls after this time. */
-const IDLE_WITHIN_MS = 1_000;
-
-/** Calls `work` once what there is has been painted. */
-export function onceIdle(work: () => void): void {
-  // Safari has no idle callbacks.
-  if ("requestIdleCallback" in window) requestIdleCallback(work, { timeout: IDLE_WITHIN_MS });
-  else setTimeout(work);
-}
-
 /** Text for screen readers only. */
 export const hidden = (text: string): HTMLElement => h("span", { class: "sr" }, text);
 

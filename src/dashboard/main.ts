@@ -1,5 +1,5 @@
 import { Api } from "./api.ts";
-import { type Cleanup, onceIdle } from "./dom.ts";
+import type { Cleanup } from "./dom.ts";
 import { Live } from "./live.ts";
 import { allLoaded, loadAgain } from "./load-again.ts";
 import { Model } from "./model.ts";
@@ -64,12 +64,20 @@ const RETURN_KEY = "gateside.return";
 /** A proxy that redirects the API alone would otherwise have the page loaded again and again. */
 const RELOADED_KEY = "gateside.reloaded";
 const RELOAD_EVERY_MS = 60_000;
+const IDLE_WITHIN_MS = 1_000;
 
 function wasReloadedLately(): boolean {
   const now = Date.now();
   if (Math.abs(now - Number(sessionStorage.getItem(RELOADED_KEY))) < RELOAD_EVERY_MS) return true;
   sessionStorage.setItem(RELOADED_KEY, String(now));
   return false;
+}
+
+/** First the page is painted, with what the start has asked for: everything else keeps a slow processor busy for a while. */
+function onceIdle(act: () => void): void {
+  // Safari has none.
+  if ("requestIdleCallback" in window) requestIdleCallback(act, { timeout: IDLE_WITHIN_MS });
+  else setTimeout(act);
 }
 
 function main(): void {
@@ -121,7 +129,6 @@ function main(): void {
   });
   void show(true);
   const live = new Live(api, model);
-  // First the page is painted, with what the start has asked for: everything else keeps a slow processor busy for a while.
   onceIdle(() => live.start());
 }
 

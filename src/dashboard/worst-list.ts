@@ -8,7 +8,7 @@ import { AlarmActionForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { configurationNews } from "./configuration-news.ts";
-import { type Cleanup, h, onceIdle, replace, setText } from "./dom.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { age, number } from "./format.ts";
 import { type BadgeTone, badge, timeNode, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -17,8 +17,6 @@ import { Refresh } from "./refresh.ts";
 
 /** From so many entries on, those that are ok are one line. */
 const FOLD_MIN = 20;
-/** More than a phone shows: a slow processor takes long to lay out the others, which follow once these are painted. */
-const FIRST_ROWS = 12;
 /** Most changes show in the alarm counts of the status; this interval catches the rest. */
 const REFRESH_MS = 5_000;
 
@@ -46,7 +44,6 @@ export class WorstList {
   readonly #rows = new Map<string, { readonly root: HTMLElement; shown: string }>();
   #machines: readonly RankedMachine[] | null = null;
   #order = "";
-  #isFirst = true;
   #counts = "";
   /** The row in which somebody has just acknowledged. */
   #done: string | null = null;
@@ -105,17 +102,14 @@ export class WorstList {
     const machines = this.#machines;
     if (machines === null) return;
     setText(this.#note, machines.length === 0 ? "The site file names no machine." : "");
+    for (const machine of machines) this.#showRow(machine);
     const isFolded = machines.length >= FOLD_MIN;
     const isOpen = ({ condition }: RankedMachine) => !isFolded || condition !== "ok";
-    const first = machines.filter(isOpen).slice(0, FIRST_ROWS);
-    for (const machine of this.#isFirst ? first : machines) this.#showRow(machine);
     const open = machines.filter(isOpen).map(keyOf);
     const folded = machines.filter((machine) => !isOpen(machine)).map(keyOf);
     const order = JSON.stringify([open, folded]);
-    if (order === this.#order || (this.#order !== "" && this.#isHeld())) return;
-    if (this.#isFirst) onceIdle(() => this.#show());
-    else this.#order = order;
-    this.#isFirst = false;
+    if (order === this.#order || this.#isHeld()) return;
+    this.#order = order;
     for (const key of this.#rows.keys())
       if (!machines.some((machine) => keyOf(machine) === key)) this.#rows.delete(key);
     const rowsOf = (keys: readonly string[]) =>
