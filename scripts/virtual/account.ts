@@ -1,7 +1,5 @@
 /** Each record, event and waveform of a seed: arrived, pending, or told in a gap. */
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import Sqlite from "better-sqlite3";
 import { cloudValues, cloudWants } from "../chaos/cloud-select.ts";
 import { judge, missingWaveforms, ReportedGaps, type Verdict } from "../chaos/compare.ts";
 import { came, type Judged, judgeUplink } from "../chaos/compare-uplinks.ts";
@@ -12,6 +10,7 @@ import type { Broker } from "./broker.ts";
 import type { Checks } from "./checks.ts";
 import { staleTopics } from "./queries.ts";
 import type { Stage } from "./stage.ts";
+import { storePath, withStore } from "./with-store.ts";
 
 /** Kinds of readings that no record of the gateway carries. */
 const DERIVED_KINDS = ["bands", "node"];
@@ -90,23 +89,14 @@ function lostWaveforms({ main, agent, allWaveforms }: Stage, { must }: Expectati
 }
 
 function storedIds(dataDir: string): Set<string> {
-  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
-  try {
-    const sql = `SELECT lower(hex(r.id)) FROM readings r JOIN streams s USING (stream) WHERE s.kind NOT IN ('event', 'node')`;
-    return new Set(db.prepare<[], string>(sql).pluck().all());
-  } finally {
-    db.close();
-  }
+  const sql = `SELECT lower(hex(r.id)) FROM readings r JOIN streams s USING (stream) WHERE s.kind NOT IN ('event', 'node')`;
+  return withStore(storePath(dataDir), (db) => new Set(db.prepare<[], string>(sql).pluck().all()));
 }
 
 /** The rows of the store, without what depends on the order of storing. */
 export function writeRows(dataDir: string, path: string): void {
-  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
-  try {
-    const sql = `SELECT json_array(s.sensor, s.kind, r.time_ms, lower(hex(r.id)), r.is_future, r.quality, r.attributes, r.raw)
-      FROM readings r JOIN streams s USING (stream) ORDER BY s.sensor, s.kind, r.time_ms, r.id`;
-    writeFileSync(path, db.prepare<[], string>(sql).pluck().all().join("\n"));
-  } finally {
-    db.close();
-  }
+  const sql = `SELECT json_array(s.sensor, s.kind, r.time_ms, lower(hex(r.id)), r.is_future, r.quality, r.attributes, r.raw)
+    FROM readings r JOIN streams s USING (stream) ORDER BY s.sensor, s.kind, r.time_ms, r.id`;
+  const rows = withStore(storePath(dataDir), (db) => db.prepare<[], string>(sql).pluck().all());
+  writeFileSync(path, rows.join("\n"));
 }

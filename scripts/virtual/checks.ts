@@ -1,7 +1,7 @@
 /** What must hold at every minute of a trial, looked up in the agent's database by a connection of our own. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import type Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
 import type { Wanted } from "../chaos/expectation.ts";
 import type { Received } from "../chaos/received.ts";
@@ -11,6 +11,7 @@ import { wrongInMemory } from "./in-memory.ts";
 import { PlainAlarms } from "./plain-alarms.ts";
 import { staleTopics, wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
+import { storePath, withStore } from "./with-store.ts";
 
 const MB = 1_048_576;
 /** What is pending is compared one by one only up to this size of the backlog; beyond it less often. */
@@ -67,13 +68,12 @@ export class Checks {
   look(): void {
     const { agent, main } = this.#stage;
     this.#minutes += 1;
-    const path = join(agent.dataDir, "gateside.db");
+    const path = storePath(agent.dataDir);
     if (!agent.isRunning || !existsSync(path)) return;
     this.#space(agent.dataDir);
     this.#uptime();
     this.#trialEnds(agent.dataDir);
-    const db = new Sqlite(path, { readonly: true });
-    try {
+    withStore(path, (db) => {
       this.#wholeNumbers(db);
       this.#owned(db);
       this.#once(db);
@@ -86,9 +86,7 @@ export class Checks {
       for (const wrong of wrongInMemory(db, agent)) this.#fail(wrong);
       if (this.#minutes % RARELY_MINUTES === 0) this.#answers(db);
       this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
-    } finally {
-      db.close();
-    }
+    });
   }
 
   /** Whether readings were stored and left the store between two looks. */
@@ -197,12 +195,9 @@ export class Checks {
 
   /** After the end: what is derived may be stored while the agent stops. Events of that moment may stay pending. */
   noteLastDerived(): void {
-    const db = new Sqlite(join(this.#stage.agent.dataDir, "gateside.db"), { readonly: true });
-    try {
-      this.#noteWritten(db, "s.kind IN ('bands', 'node')");
-    } finally {
-      db.close();
-    }
+    withStore(storePath(this.#stage.agent.dataDir), (db) =>
+      this.#noteWritten(db, "s.kind IN ('bands', 'node')"),
+    );
   }
 
   #noteWritten(db: Sqlite.Database, isOurs: string): void {

@@ -1,10 +1,9 @@
 /** Makes one thing happen to the world of a seed. */
-import { join } from "node:path";
-import Sqlite from "better-sqlite3";
 import { SeededRandom } from "../chaos/random.ts";
 import type { Broker } from "./broker.ts";
 import type { Happening, UplinkName } from "./happenings.ts";
 import type { Stage } from "./stage.ts";
+import { storePath, withStore } from "./with-store.ts";
 
 /** A commit or a PUBLISH that something waits for comes within this time, or not at all. */
 const AIM_MS = 20 * 60_000;
@@ -155,16 +154,13 @@ async function killAgent(stage: Stage, what: Happening & { name: "agent killed" 
 
 /** True after a commit that wrote how far a day of a stream was read, and none of its readings. */
 function progressWatch(dataDir: string): () => boolean {
+  const sql = `SELECT stream, sum(records), (SELECT max(seq) FROM readings r WHERE r.stream = p.stream)
+    FROM day_progress p GROUP BY stream`;
   const look = () => {
-    const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
-    try {
-      const sql = `SELECT stream, sum(records), (SELECT max(seq) FROM readings r WHERE r.stream = p.stream)
-        FROM day_progress p GROUP BY stream`;
-      const rows = db.prepare<[], [number, number, number | null]>(sql).raw().all();
-      return new Map(rows.map(([stream, records, newest]) => [stream, { records, newest }]));
-    } finally {
-      db.close();
-    }
+    const rows = withStore(storePath(dataDir), (db) =>
+      db.prepare<[], [number, number, number | null]>(sql).raw().all(),
+    );
+    return new Map(rows.map(([stream, records, newest]) => [stream, { records, newest }]));
   };
   let before = look();
   return () => {

@@ -1,10 +1,9 @@
 /** What the store answers, against a plain SELECT; and what the broker has retained, against the newest that was delivered. */
-import { join } from "node:path";
-import Sqlite from "better-sqlite3";
 import type { Kind } from "../../src/core/sensor.ts";
 import type { ReadOnlyStore } from "../../src/store/read-only-store.ts";
 import { PLANT_SITE } from "../chaos/events.ts";
 import type { Broker } from "./broker.ts";
+import { storePath, withStore } from "./with-store.ts";
 
 interface Stream {
   readonly stream: number;
@@ -28,7 +27,7 @@ const ALL = { fromMs: Date.UTC(1999), toMs: Date.UTC(2120) };
 
 /** One sensor and kind, chosen by `turn`: its range in both directions, its count, its newest. */
 export function wrongAnswers(dataDir: string, { history }: ReadOnlyStore, turn: number): string[] {
-  return withStore(dataDir, (db) => {
+  return withStore(storePath(dataDir), (db) => {
     const streams = db.prepare<[], Stream>(STREAMS_SQL).all();
     const one = streams[turn % Math.max(1, streams.length)];
     if (one === undefined) return [];
@@ -63,7 +62,7 @@ export function staleTopics(
   { retained }: Pick<Broker, "retained">,
   turn: number | null = null,
 ): string[] {
-  return withStore(dataDir, (db) => {
+  return withStore(storePath(dataDir), (db) => {
     const all = db.prepare<[], Stream>(STREAMS_SQL).all();
     return all
       .filter((_, i) => turn === null || i === turn % all.length)
@@ -81,13 +80,4 @@ export function staleTopics(
         return [`${topic} retains ${time}, but ${new Date(newestMs).toISOString()} was delivered`];
       });
   });
-}
-
-function withStore<T>(dataDir: string, use: (db: Sqlite.Database) => T): T {
-  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
-  try {
-    return use(db);
-  } finally {
-    db.close();
-  }
 }

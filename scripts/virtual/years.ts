@@ -1,13 +1,13 @@
 /** Years without faults: what grows although nothing should, and what only years show. One plant, in its own process. */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
 import { Checks } from "./checks.ts";
 import type { Drawn } from "./draw.ts";
 import { HOUR_MS, MINUTE_MS } from "./happenings.ts";
 import { Program } from "./program.ts";
 import { openStage, type Stage } from "./stage.ts";
+import { storePath, withStore } from "./with-store.ts";
 import { World } from "./world.ts";
 
 export interface YearsOrder {
@@ -30,7 +30,6 @@ export interface YearsOrder {
 const HOURS_PER_YEAR = 8766;
 const MONTHS = 12;
 const MB = 1_048_576;
-const STORE_FILE = "gateside.db";
 /** Invariants are looked up this often: by the minute they would cost more than the agent. */
 const CHECK_MS = HOUR_MS;
 /** From this share of the time on nothing may grow any more, except by a tenth. */
@@ -125,7 +124,7 @@ async function live(
   };
   if (from?.isUsed) {
     mkdirSync(stage.agent.dataDir, { recursive: true });
-    copyFileSync(from.store, join(stage.agent.dataDir, STORE_FILE));
+    copyFileSync(from.store, storePath(stage.agent.dataDir));
   }
   stage.agent.start();
   if (from === null) world.after(MINUTE_MS, look);
@@ -144,7 +143,7 @@ async function live(
   const before = heapMb();
   const held = contents(stage);
   await stage.agent.stop();
-  if (keep !== null) copyFileSync(join(stage.agent.dataDir, STORE_FILE), keep);
+  if (keep !== null) copyFileSync(storePath(stage.agent.dataDir), keep);
   if (from === null) checks.look();
   tell(`the agent's own heap: ${(before - heapMb()).toFixed(1)} MB; in its store: ${held}`);
   failures.push(...checks.failures, ...stage.main.faults);
@@ -185,30 +184,21 @@ function heapMb(): number {
 
 const round = (value: number) => Math.round(value * 10) / 10;
 
-function inStore<T>(path: string, ask: (db: Sqlite.Database) => T): T {
-  const db = new Sqlite(path, { readonly: true });
-  try {
-    return ask(db);
-  } finally {
-    db.close();
-  }
-}
-
 function newestMs(path: string): number {
   const sql = "SELECT max(time_ms) FROM readings";
-  return inStore(path, (db) => db.prepare<[], number>(sql).pluck().get()) ?? 0;
+  return withStore(path, (db) => db.prepare<[], number>(sql).pluck().get()) ?? 0;
 }
 
 /** Hourly values, medians of days, kept measurements, and what is remembered of readings that have left. */
 function sharesBytes(dataDir: string): number {
   const sql = `SELECT coalesce(sum(pgsize), 0) FROM dbstat
     WHERE name IN ('hours', 'days', 'hour_series', 'day_medians', 'forgotten') OR name LIKE '%kept\\_%' ESCAPE '\\'`;
-  return inStore(join(dataDir, STORE_FILE), (db) => db.prepare<[], number>(sql).pluck().get()) ?? 0;
+  return withStore(storePath(dataDir), (db) => db.prepare<[], number>(sql).pluck().get()) ?? 0;
 }
 
 /** Rows of each table, and the oldest reading. */
 function contents({ agent }: Stage): string {
-  return inStore(join(agent.dataDir, STORE_FILE), (db) => {
+  return withStore(storePath(agent.dataDir), (db) => {
     const tables = db
       .prepare<[], string>(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",

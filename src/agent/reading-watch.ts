@@ -1,10 +1,11 @@
+import type { HistoryReader } from "../core/query/ports.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
-import { type Kind, readingKinds, type Sensor, type StreamKey, streamsOf } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor, streamsOf } from "../core/sensor.ts";
 import type { Zone } from "../core/signal/severity.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
-import { type StoredReading, storedValues } from "../core/stored-reading.ts";
+import { storedValues } from "../core/stored-reading.ts";
 import type { LiveHub } from "./live-hub.ts";
 
 export interface NodeFacts {
@@ -13,10 +14,7 @@ export interface NodeFacts {
   readonly signalDbm: number | null;
 }
 
-interface LatestState {
-  latest(sensor: string, kind: Kind): StoredReading | null;
-  latestOf<K extends StreamKey>(wanted: readonly K[]): Iterable<readonly [K, StoredReading]>;
-}
+type LatestState = Pick<HistoryReader, "latest" | "latestOf">;
 
 /** Keeps current what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
 export class ReadingWatch {

@@ -8,9 +8,9 @@ import type { Earlier } from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
-import type { StreamRange } from "../../core/query/ports.ts";
+import type { HistoryReader, StreamRange } from "../../core/query/ports.ts";
 import { isFlagged } from "../../core/reading.ts";
-import { type Kind, type StreamKey, streamsOf } from "../../core/sensor.ts";
+import { streamsOf } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import {
   type StoredReading,
@@ -20,9 +20,7 @@ import {
 } from "../../core/stored-reading.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 
-export interface StoredHistory {
-  latest(sensor: string, kind: Kind): StoredReading | null;
-  latestOf<K extends StreamKey>(wanted: readonly K[]): Iterable<readonly [K, StoredReading]>;
+export interface StoredHistory extends Pick<HistoryReader, "latest" | "latestOf"> {
   range(query: StreamRange & { readonly order: "desc" }): Iterable<StoredReading>;
 }
 

@@ -6,10 +6,10 @@ import type { FindingKind, NormalOf, OrderLevels } from "./finding.ts";
 import { type Look, risen, rss } from "./look.ts";
 import { bandsOrder, meshLine, processLine, processOrders } from "./process-rules.ts";
 
+/** Half and higher orders. */
+export const OTHER_ORDERS: readonly number[] = [0.5, 1.5, 2.5, 3.5, 3, 4, 5, 6, 7, 8, 9, 10];
 /** Orders of which the normal amplitude is kept. */
-export const HALF_ORDERS = [0.5, 1.5, 2.5, 3.5] as const;
-export const WHOLE_ORDERS = [3, 4, 5, 6, 7, 8, 9, 10] as const;
-const ORDERS = [1, 2, ...HALF_ORDERS, ...WHOLE_ORDERS];
+export const ORDERS: readonly number[] = [1, 2, ...OTHER_ORDERS];
 /** Readings from which it is used, and until which it still rises with what is usual on the machine. */
 const READINGS_MIN = 10;
 const READINGS_MAX = 60;

@@ -17,7 +17,7 @@ import {
   rss,
   stageOf,
 } from "./look.ts";
-import { HALF_ORDERS, WHOLE_ORDERS } from "./reference.ts";
+import { ORDERS, OTHER_ORDERS } from "./reference.ts";
 
 /** What rose: at least this share of the middle of zone B. */
 const RISEN_LEVEL = 0.7;
@@ -110,9 +110,7 @@ export function unbalance(look: Look): Verdict | "either" | null {
   // What speaks against it counts from the first: 2x of a misalignment may be slower to rise.
   const second = at(risen(look, axis, 2).line) - (look.normalOf(axis.channel, 2) ?? 0);
   const axial = along(look).map((other) => risen(look, other, 1).rise);
-  const others = rss(
-    [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => risen(look, axis, order).rise),
-  );
+  const others = rss(OTHER_ORDERS.map((order) => risen(look, axis, order).rise));
   // A direction in which 2x rose with 1x is a misalignment's, whichever it is, unless the unbalance stood before.
   const mayBePaired = isLearned(look) && !look.isHeld("unbalance");
   const share = mayBePaired ? UNBALANCE_SECOND_FIRST : UNBALANCE_SECOND;
@@ -207,7 +205,7 @@ export function looseBase(
   if (alongRise > BASE_AXIAL_SHARE * rise) return null;
   // Without an axis along the shaft, nothing says that 2x did not rise there.
   if (!isLearned(look) || (look.hasAxes && along2x.length === 0)) return "either";
-  const orders = higherOrders(look, isMachinesOwn);
+  const orders = ofShaft(look, OTHER_ORDERS, isMachinesOwn);
   const least = BASE_OTHERS_SHARE * rise;
   const all = look.axes.flatMap((one) => orders.map((order) => risen(look, one, order)));
   if (all.some((one) => one.rise > least)) return null;
@@ -223,15 +221,15 @@ export function looseBase(
   return shaftVerdict(look, "looseness", level, limit, stage, lines);
 }
 
-const higherOrders = (look: Look, isMachinesOwn: (hz: number) => boolean) =>
-  [...HALF_ORDERS, ...WHOLE_ORDERS].filter((order) => !isMachinesOwn(order * look.shaftHz));
+const ofShaft = (look: Look, orders: readonly number[], isMachinesOwn: (hz: number) => boolean) =>
+  orders.filter((order) => !isMachinesOwn(order * look.shaftHz));
 
 /** Whether 2x rose, in whatever direction, and none of the higher and half orders: a loose base would show the same across the shaft. */
 export function isSecondAlone(look: Look, isMachinesOwn: (hz: number) => boolean): boolean {
   const second = strongest(look.axes.map((axis) => risen(look, axis, 2)));
   if (!isLearned(look) || second === null || second.rise < BASE_RISE * middleOfB(look))
     return false;
-  const orders = higherOrders(look, isMachinesOwn);
+  const orders = ofShaft(look, OTHER_ORDERS, isMachinesOwn);
   return look.axes.every((axis) =>
     orders.every((order) => risen(look, axis, order).rise <= BASE_OTHERS_SHARE * second.rise),
   );
@@ -249,9 +247,9 @@ export function looseness(
   const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
   const most = (order: number) => strongest(look.axes.map((axis) => risen(look, axis, order)));
   const first = most(1);
-  const pattern = present(
-    [...HALF_ORDERS, ...WHOLE_ORDERS].map((order) => most(order)?.line ?? null),
-  ).filter(({ hz }) => !isMachinesOwn(hz));
+  const pattern = present(OTHER_ORDERS.map((order) => most(order)?.line ?? null)).filter(
+    ({ hz }) => !isMachinesOwn(hz),
+  );
   const patternLevel = levelOf(pattern);
   const counted = pattern.filter(({ amplitude }) => amplitude >= LOOSE_LINE_SHARE * patternLevel);
   const halves = counted.filter(({ name }) => name.includes(".5")).length;
@@ -275,9 +273,7 @@ export function looseness(
 /** The order that rose to the level of a fault, and most; null: none did. */
 export function mostRisen(look: Look, isMachinesOwn: (hz: number) => boolean): EvidenceLine | null {
   const limit = limitOf(look, "unbalance");
-  const orders = [1, 2, ...HALF_ORDERS, ...WHOLE_ORDERS].filter(
-    (order) => !isMachinesOwn(order * look.shaftHz),
-  );
+  const orders = ofShaft(look, ORDERS, isMachinesOwn);
   const all = look.axes.flatMap((axis) => orders.map((order) => risen(look, axis, order)));
   return strongest(all.filter(({ line }) => at(line) >= limit))?.line ?? null;
 }
