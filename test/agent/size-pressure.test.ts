@@ -187,7 +187,8 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
     assert.deepEqual((await bufferOf(agent)).dropped, dropped);
 
     assert.ok(mostBytes() <= BUFFER_MB * 1024 * 1024, `${mostBytes()} bytes`);
-    assert.ok(mostBytes() > 0.8 * BUFFER_MB * 1024 * 1024, `only ${mostBytes()} bytes`);
+    // The rest is kept for a -wal, whose longest moment a look may miss, and for what is remembered of removed readings.
+    assert.ok(mostBytes() > 0.72 * BUFFER_MB * 1024 * 1024, `only ${mostBytes()} bytes`);
     assertLiveMovesForward(seen.list);
     assert.ok(agent.log.some(({ msg }) => /oldest undelivered readings/.test(String(msg))));
     assert.equal(await agent.stop(), 0);
