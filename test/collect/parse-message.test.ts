@@ -192,7 +192,7 @@ test("parse – a message that is not ours is rejected with the reason", () => {
   assert.ok(huge.type === "rejected" && huge.reason === "too_large");
 });
 
-test("parse – a waveform with an inconsistent number of samples is rejected", () => {
+test("parse – a waveform with an inconsistent number of samples, or without a possible rate, is rejected", () => {
   const body = {
     v: 1,
     id: "a".repeat(32),
@@ -205,4 +205,25 @@ test("parse – a waveform with an inconsistent number of samples is rejected", 
   const base64 = Buffer.alloc(8).toString("base64");
   assert.equal(outcome(topic, JSON.stringify({ ...body, samples: 2, base64 })), "waveform");
   assert.equal(outcome(topic, JSON.stringify({ ...body, samples: 3, base64 })), "wrong_member");
+  for (const sampleRate of [0, -1])
+    assert.equal(outcome(topic, JSON.stringify({ ...body, sampleRate, base64 })), "wrong_member");
+});
+
+test("parse – a gap that ends before it begins is rejected", () => {
+  const gap = (from: string, to: string) =>
+    outcome(
+      "gateside/plant-7/agent/gap",
+      JSON.stringify({
+        site: "plant-7",
+        sensor: "1",
+        kind: "rpm",
+        from,
+        to,
+        count: 1,
+        reason: "x",
+      }),
+    );
+  const instant = daysAgo(1);
+  assert.equal(gap(instant, instant), "gap");
+  assert.equal(gap(daysAgo(0), instant), "wrong_member");
 });

@@ -174,6 +174,7 @@ export const MALFORMED: readonly Malformed[] = [
   ...["3", 1.5, -1, 1e300, {}].map((count) => at("agent/gap", GAP, { count }, bad)),
   at("agent/gap", GAP, { reason: 5 }, bad),
   at("agent/gap", GAP, { from: "\0" }, bad),
+  at("agent/gap", GAP, { from: NOW, to: "2020-01-01T00:00:00.000Z" }, bad),
   at("agent/gap", GAP, { uplink: [] }, bad),
   // Waveforms.
   at("100/waveform/channel1", WAVEFORM, { base64: "!!!!" }, bad),
@@ -183,7 +184,9 @@ export const MALFORMED: readonly Malformed[] = [
   at("100/waveform/channel1", WAVEFORM, { samples: 3 }, bad),
   at("100/waveform/channel1", WAVEFORM, { samples: "2" }, bad),
   at("100/waveform/channel1", WAVEFORM, { channel: LONG }, bad),
-  at("100/waveform/channel1", WAVEFORM, { sampleRate: "6400" }, bad),
+  ...["6400", 0, -1].map((sampleRate) =>
+    at("100/waveform/channel1", WAVEFORM, { sampleRate }, bad),
+  ),
   at("100/waveform/channel1", WAVEFORM, { axis: {} }, bad),
   // States, statistics, descriptions.
   at("agent/state", STATE, { state: 5 }, bad),

@@ -148,6 +148,12 @@ function isDay(text: string): boolean {
   return day <= 28 || new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
 }
 
+/** ms UTC. */
+export function optionalTime(body: Body, name: string): number | null {
+  const value = body[name];
+  return value === undefined || value === null ? null : requiredTime(body, name);
+}
+
 export function requiredTime(body: Body, name: string): number {
   const ms = parseInstant(body[name]);
   if (ms === null) throw new WrongMember(`${name} is not a time such as 2026-11-20T15:04:05.000Z`);

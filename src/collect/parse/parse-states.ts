@@ -8,11 +8,10 @@ import {
   optionalCount,
   optionalNumber,
   optionalText,
-  parseInstant,
+  optionalTime,
   requiredText,
   requiredTime,
   unitsMember,
-  WrongMember,
 } from "./members.ts";
 
 /** What a table of all boxes shows of the statistics: one box's text there would fail it for all. */
@@ -60,10 +59,4 @@ export function parseAbout(site: string, sensor: string, body: Body): AboutItem 
   const units = objectMember(body, "units");
   for (const kind of Object.keys(units)) unitsMember({ units: objectMember(units, kind) });
   return { type: "about", site, sensor, body: { ...body, name: cutText(body, "name") } };
-}
-
-function optionalTime(body: Body, name: string): void {
-  const value = body[name];
-  if (value === undefined || value === null || parseInstant(value) !== null) return;
-  throw new WrongMember(`${name} is not a time such as 2026-11-20T15:04:05.000Z`);
 }

@@ -11,7 +11,7 @@ import {
   optionalName,
   optionalNumber,
   optionalText,
-  parseInstant,
+  optionalTime,
   qualityMember,
   readingId,
   requiredName,
@@ -82,6 +82,10 @@ export function parseWaveform(
   )
     throw new WrongMember(`base64 has ${data.length} bytes, not 4 for each sample`);
   if (data.length === 0) throw new WrongMember("base64 has no samples");
+  // No box sends one: a record without a rate has no waveform.
+  const sampleRate = optionalNumber(body, "sampleRate");
+  if (sampleRate !== null && sampleRate <= 0)
+    throw new WrongMember("sampleRate is not a number above 0");
   return (
     outOfRange(timeMs, range) ?? {
       type: "waveform",
@@ -92,7 +96,7 @@ export function parseWaveform(
       channel: requiredName(body, "channel"),
       axis: optionalText(body, "axis"),
       unit: optionalText(body, "unit"),
-      sampleRate: optionalNumber(body, "sampleRate"),
+      sampleRate,
       recordingReason: optionalText(body, "recordingReason"),
       data,
     }
@@ -122,9 +126,7 @@ export function parseEvent(site: string, body: Body, range: TimeRange): EventIte
   const text = body["text"];
   if (text !== undefined && text !== null && typeof text !== "string")
     throw new WrongMember("text is not text");
-  const raised = body["raised"];
-  if (raised !== undefined && raised !== null && parseInstant(raised) === null)
-    throw new WrongMember("raised is not a time");
+  optionalTime(body, "raised");
   const id = requiredName(body, "id");
   return outOfRange(timeMs, range) ?? { type: "event", id, site, timeMs, body };
 }
@@ -134,11 +136,9 @@ export function parseGap(site: string, body: Body): GapItem {
   for (const name of ["sensor", "kind", "uplink"]) optionalName(body, name);
   requiredName(body, "reason");
   optionalCount(body, "count");
-  for (const name of ["from", "to"]) {
-    const value = body[name];
-    if (value !== undefined && value !== null && parseInstant(value) === null)
-      throw new WrongMember(`${name} is not a time`);
-  }
+  const from = optionalTime(body, "from");
+  const to = optionalTime(body, "to");
+  if (from !== null && to !== null && from > to) throw new WrongMember("from is after to");
   return { type: "gap", site, body };
 }
 
