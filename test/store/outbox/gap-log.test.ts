@@ -5,7 +5,7 @@ import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Streams } from "../../../src/store/database/streams.ts";
 import { SqliteGapLog } from "../../../src/store/outbox/gap-log.ts";
-import { mainOf, START_MS } from "../../support/temp-database.ts";
+import { mainOf, START_MS, uplinkOf } from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
 test("gap log – additions to a gap while it is being sent are sent afterwards, and counted once", async (t) => {
@@ -81,6 +81,36 @@ test("gap log – what is lost after a gap was handed out is another gap: none i
   assert.deepEqual(told(), [
     [0, 3, 4],
     [4, 5, 2],
+  ]);
+});
+
+test("gap log – an uplink without a topic for gaps has its own published by the first that has one", (t) => {
+  const { db, queue } = openQueue(t);
+  const streams = new Streams(db);
+  const gaps = new SqliteGapLog(
+    { db, queue, streams, logger: silentLogger, hasBetween: () => false },
+    [
+      uplinkOf("scada", ["sparkplug", "sparkplugWaveform"]),
+      uplinkOf("cloud", ["json", "waveform"]),
+      uplinkOf("panel", ["plain"]),
+    ],
+  );
+  const stream = streams.intern("1", "rpm");
+  const uplinks = ["scada", "cloud", "panel", "removed"];
+  queue.direct("give up", (tx) => {
+    streams.write(stream);
+    for (const uplink of uplinks) gaps.add(tx, stream.stream, START_MS, "disk_full", uplink);
+  });
+  const toldBy = (uplink: string) =>
+    gaps
+      .of(uplink)
+      .pendingGaps(9)
+      .map((gap) => gap.uplink);
+  assert.deepEqual(uplinks.map(toldBy), [
+    ["scada"],
+    ["scada", "cloud", "removed"],
+    ["panel"],
+    ["removed"],
   ]);
 });
 

@@ -176,6 +176,42 @@ test("thinning – three readings show the interval of a sensor", async (t) => {
   assert.deepEqual(await used.sent(), [10]);
 });
 
+test("thinning – the interval of irregular readings is the median of nine steps, whatever hours they lie in", async (t) => {
+  const used = use(t, { everyS: 900 });
+  const minutes = [59, 60, 61, 62, 63, 64, 74, 84, 94, 104];
+  await append(
+    used.store,
+    minutes.map((minute) => rpm(minute, minute)),
+  );
+  assert.deepEqual(await used.sent(), [59, 74, 84]);
+  used.at(105);
+  await used.store.retain();
+  assert.deepEqual(await used.sent(), [], "its next one may be late by an interval");
+  used.at(106);
+  await used.store.retain();
+  assert.deepEqual(await used.sent(), [104]);
+});
+
+test("thinning – what was held goes live once its period is over", async (t) => {
+  const used = use(t, { everyS: 900 });
+  await append(used.store, [rpm(0, 0), rpm(5, 1)]);
+  used.at(60);
+  await used.store.retain();
+  const live = used.store.outboxOf("cloud").lease("json", "live", 9);
+  assert.deepEqual(
+    live.map(({ reading }) => reading.timeMs),
+    [START_MS + 5 * MINUTE],
+  );
+});
+
+test("thinning – what is dated in the future always goes, and what follows is judged without it", async (t) => {
+  const used = use(t, { onChange: { values: { rpm: 10 } } });
+  const future = { attributes: { flags: ["time_in_future"] } };
+  const readings = [rpm(0, 1000), rpm(1, 1020, future), rpm(2, 1001, future), rpm(3, 1010)];
+  assert.deepEqual(await each(used, readings), [0, 1, 2, 3]);
+  assert.equal(used.counts.notSelected, 0);
+});
+
 test("thinning – both: first the newest of a period, then whether that differs", async (t) => {
   const used = use(t, { everyS: 600, onChange: { values: { rpm: 10 } } });
   const values = [0, 50, 1, 52, 2, 30, 3, 31, 4, 60, 5, 0];

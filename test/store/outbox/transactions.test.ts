@@ -359,3 +359,49 @@ test("outbox – a broker that takes as history what it refused as live is soon 
   assert.equal(await isWoken(woken), true);
   assert.deepEqual([live(), backlog()], [[3], [2]]);
 });
+
+for (const which of ["live", "backlog"] as const)
+  test(`outbox – a refused ${which} reading is offered again within five seconds, and as soon once another was taken`, async (t) => {
+    const { main, pass, store, live, backlog } = open(t);
+    const lease = () => {
+      const [entry] = main.lease("json", which, 1);
+      assert.ok(entry);
+      return entry;
+    };
+    const refuse = async () => {
+      await main.settle("json", [{ entry: lease(), outcome: "refused" }]);
+      assert.deepEqual([live(), backlog()], [[], []]);
+      const woken = main.changed("json", AbortSignal.timeout(deadlineMs(10_000)));
+      assert.equal(await isWoken(woken), false);
+      await pass(5_000);
+      assert.equal(await isWoken(woken), true);
+    };
+    if (which === "live") store(1);
+    else {
+      store(1, 2, 9);
+      assert.deepEqual(live(), [9]);
+    }
+    await refuse();
+    await Promise.all([
+      main.settle("json", [{ entry: lease(), outcome: "sent" }]),
+      pass(SETTLE_MS),
+    ]);
+    if (which === "live") store(2);
+    await refuse();
+  });
+
+test("outbox – the hundredth outcome that waits is written at once, with the others", async (t) => {
+  const { db, main, pass, store } = open(t);
+  store(...Array(101).keys());
+  const rows = () => db.read<{ n: number }>("SELECT count(*) AS n FROM outbox").get()?.n;
+  const settle = (max: number) =>
+    main.settle(
+      "json",
+      main.lease("json", "backlog", max).map((entry) => ({ entry, outcome: "sent" as const })),
+    );
+  const done = settle(99);
+  await pass(SETTLE_MS - 1);
+  assert.equal(rows(), 101);
+  await Promise.all([done, settle(1), pass(0)]);
+  assert.equal(rows(), 1);
+});

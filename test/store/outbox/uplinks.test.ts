@@ -208,6 +208,9 @@ test("uplinks – one that is removed drops its pending readings, counted and re
   assert.equal(store.state().dropped["uplink_removed"], 300);
   assert.equal(depth(store, "main"), 300);
   await store.close();
+  const db = new Sqlite(join(directory, "gateside.db"), { readonly: true });
+  assert.deepEqual(db.prepare("SELECT DISTINCT uplink FROM lanes").pluck().all(), ["main"]);
+  db.close();
 });
 
 test("uplinks – the removal of one is a warning in the log as soon as it loses a single reading", async (t) => {

@@ -142,7 +142,10 @@ test("of a response that begins before all that is stored, what is older gives w
   const recent = { what: "answer", sensor: "1", fromMinute: 1500, minutes: 800 } as const;
   assert.equal(await append(store, readingsOf(recent)), 800);
   const old = readingsOf({ what: "answer", sensor: "2", fromMinute: 0, minutes: 500 });
-  const future = { ...readingOf("2", dayMs + DAY_MS, { padding: 1000 }), isFuture: true };
+  const future = readingOf("2", dayMs + DAY_MS, {
+    padding: 1000,
+    attributes: { flags: ["time_in_future"] },
+  });
   const newer = readingsOf({ what: "answer", sensor: "2", fromMinute: 1600, minutes: 1 });
   await append(store, [future, ...old, ...newer], keyOf("2", "rpm", dayOf(START_MS)));
   const owed = take(store, 100_000);
