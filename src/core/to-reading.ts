@@ -37,27 +37,23 @@ export interface ReadingContext {
 
 const FUTURE_MS = DAY_MS;
 
-/** Converts in steps: one between two acceleration channels, so that the caller can yield to the event loop. */
+/** Converts a record of acceleration: a step between two channels, so that the caller can yield to the event loop. */
 export function* readingSteps(
   record: RawRecord,
   sensor: Sensor,
   context: ReadingContext,
 ): Generator<void, Reading> {
   const sheet = new ValueSheet();
-  let waveform: Waveform | null = null;
-  if (record.kind === "accel") waveform = yield* accelSteps(record, sensor, context, sheet);
-  else convertScalars(record, sensor, sheet);
+  const waveform = yield* accelSteps(record, sensor, context, sheet);
   return readingOf(record, sensor, context, sheet, waveform);
 }
 
-/** The same in one go. */
+/** Converts a record of any kind in one go. */
 export function toReading(record: RawRecord, sensor: Sensor, context: ReadingContext): Reading {
-  if (record.kind !== "accel") {
-    const sheet = new ValueSheet();
-    convertScalars(record, sensor, sheet);
-    return readingOf(record, sensor, context, sheet, null);
-  }
-  return inOneGo(readingSteps(record, sensor, context));
+  if (record.kind === "accel") return inOneGo(readingSteps(record, sensor, context));
+  const sheet = new ValueSheet();
+  convertScalars(record, sensor, sheet);
+  return readingOf(record, sensor, context, sheet, null);
 }
 
 function readingOf(

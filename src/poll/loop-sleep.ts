@@ -17,9 +17,13 @@ export class LoopSleep {
 
   /** Until this time or earlier, monotonic ms; until it is woken; until aborted. */
   until(atMs: number, signal: AbortSignal): Promise<void> {
+    this.#wakeAt(atMs, signal);
+    return this.untilWoken();
+  }
+
+  untilWoken(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.#wakeAt(atMs, signal);
     });
   }
 

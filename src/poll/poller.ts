@@ -38,7 +38,8 @@ export class Poller {
   readonly #site: SiteSource;
   readonly #streams: PolledStreams;
   readonly #queue = new TaskQueue();
-  readonly #running = new Set<Promise<void>>();
+  /** Reads in progress. */
+  #running = 0;
   /** Reads that hold one of the slots of GATEWAY_CONCURRENCY. */
   #receiving = 0;
   #committing = 0;
@@ -88,7 +89,7 @@ export class Poller {
       await this.#untilDue(signal);
     }
     endWatch();
-    await Promise.all(this.#running);
+    while (this.#running > 0) await this.#sleep.untilWoken();
   }
 
   #checkSilence(): void {
@@ -279,11 +280,11 @@ export class Poller {
         continue;
       }
       task.isRunning = true;
-      const read = this.#read(task, signal).finally(() => {
-        this.#running.delete(read);
+      this.#running += 1;
+      void this.#read(task, signal).finally(() => {
+        this.#running -= 1;
         this.#sleep.wake();
       });
-      this.#running.add(read);
     }
   }
 

@@ -352,7 +352,6 @@ class OneRead {
       step = steps.next();
     }
     await take(step.value);
-    if (this.#isSliceOver) await this.#yieldToLoop();
   }
 
   /** Texts of a record are published with its reading: they must not repeat what we sent. */

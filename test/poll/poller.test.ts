@@ -89,7 +89,11 @@ function setUp(
     ending.abort();
     await done;
   });
-  return { clock, gatewayClock, calls, poller, runningMost: () => runningMost };
+  const stop = () => {
+    ending.abort();
+    return done;
+  };
+  return { clock, gatewayClock, calls, poller, stop, runningMost: () => runningMost };
 }
 
 test("poller – reads today first, then the days before", async (t) => {
@@ -329,6 +333,30 @@ test("poller – never more reads at once than allowed, and a single one before 
     releases.shift()?.();
     await clock.advance(1);
   }
+});
+
+test("poller – once stopped, it is over when its reads in progress are, and not before", async (t) => {
+  const releases: (() => void)[] = [];
+  const { clock, calls, stop } = setUp(
+    t,
+    [sensor("1"), sensor("2"), sensor("3")],
+    () => new Promise((resolve) => releases.push(() => resolve({}))),
+  );
+  await clock.advance(1_000);
+  releases.shift()?.();
+  await clock.advance(1_000);
+  assert.equal(releases.length, 2);
+  let isOver = false;
+  const stopped = stop().then(() => {
+    isOver = true;
+  });
+  for (const release of releases) {
+    await clock.advance(1_000);
+    assert.equal(isOver, false);
+    release();
+  }
+  await stopped;
+  assert.equal(calls.length, 3);
 });
 
 test("poller – a manual backfill reads its days once, reports progress, and ends", async (t) => {

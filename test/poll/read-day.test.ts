@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { DayReader } from "../../src/core/decode/day-reader.ts";
 import { CallFailure } from "../../src/core/failure.ts";
 import type { WantedRecords } from "../../src/core/ports.ts";
+import type { PolledKind } from "../../src/core/sensor.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -76,12 +77,13 @@ async function createReader(t: TestContext, more: Partial<ReadDayParts> = {}) {
     body: Buffer,
     wanted?: WantedRecords,
     failure: CallFailure | null = null,
+    kind: PolledKind = "rpm",
   ): Promise<DayRead> => {
     Object.assign(gateway, { body, failure, recognised: 0 });
     return readDay(
       {
-        sensor: { code: "1", type: 40, kinds: ["rpm"], channels: {} },
-        kind: "rpm",
+        sensor: { code: "1", type: 40, kinds: [kind], channels: {} },
+        kind,
         day: "2026-11-20",
         acceptPartial: false,
         gatewayNow: (dateMs) => dateMs ?? 0,
@@ -245,6 +247,21 @@ test("read day – an error that the service states counts, however the connecti
   assert.equal(await failureOf(dayOf(2).subarray(0, -9)), "cut");
 });
 
+/** Counts turns of the event loop until the test ends. */
+function countTurns(t: TestContext): () => number {
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  t.after(() => {
+    isOver = true;
+  });
+  return () => turn;
+}
+
 test("read day – where each record takes long, other work gets its turn between two of them", async (t) => {
   let ms = 0;
   const { read } = await createReader(t, {
@@ -253,19 +270,47 @@ test("read day – where each record takes long, other work gets its turn betwee
   });
   const day = dayOf(5);
   await read(day);
-  let turn = 0;
-  let isOver = false;
-  const count = () => {
-    turn += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
+  const turn = countTurns(t);
   const turns: number[] = [];
   const has = () => {
-    turns.push(turn);
+    turns.push(turn());
     return false;
   };
   await read(day, { has, take: async () => {} });
-  isOver = true;
   assert.equal(new Set(turns).size, 5, turns.join());
+});
+
+test("read day – where each channel takes long, other work gets its turn before and between the channels of a record", async (t) => {
+  let ms = 0;
+  const turn = countTurns(t);
+  /** In which turn a channel is transformed, by its length; and in which the record is looked up, which is before that. */
+  const seen = new Map<number | "looked up", number>();
+  class SeenPlans extends DftPlans {
+    override complex(size: number) {
+      seen.set(size, turn());
+      return super.complex(size);
+    }
+  }
+  const { attempt } = await createReader(t, {
+    clock: { ...systemClock, monotonic: () => (ms += 10) },
+    plans: new SeenPlans(),
+  });
+  const channels = [256, 512, 1024].map((length, i) => {
+    const samples = Array.from({ length }, (_, n) => (n * 37) % 101);
+    return `"channel${i + 1}":${JSON.stringify(samples)}`;
+  });
+  const record = `{${channels.join()},"sample_rate":6400,"calibration":0.001,"sensor_code":"1","time_data":"\\/Date(${START_MS}+0000)\\/"}`;
+  const day = Buffer.from(
+    `[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[${record}]}]`,
+  );
+  const has = () => {
+    seen.set("looked up", turn());
+    return true;
+  };
+  // Makes the tables of these lengths.
+  await attempt(day, undefined, null, "accel");
+  seen.clear();
+  await attempt(day, { has, take: async () => {} }, null, "accel");
+  assert.equal(seen.size, 4);
+  assert.equal(new Set(seen.values()).size, 4, [...seen].join(" "));
 });

@@ -70,12 +70,10 @@ export function* accelSteps(
   const hasThird = channelOf(record, 3).state !== "absent";
   const channels = publishedChannels(sensor, hasThird);
   const kept: WaveformChannel[] = [];
-  let isFirst = true;
-  for (const channel of channels) {
+  for (const [i, channel] of channels.entries()) {
     const data = channelOf(record, channel.number);
     // The caller may do other work between two channels.
-    if (!isFirst) yield;
-    isFirst = false;
+    if (i > 0) yield;
     if (data.state !== "ok") {
       putNothing(sheet, channel.number, hasZone(sensor), bad(lossReason(data)).doubt);
       continue;
