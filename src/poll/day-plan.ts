@@ -119,6 +119,7 @@ export class DayPlan {
       ticket: 0,
       cuts: 0,
       tries: 0,
+      isSlow: false,
       hasRecords: false,
       jobs: [],
     };

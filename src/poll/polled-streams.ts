@@ -89,6 +89,7 @@ export class PolledStreams {
       lastDurationMs: 0,
       failure: null,
       rejected: { count: 0, reason: "" },
+      isSlow: false,
       hasRecords: false,
       foundAt: null,
       epoch: 0,

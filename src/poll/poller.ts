@@ -17,6 +17,7 @@ import { PolledStreams } from "./polled-streams.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
 import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
 import { SilenceMemory } from "./silence-memory.ts";
+import { SlowReads } from "./slow-reads.ts";
 import { type PolledStream, PRIORITY, type Task, TaskQueue } from "./task.ts";
 import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
 
@@ -25,7 +26,7 @@ import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
  * gateway does not wait for the disk. This limits how much of them may wait, in small readings (a few MB).
  */
 const COMMITTING_MAX = 2_048;
-/** How often a pause for lack of space is checked, ms. */
+/** How often a pause for lack of space, or of a slot, is checked, ms. */
 const HELD_BACK_MS = 1_000;
 /** The loop checks calendar and queue at least this often, ms. */
 const CHECK_MS = 5_000;
@@ -43,6 +44,7 @@ export class Poller {
   /** Reads that hold one of the slots of GATEWAY_CONCURRENCY. */
   #receiving = 0;
   #committing = 0;
+  readonly #slow = new SlowReads();
   readonly #pause: GatewayPause;
   readonly #plan: DayPlan;
   readonly #outcomes: ReadOutcomes;
@@ -279,6 +281,10 @@ export class Poller {
         this.#queue.put(giveWay(task), now + asideMs);
         continue;
       }
+      if (this.#slow.mustWait(task, slots)) {
+        this.#queue.put(task, now + HELD_BACK_MS);
+        continue;
+      }
       task.isRunning = true;
       this.#running += 1;
       void this.#read(task, signal).finally(() => {
@@ -306,9 +312,12 @@ export class Poller {
     let receivedAtMs: number | null = null;
     const startedAt = this.#parts.clock.monotonic();
     this.#receiving += 1;
+    const endSlow = this.#slow.begin(task);
     const leave = () => {
-      if (holdsPlace) this.#receiving -= 1;
+      if (!holdsPlace) return;
       holdsPlace = false;
+      this.#receiving -= 1;
+      endSlow();
     };
     const read = await this.#parts.readDay(
       {
@@ -341,6 +350,7 @@ export class Poller {
     leave();
     this.#committing -= weight;
     task.isRunning = false;
+    this.#slow.ended(task, read);
     if (signal.aborted || !this.#streams.has(stream)) return;
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
