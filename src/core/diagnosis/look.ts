@@ -52,7 +52,7 @@ export interface Look {
   readonly thresholds: Thresholds;
   /** True for active findings: their limits are lower. */
   readonly isHeld: (key: string) => boolean;
-  /** Speed at which a finding was compared with its full limit, r/min; null if the last reading did not show it. */
+  /** Speed at which a finding was compared with its full limit, r/min; null if none of the last readings showed it. */
   readonly fullRpm: (key: string) => number | null;
   /** Highest speed at which the machine was learned, if it was at this one too, r/min. */
   readonly topRpm: number | null;

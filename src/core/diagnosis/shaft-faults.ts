@@ -11,6 +11,7 @@ import {
   looseness,
   misalignment,
   mostRisen,
+  secondRose,
   unbalance,
 } from "./shaft-rules.ts";
 
@@ -59,12 +60,10 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       lineHz === undefined
         ? `that of mains at ${supplyHz} Hz (the machine has no \`lineHz\`)`
         : "twice the mains frequency";
-    rest.cannotTell(
-      "misalignment",
-      null,
-      "resolution_coarse",
-      `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and ${mains} are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`,
-    );
+    const text = `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and ${mains} are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
+    rest.cannotTell("misalignment", null, "resolution_coarse", text);
+    // A loose base is told by 2x; a loose part has many other orders.
+    if (!isLoose && secondRose(look)) rest.withdraw("looseness", "resolution_coarse", text);
   } else if (look.machine.blades === 2 && !look.isHeld("misalignment")) {
     const text = "2x is the blade pass of two blades, so it is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "ambiguous", text);
@@ -74,6 +73,11 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       const text =
         "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
       rest.speaksAgainst(look, "misalignment", "looseness_present", text);
+    } else if (look.fullRpm("looseness") !== null) {
+      // Its many orders are weak at first, and come and go: what is left between is 2x alone.
+      const text =
+        "Some of the last readings showed a looseness, which causes 2x along with other harmonics.";
+      rest.ambiguous(look, ["misalignment"], text);
     }
   }
   const told = rest.cannot.length;

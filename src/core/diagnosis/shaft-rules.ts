@@ -224,14 +224,21 @@ export function looseBase(
 const ofShaft = (look: Look, orders: readonly number[], isMachinesOwn: (hz: number) => boolean) =>
   orders.filter((order) => !isMachinesOwn(order * look.shaftHz));
 
+/** What 2x rose by where it rose most, if that is as much as a loose base raises it by, mm/s RMS; otherwise null. */
+function secondRise(look: Look): number | null {
+  const rise = strongest(look.axes.map((axis) => risen(look, axis, 2)))?.rise ?? 0;
+  return isLearned(look) && rise >= BASE_RISE * middleOfB(look) ? rise : null;
+}
+
+export const secondRose = (look: Look) => secondRise(look) !== null;
+
 /** Whether 2x rose, in whatever direction, and none of the higher and half orders: a loose base would show the same across the shaft. */
 export function isSecondAlone(look: Look, isMachinesOwn: (hz: number) => boolean): boolean {
-  const second = strongest(look.axes.map((axis) => risen(look, axis, 2)));
-  if (!isLearned(look) || second === null || second.rise < BASE_RISE * middleOfB(look))
-    return false;
+  const second = secondRise(look);
+  if (second === null) return false;
   const orders = ofShaft(look, OTHER_ORDERS, isMachinesOwn);
   return look.axes.every((axis) =>
-    orders.every((order) => risen(look, axis, order).rise <= BASE_OTHERS_SHARE * second.rise),
+    orders.every((order) => risen(look, axis, order).rise <= BASE_OTHERS_SHARE * second),
   );
 }
 

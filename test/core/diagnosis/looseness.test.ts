@@ -36,6 +36,37 @@ test("many orders that rose together are looseness, whatever of them the structu
   assert.deepEqual(found(SHAKEN, { reference: null }), []);
 });
 
+test("between readings that show a looseness, 2x alone is no misalignment, unless that stood before", () => {
+  const second: Lines = [{ 1: 0.6, 2: 2.5, 3: 0.3 }, { 1: 0.6 }, { 1: 0.6, 2: 0.9 }];
+  assert.deepEqual(found(second), ["misalignment"]);
+  const seen = { fullRpm: (key: string) => (key === "looseness" ? RPM : null) };
+  const { verdicts, cannot, judged: keys } = judged(second, seen);
+  assert.deepEqual(verdicts, []);
+  assert.match(
+    cannot.find(({ finding }) => finding === "misalignment")?.text ?? "",
+    /last readings/,
+  );
+  // Its row of readings is interrupted.
+  assert.ok(keys.includes("misalignment"));
+  const held = judged(second, { ...seen, ...heldAs("misalignment") });
+  assert.ok(!held.judged.includes("misalignment"), "what stands stays as it is");
+});
+
+test("2x beside twice the mains is told to hide a loose base, too, once it rose", () => {
+  const rpm = 2996;
+  const reference = learned(0.6, 0.1, 0.1, rpm);
+  const reasons = (second: number, third = 0.1) =>
+    judge(
+      shaftRecord(rpm, [{ 1: 0.6, 2: second, 3: third }, { 1: 0.6 }, { 1: 0.6 }]),
+      around(rpm, { reference }),
+    )
+      .cannot.filter(({ reason }) => reason === "resolution_coarse")
+      .map(({ finding }) => finding)
+      .filter((finding) => finding === "misalignment" || finding === "looseness");
+  assert.deepEqual(reasons(0.1), ["misalignment"]);
+  assert.deepEqual(reasons(1.5), ["misalignment", "looseness"]);
+});
+
 test("what an unbalance does not exclude is named with it", () => {
   const reasons = (lines: Lines, over: Partial<JudgeInput> = {}) =>
     judged(lines, over)

@@ -194,7 +194,7 @@ export function raised(
 }
 
 /** A machine whose orders one to three stood at these levels of each axis while it was learned, mm/s. */
-export const learned = (first: number, second: number, third: number): Reference => {
+export const learned = (first: number, second: number, third: number, rpm = 1480): Reference => {
   const highest = Object.fromEntries(
     [1, 2, 3].flatMap((channel) => [
       [`${channel}:1`, first],
@@ -202,7 +202,7 @@ export const learned = (first: number, second: number, third: number): Reference
       [`${channel}:3`, third],
     ]),
   );
-  return { speeds: [{ rpm: 1480, readings: 20, first: highest, highest }] };
+  return { speeds: [{ rpm, readings: 20, first: highest, highest }] };
 };
 
 /** Amplitudes of an order as velocity, mm/s RMS, per axis. */
