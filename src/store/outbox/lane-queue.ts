@@ -1,4 +1,4 @@
-import type { Lane, OutboxEntry } from "../../core/delivery.ts";
+import type { Lane } from "../../core/delivery.ts";
 import { laneName } from "../../core/lane-plan.ts";
 import type { Tx } from "../../core/tx.ts";
 import { Backoff } from "../../lib/backoff.ts";
@@ -16,10 +16,11 @@ export interface Place {
 const isSameRow = (one: Place, other: Place) =>
   one.seq === other.seq && one.timeMs === other.timeMs && one.stream === other.stream;
 
-/** Rows that were leased together and are adjacent in the outbox, so that one DELETE removes a run of them. */
+/**
+ * Rows of a stream and hour that were leased together and are adjacent in the outbox, so that one DELETE removes a run
+ * of them.
+ */
 export interface Page {
-  readonly stream: number;
-  readonly hour: number;
   /** Newest row of the store when the page was read: rows inserted between its rows later have a higher number. */
   readonly seqMax: number;
 }
@@ -29,7 +30,6 @@ export interface Slot {
   readonly page: Page;
   readonly index: number;
   readonly live: boolean;
-  readonly entry: OutboxEntry;
   /** True once its outcome is known and waits to be written. */
   isSettled: boolean;
 }
@@ -124,7 +124,7 @@ export class LaneQueue {
   /** By seq. Settled ones stay until they are written, so that they are not leased again. */
   readonly #leased = new Map<number, Slot>();
   /** Oversize rows by seq. */
-  readonly parked = new Map<number, { readonly place: Place; readonly live: boolean }>();
+  readonly parked = new Map<number, Place>();
   /**
    * By seq: rows that the running transaction drops. Until its commit the reading connection still sees them, and
    * what is counted as lost must not be sent.

@@ -76,7 +76,7 @@ export class Leasing {
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
       // Removed alone; rows may have been stored since.
-      const page = { stream: place.stream, hour: place.hour, seqMax: place.seq };
+      const page = { seqMax: place.seq };
       if (row === undefined) this.#onStray(lane, place, page);
       else entries.push(this.#take(lane, place, page, 0, row, true));
     }
@@ -154,7 +154,7 @@ export class Leasing {
     const { hour } = stream.cursor;
     const newest = this.#parts.db.read<{ seq: number | null }>(SEQ_MAX_SQL).get();
     const seqMax = newest?.seq ?? 0;
-    const newPage = (): Page => ({ stream: stream.stream, hour, seqMax });
+    const newPage = (): Page => ({ seqMax });
     let page = newPage();
     let index = 0;
     for (const row of rows) {
@@ -164,12 +164,9 @@ export class Leasing {
         lane.isTaken(place.seq) ||
         lane.parked.has(place.seq) ||
         stream.candidate?.seq === place.seq;
-      if (isOut) {
-        page = newPage();
-        index = 0;
-      } else if (row[0] === null) {
+      if (isOut || row[0] === null) {
         // On its own page: between two of a run it would shorten the one DELETE that removes them.
-        this.#onStray(lane, place, newPage());
+        if (!isOut) this.#onStray(lane, place, newPage());
         page = newPage();
         index = 0;
       } else {
@@ -189,7 +186,7 @@ export class Leasing {
   ): OutboxEntry {
     const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams));
     const entry = { reading, live };
-    const slot = { place, page, index, live, entry, isSettled: false };
+    const slot = { place, page, index, live, isSettled: false };
     lane.lease(slot);
     this.#slots.set(entry, slot);
     return entry;

@@ -101,12 +101,9 @@ export class SqliteOutbox {
       "the reading of an outbox row is missing",
     );
     this.#parts.onLost();
-    const reading = { seq: place.seq } as OutboxEntry["reading"];
-    const entry: OutboxEntry = { reading, live: false };
-    const slot: Slot = { place, page, index: -1, live: false, entry, isSettled: true };
+    const slot: Slot = { place, page, index: -1, live: false, isSettled: true };
     lane.lease(slot);
-    const stream = lane.stream(place.stream);
-    stream.dropCandidate(place);
+    lane.stream(place.stream).dropCandidate(place);
     this.#openSettlement().add(lane, slot);
   }
 
@@ -174,7 +171,7 @@ export class SqliteOutbox {
   #park(lane: LaneQueue, stream: StreamQueue, slot: Slot): void {
     stream.dropCandidate(slot.place);
     if (lane.parked.size < PARKED_MAX) {
-      lane.parked.set(slot.place.seq, { place: slot.place, live: slot.live });
+      lane.parked.set(slot.place.seq, slot.place);
     } else {
       stream.isParked = true;
       stream.rewind(slot.place);
@@ -196,13 +193,13 @@ export class SqliteOutbox {
     if (queue === undefined) return;
     const parked = [...queue.parked.values()];
     queue.parked.clear();
-    for (const { place } of parked) queue.stream(place.stream).rewind(place);
+    for (const place of parked) queue.stream(place.stream).rewind(place);
     for (const stream of queue.order) {
       stream.isParked = false;
       stream.liveRefusal.clear();
       stream.historyRefusal.clear();
     }
-    for (const number of new Set(parked.map(({ place }) => place.stream))) {
+    for (const number of new Set(parked.map(({ stream }) => stream))) {
       const stream = queue.stream(number);
       stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isTaken(seq));
     }
