@@ -13,11 +13,12 @@ import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
+import { NEWEST_SQL } from "../readings/newest-times.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
 import type { LaneQueue, Place } from "./lane-queue.ts";
 import type { Lanes } from "./lanes.ts";
-import type { Pending } from "./pending.ts";
+import { DELETE_ROW_SQL, type Pending } from "./pending.ts";
 import type { PendingRow } from "./thinning.ts";
 
 interface ChoreParts {
@@ -61,7 +62,6 @@ interface StoredRow {
 const FILLING_SQL =
   "SELECT lane, fill_seq AS fillSeq, fill_hour AS fillHour FROM lanes WHERE fill_seq IS NOT NULL AND leaving IS NULL";
 const LEAVING_SQL = "SELECT lane, uplink, format, leaving FROM lanes WHERE leaving IS NOT NULL";
-const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
 // Newest first, so that the newest of each stream is found before older ones could take its place at a live topic.
 const STORED_SQL = `SELECT seq, stream, time_ms AS timeMs, is_future AS isFuture, "values", quality, attributes, waveforms
   FROM readings WHERE hour = ? AND seq <= ? ORDER BY time_ms DESC, seq DESC`;
@@ -69,8 +69,6 @@ const ROWS_SQL = `SELECT hour, stream, time_ms AS timeMs, seq FROM outbox WHERE 
   ORDER BY hour, stream, time_ms, seq LIMIT ?`;
 const OLD_ROWS_SQL = `SELECT hour, stream, time_ms AS timeMs, seq FROM outbox
   WHERE lane = ? AND hour <= ? AND time_ms < ? ORDER BY hour, stream, time_ms, seq LIMIT ?`;
-const DELETE_SQL =
-  "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
 const ELSEWHERE_SQL = `SELECT 1 FROM lanes l JOIN outbox o ON o.lane = l.lane
   WHERE l.uplink = ? AND l.lane <> ? AND l.format IN ('json', 'plain', 'sparkplug')
   AND o.hour = ? AND o.stream = ? AND o.time_ms = ? AND o.seq = ? LIMIT 1`;
@@ -119,7 +117,7 @@ export class LaneChores {
     const state = db.write<Filling>(`${FILLING_SQL} AND lane = ?`).get(lane.number);
     if (state === undefined) return false;
     const next = db
-      .write<{ hour: number }>(HOUR_BEFORE_SQL)
+      .write<{ hour: number }>(NEWEST_SQL.previousHour)
       .get(state.fillHour ?? Number.MAX_SAFE_INTEGER);
     if (next === undefined) {
       db.write("UPDATE lanes SET fill_seq = NULL, fill_hour = NULL WHERE lane = ?").run(
@@ -172,7 +170,7 @@ export class LaneChores {
   }
 
   #delete(lane: number, { hour, stream, timeMs, seq }: Place): void {
-    this.#parts.db.write(DELETE_SQL).run(lane, hour, stream, timeMs, seq);
+    this.#parts.db.write(DELETE_ROW_SQL).run(lane, hour, stream, timeMs, seq);
   }
 
   /** Drops backlog that is older than its uplink wants. */

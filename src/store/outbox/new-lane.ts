@@ -3,7 +3,7 @@
 import type { Lane } from "../../core/delivery.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
 import type { Database } from "../database/database.ts";
-import { findNewest } from "../readings/newest-times.ts";
+import { findNewest, NEWEST_SQL } from "../readings/newest-times.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import { hasChosen, type IsChosen } from "./lane-uplink.ts";
 
@@ -33,7 +33,6 @@ const KEEP_NEWEST_SQL = `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_
 const NEWEST_SENT_SQL = "SELECT stream, max(time_ms) AS sentMs FROM live_marks GROUP BY stream";
 const NEWEST_OF_STREAM_SQL = `SELECT time_ms AS timeMs, "values" FROM readings
   WHERE hour = ? AND stream = ? AND is_future = 0 ORDER BY time_ms DESC, seq DESC LIMIT ?`;
-const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
 const DROP_KEPT_SQL = `DELETE FROM outbox WHERE lane = ?
   AND EXISTS (SELECT 1 FROM outbox k WHERE k.lane = ? AND k.seq = outbox.seq)`;
 
@@ -112,7 +111,7 @@ function newestChosen(
     if (found !== undefined) return found.timeMs;
     // An hour without any counts as one, so that the search ends.
     left -= Math.max(1, rows.length);
-    hour = db.write<{ hour: number }>(HOUR_BEFORE_SQL).get(hour)?.hour;
+    hour = db.write<{ hour: number }>(NEWEST_SQL.previousHour).get(hour)?.hour;
   }
   return newestMs;
 }

@@ -31,7 +31,7 @@ interface PendingParts {
 
 const INSERT_SQL =
   "INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future) VALUES (?, ?, ?, ?, ?, ?)";
-const DELETE_SQL =
+export const DELETE_ROW_SQL =
   "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
 const HAS_SQL =
   "SELECT 1 FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
@@ -180,7 +180,7 @@ export class Pending {
     if (row.isFuture || !isNewest) return false;
     if (rival !== null) {
       this.#db
-        .write(DELETE_SQL)
+        .write(DELETE_ROW_SQL)
         .run(lane.number, rival.hour, rival.stream, rival.timeMs, rival.seq);
     }
     this.#inserted(tx).newest.set(stream, row);
@@ -262,7 +262,7 @@ export class Pending {
   #dropFrom(tx: Tx, lane: LaneQueue, place: Place): boolean {
     if (!isWaveform(lane.lane) && this.#thinning.drop(lane.uplink, place)) return true;
     const { changes } = this.#db
-      .write(DELETE_SQL)
+      .write(DELETE_ROW_SQL)
       .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
     if (changes === 0) return false;
     lane.withdraw(tx, place);

@@ -6,7 +6,7 @@ import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteJob } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Slot } from "./lane-queue.ts";
-import { MARK_SQL } from "./pending.ts";
+import { DELETE_ROW_SQL, MARK_SQL } from "./pending.ts";
 
 interface SettlementParts extends Runtime {
   readonly db: Database;
@@ -23,8 +23,6 @@ interface SettlementHooks {
   readonly closing: AbortSignal;
 }
 
-const DELETE_ONE_SQL =
-  "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
 // Rows inserted in between since the page was read have a higher seq and stay.
 const DELETE_RUN_SQL = `DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ?
   AND (time_ms, seq) >= (?, ?) AND (time_ms, seq) <= (?, ?) AND seq <= ?`;
@@ -119,7 +117,7 @@ export class Settlement {
     const to = last.place;
     const { changes } =
       run.length === 1
-        ? db.write(DELETE_ONE_SQL).run(lane.number, hour, stream, from.timeMs, from.seq)
+        ? db.write(DELETE_ROW_SQL).run(lane.number, hour, stream, from.timeMs, from.seq)
         : db
             .write(DELETE_RUN_SQL)
             .run(
