@@ -265,6 +265,12 @@ export class LaneQueue {
     return pending > leased + (isLiveWaiting ? 1 : 0);
   }
 
+  /** Whether more of its backlog may be read now. */
+  isReadable(stream: StreamQueue, now: number): boolean {
+    if (stream.isExhausted || stream.isParked || !stream.historyRefusal.isOver(now)) return false;
+    return this.hasBacklog(stream);
+  }
+
   forgetLeases(): void {
     this.#leased.clear();
     this.#withdrawn.clear();

@@ -91,9 +91,8 @@ export class Leasing {
     const now = this.#parts.clock.monotonic();
     for (const stream of lane.order) {
       if (entries.length >= max) break;
-      if (stream.isExhausted || stream.isParked || !lane.hasBacklog(stream)) continue;
+      if (!lane.isReadable(stream, now)) continue;
       if (!isEvent(this.#parts.streams.get(stream.stream))) continue;
-      if (!stream.historyRefusal.isOver(now)) continue;
       this.#readBacklog(lane, stream, max - entries.length, entries);
     }
     return entries;
@@ -108,9 +107,7 @@ export class Leasing {
     for (let empty = 0; empty < order.length && entries.length < max; empty++) {
       const stream = order[lane.turn % order.length];
       lane.turn = (lane.turn + 1) % order.length;
-      if (stream === undefined || stream.isExhausted || stream.isParked) continue;
-      if (!lane.hasBacklog(stream)) continue;
-      if (!stream.historyRefusal.isOver(now)) continue;
+      if (stream === undefined || !lane.isReadable(stream, now)) continue;
       const before = entries.length;
       this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - before), entries);
       if (entries.length > before) empty = -1;
