@@ -157,10 +157,7 @@ export class SqliteGapLog implements GapLog {
       const { changes } = db
         .write("UPDATE gaps SET to_ms = ?, count = count + 1 WHERE gap = ?")
         .run(timeMs, growing.gap);
-      if (changes > 0) {
-        if (timeMs > growing.toMs) this.#growing.change(tx, key, { ...growing, toMs: timeMs });
-        return;
-      }
+      if (changes > 0) return this.#growing.change(tx, key, { ...growing, toMs: timeMs });
     }
     const { lastInsertRowid } = db
       .write(
@@ -171,8 +168,7 @@ export class SqliteGapLog implements GapLog {
   }
 
   #isAdjacent(stream: number, timeMs: number, { toMs }: GrowingGap): boolean {
-    if (timeMs === toMs) return true;
-    return timeMs > toMs && !this.#parts.hasBetween(stream, toMs, timeMs);
+    return timeMs >= toMs && !this.#parts.hasBetween(stream, toMs, timeMs);
   }
 
   #count(tx: Tx, uplink: string, reason: string): void {

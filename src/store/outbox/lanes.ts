@@ -189,18 +189,16 @@ export class Lanes {
 
   /** Updates memory from the book; lanes that stay keep their state. Returns the lanes that are new in memory. */
   #follow(): LaneQueue[] {
-    const uplinks = new Map(this.#uplinks.map((one) => [one.name, new LaneUplink(one)]));
     const former = new Map(this.#lanes);
     const fresh: LaneQueue[] = [];
     this.#lanes.clear();
     const stored = this.#asUsed();
     for (const one of this.#uplinks) {
-      const { name } = one;
+      const uplink = new LaneUplink(one);
       for (const lane of this.#lanesToFollow(one)) {
-        const number = stored.find((known) => known.uplink === name && known.format === lane)?.lane;
-        const uplink = uplinks.get(name);
-        if (number === undefined || uplink === undefined) continue;
-        const key = laneName(name, lane);
+        const number = numberOf(stored, one.name, lane);
+        if (number === undefined) continue;
+        const key = laneName(one.name, lane);
         let queue = former.get(key);
         if (queue === undefined || queue.number !== number) {
           queue = new LaneQueue(lane, number, uplink);

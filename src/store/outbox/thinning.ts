@@ -49,21 +49,22 @@ interface State {
 }
 type TrackName = keyof State;
 
+/** None is dated in the future: such readings are not thinned. */
 interface HeldRow {
   readonly seq: number;
   readonly stream: number;
   readonly hour: number;
   readonly timeMs: number;
-  readonly isFuture: number;
   readonly values: string;
   readonly quality: string;
 }
 
 const NOTHING: Selected = { going: [], leftOut: 0 };
 const EMPTY: Track = { last: null, held: null };
-const COLUMNS = `seq, stream, hour, time_ms AS timeMs, is_future AS isFuture, "values", quality`;
+const COLUMNS = `seq, stream, hour, time_ms AS timeMs, "values", quality`;
 const ONE_SQL = `SELECT ${COLUMNS} FROM readings WHERE seq = ?`;
-const BY_ID_SQL = `SELECT ${COLUMNS} FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?`;
+const BY_ID_SQL = `SELECT ${COLUMNS} FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?
+  AND is_future = 0`;
 const NEWER_SQL = `SELECT 1 FROM readings WHERE hour = ? AND stream = ? AND (time_ms, seq) > (?, ?)
   AND time_ms < ? AND is_future = 0 LIMIT 1`;
 const TIMES_SQL = `SELECT time_ms AS timeMs FROM readings WHERE hour = ? AND stream = ? AND time_ms <= ?
@@ -117,7 +118,7 @@ export class Thinning {
       this.#db
         .write<HeldRow>(BY_ID_SQL)
         .get(hourOf(timeMs), stream.stream, timeMs, Buffer.from(id, "hex"));
-    if (!stored || stored.isFuture !== 0) return NOTHING;
+    if (!stored) return NOTHING;
     const row = this.#asRow(stored);
     const state = this.#load(uplink, row.stream);
     const name = trackOf(state, row, uplink.everyS);
@@ -264,11 +265,11 @@ export class Thinning {
     this.#meta.put(`${keysOf(uplink.name)[0]}${stream}`, JSON.stringify(state));
   }
 
-  #asRow({ values, quality, isFuture, ...place }: HeldRow): PendingRow {
+  #asRow({ values, quality, ...place }: HeldRow): PendingRow {
     const stream = this.#streams.get(place.stream);
     return {
       ...place,
-      isFuture: isFuture !== 0,
+      isFuture: false,
       content: { stream, values, quality, recordingReason: undefined },
     };
   }
