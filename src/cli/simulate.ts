@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, codeOrMessage, messageOf } from "../core/thrown.ts";
+import { aborted } from "../lib/aborted.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { ModbusServer } from "../modbus/server.ts";
@@ -36,11 +37,7 @@ export async function run(context: CommandContext): Promise<number> {
     stdout.write(startText(simulator, context, siteOut, faults));
     if (registers !== null)
       stdout.write(`\nNode states are served as Modbus registers at ${registers.url}\n`);
-    if (!signal.aborted) {
-      await new Promise<void>((done) =>
-        signal.addEventListener("abort", () => done(), { once: true }),
-      );
-    }
+    await aborted(signal);
   } finally {
     await registers?.close();
     await simulator.close();

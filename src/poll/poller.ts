@@ -132,15 +132,22 @@ export class Poller {
       stream.failure = null;
       stream.hasRecords = false;
       stream.epoch += 1;
-      stream.closedDays.clear();
       for (const task of stream.days.values()) {
-        task.lastOkAtMs = null;
         task.tries = 0;
         task.backoff.reset();
-        if (!task.isRunning) this.#queue.put(task, now);
       }
+      this.#reopen(stream, () => now);
     }
     this.#sleep.wake();
+  }
+
+  /** Its days are due again as if they had not been read. */
+  #reopen(stream: PolledStream, dueAt: () => number): void {
+    stream.closedDays.clear();
+    for (const task of stream.days.values()) {
+      task.lastOkAtMs = null;
+      if (!task.isRunning) this.#queue.put(task, dueAt());
+    }
   }
 
   /** Stops reading it; a backfill that waits for its days gets a failure. */
@@ -213,13 +220,7 @@ export class Poller {
     this.#epoch += 1;
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
-    for (const stream of this.#streams.all) {
-      stream.closedDays.clear();
-      for (const task of stream.days.values()) {
-        task.lastOkAtMs = null;
-        if (!task.isRunning) this.#queue.put(task, now);
-      }
-    }
+    for (const stream of this.#streams.all) this.#reopen(stream, () => now);
     this.#sleep.wake();
   }
 
@@ -393,13 +394,7 @@ export class Poller {
     this.#parts.logger.warn({ jumpMs }, "the gateway's clock has jumped; planning the days again");
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
-    for (const stream of this.#streams.all) {
-      stream.closedDays.clear();
-      for (const task of stream.days.values()) {
-        task.lastOkAtMs = null;
-        if (!task.isRunning)
-          this.#queue.put(task, now + this.#random() * stream.intervalMs * JITTER);
-      }
-    }
+    for (const stream of this.#streams.all)
+      this.#reopen(stream, () => now + this.#random() * stream.intervalMs * JITTER);
   }
 }

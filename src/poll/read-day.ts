@@ -272,7 +272,7 @@ class OneRead {
     received?.(batch.weight);
     const { stored, duplicates } = await batch.commit({ checkpoint, records }, waitMaxMs);
     metrics.readings.inc({ kind: this.#request.kind }, stored);
-    if (duplicates > 0) metrics.duplicates.inc(duplicates);
+    metrics.duplicates.inc(duplicates);
     if (known) for (const hash of batch.hashes) known.add(hash);
     if (batch.newest !== null) this.#parts.onStored?.(batch.newest);
     if (!batch.isEmpty)

@@ -295,6 +295,25 @@ test("poller – a gateway clock that is set back does not stop polling", async 
   assert.ok(reads >= 4, `${reads} reads of the gateway's new day`);
 });
 
+test("poller – once the gateway's clock has jumped, the open days of all sensors are read soon, not after their interval", async (t) => {
+  let offset = 0;
+  const { clock, calls, poller } = setUp(
+    t,
+    [sensor("1"), sensor("2")],
+    () => ({}),
+    { intervalMs: HOUR },
+    "2026-11-20T12:00:00Z",
+    (c) => c.now() + offset,
+  );
+  await clock.advance(5 * MINUTE);
+  offset = -2 * HOUR;
+  const before = calls.length;
+  poller.readSoon([{ sensor: "1", kind: "rpm" }]);
+  await clock.advance(3 * MINUTE);
+  const days = calls.slice(before).filter((call) => call.sensor === "2");
+  assert.deepEqual(days.map(({ day }) => day).sort(), ["2026-11-18", "2026-11-19", "2026-11-20"]);
+});
+
 test("poller – a change of our own clock has no effect", async (t) => {
   const gatewayAt = Date.parse("2026-11-20T12:00:00Z");
   const { clock, calls } = setUp(
@@ -374,6 +393,28 @@ test("poller – a manual backfill reads its days once, reports progress, and en
   assert.deepEqual(job.failures, ["2 rpm 2026-01-02: no"]);
   await clock.advance(HOUR);
   assert.equal(calls.filter((c) => c.day.startsWith("2026-01")).length, 4);
+});
+
+test("poller – a day whose records are needed once more is read with them; who asks is told why it cannot be", async (t) => {
+  const asked: unknown[] = [];
+  const { clock, poller } = setUp(t, [sensor("1")], ({ day, wanted }) => {
+    if (wanted !== undefined) asked.push([day, wanted]);
+    return day === "2026-01-02" ? { ok: false, message: "no" } : {};
+  });
+  await clock.advance(1_000);
+  const wanted = { has: () => true, take: async () => {} };
+  const read = async (code: string, day: string) => {
+    const ended = poller.readWanted({ sensor: code, kind: "rpm", day }, wanted);
+    await clock.advance(1_000);
+    return ended;
+  };
+  assert.equal(await read("1", "2026-01-01"), null);
+  assert.equal(await read("1", "2026-01-02"), "1 rpm 2026-01-02: no");
+  assert.equal(await read("2", "2026-01-01"), "no longer in the site file");
+  assert.deepEqual(asked, [
+    ["2026-01-01", wanted],
+    ["2026-01-02", wanted],
+  ]);
 });
 
 test("poller – a sensor is not silent because its records wait for their commit", async (t) => {

@@ -162,6 +162,16 @@ test("read day – of a day whose known part has changed, only what is new is st
   assert.deepEqual([again.stored, again.known], [1, 2]);
 });
 
+test("read day – records that a later response lacks are counted", async (t) => {
+  const metrics = createMetrics();
+  const { read } = await createReader(t, { metrics });
+  const vanished = async () => (await metrics.vanished.get()).values.map(({ value }) => value);
+  await read(dayOf(5));
+  assert.deepEqual(await vanished(), [0]);
+  assert.deepEqual((await read(dayOf(3))).known, 3);
+  assert.deepEqual(await vanished(), [2]);
+});
+
 test("read day – of a day that begins anew at each read, records are recognised by their bytes from the third time on", async (t) => {
   const { read } = await createReader(t);
   const seen: number[][] = [];

@@ -11,6 +11,7 @@ import type { GatewayTime } from "../../core/gateway-time.ts";
 import { laneName } from "../../core/lane-plan.ts";
 import type { Outbox, Runtime } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
+import { aborted } from "../../lib/aborted.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
@@ -256,11 +257,4 @@ export class SqliteOutbox {
     this.#settlement = null;
     void this.#parts.queue.flush();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -59,3 +59,13 @@ test("sparkplug – a reading that was sent twice because its lease had ended ho
   assert.deepEqual(delivered(window, 100), [1, 1, 2]);
   assert.deepEqual(delivered(window, 101), []);
 });
+
+test("sparkplug – a reading that is sent once more after its delivery is held as long as the first time", () => {
+  const window = new ProofWindow(100, 10);
+  for (const provenMs of [0, 200]) {
+    window.add("sparkplug", [entry(1)], provenMs);
+    window.prove(1, provenMs);
+    assert.deepEqual(delivered(window, provenMs + 99), []);
+    assert.deepEqual(delivered(window, provenMs + 100), [1]);
+  }
+});
