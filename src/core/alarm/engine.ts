@@ -5,7 +5,7 @@
  */
 import type { SensorState } from "../agent-status.ts";
 import type { FindingEngine } from "../diagnosis/engine.ts";
-import { isFindingState } from "../diagnosis/finding-event.ts";
+import { codeOfFindings, isFindingState } from "../diagnosis/finding-event.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
@@ -16,7 +16,7 @@ import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import { type AlarmChange, type AlarmContext, isFollowed } from "./context.ts";
-import { adoptFindings, restoreFindings } from "./finding-alarms.ts";
+import { adoptFindings, dateFindings, restoreFindings } from "./finding-alarms.ts";
 import { followReadings, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
@@ -172,6 +172,10 @@ export class AlarmEngine implements ReadingFollower {
     try {
       const { events, states } = find(findings);
       adoptFindings(change, events);
+      for (const { sensor: saved } of states) {
+        const code = codeOfFindings(saved);
+        dateFindings(change, code, findings.standingSince(code));
+      }
       change.ofFindings.push(...states);
     } catch (error) {
       if (onFindingFailure === undefined) throw error;

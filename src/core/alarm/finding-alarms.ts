@@ -4,7 +4,7 @@ import { watchKey } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
-import { sinceFrom } from "./since.ts";
+import { sinceFrom, sinceMs } from "./since.ts";
 import { NORMAL } from "./watch-state.ts";
 
 export const FINDING_ALARM = "finding";
@@ -23,6 +23,23 @@ export function adoptFindings(
     states.put(tx, code, key, state);
     const raisedMs = told.raised?.timeMs ?? event.raisedMs;
     events.push({ ...event, ...eventMembers(told), raisedMs });
+  }
+}
+
+/**
+ * Readings that came late have shown that findings began earlier: their alarms say the same.
+ * @param since of the sensor's standing findings, ms, by the value of the alarm
+ */
+export function dateFindings(
+  { states, tx }: AlarmChange,
+  code: string,
+  since: ReadonlyMap<string, number>,
+): void {
+  for (const [value, ms] of since) {
+    const key = watchKey(FINDING_ALARM, value);
+    const alarm = states.of(code).live.get(key);
+    if (!alarm?.raised || (alarm.since !== null && sinceMs(alarm.since) === ms)) continue;
+    states.put(tx, code, key, { ...alarm, since: sinceFrom(ms) });
   }
 }
 

@@ -6,6 +6,7 @@ import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import { KeptStates } from "../alarm/kept-states.ts";
+import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
@@ -258,6 +259,12 @@ export class FindingEngine {
         .filter(({ stands }) => stands !== null)
         .map(({ last }) => last.verdict.stage),
     );
+  }
+
+  /** Since when the machine has shown each standing finding of a sensor, ms, by the value of its alarm. */
+  standingSince(code: string): ReadonlyMap<string, number> {
+    const standing = [...this.of(code).states].filter(([, { stands }]) => stands !== null);
+    return new Map(standing.map(([key, { since }]) => [key, sinceMs(since)]));
   }
 
   /** The events with which the standing findings would be told now. */

@@ -14,6 +14,11 @@ export function isFindingState(sensor: string): boolean {
   return sensor.startsWith(SAVED_PREFIX);
 }
 
+/** The normalised code of the sensor whose findings are stored under this name. */
+export function codeOfFindings(saved: string): string {
+  return saved.slice(SAVED_PREFIX.length);
+}
+
 export function eventOf(
   { change, state }: FindingChange,
   { sensor, machine }: Watched,

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
+import { sinceMs } from "../../../src/core/alarm/since.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { Transactions } from "../../support/tx.ts";
@@ -69,6 +70,29 @@ test("a finding that stood before findings were alarms is one after the upgrade,
   const [alarm] = later.alarms.active("10234").filter(({ value }) => value === KEY);
   assert.equal(alarm?.raised?.id, findings.of("10234").states.get(KEY)?.stands?.id);
   assert.deepEqual(later.heard, []);
+});
+
+test("readings that come late date the alarm of a finding as they date the finding", () => {
+  const { alarms, findings, follow, heard } = diagnosis();
+  for (let hour = 101; hour <= 105; hour++) follow(fault(hour), hour);
+  const since = () => {
+    const [found] = alarms.active("10234").filter(({ value }) => value === KEY);
+    return found?.since && sinceMs(found.since) / 3_600_000;
+  };
+  assert.equal(since(), 101);
+  const told = heard.length;
+  const { revision } = alarms;
+  // The day before, read after today as on a first start.
+  for (let hour = 76; hour <= 99; hour++)
+    follow(hour < 82 ? recordOf({}, hour) : fault(hour), hour);
+  assert.equal(findings.standingSince("10234").get(KEY), 82 * 3_600_000);
+  assert.equal(since(), 82);
+  assert.ok(alarms.revision > revision, "its retained topic is published again");
+  assert.equal(heard.filter(({ historical }) => !historical).length, told);
+  assert.equal(
+    [...alarms.alarms()].find(({ key }) => key.endsWith(KEY))?.state.raised?.timeMs,
+    105 * 3_600_000,
+  );
 });
 
 test("a finding ends when the site file no longer names its bearing", () => {
