@@ -98,7 +98,7 @@ export class WriteQueue {
     return this.#hooks;
   }
 
-  /** The failure since the last write attempt; null while writing works. */
+  /** What was refused last; null while writing works, also while space is freed for it. */
   get failure(): StoreFailure | null {
     return this.#failure;
   }
@@ -187,11 +187,11 @@ export class WriteQueue {
       return this.#direct(write);
     } catch (error) {
       const failure = this.#fail(error, what);
-      if (failure.code !== "full" || !this.#makeRoomNow()) throw failure;
+      if (failure.code !== "full" || !this.#makeRoomNow()) throw this.#refused(failure);
       try {
         return this.#direct(write);
       } catch (again) {
-        throw this.#fail(again, what);
+        throw this.#refused(this.#fail(again, what));
       }
     }
   }
@@ -242,7 +242,7 @@ export class WriteQueue {
     } catch (error) {
       if (this.#isClosed) throw StoreFailure.from(error, what);
       this.#finishActive();
-      throw this.#fail(error, what);
+      throw this.#refused(this.#fail(error, what));
     }
   }
 
@@ -259,7 +259,7 @@ export class WriteQueue {
           room.isOut && (group.length === 1 || typeof queued.job.oldestMs === "number");
         const own = isHopeless ? failure : yield* this.#tryAlone(queued, known, room);
         known = null;
-        if (own !== null) queued.reject(own);
+        if (own !== null) queued.reject(this.#refused(own));
       }
     } finally {
       this.#active = null;
@@ -330,6 +330,13 @@ export class WriteQueue {
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
+    // Space is freed for it first, and then it is tried again.
+    if (failure.code !== "full") this.#failure = failure;
+    return failure;
+  }
+
+  /** It is not tried again. */
+  #refused(failure: StoreFailure): StoreFailure {
     this.#failure = failure;
     return failure;
   }

@@ -126,6 +126,23 @@ test("a full buffer – half a minute after the last acknowledgement an uplink n
   assert.equal(store.outbox.depth("json").readings + dropped, all.length);
 });
 
+test("a full buffer – while space is freed for new readings the store counts as writable, and says no fault", async (t) => {
+  const store = tempStore(t, { bufferMaxMb: 8, clock: new ManualClock(START_MS) });
+  const seen: unknown[] = [];
+  let isOver = false;
+  const looking = (async () => {
+    for (; !isOver; await immediate()) {
+      const { alarm, isWritable } = store.state();
+      if (alarm !== null || !isWritable || store.writeFailure !== null) seen.push(alarm);
+    }
+  })();
+  for (let part = 0; part < 20; part++) await append(store, minutesOf("1", part * 400, 400));
+  isOver = true;
+  await looking;
+  assert.ok((store.state().dropped["buffer_full"] ?? 0) > 0);
+  assert.deepEqual(seen, []);
+});
+
 test("a full buffer – an uplink whose slow broker takes states and descriptions delivers", async (t) => {
   const clock = new ManualClock(START_MS);
   const store = tempStore(t, { bufferMaxMb: 8, clock });
