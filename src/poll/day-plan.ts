@@ -3,6 +3,7 @@ import type { StreamKey } from "../core/sensor.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type DayRules, openDays } from "./days.ts";
+import type { DaysRead } from "./days-read.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "./gateway-pause.ts";
 import { taskDue } from "./next-read.ts";
 import type { PollParts } from "./poll-parts.ts";
@@ -14,6 +15,8 @@ interface PlanParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly readOn: PollParts["readOn"];
+  readonly newestTimeMs: PollParts["newestTimeMs"];
+  readonly daysRead: Pick<DaysRead, "includes">;
 }
 
 type PlannedStreams = Pick<PolledStreams, "all" | "has">;
@@ -84,7 +87,10 @@ export class DayPlan {
       isRead = this.#parts.readOn(day);
       this.#read.set(day, isRead);
     }
-    return isRead({ sensor: sensor.code, kind });
+    if (isRead({ sensor: sensor.code, kind })) return true;
+    // Read and found empty, unless the sensor is new.
+    const { daysRead, newestTimeMs } = this.#parts;
+    return daysRead.includes(day) && newestTimeMs(sensor.code, kind) !== null;
   }
 
   #plan(stream: PolledStream, gatewayNowMs: number): void {

@@ -8,6 +8,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import { dayEndMs } from "../core/time-zone.ts";
 import { BackfillJob, wantedOf } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
+import { DaysRead } from "./days-read.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { LoopSleep } from "./loop-sleep.ts";
 import { giveWay, takeWaiting, waitsForNewer } from "./newest-first.ts";
@@ -66,16 +67,10 @@ export class Poller {
     this.#site = site;
     this.#streams = new PolledStreams(options.intervalMs);
     this.#streams.take(site.current.sensors);
-    const { clock, readOn } = parts;
-    this.#plan = new DayPlan(
-      { queue: this.#queue, clock, random: this.#random, readOn },
-      options,
-      this.#streams,
-    );
-    this.#outcomes = new ReadOutcomes(
-      { ...parts, queue: this.#queue, plan: this.#plan, pause: this.#pause, random: this.#random },
-      options,
-    );
+    const daysRead = new DaysRead(parts.memory);
+    const shared = { ...parts, queue: this.#queue, random: this.#random, daysRead };
+    this.#plan = new DayPlan(shared, options, this.#streams);
+    this.#outcomes = new ReadOutcomes({ ...shared, plan: this.#plan, pause: this.#pause }, options);
   }
 
   /** Polls until aborted; reads in progress are awaited. */

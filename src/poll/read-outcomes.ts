@@ -1,8 +1,10 @@
 import type { DayKey } from "../core/day.ts";
 import type { Runtime } from "../core/ports.ts";
+import { dayOf } from "../core/time-zone.ts";
 import type { DayPlan } from "./day-plan.ts";
 import type { DayRead, Rejected } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
+import type { DaysRead } from "./days-read.ts";
 import type { GatewayClock } from "./gateway-clock.ts";
 import type { GatewayPause } from "./gateway-pause.ts";
 import { triesOf } from "./newest-first.ts";
@@ -20,6 +22,7 @@ interface ReadOutcomesParts extends Runtime {
   readonly plan: DayPlan;
   readonly pause: GatewayPause;
   readonly gatewayClock: GatewayClock;
+  readonly daysRead: Pick<DaysRead, "note">;
   /** 0…1. */
   readonly random: () => number;
 }
@@ -57,6 +60,8 @@ export class ReadOutcomes {
     }
     this.#learnOffset(task, read.offsetMinutes, now);
     task.lastOkAtMs = now;
+    if (task.priority === PRIORITY.today && task.day === dayOf(now, this.#options.zone))
+      this.#parts.daysRead.note(task.day);
     this.settleJobs(task, stored, known, null);
     this.requeue(task);
   }

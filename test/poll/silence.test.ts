@@ -25,7 +25,7 @@ function restarted(
   t: TestContext,
   storedMs: readonly number[],
   cameSingly = false,
-  memory: { text: string | null } = { text: null },
+  memory = new Map<string, string>(),
 ) {
   let isReachable = false;
   const connect = () => {
@@ -121,7 +121,7 @@ test("silence – a sensor that was silent before a restart is silent once its d
 });
 
 test("silence – a sensor that was silent stays silent over restarts, also if its records came in one batch, until it sends", async (t) => {
-  const memory = { text: null };
+  const memory = new Map<string, string>();
   const times = before(13 * MINUTE, 12 * MINUTE, 11 * MINUTE, 10 * MINUTE);
   let newTimesMs = times;
   const first = startPoller(t, {

@@ -34,7 +34,7 @@ interface PollerScript {
   readonly intervalMs?: number;
   readonly concurrency: number;
   /** What the poller keeps for the next process. */
-  readonly memory?: { text: string | null };
+  readonly memory?: Map<string, string>;
   /** Whether the buffer is full of what is being delivered; false unless given. */
   readonly isHeldBack?: () => boolean;
   /** How long a day is set aside, ms; 0 unless given. */
@@ -54,10 +54,8 @@ export function startPoller(
       gatewayClock: new GatewayClock(clock),
       logger: silentLogger,
       memory: {
-        get: () => script.memory?.text ?? null,
-        set: (_, text) => {
-          if (script.memory) script.memory.text = text;
-        },
+        get: (name) => script.memory?.get(name) ?? null,
+        set: (name, text) => void script.memory?.set(name, text),
       },
       newestTimeMs: () => script.storedMs?.at(-1) ?? null,
       recentTimes: (streams) =>
