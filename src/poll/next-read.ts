@@ -5,6 +5,8 @@ import type { PolledStream, Task } from "./task.ts";
 
 /** A request that the gateway rejects as wrong is retried after this long: it may be being redeployed. */
 const REQUEST_RETRY_MS = 300_000;
+/** A response that could not be stored is asked for again after this long at the latest: the store is written as soon as it can be. */
+const STORE_RETRY_MS = 30_000;
 /** Intervals grow up to this factor while responses take longer than half of them. */
 const SLOWDOWN_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors (and boxes) spread out. */
@@ -79,6 +81,7 @@ export function untilRetryMs(task: Task, read: DayRead & { ok: false }): number 
 }
 
 function ownRetryMs(task: Task, read: DayRead & { ok: false }): number {
+  if (read.isStoreFault === true) return Math.min(STORE_RETRY_MS, task.backoff.next());
   switch (read.failureClass) {
     case "service_status":
       return task.stream.intervalMs;

@@ -575,6 +575,21 @@ test("poller – calls that fail together cause one pause, not one each", async 
   assert.ok(calls.length > since, "nothing was read for a minute");
 });
 
+test("poller – what the store could not write is read again within half a minute, however long that has lasted", async (t) => {
+  let isFull = true;
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    () => (isFull ? { ok: false, isStoreFault: true } : {}),
+    { backfillDays: 0 },
+  );
+  await clock.advance(HOUR);
+  isFull = false;
+  const since = calls.length;
+  await clock.advance(30_000);
+  assert.ok(calls.length > since);
+});
+
 test("poller – status numbers, however many, pause no other sensor", async (t) => {
   const sensors = Array.from({ length: 9 }, (_, i) => sensor(String(i + 1)));
   const { clock, calls } = setUp(

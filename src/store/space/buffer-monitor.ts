@@ -29,6 +29,11 @@ const BALLAST_CHUNK_BYTES = 64 << 10;
 /** A -shm takes 32 kB, the first pages of a -wal some more. */
 const ROOM_TO_OPEN_BYTES = 128 << 10;
 
+/**
+ * The store may have this much although the disk has less free space than others are to be left: in a few pages nothing can be done.
+ */
+const LEAST_BYTES = 1 << 20;
+
 /** A file with less room than this, of what it may have, is at its limit: a response may need as much. */
 const LIMIT_SHARE = 0.25;
 
@@ -186,7 +191,11 @@ export class BufferMonitor {
     const { path } = this.#parts.db;
     const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
     const reserve = Math.max(0, ballastBytes + 2 * checkpointBytes - held);
-    return all + Math.max(0, this.#pagesOf(-this.diskShortageBytes() - reserve));
+    const room = this.#pagesOf(-this.diskShortageBytes() - reserve);
+    // With the floor alone in the way.
+    const roomForLeast = this.#pagesOf((this.diskFreeBytes() ?? 0) - reserve);
+    const least = Math.min(this.#pagesOf(LEAST_BYTES), all + roomForLeast);
+    return Math.max(all, all + room, least);
   }
 
   dropBallast(): boolean {

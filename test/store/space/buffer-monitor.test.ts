@@ -98,3 +98,25 @@ test("buffer monitor – on a short disk the room for ballast and checkpoints is
   free = 1 << 20;
   assert.equal(growth(), 0);
 });
+
+test("buffer monitor – a first start on a disk with less free space than its floor has room for the first megabyte, not for more", async (t) => {
+  const least = 1 << 20;
+  const clock = new ManualClock(START_MS);
+  const disk = { clock, diskFreeMinMb: 256, diskFreeBytes: () => 100 << 20 };
+  const store = tempStore(t, disk);
+  await store.retain();
+  const many = Array.from({ length: 4000 }, (_, n) =>
+    readingOf("1", START_MS + n * 1000, { padding: 500 }),
+  );
+  await append(store, many.slice(0, 500));
+  assert.deepEqual(store.state().dropped, {});
+  await append(store, many.slice(500));
+  const { databaseBytes, dropped } = store.state();
+  assert.ok((dropped["disk_full"] ?? 0) > 0, JSON.stringify(dropped));
+  assert.ok(databaseBytes < 2 * least, `${databaseBytes} bytes`);
+  // Where others have left nothing, nothing is taken.
+  const none = tempStore(t, { ...disk, diskFreeBytes: () => 100_000 });
+  await none.retain();
+  await append(none, many.slice(0, 500)).catch(() => {});
+  assert.ok(none.state().databaseBytes < least, `${none.state().databaseBytes} bytes`);
+});
