@@ -22,7 +22,13 @@ const PLAIN: Readonly<Record<string, string>> = {
   temperature: "Temperature",
   rpm: "Speed",
 };
-const PARTS: Readonly<Record<string, string>> = { min: "minimum", max: "maximum", avg: "average" };
+const PARTS: Readonly<Record<string, string>> = {
+  min: "minimum",
+  max: "maximum",
+  avg: "average",
+  ma: "loop current",
+};
+const ACCUMULATED = "accumulated_";
 
 /** As the site file's, where it names none. */
 const DEFAULT_AXES: Readonly<Record<string, string>> = {
@@ -35,6 +41,8 @@ const DEFAULT_AXES: Readonly<Record<string, string>> = {
 export function valueLabel(sensor: Sensor, value: string): string {
   const plain = PLAIN[value];
   if (plain !== undefined) return plain;
+  if (value.startsWith(ACCUMULATED))
+    return `${valueLabel(sensor, value.slice(ACCUMULATED.length))}, accumulated`;
   const [, channel, suffix] = /^((?:channel|current|input)\d)(?:_(.+))?$/.exec(value) ?? [];
   if (channel === undefined) return value;
   const config = Object.hasOwn(sensor.channels, channel) ? sensor.channels[channel] : undefined;

@@ -18,6 +18,11 @@ test("sentences – names of the site file stay as they are written, our own wor
     /^Warning: eMotor \(30007\) has sent nothing/,
   );
 
+  assert.equal(valueLabel(acid, "channel1_ma"), "pH, loop current");
+  const phases = { ...LOOP, channels: { current1: { clamp: 100 as const, name: "L1" } } };
+  assert.equal(valueLabel(phases, "accumulated_current1"), "L1, accumulated");
+  assert.equal(valueLabel(phases, "accumulated_current2"), "Current 2, accumulated");
+
   const { name: _name, ...nameless } = LOOP;
   const plain = { ...nameless, channels: {} };
   assert.equal(valueLabel(plain, "channel1"), "Channel 1");
