@@ -9,7 +9,7 @@ import { unitsKept } from "./units-kept.ts";
 export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
   const { query } = placeNow();
   const status = h("p", { class: "hint", role: "status" }, "Making the report …");
-  const place = h("div");
+  const place = h("div", { class: "report-sheets" });
   const units = h(
     "select",
     { id: "report-units", change: () => void show() },

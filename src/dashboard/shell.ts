@@ -31,7 +31,9 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     hidden: true,
   });
   const zone = h("span");
-  const clock = h("time", { class: "clock" });
+  const clock = h("time", { class: "clock screen-only" });
+  // A sheet is read on other days: times without a date on it are of this one.
+  const printed = h("time", { class: "paper-only" });
   const about = h("span");
   const times = h(
     "span",
@@ -40,6 +42,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     zone,
     ", now ",
     clock,
+    printed,
     h("span", { class: "screen-only" }, "; UTC on hover"),
   );
   const log = h("a", { href: "#/log", hidden: true }, "Log");
@@ -122,6 +125,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     document.title = titleOf(isLate, main, status.site);
     setText(zone, model.times.name(model.gatewayNowMs()));
     writeTime(clock, model, model.gatewayNowMs());
+    writeTime(printed, model, model.gatewayNowMs(), "full");
     setText(
       about,
       `Gateside ${status.version}, running for ${age(model.agentNowMs() - status.startedAtMs)}`,

@@ -162,6 +162,8 @@ test("paper – a sensor's page prints whole in light colours: graphs as lines b
       assert.match(part, new RegExp(`page ${at + 1} of ${pages.length}`), format);
     const zone = /Times in ([\w/]+)/.exec(text)?.[1];
     assert.ok(zone !== undefined, text);
+    // Times of the day of printing stand on it without a date.
+    assert.match(text, /Times in .*, now \d+ \w+ \d{4},? \d\d:\d\d:\d\d/);
     assert.doesNotMatch(text, /Drag over|Sign out|Show all|Manual/);
     for (const [heading, inGraph] of [
       [/^ *Trend/m, new RegExp(` ${zone}$`, "m")],
@@ -214,7 +216,7 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
     const pages = text.split("\f").filter((part) => part.trim() !== "");
     for (const [at, part] of pages.entries())
       assert.match(part, new RegExp(`page ${at + 1} of ${pages.length}`), format);
-    assert.doesNotMatch(text, /Print|Units|Sign out/);
+    assert.doesNotMatch(text, /Print|Units|Sign out|Times in/);
     // A graph stands on the page of its heading.
     const figure = pages.find((part) => part.includes("velocity"));
     assert.match(figure ?? "", /mm\/s RMS/);
