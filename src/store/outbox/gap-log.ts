@@ -120,10 +120,7 @@ export class SqliteGapLog implements GapLog {
       queue.direct("settle gap records", () => {
         for (const gapId of gapIds) {
           const reported = this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER;
-          const { changes } = db
-            .write("DELETE FROM gaps WHERE gap = ? AND count <= ?")
-            .run(gapId, reported);
-          if (changes > 0) continue;
+          db.write("DELETE FROM gaps WHERE gap = ? AND count <= ?").run(gapId, reported);
           db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(reported, gapId);
         }
       }),

@@ -280,6 +280,22 @@ test("thinning – alarm events go, and the readings that raise and clear them, 
   }
 });
 
+test("thinning – an uplink that is added later gets of what is stored at least one in each of its times", async (t) => {
+  const used = use(t, {});
+  const readings = Array.from({ length: 12 }, (_, i) => rpm(i * 5, i === 2 ? 1020 : 1000));
+  await append(used.store, readings);
+  const onChange = { values: { rpm: 10 }, atLeastEveryS: 900 };
+  used.store.setUplinks([...mainOf("json"), uplinkOf("late", ["json"], { onChange })]);
+  await used.store.retain();
+  const outbox = used.store.outboxOf("late");
+  const entries = [...outbox.lease("json", "live", 100), ...outbox.lease("json", "backlog", 100)];
+  const minutes = entries.map(({ reading }) => (reading.timeMs - START_MS) / MINUTE);
+  assert.deepEqual(
+    minutes.sort((a, b) => a - b),
+    [5, 10, 25, 40, 55],
+  );
+});
+
 test("thinning – an uplink that is added later gets what is stored, thinned; one that is removed leaves nothing behind", async (t) => {
   const thinned = uplinkOf("late", ["json"], { everyS: 900 });
   const used = use(t, {});

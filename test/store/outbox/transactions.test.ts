@@ -89,7 +89,21 @@ function open(
     await clock.advance(ms);
     for (let n = 0; n < 4; n++) await turn();
   };
-  return { db, queue, pass, lanes, pending, main, insert, store, backlog, live, fail, minutesOf };
+  return {
+    db,
+    queue,
+    pass,
+    lanes,
+    pending,
+    outbox,
+    main,
+    insert,
+    store,
+    backlog,
+    live,
+    fail,
+    minutesOf,
+  };
 }
 
 /** Whether whoever waits for something to send is woken. */
@@ -404,4 +418,34 @@ test("outbox – the hundredth outcome that waits is written at once, with the o
   assert.equal(rows(), 101);
   await Promise.all([done, settle(1), pass(0)]);
   assert.equal(rows(), 1);
+});
+
+test("outbox – who waits for an uplink that is added, or that is removed, is woken; of one that is not configured, once aborted", async (t) => {
+  const { lanes, store, main, backlog, outbox } = open(t);
+  const waiting = new AbortController();
+  const later = outbox.of("later").changed("json", waiting.signal);
+  assert.equal(await isWoken(later), false);
+  lanes.configure([...mainOf("json"), uplinkOf("later", ["json"])]);
+  assert.equal(await isWoken(later), true);
+  store(1);
+  backlog();
+  const removed = main.changed("json", waiting.signal);
+  assert.equal(await isWoken(removed), false);
+  lanes.configure([uplinkOf("later", ["json"])]);
+  assert.equal(await isWoken(removed), true);
+  const never = main.changed("json", waiting.signal);
+  assert.equal(await isWoken(never), false);
+  waiting.abort();
+  assert.equal(await isWoken(never), true);
+});
+
+test("outbox – a lane of the newest only takes no other reading of the time that went live", async (t) => {
+  const { db, main, pass, store } = open(t, mainOf("plain"));
+  store(1);
+  const [entry] = main.lease("plain", "live", 1);
+  assert.ok(entry);
+  await Promise.all([main.settle("plain", [{ entry, outcome: "sent" }]), pass(SETTLE_MS)]);
+  store(1);
+  assert.equal(db.read<{ n: number }>("SELECT count(*) AS n FROM outbox").get()?.n, 0);
+  assert.equal(main.depth("plain").readings, 0);
 });
