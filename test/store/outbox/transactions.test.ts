@@ -449,3 +449,14 @@ test("outbox – a lane of the newest only takes no other reading of the time th
   assert.equal(db.read<{ n: number }>("SELECT count(*) AS n FROM outbox").get()?.n, 0);
   assert.equal(main.depth("plain").readings, 0);
 });
+
+test("outbox – of a damaged store an uplink wants again what it selects, and events as JSON only", (t) => {
+  const select = { values: ["rpm"] };
+  const { lanes } = open(t, [uplinkOf("main", ["json", "sparkplug"], { select })]);
+  const wants = (format: "json" | "sparkplug", kind: string, values: string) =>
+    lanes.wants({ lane: 1, uplink: "main", format }, "1", kind, values);
+  assert.equal(wants("json", "event", "{}"), true);
+  assert.equal(wants("sparkplug", "event", "{}"), false);
+  assert.equal(wants("sparkplug", "rpm", '{"rpm":1}'), true);
+  assert.equal(wants("json", "rpm", '{"current":1}'), false);
+});

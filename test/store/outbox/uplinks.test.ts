@@ -191,6 +191,19 @@ test("uplinks – one that is added with selected values begins live with the ne
   }
 });
 
+test("uplinks – of one that is added with selected values at most fifty readings are searched for one that may go live", async (t) => {
+  const select = { values: ["torque"] };
+  for (const without of [49, 50]) {
+    const store = tempStore(t);
+    const [first, ...others] = hours("1", ...Array(without + 1).keys());
+    assert.ok(first);
+    await append(store, [{ ...first, values: { torque: 1 } }, ...others]);
+    store.setUplinks([MAIN, uplinkOf("cloud", ["json"], { select })]);
+    await store.retain();
+    assert.deepEqual(await send(store, "cloud", "live"), without < 50 ? times(0) : []);
+  }
+});
+
 test("uplinks – one that is removed drops its pending readings, counted and reported by another", async (t) => {
   const directory = tempDirectory(t);
   const options = { uplinks: [MAIN, CLOUD] };
