@@ -460,3 +460,21 @@ test("outbox – of a damaged store an uplink wants again what it selects, and e
   assert.equal(wants("sparkplug", "rpm", '{"rpm":1}'), true);
   assert.equal(wants("json", "rpm", '{"current":1}'), false);
 });
+
+test("outbox – of uplinks that deliver nothing the one that most is pending for comes first, wherever it stands", async (t) => {
+  for (const names of [
+    ["few", "many"],
+    ["many", "few"],
+  ]) {
+    const uplinks = names.map((name) => uplinkOf(name, ["json"]));
+    const { lanes, outbox, pass, store } = open(t, uplinks);
+    store(1, 2);
+    const few = outbox.of("few");
+    const [entry] = few.lease("json", "live", 1);
+    assert.ok(entry);
+    await Promise.all([few.settle("json", [{ entry, outcome: "sent" }]), pass(SETTLE_MS)]);
+    assert.deepEqual(lanes.notDelivering(), ["many"]);
+    await pass(30_000);
+    assert.deepEqual(lanes.notDelivering(), ["many", "few"]);
+  }
+});
