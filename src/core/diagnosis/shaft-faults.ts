@@ -11,7 +11,7 @@ import {
   looseness,
   misalignment,
   mostRisen,
-  secondRose,
+  secondRise,
   unbalance,
 } from "./shaft-rules.ts";
 
@@ -63,7 +63,8 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     const text = `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and ${mains} are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
     rest.cannotTell("misalignment", null, "resolution_coarse", text);
     // A loose base is told by 2x; a loose part has many other orders.
-    if (!isLoose && secondRose(look)) rest.withdraw("looseness", "resolution_coarse", text);
+    if (!isLoose && secondRise(look) !== null)
+      rest.withdraw("looseness", "resolution_coarse", text);
   } else if (look.machine.blades === 2 && !look.isHeld("misalignment")) {
     const text = "2x is the blade pass of two blades, so it is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "ambiguous", text);

@@ -225,12 +225,10 @@ const ofShaft = (look: Look, orders: readonly number[], isMachinesOwn: (hz: numb
   orders.filter((order) => !isMachinesOwn(order * look.shaftHz));
 
 /** What 2x rose by where it rose most, if that is as much as a loose base raises it by, mm/s RMS; otherwise null. */
-function secondRise(look: Look): number | null {
+export function secondRise(look: Look): number | null {
   const rise = strongest(look.axes.map((axis) => risen(look, axis, 2)))?.rise ?? 0;
   return isLearned(look) && rise >= BASE_RISE * middleOfB(look) ? rise : null;
 }
-
-export const secondRose = (look: Look) => secondRise(look) !== null;
 
 /** Whether 2x rose, in whatever direction, and none of the higher and half orders: a loose base would show the same across the shaft. */
 export function isSecondAlone(look: Look, isMachinesOwn: (hz: number) => boolean): boolean {

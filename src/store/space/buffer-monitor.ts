@@ -191,9 +191,10 @@ export class BufferMonitor {
     const { path } = this.#parts.db;
     const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
     const reserve = Math.max(0, ballastBytes + 2 * checkpointBytes - held);
-    const room = this.#pagesOf(-this.diskShortageBytes() - reserve);
+    const roomBytes = -this.diskShortageBytes() - reserve;
+    const room = this.#pagesOf(roomBytes);
     // With the floor alone in the way.
-    const roomForLeast = this.#pagesOf((this.diskFreeBytes() ?? 0) - reserve);
+    const roomForLeast = this.#pagesOf(roomBytes + this.#parts.diskFreeMinBytes);
     const least = Math.min(this.#pagesOf(LEAST_BYTES), all + roomForLeast);
     return Math.max(all, all + room, least);
   }
