@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 
@@ -236,16 +237,10 @@ test("metrics – the event loop is not blocked while the series of thousands of
     ...testParts(),
     status: { status: () => ({ ...agentStatus(), sensors }) },
   });
-  let turns = 0;
-  const count = () => {
-    turns += 1;
-    next = setImmediate(count);
-  };
-  let next = setImmediate(count);
+  const turns = countTurns(t);
   const { raw } = await get("/metrics");
-  clearImmediate(next);
   assert.match(raw.toString(), /gateside_sensor_state\{sensor="1999"/);
-  assert.ok(turns > 100, `${turns} turns`);
+  assert.ok(turns() > 100, `${turns()} turns`);
 });
 
 test("api – trend, waveforms, waveform and spectrum", async (t) => {

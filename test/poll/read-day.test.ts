@@ -12,6 +12,7 @@ import { createMetrics } from "../../src/lib/metrics.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
 import type { DayRead } from "../../src/poll/day-read.ts";
 import { createReadDay, type ReadDayParts } from "../../src/poll/read-day.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { START_MS, tempStore } from "../support/temp-database.ts";
 
 const PIECE_BYTES = 65_536;
@@ -256,21 +257,6 @@ test("read day – an error that the service states counts, however the connecti
   assert.equal(await failureOf(status), "the gateway returned status 7: no such sensor");
   assert.equal(await failureOf(dayOf(2).subarray(0, -9)), "cut");
 });
-
-/** Counts turns of the event loop until the test ends. */
-function countTurns(t: TestContext): () => number {
-  let turn = 0;
-  let isOver = false;
-  const count = () => {
-    turn += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  t.after(() => {
-    isOver = true;
-  });
-  return () => turn;
-}
 
 test("read day – where each record takes long, other work gets its turn between two of them", async (t) => {
   let ms = 0;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fixedSite } from "../../../src/core/site-source.ts";
-import type { StoredReading, StoredWaveform } from "../../../src/core/stored-reading.ts";
+import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { property, rebirth, valueOf } from "./peer.ts";
-import { MOTOR, metric, PUMP, TestSite } from "./site.ts";
+import { MOTOR, metric, PUMP, TestSite, WAVE } from "./site.ts";
 
 const skip = skipWithoutMosquitto;
 const allMetrics = (site: TestSite, device: string) =>
@@ -81,18 +81,6 @@ test("sparkplug – a paced backlog keeps its rate and gives way to live reading
   assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 1500, "10 messages at 5 a second");
 });
 
-const WAVE: StoredWaveform = {
-  fileId: 1,
-  sensor: MOTOR.code,
-  timeMs: Date.now() - 1000,
-  readingId: "0",
-  channel: 1,
-  axis: "H",
-  sampleRateHz: 6400,
-  calibration: 0.5,
-  recordingReason: 3,
-  samples: Int16Array.of(1, 2, 3, 6),
-};
 function measured(site: TestSite, reason: number, fileIds: number[]): StoredReading {
   return site.reading(
     { channel1_accel_rms: 1 },

@@ -10,20 +10,8 @@ import { NodeSession } from "../../../src/publish/sparkplug/session.ts";
 import { NodeTopics } from "../../../src/publish/sparkplug/topic.ts";
 import { FakeLink } from "../../support/fake-link.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
-import { MOTOR } from "./site.ts";
+import { MOTOR, WAVE } from "./site.ts";
 
-const WAVE = {
-  fileId: 1,
-  sensor: MOTOR.code,
-  timeMs: 1000,
-  readingId: "0",
-  channel: 1,
-  axis: "H",
-  sampleRateHz: 6400,
-  calibration: 0.5,
-  recordingReason: 3,
-  samples: Int16Array.of(1, 2, 3, 6),
-} as const;
 const measured = (fileId: number): OutboxEntry => ({
   reading: storedReading(fileId, {
     sensor: MOTOR.code,

@@ -34,6 +34,19 @@ export const PUMP: Sensor = {
   channels: { channel1: { unit: "bar", low: 0, high: 10 } },
 };
 export const MOTOR: Sensor = { code: "20871", type: 3, kinds: ["accel"], channels: {} };
+/** Of channel 1 of the motor, a second ago. */
+export const WAVE: StoredWaveform = {
+  fileId: 1,
+  sensor: MOTOR.code,
+  timeMs: Date.now() - 1000,
+  readingId: "0",
+  channel: 1,
+  axis: "H",
+  sampleRateHz: 6400,
+  calibration: 0.5,
+  recordingReason: 3,
+  samples: Int16Array.of(1, 2, 3, 6),
+};
 
 export interface SeenMessage {
   readonly verb: string;

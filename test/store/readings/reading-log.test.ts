@@ -4,6 +4,7 @@ import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { StoreFailure } from "../../../src/store/database/store-failure.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
+import { countTurns } from "../../support/count-turns.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
@@ -44,16 +45,9 @@ test("reading log – each channel of a long waveform is packed in a separate tu
     readingOf("1", START_MS, { kind: "accel", waveform: waveformOf(4_096) }),
   );
   assert.equal(short, undefined, "a usual one costs no turn");
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns += 1;
-    if (!isOver) setImmediate(turn);
-  };
-  setImmediate(turn);
+  const turns = countTurns(t);
   await writer.add(readingOf("1", START_MS + 1, { kind: "accel", waveform: waveformOf(40_000) }));
-  isOver = true;
-  assert.ok(turns >= 3, `${turns} turns`);
+  assert.ok(turns() >= 3, `${turns()} turns`);
   const { stored } = await writer.commit({ checkpoint: "c", records: 2 });
   assert.equal(stored, 2);
   assert.equal(store.waveforms.read(6)?.samples.length, 40_000);
