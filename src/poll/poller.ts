@@ -16,17 +16,12 @@ import { commitWaitMs, JITTER, taskDue } from "./next-read.ts";
 import { type PollOptions, type PollParts } from "./poll-parts.ts";
 import { PolledStreams } from "./polled-streams.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
+import { ReadSlots } from "./read-slots.ts";
 import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
 import { SilenceMemory } from "./silence-memory.ts";
-import { SlowReads } from "./slow-reads.ts";
 import { type PolledStream, PRIORITY, type Task, TaskQueue } from "./task.ts";
 import { awaitedDays, countsInTrial, streamsFound } from "./trial-reads.ts";
 
-/**
- * Responses that only wait for their commit free their slot for the next read, so that a round shares one sync and the
- * gateway does not wait for the disk. This limits how much of them may wait, in small readings (a few MB).
- */
-const COMMITTING_MAX = 2_048;
 /** How often a pause for lack of space, or of a slot, is checked, ms. */
 const HELD_BACK_MS = 1_000;
 /** The loop checks calendar and queue at least this often, ms. */
@@ -42,16 +37,10 @@ export class Poller {
   readonly #queue = new TaskQueue();
   /** Reads in progress. */
   #running = 0;
-  /** Reads that hold one of the slots of GATEWAY_CONCURRENCY. */
-  #receiving = 0;
-  #committing = 0;
-  readonly #slow = new SlowReads();
+  readonly #slots: ReadSlots;
   readonly #pause: GatewayPause;
   readonly #plan: DayPlan;
   readonly #outcomes: ReadOutcomes;
-  /** Counts events that make earlier reads invalid. */
-  #epoch = 0;
-  #hasAnswered = false;
   readonly #silence: SilenceMemory;
   /** Monotonic, ms. */
   #silenceDueAt = 0;
@@ -62,6 +51,7 @@ export class Poller {
     this.#options = options;
     this.#random = options.random ?? Math.random;
     this.#sleep = new LoopSleep(parts.clock);
+    this.#slots = new ReadSlots(options.concurrency);
     this.#pause = new GatewayPause(this.#random);
     this.#silence = new SilenceMemory(parts.memory);
     this.#site = site;
@@ -212,10 +202,12 @@ export class Poller {
   /** The store lost readings: the open days are read again from the gateway. */
   readAgain(): void {
     this.#parts.logger.warn({}, "reading days again because the store lost readings");
-    this.#epoch += 1;
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
-    for (const stream of this.#streams.all) this.#reopen(stream, () => now);
+    for (const stream of this.#streams.all) {
+      stream.epoch += 1;
+      this.#reopen(stream, () => now);
+    }
     this.#sleep.wake();
   }
 
@@ -260,9 +252,7 @@ export class Poller {
   #startReads(signal: AbortSignal): void {
     if (this.#isHeldBack) return;
     const now = this.#parts.clock.monotonic();
-    // One read at a time until the gateway has responded once: it may be waking up, and its day is not known yet.
-    const slots = this.#hasAnswered ? this.#options.concurrency : 1;
-    while (now >= this.#pause.untilMs && this.#receiving < slots) {
+    while (now >= this.#pause.untilMs && !this.#slots.areTaken) {
       const task = this.#queue.take(now);
       if (task === null) return;
       if (waitsForNewer(task)) {
@@ -277,7 +267,7 @@ export class Poller {
         this.#queue.put(giveWay(task), now + asideMs);
         continue;
       }
-      if (this.#slow.mustWait(task, slots)) {
+      if (this.#slots.mustWait(task)) {
         this.#queue.put(task, now + HELD_BACK_MS);
         continue;
       }
@@ -292,8 +282,7 @@ export class Poller {
 
   async #untilDue(signal: AbortSignal): Promise<void> {
     const now = this.#parts.clock.monotonic();
-    const isFull = this.#receiving >= (this.#hasAnswered ? this.#options.concurrency : 1);
-    const due = isFull ? null : this.#queue.nextDueAt();
+    const due = this.#slots.areTaken ? null : this.#queue.nextDueAt();
     const earliest = this.#isHeldBack ? now + HELD_BACK_MS : this.#pause.untilMs;
     const until = Math.min(Math.max(due ?? Infinity, earliest), now + CHECK_MS);
     await this.#sleep.until(until, signal);
@@ -301,20 +290,11 @@ export class Poller {
 
   async #read(task: Task, signal: AbortSignal): Promise<void> {
     const { stream } = task;
-    const epoch = this.#epoch + stream.epoch;
-    let holdsPlace = true;
-    let weight = 0;
+    const { epoch } = stream;
     let isVoid = false;
     let receivedAtMs: number | null = null;
     const startedAt = this.#parts.clock.monotonic();
-    this.#receiving += 1;
-    const endSlow = this.#slow.begin(task);
-    const leave = () => {
-      if (!holdsPlace) return;
-      holdsPlace = false;
-      this.#receiving -= 1;
-      endSlow();
-    };
+    const slot = this.#slots.take(task);
     const read = await this.#parts.readDay(
       {
         sensor: stream.sensor,
@@ -324,7 +304,7 @@ export class Poller {
         gatewayNow: (dateMs) => {
           // The first response shows which day the gateway is on; with our clock wrong, another was requested. A day
           // that somebody requested explicitly is read all the same.
-          const mayBeWrong = !this.#hasAnswered && dateMs !== null && task.jobs.length === 0;
+          const mayBeWrong = !this.#slots.hasAnswered && dateMs !== null && task.jobs.length === 0;
           const now = this.#observeDate(dateMs);
           isVoid = mayBeWrong && taskDue(task, now, this.#options)?.phase !== "today";
           return now;
@@ -334,19 +314,13 @@ export class Poller {
         ...wantedOf(task.jobs),
         received: (waiting) => {
           receivedAtMs = this.#parts.gatewayClock.now();
-          if (this.#committing + waiting > COMMITTING_MAX) return;
-          weight = waiting;
-          this.#committing += waiting;
-          leave();
-          this.#sleep.wake();
+          if (slot.received(waiting)) this.#sleep.wake();
         },
       },
       signal,
     );
-    leave();
-    this.#committing -= weight;
+    slot.ended(read);
     task.isRunning = false;
-    this.#slow.ended(task, read);
     if (signal.aborted || !this.#streams.has(stream)) return;
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
@@ -361,7 +335,7 @@ export class Poller {
       const now = this.#parts.clock.monotonic();
       for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
     }
-    if (epoch === this.#epoch + stream.epoch) {
+    if (epoch === stream.epoch) {
       const nowMs = this.#parts.gatewayClock.now();
       const isFound = read.ok && read.stored + read.known > 0;
       if (isFound && countsInTrial(task.day, nowMs, this.#options.zone)) stream.foundAt = startedAt;
@@ -378,9 +352,9 @@ export class Poller {
   #observeDate(dateMs: number | null): number {
     if (dateMs !== null) {
       const jumpMs = this.#parts.gatewayClock.observe(dateMs);
-      if (jumpMs !== 0 && this.#hasAnswered) this.#clockJumped(jumpMs);
+      if (jumpMs !== 0 && this.#slots.hasAnswered) this.#clockJumped(jumpMs);
     }
-    this.#hasAnswered = true;
+    this.#slots.hasAnswered = true;
     return this.#parts.gatewayClock.now();
   }
 

@@ -25,7 +25,7 @@ export interface PolledStream {
   /** Our clock, ms. */
   lastReadAtMs: number | null;
   lastDurationMs: number;
-  /** A read failed after it had held its slot for long, and none was good since (slow-reads.ts). */
+  /** A read failed after it had held its slot for long, and none was good since (read-slots.ts). */
   isSlow: boolean;
   /** The last read that failed and what it said; null once reads work again. */
   failure: { readonly task: Task; readonly message: string } | null;
@@ -59,7 +59,7 @@ export interface Task {
   cuts: number;
   /** Failed reads since the last good one (newest-first.ts). */
   tries: number;
-  /** The last read failed after it had held its slot for long (slow-reads.ts). */
+  /** The last read failed after it had held its slot for long (read-slots.ts). */
   isSlow: boolean;
   /** True if its last good read found records. */
   hasRecords: boolean;
