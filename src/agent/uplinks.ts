@@ -20,7 +20,6 @@ import { LeftEntities } from "./left-entities.ts";
 import { LeftSensors } from "./left-sensors.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { SiteDocuments } from "./site-documents.ts";
-import type { sparkplugDestination } from "./sparkplug-destination.ts";
 
 /** Longest wait for the acknowledgement of a trial. */
 const PUBLISH_TRIAL_MS = 8_000;
@@ -44,8 +43,6 @@ export class Uplinks {
   #uplinks: readonly Uplink[];
   #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
-  /** Loaded once an uplink has Sparkplug, so that its code and schema cost others nothing. */
-  #sparkplug: typeof sparkplugDestination | null = null;
   #fail: (error: unknown) => void = () => {};
   /** One change after the other. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -63,19 +60,13 @@ export class Uplinks {
    */
   async open(documents: SiteDocuments | null): Promise<void> {
     this.#documents = documents;
-    await this.#loadFor(this.#uplinks);
     this.#leftEntities.open(this.#uplinks);
     // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
-      this.#running.set(uplink.name, this.#build(uplink));
+      this.#running.set(uplink.name, await this.#build(uplink));
     this.#fileLeft();
     // An uplink selects by areas and machines of the site file.
     this.#parts.site.onChange(() => this.#file(this.#uplinks));
-  }
-
-  async #loadFor(uplinks: readonly Uplink[]): Promise<void> {
-    if (uplinks.every(({ sparkplug }) => sparkplug === null)) return;
-    this.#sparkplug ??= (await import("./sparkplug-destination.ts")).sparkplugDestination;
   }
 
   /** Sensors may have left the site file while the agent was stopped; the end of their alarms comes now. */
@@ -187,15 +178,16 @@ export class Uplinks {
     return one?.publish?.(message) ?? null;
   }
 
-  #build(uplink: Uplink): RunningUplink {
+  async #build(uplink: Uplink): Promise<RunningUplink> {
     const destinations: Destination[] = [];
     const uplinks = () => this.#uplinks;
     const parts = { ...this.#parts, documents: this.#documents, states: this.#states, uplinks };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));
     if (uplink.sparkplug !== null) {
-      if (this.#sparkplug === null) throw new Error("Sparkplug was not loaded for its uplink");
-      destinations.push(this.#sparkplug(uplink, uplink.sparkplug, parts));
+      // Loaded only where it is used: its code and schema cost others nothing.
+      const { sparkplugDestination } = await import("./sparkplug-destination.ts");
+      destinations.push(sparkplugDestination(uplink, uplink.sparkplug, parts));
     }
     return { uplink, destinations, stopping: new AbortController(), done: Promise.resolve() };
   }
@@ -230,7 +222,6 @@ export class Uplinks {
   }
 
   async #set(uplinks: readonly Uplink[]): Promise<readonly LaneChange[]> {
-    await this.#loadFor(uplinks);
     const leaving = [...this.#running.values()].filter(({ uplink }) => {
       if (!this.#isNamed) return true;
       const next = uplinks.find(({ name }) => name === uplink.name);
@@ -251,10 +242,10 @@ export class Uplinks {
     );
     try {
       const changes = this.#file(uplinks);
-      this.#open(uplinks);
+      await this.#open(uplinks);
       return changes;
     } catch (error) {
-      this.#open(former);
+      await this.#open(former);
       throw error;
     }
   }
@@ -266,17 +257,21 @@ export class Uplinks {
   }
 
   /** Starts those that are not running yet, in the order of the list. */
-  #open(uplinks: readonly Uplink[]): void {
-    const running = (this.#isNamed ? uplinks : []).map((uplink) => {
-      const known = this.#running.get(uplink.name);
-      if (known !== undefined) return { ...known, uplink };
-      const fresh = this.#build(uplink);
-      if (this.#signal !== null && !this.#signal.aborted) this.#start(fresh, this.#signal);
-      return fresh;
-    });
-    this.#running.clear();
-    for (const one of running) this.#running.set(one.uplink.name, one);
+  async #open(uplinks: readonly Uplink[]): Promise<void> {
     this.#uplinks = uplinks;
+    const former = new Map(this.#running);
+    const running = await Promise.all(
+      (this.#isNamed ? uplinks : []).map(async (uplink) => {
+        const known = former.get(uplink.name);
+        return known === undefined ? await this.#build(uplink) : { ...known, uplink };
+      }),
+    );
+    this.#running.clear();
+    for (const one of running) {
+      this.#running.set(one.uplink.name, one);
+      const isNew = !former.has(one.uplink.name);
+      if (isNew && this.#signal !== null && !this.#signal.aborted) this.#start(one, this.#signal);
+    }
     this.#leftEntities.follow(uplinks);
   }
 }

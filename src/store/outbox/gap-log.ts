@@ -120,8 +120,11 @@ export class SqliteGapLog implements GapLog {
       queue.direct("settle gap records", () => {
         for (const gapId of gapIds) {
           const reported = this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER;
-          db.write("DELETE FROM gaps WHERE gap = ? AND count <= ?").run(gapId, reported);
-          db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(reported, gapId);
+          const removed = db
+            .write("DELETE FROM gaps WHERE gap = ? AND count <= ?")
+            .run(gapId, reported);
+          if (removed.changes === 0)
+            db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(reported, gapId);
         }
       }),
     );

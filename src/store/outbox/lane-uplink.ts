@@ -64,11 +64,16 @@ export class LaneUplink {
 
   /** Whether this lane should carry the reading. */
   wants(lane: Lane, { stream, values, recordingReason }: PendingContent): boolean {
-    if (isEvent(stream) && lane !== "json") return false;
     if (lane === "waveform" || lane === "sparkplugWaveform") {
       if (recordingReason === undefined) return false;
       if (!isWaveformWanted(this.#uplink.waveforms, recordingReason)) return false;
     }
+    return this.selects(lane, stream, values);
+  }
+
+  /** The same, ignoring samples. */
+  selects(lane: Lane, stream: Stream, values: string): boolean {
+    if (isEvent(stream) && lane !== "json") return false;
     return this.#chooses(stream) && this.#hasValue(stream, values);
   }
 

@@ -12,7 +12,7 @@ import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { LaneQueue } from "./lane-queue.ts";
 import { loadLanes } from "./lane-rows.ts";
-import { hasChosen, LaneUplink } from "./lane-uplink.ts";
+import { LaneUplink } from "./lane-uplink.ts";
 import { addLane, carryNewest } from "./new-lane.ts";
 import { IN_USE_SQL, isCarried, numberOf, type StoredLane } from "./stored-lane.ts";
 
@@ -223,13 +223,10 @@ export class Lanes {
     return this.#stored();
   }
 
-  /** Whether a lane of a configured uplink should carry such a reading, ignoring samples. */
-  wants({ uplink, format }: StoredLane, sensor: string, kind: string, values: string): boolean {
-    const selector = this.#uplinks.find(({ name }) => name === uplink)?.selector;
-    if (selector === undefined || (kind === "event" && format !== "json")) return false;
-    if (!selector.includes(sensor, kind)) return false;
-    if (selector.value === null || kind === "event") return true;
-    return hasChosen(values, selector.value);
+  /** The configured uplink of a lane. */
+  uplinkOf({ uplink }: StoredLane): LaneUplink | undefined {
+    const found = this.#uplinks.find(({ name }) => name === uplink);
+    return found && new LaneUplink(found);
   }
 
   #stored(): StoredLane[] {

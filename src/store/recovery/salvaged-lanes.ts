@@ -1,4 +1,6 @@
 import type { Database } from "../database/database.ts";
+import { Streams } from "../database/streams.ts";
+import type { LaneUplink } from "../outbox/lane-uplink.ts";
 import type { StoredLane } from "../outbox/stored-lane.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 
@@ -6,8 +8,7 @@ import type { SalvageProgress } from "./salvage-progress.ts";
 export interface SavedLanes {
   /** Creates those that the damaged store did not have, and returns all. */
   file(): readonly StoredLane[];
-  /** Whether a lane should carry a reading. */
-  wants(lane: StoredLane, sensor: string, kind: string, values: string): boolean;
+  uplinkOf(lane: StoredLane): Pick<LaneUplink, "selects"> | undefined;
 }
 
 /** Readings whose deliveries are recreated in one statement. */
@@ -45,25 +46,25 @@ export function requeue(
     )
     .get();
   const last = bounds?.last ?? -1;
-  let current: StoredLane | undefined;
-  db.writer.function("wants", (sensor, kind, values) =>
-    current !== undefined &&
-    parts.lanes.wants(current, String(sensor), String(kind), String(values))
-      ? 1
-      : 0,
+  const streams = new Streams(db);
+  streams.load();
+  let selects: (stream: number, values: string) => boolean = () => false;
+  db.writer.function("selects", (stream, values) =>
+    selects(Number(stream), String(values)) ? 1 : 0,
   );
   let rows = 0;
   for (let from = bounds?.first ?? 0; from <= last; from += REQUEUED_PER_STEP) {
     for (const lane of lanes) {
       // Its newest readings arrive by themselves.
       if (lane.format === "plain") continue;
-      current = lane;
+      const uplink = parts.lanes.uplinkOf(lane);
+      if (uplink === undefined) continue;
+      selects = (stream, values) => uplink.selects(lane.format, streams.get(stream), values);
       rows += db.writer
         .prepare(
           `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
-           SELECT ?, r.hour, r.stream, r.time_ms, r.seq, r.is_future
-           FROM readings r JOIN streams s ON s.stream = r.stream
-           WHERE r.seq >= ? AND r.seq < ? AND wants(s.sensor, s.kind, r."values")`,
+           SELECT ?, hour, stream, time_ms, seq, is_future FROM readings
+           WHERE seq >= ? AND seq < ? AND selects(stream, "values")`,
         )
         .run(lane.lane, from, from + REQUEUED_PER_STEP).changes;
       parts.progress.step("outbox", REQUEUED_PER_STEP);

@@ -5,10 +5,11 @@ import { setImmediate as turn } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import type { OutboxUplink } from "../../../src/core/delivery.ts";
 import type { Logger } from "../../../src/core/ports.ts";
+import type { Kind } from "../../../src/core/sensor.ts";
 import type { Tx } from "../../../src/core/tx.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Meta } from "../../../src/store/database/meta.ts";
-import { Streams } from "../../../src/store/database/streams.ts";
+import { EVENT_STREAM_KIND, Streams } from "../../../src/store/database/streams.ts";
 import { Lanes } from "../../../src/store/outbox/lanes.ts";
 import { SqliteOutbox } from "../../../src/store/outbox/outbox.ts";
 import { Pending } from "../../../src/store/outbox/pending.ts";
@@ -453,10 +454,12 @@ test("outbox – a lane of the newest only takes no other reading of the time th
 test("outbox – of a damaged store an uplink wants again what it selects, and events as JSON only", (t) => {
   const select = { values: ["rpm"] };
   const { lanes } = open(t, [uplinkOf("main", ["json", "sparkplug"], { select })]);
-  const wants = (format: "json" | "sparkplug", kind: string, values: string) =>
-    lanes.wants({ lane: 1, uplink: "main", format }, "1", kind, values);
-  assert.equal(wants("json", "event", "{}"), true);
-  assert.equal(wants("sparkplug", "event", "{}"), false);
+  const wants = (format: "json" | "sparkplug", kind: Kind, values: string) =>
+    lanes
+      .uplinkOf({ lane: 1, uplink: "main", format })
+      ?.selects(format, { stream: 1, sensor: "1", kind }, values);
+  assert.equal(wants("json", EVENT_STREAM_KIND, "{}"), true);
+  assert.equal(wants("sparkplug", EVENT_STREAM_KIND, "{}"), false);
   assert.equal(wants("sparkplug", "rpm", '{"rpm":1}'), true);
   assert.equal(wants("json", "rpm", '{"current":1}'), false);
 });
