@@ -37,8 +37,11 @@ export function bearingFaults(
         if (isMissed && !look.isHeld(key)) rest.judged.push(key);
         continue;
       }
+      // An element that stands has side bands at FTF around lines that this reading need not show.
       const isElements =
-        verdict?.finding === "cage" && element !== undefined && isOfElement(look, element, orders);
+        verdict?.finding === "cage" &&
+        element !== undefined &&
+        (look.isHeld(findingKey("rolling_element", name)) || isOfElement(look, element, orders));
       rest.judged.push(findingKey(fault.finding, name));
       if (verdict !== null && !isElements) rest.verdicts.push(verdict);
     }

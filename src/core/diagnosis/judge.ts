@@ -87,6 +87,7 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
     isSeen: shaft.isSeen,
     shaftLines: shaft.lines,
     besideHz: shaft.besideHz,
+    isBesideDouble: shaft.isBesideDouble,
     bearingOrders,
     // One that is not stated may be any: the others do not tell which.
     hasAxes: axes.every(({ channel }) => sensor.channels[`channel${channel}`]?.axis !== undefined),

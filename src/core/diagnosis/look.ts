@@ -39,8 +39,9 @@ export interface Look {
   readonly isSeen: boolean;
   /** Possible error of the shaft frequency, in lines of the spectrum: for 1x; an order has its multiple. */
   readonly shaftLines: number;
-  /** A strong line near a measured speed that shows none, Hz. */
+  /** A strong line near a measured speed that shows none, Hz; whether it is seen at twice that alone. */
   readonly besideHz: number | null;
+  readonly isBesideDouble?: boolean | undefined;
   /** Multiples of the shaft frequency at which the bearings of the point have lines. */
   readonly bearingOrders: readonly number[];
   /** Whether the site file states the directions of the axes. */

@@ -59,7 +59,12 @@ export function normalBy(reference: Reference | null | undefined, rpm: number): 
   const used = own ?? near(learned, rpm, BORROWED_SHARE);
   if (used === null) return () => null;
   const times = (own === null ? BORROWED_TIMES : 1) * Math.max(1, rpm / used.rpm) ** 2;
-  return (channel, order) => times * (used.highest[keyOf(channel, order)] ?? 0);
+  // What few readings showed at this very speed was there before, too: a resonance amplifies by more than is allowed for.
+  const few = own === null ? near(reference?.speeds ?? [], rpm, SPEED_SHARE) : null;
+  return (channel, order) => {
+    const key = keyOf(channel, order);
+    return Math.max(times * (used.highest[key] ?? 0), few?.highest[key] ?? 0);
+  };
 }
 
 /** Highest speed at which the machine was learned, if it was at this one too, r/min. */

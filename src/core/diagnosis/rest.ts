@@ -61,10 +61,10 @@ export class Rest implements Judgement {
 }
 
 /** Why the measured speed may be wrong; null: nothing speaks against it. */
-export function speedDoubt({ measuredHz, besideHz }: Look): string | null {
+export function speedDoubt({ measuredHz, besideHz, isBesideDouble }: Look): string | null {
   if (besideHz === null) return null;
   const rpm = (hz: number) => Math.round(60 * hz);
-  return `No line stands at the measured speed of ${rpm(measuredHz)} r/min, but one at ${rpm(besideHz)} r/min: the speed is not that of this record, or the line is another machine's.`;
+  return `No line stands at the measured speed of ${rpm(measuredHz)} r/min, but one at ${isBesideDouble ? "twice " : ""}${rpm(besideHz)} r/min: the speed is not that of this record, or the line is another machine's.`;
 }
 
 export const beyond = (what: string, hz: number, topHz: number) =>

@@ -2,18 +2,9 @@
 import type { FindingKind } from "./finding.ts";
 import { suppliesOf } from "./frequencies.ts";
 import { isLearned, type Look } from "./look.ts";
+import { isManyAbove, isSecondAlone, looseBase, looseness, secondRise } from "./looseness-rules.ts";
 import { APART_LINES, type Rest, speedDoubt } from "./rest.ts";
-import {
-  hasSecond,
-  isAxialFirst,
-  isSecondAlone,
-  looseBase,
-  looseness,
-  misalignment,
-  mostRisen,
-  secondRise,
-  unbalance,
-} from "./shaft-rules.ts";
+import { hasSecond, isAxialFirst, misalignment, mostRisen, unbalance } from "./shaft-rules.ts";
 
 const SHAFT_FINDINGS = ["unbalance", "misalignment", "looseness"] as const;
 
@@ -63,13 +54,18 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     const text = `Twice the shaft frequency (${(2 * look.shaftHz).toFixed(2)} Hz) and ${mains} are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
     rest.cannotTell("misalignment", null, "resolution_coarse", text);
     // A loose base is told by 2x; a loose part has many other orders.
-    if (!isLoose && secondRise(look) !== null)
+    if (!isLoose && (rest.has("unbalance") || secondRise(look) !== null))
       rest.withdraw("looseness", "resolution_coarse", text);
   } else if (look.machine.blades === 2 && !look.isHeld("misalignment")) {
     const text = "2x is the blade pass of two blades, so it is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "ambiguous", text);
   } else {
     rest.record("misalignment", misalignment(look));
+    if (!isLoose && rest.has("misalignment") && isManyAbove(look, isOwn)) {
+      const text =
+        "2x rose, and several orders above those of a misalignment: it may be a looseness.";
+      rest.ambiguous(look, ["misalignment"], text);
+    }
     if (isLoose) {
       const text =
         "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";

@@ -10,7 +10,6 @@ import {
   isLearned,
   isRadial,
   type Look,
-  levelOf,
   middleOfB,
   type Risen,
   risen,
@@ -29,45 +28,35 @@ const UNBALANCE_SHARE = 0.8;
  */
 const UNBALANCE_SECOND = 0.5;
 const UNBALANCE_SECOND_FIRST = 0.2;
+/**
+ * The same where 1x rose along the shaft by less than this share of what it rose by across it: a loose base moves across, and
+ * its structure may answer to 1x more.
+ */
+const UNBALANCE_SECOND_ACROSS = 0.15;
+const ACROSS_SHARE = 0.25;
 /** Axial over radial 1x, at most: rigs show up to 2.1. */
 const UNBALANCE_AXIAL = 3;
 /** 2x over 1x above which parallel misalignment is likely. */
-const MISALIGNED_SECOND = 0.75;
+export const MISALIGNED_SECOND = 0.75;
 /**
  * Axial over radial above which angular misalignment is likely; axial 2x over 1x, which distinguishes it from a bent
  * shaft and from an unbalance.
  */
 const MISALIGNED_AXIAL = 0.5;
 const MISALIGNED_AXIAL_SECOND = 0.3;
-/** Lines of looseness: this many half and whole orders, or this many whole orders alone. */
-const LOOSE_HALVES = 2;
-const LOOSE_WHOLES = 2;
-const LOOSE_WHOLES_ALONE = 5;
-/** A line below this share of the pattern is not part of it; the pattern below this share of 1x or 2x is none. */
-const LOOSE_LINE_SHARE = 0.05;
-const LOOSE_SHARE = 0.35;
-/** What 2x rises by where the base is loose, at least: share of the middle of zone B. */
-const BASE_RISE = 0.25;
-/** Of the level of a loose base: from here on it is said that 2x may be one, since it is seldom named. */
-const BASE_WORD_SHARE = 0.6;
-/** Of the rise of 2x: what 2x along the shaft, and any order from 3x on, may have risen by where the base is loose; and what these together must have fallen by. */
-const BASE_AXIAL_SHARE = 0.25;
-const BASE_OTHERS_SHARE = 0.08;
-/** The other orders fell if they lost this share of their normal level: of the highest that was normal, a sixth is usual. */
-const FALLEN_MIN = 0.35;
+/** RMS amplitude of a line, mm/s; 0 without one. */
+export const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
-const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
-
-const present = (lines: readonly (EvidenceLine | null)[]): EvidenceLine[] =>
+export const present = (lines: readonly (EvidenceLine | null)[]): EvidenceLine[] =>
   lines.filter((line) => line !== null);
 
 /** The level that a fault must reach, and the stage of one. */
-function limitOf(look: Look, finding: FindingKind): number {
+export function limitOf(look: Look, finding: FindingKind): number {
   const level = isLearned(look) ? RISEN_LEVEL * middleOfB(look) : look.limits[1];
   return forceLimit(look, finding, level);
 }
 
-function shaftVerdict(
+export function shaftVerdict(
   look: Look,
   finding: FindingKind,
   level: number,
@@ -91,7 +80,7 @@ function shaftVerdict(
   };
 }
 
-function strongest(found: readonly Risen[]): Risen | null {
+export function strongest(found: readonly Risen[]): Risen | null {
   let best: Risen | null = null;
   for (const one of found) if (one.rise > (best?.rise ?? 0)) best = one;
   return best;
@@ -113,7 +102,12 @@ export function unbalance(look: Look): Verdict | "either" | null {
   const others = rss(OTHER_ORDERS.map((order) => risen(look, axis, order).rise));
   // A direction in which 2x rose with 1x is a misalignment's, whichever it is, unless the unbalance stood before.
   const mayBePaired = isLearned(look) && !look.isHeld("unbalance");
-  const share = mayBePaired ? UNBALANCE_SECOND_FIRST : UNBALANCE_SECOND;
+  const alongRise = look.hasAxes
+    ? Math.max(0, ...axial)
+    : Math.min(...firsts.map((one) => one.rise));
+  const isAcross = alongRise < ACROSS_SHARE * rise;
+  const pairedFrom = isAcross ? UNBALANCE_SECOND_ACROSS : UNBALANCE_SECOND_FIRST;
+  const share = mayBePaired ? pairedFrom : UNBALANCE_SECOND;
   const isPaired = look.axes.some((other) => {
     const [first, pair] = [risen(look, other, 1).rise, risen(look, other, 2).rise];
     return pair > share * first && pair >= MISALIGNED_AXIAL * share * rise;
@@ -179,101 +173,12 @@ export function isAxialFirst(look: Look): boolean {
   );
 }
 
-/**
- * A base or foot that lifts: 2x rose across the shaft, hardly along it, and the higher and half orders fell. Where they only
- * did not rise, it may be a parallel misalignment, which raises 1x and 2x and not always more.
- */
-export function looseBase(
+/** Orders that are not those of blades, teeth or mains. */
+export const ofShaft = (
   look: Look,
+  orders: readonly number[],
   isMachinesOwn: (hz: number) => boolean,
-): Verdict | "either" | null {
-  if (isMachinesOwn(2 * look.shaftHz)) return null;
-  const seconds = look.axes.map((axis) => risen(look, axis, 2));
-  const best = strongest(seconds.filter(({ axis }) => !look.hasAxes || isRadial(axis)));
-  if (best === null || best.line === null) return null;
-  const { axis, line, rise } = best;
-  const limit = limitOf(look, "looseness");
-  const first = risen(look, axis, 1);
-  const lines = present([line, first.line]);
-  const level = levelOf(lines);
-  const least2x = BASE_RISE * middleOfB(look);
-  if (rise < least2x || level < (isLearned(look) ? BASE_WORD_SHARE : 1) * limit) return null;
-  if (rise < MISALIGNED_SECOND * first.rise) return null;
-  const others = seconds.filter((one) => one !== best).map((one) => one.rise);
-  const along2x = seconds.filter((one) => !isRadial(one.axis)).map((one) => one.rise);
-  const alongRise = look.hasAxes ? Math.max(0, ...along2x) : Math.min(...others);
-  if (alongRise > BASE_AXIAL_SHARE * rise) return null;
-  // Without an axis along the shaft, nothing says that 2x did not rise there.
-  if (!isLearned(look) || (look.hasAxes && along2x.length === 0)) return "either";
-  const orders = ofShaft(look, OTHER_ORDERS, isMachinesOwn);
-  const least = BASE_OTHERS_SHARE * rise;
-  const all = look.axes.flatMap((one) => orders.map((order) => risen(look, one, order)));
-  if (all.some((one) => one.rise > least)) return null;
-  const normals = look.axes.flatMap(({ channel }) =>
-    orders.map((order) => look.normalOf(channel, order) ?? 0),
-  );
-  const normal = rss(normals);
-  const fall = normal - rss(all.map((one) => at(one.line)));
-  const hasFallen = look.isSteady && fall >= FALLEN_MIN * normal && fall >= least;
-  if (!hasFallen && !look.isHeld("looseness")) return "either";
-  if (level < limit) return null;
-  const stage = stageOf(level, middleOfB(look), look.limits[1]);
-  return shaftVerdict(look, "looseness", level, limit, stage, lines);
-}
-
-const ofShaft = (look: Look, orders: readonly number[], isMachinesOwn: (hz: number) => boolean) =>
-  orders.filter((order) => !isMachinesOwn(order * look.shaftHz));
-
-/** What 2x rose by where it rose most, if that is as much as a loose base raises it by, mm/s RMS; otherwise null. */
-export function secondRise(look: Look): number | null {
-  const rise = strongest(look.axes.map((axis) => risen(look, axis, 2)))?.rise ?? 0;
-  return isLearned(look) && rise >= BASE_RISE * middleOfB(look) ? rise : null;
-}
-
-/** Whether 2x rose, in whatever direction, and none of the higher and half orders: a loose base would show the same across the shaft. */
-export function isSecondAlone(look: Look, isMachinesOwn: (hz: number) => boolean): boolean {
-  const second = secondRise(look);
-  if (second === null) return false;
-  const orders = ofShaft(look, OTHER_ORDERS, isMachinesOwn);
-  return look.axes.every((axis) =>
-    orders.every((order) => risen(look, axis, order).rise <= BASE_OTHERS_SHARE * second),
-  );
-}
-
-/**
- * Impacts of a loose part raise many orders at once. Which of them most, the structure decides, and each order is taken from the
- * direction in which it rose most.
- */
-export function looseness(
-  look: Look,
-  isMachinesOwn: (hz: number) => boolean,
-): Verdict | "either" | null {
-  const middle = middleOfB(look);
-  const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
-  const most = (order: number) => strongest(look.axes.map((axis) => risen(look, axis, order)));
-  const first = most(1);
-  const pattern = present(OTHER_ORDERS.map((order) => most(order)?.line ?? null)).filter(
-    ({ hz }) => !isMachinesOwn(hz),
-  );
-  const patternLevel = levelOf(pattern);
-  const counted = pattern.filter(({ amplitude }) => amplitude >= LOOSE_LINE_SHARE * patternLevel);
-  const halves = counted.filter(({ name }) => name.includes(".5")).length;
-  const wholes = counted.length - halves;
-  const isPattern =
-    (halves >= LOOSE_HALVES && wholes >= LOOSE_WHOLES) || wholes >= LOOSE_WHOLES_ALONE;
-  const second = isMachinesOwn(2 * look.shaftHz) ? null : most(2);
-  const least = LOOSE_SHARE * Math.max(first?.rise ?? 0, second?.rise ?? 0);
-  if (!isPattern) return null;
-  if (patternLevel < least)
-    return isLearned(look) && wholes >= LOOSE_WHOLES_ALONE ? "either" : null;
-  // Before the machine was learned, 1x and 2x may always have stood like this.
-  const lowest = isLearned(look) ? [first?.line ?? null, second?.line ?? null] : [];
-  const lines = present([...lowest, ...counted]);
-  const level = levelOf(lines);
-  if (level < limit) return null;
-  const stage = stageOf(level, middle, look.limits[1]);
-  return shaftVerdict(look, "looseness", level, limit, stage, lines);
-}
+) => orders.filter((order) => !isMachinesOwn(order * look.shaftHz));
 
 /** The order that rose to the level of a fault, and most; null: none did. */
 export function mostRisen(look: Look, isMachinesOwn: (hz: number) => boolean): EvidenceLine | null {

@@ -28,6 +28,8 @@ export interface Shaft {
   readonly isSeen: boolean;
   /** A strong line near the measured speed, which itself shows none, Hz: one of the two is wrong. */
   readonly besideHz: number | null;
+  /** Whether it stands at twice that frequency alone: where 1x is too weak to be seen, 2x may be. */
+  readonly isBesideDouble?: boolean;
 }
 
 /** What turns or hums near the shaft without being it. */
@@ -82,11 +84,16 @@ export function shaftOf(
   // Where nothing else is seen, a line at the mains frequency may be a shaft's that turns as fast.
   const beside =
     firsts.length > 0 ? firsts : candidates(spectra, 1, measuredHz, { ...others, suppliesHz: [] });
+  const isMains = (hz: number) =>
+    others.suppliesHz.some((of) => [of, 2 * of].some((at) => Math.abs(hz - at) < resolutionHz));
+  const doubles = seconds.filter(({ hz }) => !isMains(2 * hz));
+  const isBesideDouble = beside.length === 0;
   return {
     hz: measuredHz,
     lines: (SIGMAS * speedSigmaHz) / resolutionHz,
     isSeen: false,
-    besideHz: nearest(beside, measuredHz)?.hz ?? null,
+    besideHz: nearest(isBesideDouble ? doubles : beside, measuredHz)?.hz ?? null,
+    isBesideDouble,
   };
 }
 

@@ -53,7 +53,7 @@ function judged(
   signalG: Float64Array,
   bearing: Bearing,
   speedRpm = 60 * SHAFT_HZ,
-  more: { readonly lineHz?: number } = {},
+  { held = null, ...more }: { readonly lineHz?: number; readonly held?: string | null } = {},
 ) {
   const calibration = 1 / 2000;
   const counts = Int16Array.from(signalG, (value) => Math.round(value / calibration));
@@ -71,7 +71,7 @@ function judged(
       sensor: SENSOR,
       speedRpm,
       state: "running",
-      isHeld: () => false,
+      isHeld: (key) => key === held,
     },
   );
 }
@@ -146,6 +146,9 @@ test("a load that changes smoothly with each turn of the cage is no cage fault, 
   const hits = impacts(42, cageHz, 3000, () => 1);
   const signal = signalOf((_t, n) => (hits[n] ?? 0) + 0.03 * gauss(43, n));
   assert.deepEqual(names(judged(signal, B6203)), ["cage, envelope"]);
+  // Beside a damaged element they are its side bands.
+  const held = "rolling_element/6203";
+  assert.deepEqual(names(judged(signal, B6203, undefined, { held })), []);
 });
 
 /** Noise of the whole band, whose amplitude `share` modulates. */
