@@ -60,7 +60,7 @@ export class LeftEntities {
   /** Damaged text is no reason not to start. */
   #read<T>(key: string): Readonly<Record<string, T>> {
     try {
-      return JSON.parse(this.#parts.store.meta.get(key) ?? "{}") as Readonly<Record<string, T>>;
+      return JSON.parse(this.#parts.store.meta.get(key) ?? "{}");
     } catch (err) {
       this.#parts.logger.warn({ err, key }, "what was published earlier is unknown");
       return {};

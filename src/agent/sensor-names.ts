@@ -58,7 +58,7 @@ function nameOf({ name, location }: Sensor): string | null {
 function parsed(text: string): ReadonlyMap<string, string> {
   try {
     const entries: unknown = JSON.parse(text);
-    return new Map(Array.isArray(entries) ? (entries as [string, string][]) : []);
+    return new Map(Array.isArray(entries) ? entries : []);
   } catch {
     return new Map();
   }

@@ -193,7 +193,7 @@ export class Setup implements SetupActions {
     // Hidden secrets are filled in, and only permitted files are read.
     const made = this.#uplinksPart.written({ uplinks: [written] });
     if ("faults" in made) return made;
-    const { uplinks } = JSON.parse(made.text) as { uplinks: readonly unknown[] };
+    const { uplinks }: { uplinks: readonly unknown[] } = JSON.parse(made.text);
     const checked = this.#parts.configuration.uplink(uplinks[0], made.secrets);
     if ("faults" in checked) return { faults: this.#uplinksPart.safe(checked.faults, made.text) };
     if (this.#isTrying) return { busy: "another connection is being tried; try again in a moment" };

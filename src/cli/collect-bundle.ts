@@ -13,5 +13,5 @@ export async function loadCollectBundle(): Promise<CollectBundle> {
   const bundle = loadBesideBundle("collect.js");
   if (bundle !== null) return bundle as CollectBundle;
   const source = resolve("src", "collect", "main.ts");
-  return (await import(pathToFileURL(source).href)) as CollectBundle;
+  return await import(pathToFileURL(source).href);
 }

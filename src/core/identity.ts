@@ -79,9 +79,8 @@ function canonicalText(
     const value = record.fields[name];
     if (value !== undefined) text += `${name} ${canonicalJson(value)}\n`;
   }
-  for (const name of sortedKeys(record.times)) {
-    text += `${name} ${record.times[name as TimeField]?.ms}\n`;
-  }
+  const times: Readonly<Record<string, Timestamp>> = record.times;
+  for (const name of sortedKeys(times)) text += `${name} ${times[name]?.ms}\n`;
   for (const name of sortedKeys(record.extra)) {
     const value = record.extra[name];
     // Null and missing are equivalent (services section 2, rule 6).

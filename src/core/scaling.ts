@@ -35,7 +35,7 @@ export function scalesOf(sensor: Sensor): Scales {
 
 /** Of the text that alarms keep; null: of a sensor without scales. */
 export function parseScales(text: string | null): Scales {
-  return JSON.parse(text ?? "{}") as Scales;
+  return JSON.parse(text ?? "{}");
 }
 
 /** The key in `Scales` of what a value is measured by, whether its sensor has such a scale or not. */

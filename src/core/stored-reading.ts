@@ -1,4 +1,5 @@
 import type { Reading, Waveform, WaveformChannel } from "./reading.ts";
+import { isJsonObject, type JsonObject } from "./record.ts";
 import { INTEGER, named, type Of, object, oneOf } from "./schema.ts";
 import type { Kind } from "./sensor.ts";
 import { AXES } from "./unit.ts";
@@ -36,6 +37,26 @@ export const storedAttributes = (
 const GOOD: Reading["quality"] = {};
 export const storedQuality = ({ quality }: Pick<StoredReading, "quality">): Reading["quality"] =>
   quality === "{}" ? GOOD : JSON.parse(quality);
+
+/** Such an object with only some members, as text. Throws SyntaxError if the text is damaged. */
+export function chosenMembers(text: string, isChosen: (name: string) => boolean): string {
+  const chosen = Object.entries(membersOf(text)).filter(([name]) => isChosen(name));
+  return JSON.stringify(Object.fromEntries(chosen));
+}
+
+/** Whether it has such a member. A damaged one may: the publisher reports it. */
+export function hasChosen(text: string, isChosen: (name: string) => boolean): boolean {
+  try {
+    return Object.keys(membersOf(text)).some(isChosen);
+  } catch {
+    return true;
+  }
+}
+
+function membersOf(text: string): JsonObject {
+  const value: unknown = JSON.parse(text);
+  return isJsonObject(value) ? value : {};
+}
 
 export const WAVEFORM_REF = named(
   "WaveformRef",

@@ -155,13 +155,10 @@ function rawOf(record: RawRecord): Record<string, JsonValue> {
     const isJson = typeof value !== "number" || Number.isFinite(value);
     raw[name] = isJson && value !== undefined ? value : null;
   }
-  const { times, timeTexts } = record;
-  for (const name in times) {
-    // As received: a raw value must not depend on how we parse it.
-    const text = timeTexts?.[name as TimeField];
-    raw[name] = text ?? new Date(times[name as TimeField]?.ms ?? Number.NaN).toISOString();
-  }
+  const texts: Readonly<Record<string, string>> = record.timeTexts ?? {};
+  // As received: a raw value must not depend on how we parse it.
+  for (const [name, { ms }] of Object.entries(record.times))
+    raw[name] = texts[name] ?? new Date(ms).toISOString();
   // Those that cannot be parsed.
-  for (const name in timeTexts) raw[name] = timeTexts[name as TimeField] ?? null;
-  return raw;
+  return Object.assign(raw, texts);
 }

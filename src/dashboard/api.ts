@@ -275,7 +275,7 @@ export class Api {
       signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
     }).catch(rethrow);
     this.#readVersionHeaders(response);
-    const result = (await response.json().catch(() => null)) as T;
+    const result: T = await response.json().catch(() => null);
     return { status: response.status, body: result };
   }
 
@@ -312,7 +312,7 @@ export class Api {
     const response = await (askedEarly(asked) ?? request(asked, ending)).catch(rethrow);
     this.#readVersionHeaders(response);
     if (!response.ok) throw new ApiError(response.status, await problemText(response));
-    return (await response.json().catch(rethrow)) as T;
+    return await response.json().catch(rethrow);
   }
 }
 

@@ -192,5 +192,5 @@ export class Live {
 }
 
 function parse<T>(event: Event): T {
-  return JSON.parse((event as MessageEvent<string>).data) as T;
+  return JSON.parse((event as MessageEvent<string>).data);
 }

@@ -128,7 +128,7 @@ function mapSource(program: string, file: number, size: number): string | undefi
 function nativeModule(program: string): NativeModule | null {
   const path = join(dirname(program), "sdnotify.node");
   try {
-    return existsSync(path) ? (createRequire(program)(path) as NativeModule) : null;
+    return existsSync(path) ? createRequire(program)(path) : null;
   } catch {
     // A module for another machine: everything works without it.
     return null;
@@ -169,6 +169,6 @@ function compile(program: string, { text }: CachedSource, cachedData: Buffer | u
 
 function execute(program: string, script: Script): void {
   const module = { exports: {} };
-  const wrapped = script.runInThisContext() as Wrapped;
+  const wrapped: Wrapped = script.runInThisContext();
   wrapped(module.exports, createRequire(program), module, program, dirname(program));
 }

@@ -64,7 +64,7 @@ export function createSystemdNotifier(
 
 function nativeSender(nativePath: string, socket: string): (text: string) => void {
   // The bundle is CommonJS and the sources are modules: our own require serves both.
-  const native = createRequire(nativePath)(nativePath) as NativeNotify;
+  const native: NativeNotify = createRequire(nativePath)(nativePath);
   return (text) => {
     native.send(socket, text); // A slow manager loses a ping; the next one follows.
   };

@@ -19,7 +19,7 @@ const GROWTH_BYTES = 4 << 20;
  */
 export function trimMemoryRegularly(nativePath: string): () => void {
   if (!existsSync(nativePath)) return () => {};
-  const { trim } = createRequire(nativePath)(nativePath) as NativeMemory;
+  const { trim }: NativeMemory = createRequire(nativePath)(nativePath);
   // A module of an earlier version lacks it.
   if (trim === undefined) return () => {};
   let pauseMs = PAUSE_MS.min;

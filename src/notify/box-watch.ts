@@ -81,7 +81,7 @@ export class BoxWatch {
 /** Damaged text counts as none. */
 function toldBefore(memory: DeliveryMemory): readonly BoxFault[] {
   try {
-    return JSON.parse(memory.get() ?? "[]") as readonly BoxFault[];
+    return JSON.parse(memory.get() ?? "[]");
   } catch {
     return [];
   }

@@ -72,10 +72,10 @@ export class TrialJournal {
   }
 
   get accepted(): Accepted | null {
-    return parse(this.#files.read(this.#acceptedPath)) as Accepted | null;
+    return parse(this.#files.read(this.#acceptedPath));
   }
   get trial(): Trial | null {
-    return parse(this.#files.read(this.#trialPath)) as Trial | null;
+    return parse(this.#files.read(this.#trialPath));
   }
 
   begin(trial: Trial): void {
@@ -163,7 +163,7 @@ export class TrialJournal {
 }
 
 /** Null if it is not a JSON object: damage on disk must not keep the agent from starting. */
-function parse(text: string | null): object | null {
-  const value = parsedJson(text ?? "null");
+function parse<T extends object>(text: string | null): T | null {
+  const value = parsedJson<T>(text ?? "null");
   return typeof value === "object" ? value : null;
 }

@@ -97,9 +97,9 @@ export function copyReading(row: ReadingRow, numbers: RowNumbers): string {
   if (row.moreValues !== null) more["values"] = row.moreValues;
   if (numbers.unitSet === null && row.unitsText !== "{}") more["units"] = item.units;
   if (item.raw !== undefined && item.raw !== null) more["raw"] = item.raw;
-  const attributes =
+  const attributes: Members =
     numbers.attributeSet === null && row.attributesText !== "{}"
-      ? { ...(JSON.parse(row.attributesText) as Members), ...row.ownAttributes }
+      ? { ...JSON.parse(row.attributesText), ...row.ownAttributes }
       : row.ownAttributes;
   const head = `${copyTime(item.timeMs)}\t${item.id}\t${numbers.stream}\t${copyNumber(numbers.unitSet)}\t${copyNumber(numbers.attributeSet)}\t${item.historical ? "t" : "f"}`;
   const middle = row.fields.length === 0 ? "" : `\t${row.fields.join("\t")}`;

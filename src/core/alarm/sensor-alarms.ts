@@ -171,7 +171,7 @@ export function saveSensor(sensor: SensorAlarms): string | null {
  */
 export function loadSensor(text: string): SensorAlarms {
   const sensor = emptySensor();
-  const saved = JSON.parse(text) as SavedSensor;
+  const saved: SavedSensor = JSON.parse(text);
   for (const [key, state] of saved.live) sensor.live.set(key, withSince(state));
   for (const [key, state] of saved.past) sensor.past.set(key, withSince(state));
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);

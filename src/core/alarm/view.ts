@@ -56,7 +56,7 @@ export function alarmView(found: FoundAlarm): ShownAlarm {
   const event = currentEvent(found);
   const name = sensor?.name === undefined ? {} : { name: sensor.name };
   if (event !== null) {
-    const members = JSON.parse(eventText(event)) as ShownEvent;
+    const members: ShownEvent = JSON.parse(eventText(event));
     const { alarm, value } = event;
     const id = state.raised?.id ?? event.id;
     return {

@@ -40,7 +40,7 @@ export function readCheckpoint(text: string, reading: string): Checkpoint | null
     return null;
   }
   if (!Array.isArray(parts) || parts[0] !== VERSION || parts[1] !== reading) return null;
-  const [, , bytes, hash, firstBytes, firstHash, records, place] = parts as unknown[];
+  const [, , bytes, hash, firstBytes, firstHash, records, place]: unknown[] = parts;
   if (!isCount(bytes) || !isCount(firstBytes) || !isCount(records)) return null;
   if (!isHex(hash) || !isHex(firstHash) || typeof place !== "string") return null;
   if (firstBytes > bytes) return null;

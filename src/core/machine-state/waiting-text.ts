@@ -18,7 +18,7 @@ export function waitingText(reading: FollowedReading): string {
 export function readingOfText(text: string): FollowedReading {
   return JSON.parse(text, (_key, value: unknown) =>
     isPacked(value) ? floatsOf(value.f32) : value,
-  ) as FollowedReading;
+  );
 }
 
 function isPacked(value: unknown): value is Packed {

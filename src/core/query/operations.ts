@@ -15,8 +15,6 @@ export interface FieldSpec {
 export interface OperationSpec {
   readonly name: string;
   readonly fields: readonly FieldSpec[];
-  /** Everything but Login. */
-  readonly needsToken: boolean;
   /** `Value` of a failure: an object for GetFFT_Base64, otherwise an array. */
   readonly isObject: boolean;
 }
@@ -98,7 +96,6 @@ export const OPERATIONS = Object.fromEntries(
     {
       name: O[key],
       fields: FIELDS[key],
-      needsToken: key !== "login",
       isObject: key === "fftBase64",
     },
   ]),

@@ -83,7 +83,7 @@ export function processedReading(
   const { reading, values, attributes } = open;
   const file = reading.waveforms.find((ref) => ref.channel === channel);
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS[unitForm];
-  const raw = JSON.parse(reading.raw) as Record<string, unknown>;
+  const raw: Record<string, unknown> = JSON.parse(reading.raw);
   return {
     // 0 is the contract's word for "no stored waveform"; ids start at 1.
     [API_SIGNAL.fileId]: file !== undefined && hasFile(file.fileId) ? file.fileId : 0,

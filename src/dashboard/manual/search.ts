@@ -46,7 +46,7 @@ function main(): void {
 async function fetchSections(): Promise<readonly ManualSection[]> {
   const response = await fetch("sections.json");
   if (!response.ok) throw new Error(`status ${response.status}`);
-  return (await response.json()) as readonly ManualSection[];
+  return await response.json();
 }
 
 function list(found: HTMLElement, results: readonly ManualSection[], query: string): void {

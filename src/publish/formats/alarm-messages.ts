@@ -41,7 +41,7 @@ export function clearingMessage(topics: AlarmTopics, payload: string): Message {
 }
 
 function addressedBy(payload: string): Addressed {
-  return JSON.parse(payload) as Addressed;
+  return JSON.parse(payload);
 }
 
 function standing(topics: AlarmTopics, event: Addressed, payload: string): Message {

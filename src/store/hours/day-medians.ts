@@ -78,7 +78,7 @@ export class DayMedianTable implements DayMedianStore {
 
 function parse(body: string): Omit<DayMedians, "day"> {
   try {
-    return JSON.parse(body) as Omit<DayMedians, "day">;
+    return JSON.parse(body);
   } catch {
     return { readings: 0, values: {} };
   }

@@ -48,7 +48,7 @@ const STORED_SQL = `SELECT seq, unit_set AS unitSet, "values", quality FROM read
   WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;
 
 function parseState(text: string): HourState {
-  const saved = JSON.parse(text) as Partial<HourState>;
+  const saved: Partial<HourState> = JSON.parse(text);
   return {
     mark: saved.mark ?? Number.NEGATIVE_INFINITY,
     newest: saved.newest ?? Number.NEGATIVE_INFINITY,

@@ -1,6 +1,6 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
-import { isJsonObject, type JsonObject } from "../../core/record.ts";
+import { chosenMembers, hasChosen } from "../../core/stored-reading.ts";
 import { type ChangeCheck, createChangeCheck, type Judged } from "../../core/thinning.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { isWaveformWanted } from "../../core/uplink.ts";
@@ -18,15 +18,6 @@ export interface PendingContent {
 }
 
 export type IsChosen = (value: string) => boolean;
-
-/** Whether a stored reading has a selected value. A damaged one may: the publisher reports it. */
-export function hasChosen(values: string, isChosen: IsChosen): boolean {
-  try {
-    return Object.keys(parse(values)).some(isChosen);
-  } catch {
-    return true;
-  }
-}
 
 /** One uplink as the outbox queries it for each reading. */
 export class LaneUplink {
@@ -96,8 +87,7 @@ export class LaneUplink {
   prune(kind: string, text: string): string {
     const { value } = this.#uplink.selector;
     if (value === null || isEvent({ kind })) return text;
-    const chosen = Object.entries(parse(text)).filter(([name]) => value(name));
-    return JSON.stringify(Object.fromEntries(chosen));
+    return chosenMembers(text, value);
   }
 
   get hasValueFilter(): boolean {
@@ -112,9 +102,4 @@ export class LaneUplink {
     const { maxAgeHours } = this.#uplink;
     return maxAgeHours === null || nowMs === null ? null : nowMs - maxAgeHours * HOUR_MS;
   }
-}
-
-function parse(text: string): JsonObject {
-  const value: unknown = JSON.parse(text);
-  return isJsonObject(value) ? value : {};
 }

@@ -292,5 +292,5 @@ function judged({ timeMs, content }: PendingRow): Judged {
 }
 
 function stateOf(text: string): State {
-  return JSON.parse(text) as State;
+  return JSON.parse(text);
 }

@@ -19,7 +19,7 @@ export class DroppedCounts {
   }
 
   load(): void {
-    this.#counts = JSON.parse(this.#meta.get(KEY) ?? "{}") as Record<string, number>;
+    this.#counts = JSON.parse(this.#meta.get(KEY) ?? "{}");
   }
 
   /** Inside the transaction that drops them. */
