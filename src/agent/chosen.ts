@@ -2,7 +2,7 @@
 
 import { readingKinds } from "../core/sensor.ts";
 import { fromSite, type SiteSource } from "../core/site-source.ts";
-import { chosenMembers, type StoredReading } from "../core/stored-reading.ts";
+import { type StoredReading, withValues } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 
 /** Whether any reading of a sensor is selected. Removed sensors are matched only by their code. */
@@ -52,11 +52,9 @@ export function chosenValues(
 ): StoredReading | null {
   const { value } = createSelector(select, []);
   if (value === null || reading === null) return reading;
-  const prune = (text: string) => chosenMembers(text, value);
   try {
-    const values = prune(reading.values);
-    if (values === "{}") return null;
-    return { ...reading, values, units: prune(reading.units), quality: prune(reading.quality) };
+    const chosen = withValues(reading, value);
+    return chosen.values === "{}" ? null : chosen;
   } catch {
     // Damaged: whoever sends it reports it.
     return reading;

@@ -1,5 +1,12 @@
 import { createHash, hash } from "node:crypto";
-import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./record.ts";
+import {
+  isJsonArray,
+  type JsonValue,
+  type RawRecord,
+  type Reject,
+  type TimeField,
+  type Timestamp,
+} from "./record.ts";
 import { normalCode, type PolledKind, sameCode } from "./sensor.ts";
 import { DAY_MS } from "./time-units.ts";
 
@@ -104,7 +111,7 @@ function sortedKeys(value: object): string[] {
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === "number") return Number.isNaN(value) ? "NaN" : JSON.stringify(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (isJsonArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const members: string[] = [];
   for (const name of sortedKeys(value)) {
     const member = value[name];
@@ -112,8 +119,6 @@ export function canonicalJson(value: JsonValue): string {
   }
   return `{${members.join(",")}}`;
 }
-
-const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 
 const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 

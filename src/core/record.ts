@@ -4,6 +4,9 @@ import type { PolledKind } from "./sensor.ts";
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Neither null nor a list. */
+export const isJsonArray = (value: JsonValue): value is readonly JsonValue[] =>
+  Array.isArray(value);
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

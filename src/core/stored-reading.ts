@@ -38,16 +38,23 @@ const GOOD: Reading["quality"] = {};
 export const storedQuality = ({ quality }: Pick<StoredReading, "quality">): Reading["quality"] =>
   quality === "{}" ? GOOD : JSON.parse(quality);
 
-/** Such an object with only some members, as text. Throws SyntaxError if the text is damaged. */
-export function chosenMembers(text: string, isChosen: (name: string) => boolean): string {
-  const chosen = Object.entries(membersOf(text)).filter(([name]) => isChosen(name));
-  return JSON.stringify(Object.fromEntries(chosen));
+/** True for the names of values that an uplink selects. */
+export type IsChosen = (value: string) => boolean;
+
+/** The reading with only these values. Throws SyntaxError if a text is damaged. */
+export function withValues(reading: StoredReading, isChosen: IsChosen): StoredReading {
+  const pick = (text: string) => {
+    const chosen = Object.entries(membersOf(text)).filter(([name]) => isChosen(name));
+    return JSON.stringify(Object.fromEntries(chosen));
+  };
+  const { values, units, quality } = reading;
+  return { ...reading, values: pick(values), units: pick(units), quality: pick(quality) };
 }
 
-/** Whether it has such a member. A damaged one may: the publisher reports it. */
-export function hasChosen(text: string, isChosen: (name: string) => boolean): boolean {
+/** Whether it has such a value. A damaged text may: the publisher reports it. */
+export function hasChosen(values: string, isChosen: IsChosen): boolean {
   try {
-    return Object.keys(membersOf(text)).some(isChosen);
+    return Object.keys(membersOf(values)).some(isChosen);
   } catch {
     return true;
   }

@@ -1,6 +1,7 @@
 /** Current faults and what to do about them; readings that were dropped. */
 
 import type { Gap } from "../core/delivery.ts";
+import { grouped } from "../core/grouped.ts";
 import type { Fault } from "../core/query/fault.ts";
 import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
 import { count } from "./format.ts";
@@ -87,9 +88,7 @@ function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLEleme
 
 /** Groups sensors with the same fault; everything else stays separate. */
 function shared(faults: readonly Fault[]): (readonly Fault[])[] {
-  const byCode = new Map<string, Fault[]>();
-  for (const fault of faults) byCode.set(fault.code, [...(byCode.get(fault.code) ?? []), fault]);
-  return [...byCode.values()].flatMap((alike) =>
+  return [...grouped(faults, ({ code }) => code).values()].flatMap((alike) =>
     alike.length >= SHARED_MIN && alike[0]?.code === "sensor_silent"
       ? [alike]
       : alike.map((fault) => [fault]),

@@ -1,4 +1,5 @@
 /** Everything in a sensor's newest readings, with the quality of each value in words. */
+import { grouped } from "../core/grouped.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import { h, replace } from "./dom.ts";
 import { doubtLines } from "./doubt-lines.ts";
@@ -41,11 +42,7 @@ export class LatestValues {
   #block(sensor: ShownSensor, reading: ShownReading): HTMLElement {
     const values = valuesOf(sensor, reading);
     const channels = [...new Set(values.map(({ label }) => label).filter((label) => label !== ""))];
-    const rows = new Map<string, ShownValue[]>();
-    for (const value of values) {
-      const { quantity } = valueWords(sensor, reading.kind, value.name);
-      rows.set(quantity, [...(rows.get(quantity) ?? []), value]);
-    }
+    const rows = grouped(values, ({ name }) => valueWords(sensor, reading.kind, name).quantity);
     const order = [...rows.keys()].sort(
       (a, b) => QUANTITY_ORDER.indexOf(a) - QUANTITY_ORDER.indexOf(b),
     );

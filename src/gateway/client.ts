@@ -1,6 +1,7 @@
 /** Calls of the gateway. In one file: what one call finds out about the gateway decides how the next one is made. */
 import type { GatewayState } from "../core/agent-status.ts";
 import type { DayKey, DayRequest, DayResponse, StateRequest } from "../core/day.ts";
+import type { Outcome } from "../core/decode/outcome.ts";
 import { CallFailure, type FailureClass } from "../core/failure.ts";
 import type { Clock, RecordSource, StateSource } from "../core/ports.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
@@ -19,7 +20,7 @@ import {
 } from "./exchange.ts";
 import { FailingReads } from "./failing-reads.ts";
 import { gatewayTime, headerText } from "./response-headers.ts";
-import { ResponseWords, SMALL_BODY_BYTES_MAX, type SmallResponse } from "./response-words.ts";
+import { ResponseWords, SMALL_BODY_BYTES_MAX } from "./response-words.ts";
 import { WakeUp } from "./wake-up.ts";
 
 /**
@@ -57,7 +58,7 @@ export interface GatewayClientParts {
 }
 
 /** The outcome of a settings operation. Status 0 means queued. */
-export interface PostResponse extends SmallResponse {
+export interface PostResponse extends Outcome {
   readonly gatewayTimeMs: number | null;
 }
 

@@ -1,4 +1,4 @@
-import { readOutcome } from "../core/decode/outcome.ts";
+import { type Outcome, readOutcome } from "../core/decode/outcome.ts";
 import { CallFailure, classOfHttpStatus, snippetOf } from "../core/failure.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 import { decodedBody } from "./decoded-body.ts";
@@ -11,12 +11,6 @@ const SNIPPET_BYTES = 4_096;
 /** How much of a service's own text is shown, characters. */
 const DESCRIPTION_MAX = 500;
 
-/** The content of the envelope of a small response. */
-export interface SmallResponse {
-  readonly statusNumber: number;
-  readonly description: string;
-}
-
 /** Reads small responses and errors, and describes them in text that contains none of our secrets. */
 export class ResponseWords {
   readonly #gate: SecretGate;
@@ -26,7 +20,7 @@ export class ResponseWords {
   }
 
   /** The status of a 2xx response; throws a CallFailure if it has none. */
-  async outcome(head: ExchangeHead): Promise<SmallResponse> {
+  async outcome(head: ExchangeHead): Promise<Outcome> {
     const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
     try {
       const outcome = readOutcome(bytes);

@@ -1,5 +1,6 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { MachineView } from "../core/diagnosis/shown.ts";
+import { grouped } from "../core/grouped.ts";
 import type { OpenAlarm } from "../core/machine-condition/condition.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 
@@ -38,17 +39,6 @@ export function* subjectsOf(
     const { code, name = null } = sensor;
     yield { id: null, sensor: code, name, area: null, sensors: [sensor] };
   }
-}
-
-export function grouped<K, V>(all: readonly V[], keyOf: (one: V) => K): Map<K, V[]> {
-  const groups = new Map<K, V[]>();
-  for (const one of all) {
-    const key = keyOf(one);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
-  }
-  return groups;
 }
 
 function areaOf(locations: readonly NonNullable<Sensor["location"]>[]): string | null {

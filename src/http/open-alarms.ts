@@ -1,7 +1,7 @@
 import type { AlarmLists } from "../core/alarm/shown.ts";
+import { grouped } from "../core/grouped.ts";
 import type { OpenAlarm } from "../core/machine-condition/condition.ts";
 import { normalCode } from "../core/sensor.ts";
-import { grouped } from "./condition-subjects.ts";
 
 export const findingKey = (sensor: string, finding: string, bearing: string | null) =>
   `${normalCode(sensor)} ${bearing === null ? finding : `${finding}/${bearing}`}`;

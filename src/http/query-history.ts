@@ -1,8 +1,9 @@
 /** Operations that answer from stored readings over time. */
 
+import { grouped } from "../core/grouped.ts";
+import { numberOf } from "../core/machine-state/signal.ts";
 import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import {
-  cellOf,
   channelElement,
   extraValue,
   hasChannel,
@@ -117,7 +118,7 @@ function mainValues(
   const found = [];
   for (const [name, value] of Object.entries(openReading(reading).values)) {
     const channel = mainValue(name)?.channel ?? null;
-    if (channel !== null) found.push({ name, channel, value: cellOf(value) });
+    if (channel !== null) found.push({ name, channel, value: numberOf(value) });
   }
   return found;
 }
@@ -153,7 +154,7 @@ export async function extraValues(context: QueryContext, fields: QueryFields): H
     const date = context.time.slashed(reading.timeMs);
     const rows: TableRow[] = [];
     for (const [name, factor] of wanted) {
-      const value = cellOf(values[name]);
+      const value = numberOf(values[name]);
       const extra = extraValue(date, unit, value === null ? null : value * factor);
       rows.push({ part: 0, text: JSON.stringify(extra) });
     }
@@ -163,15 +164,4 @@ export async function extraValues(context: QueryContext, fields: QueryFields): H
     kinds.map((kind) => ({ sensor: code, kind })),
   );
   return await answerRows(context, { ...range, streams, rowsOf }, listShape("[", "]"));
-}
-
-function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

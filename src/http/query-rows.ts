@@ -4,6 +4,7 @@
  * first byte: never less data than requested.
  */
 
+import { grouped } from "../core/grouped.ts";
 import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
 import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
@@ -136,21 +137,19 @@ function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFaul
 }
 
 function* heldPieces(held: readonly TableRow[], shape: ResponseShape): Generator<string> {
-  const byPart = new Map<number, string[]>();
-  for (const { part, text } of held) {
-    const texts = byPart.get(part);
-    if (texts === undefined) byPart.set(part, [text]);
-    else texts.push(text);
-  }
+  const byPart = grouped(held, ({ part }) => part);
   yield shape.open;
   let isFirst = true;
   for (const part of shape.parts) {
-    const texts = byPart.get(part) ?? [];
-    if (texts.length === 0 && shape.areEmptyPartsLeftOut) continue;
+    const rows = byPart.get(part) ?? [];
+    if (rows.length === 0 && shape.areEmptyPartsLeftOut) continue;
     yield `${isFirst ? "" : ","}${shape.openPart(part)}`;
     isFirst = false;
-    for (let from = 0; from < texts.length; from += ROWS_PER_PIECE) {
-      const piece = texts.slice(from, from + ROWS_PER_PIECE).join();
+    for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
+      const piece = rows
+        .slice(from, from + ROWS_PER_PIECE)
+        .map(({ text }) => text)
+        .join();
       yield from === 0 ? piece : `,${piece}`;
     }
     yield shape.closePart;

@@ -1,4 +1,5 @@
 import type { SensorState } from "../core/agent-status.ts";
+import { grouped } from "../core/grouped.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import { rejectedText } from "./day-read.ts";
@@ -44,13 +45,7 @@ export function sensorStates(
   monotonicMs: number,
   commitIntervalMs: number,
 ): SensorState[] {
-  const bySensor = new Map<Sensor, PolledStream[]>();
-  for (const stream of streams) {
-    const known = bySensor.get(stream.sensor);
-    if (known) known.push(stream);
-    else bySensor.set(stream.sensor, [stream]);
-  }
-  return [...bySensor].map(([sensor, own]) =>
+  return [...grouped(streams, ({ sensor }) => sensor)].map(([sensor, own]) =>
     stateOf(sensor, own, (stream) => {
       // Before the first read, what came meanwhile is missing: a short stop must not show every sensor as silent.
       const isPatient = isCatchingUp(stream, monotonicMs) && !wasSilent(stream);

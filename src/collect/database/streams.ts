@@ -6,7 +6,7 @@ const REMEMBERED_MAX = 700_000;
 /** Limit of sensors and kinds of one site; a box that invents names must not fill the table. */
 const STREAMS_PER_SITE_MAX = 20_000;
 
-export interface StreamKey {
+export interface SiteStream {
   readonly site: string;
   readonly sensor: string;
   readonly kind: string;
@@ -26,10 +26,10 @@ export class StreamNumbers {
    */
   async numbersOf(
     client: ClientBase,
-    streams: readonly StreamKey[],
+    streams: readonly SiteStream[],
   ): Promise<readonly (number | null)[]> {
     const numbers = new Map<string, number>();
-    const unknown = new Map<string, StreamKey>();
+    const unknown = new Map<string, SiteStream>();
     const names = streams.map(key);
     names.forEach((name, at) => {
       const number = this.#numbers.get(name);
@@ -43,7 +43,7 @@ export class StreamNumbers {
 
   async #learn(
     client: ClientBase,
-    unknown: ReadonlyMap<string, StreamKey>,
+    unknown: ReadonlyMap<string, SiteStream>,
     numbers: Map<string, number>,
   ): Promise<void> {
     // In one order everywhere, so that two collectors that add the same ones do not deadlock.
@@ -78,7 +78,7 @@ export class StreamNumbers {
     columns: readonly string[][],
     numbers: Map<string, number>,
   ): Promise<number> {
-    const { rows } = await client.query<StreamKey & { stream: number }>(
+    const { rows } = await client.query<SiteStream & { stream: number }>(
       `SELECT s.* FROM ${given} JOIN stream s USING (site, sensor, kind)`,
       [...columns],
     );
@@ -90,6 +90,6 @@ export class StreamNumbers {
   }
 }
 
-function key({ site, sensor, kind }: StreamKey): string {
+function key({ site, sensor, kind }: SiteStream): string {
   return `${site}\0${sensor}\0${kind}`;
 }

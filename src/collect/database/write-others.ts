@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
 import { KEPT_BYTES, type PendingDelivery } from "../delivery.ts";
 import type { EventItem, GapItem, RejectedItem, WaveformItem } from "../parse/item.ts";
-import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts";
+import { instantOf, optionalNumber, optionalText } from "../parse/members.ts";
 import { writing } from "./failure.ts";
 import { compare } from "./order.ts";
 
@@ -10,11 +10,6 @@ import { compare } from "./order.ts";
 const REJECTED_SITE_MAX = 1000;
 const REJECTED_MAX = 50_000;
 const TOPIC_LENGTH_MAX = 1000;
-
-const instant = (value: unknown): Date | null => {
-  const ms = parseInstant(value);
-  return ms === null ? null : new Date(ms);
-};
 
 /** Everything without a column. */
 function rest(body: Readonly<Record<string, unknown>>, columns: readonly string[]): string | null {
@@ -114,7 +109,7 @@ export async function writeEvents(
         typeof body["measured"] === "number" ? body["measured"] : null,
         optionalText(body, "unit"),
         optionalText(body, "readingId"),
-        instant(body["raised"]),
+        instantOf(body["raised"]),
         json("worst"),
         json("acknowledged"),
         typeof body["text"] === "string" ? body["text"] : null,
@@ -155,8 +150,8 @@ export async function writeGaps(client: ClientBase, items: readonly GapItem[]): 
         site,
         optionalText(body, "sensor"),
         optionalText(body, "kind"),
-        instant(body["from"]),
-        instant(body["to"]),
+        instantOf(body["from"]),
+        instantOf(body["to"]),
         optionalNumber(body, "count"),
         optionalText(body, "reason"),
         optionalText(body, "uplink"),

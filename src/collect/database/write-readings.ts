@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import { grouped } from "../../core/grouped.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { copyJson, copyText, copyTime } from "../parse/copy-text.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../tables.ts";
@@ -34,12 +35,7 @@ export async function writeReadings(
   // Tables and rows in one order everywhere: two collectors with the same readings wait for each other without a
   // deadlock.
   const sorted = [...rows].sort(inOrder);
-  const byTable = new Map<ReadingTable, NumberedRow[]>();
-  for (const row of sorted) {
-    const list = byTable.get(row.row.table);
-    if (list === undefined) byTable.set(row.row.table, [row]);
-    else list.push(row);
-  }
+  const byTable = grouped(sorted, ({ row }) => row.table);
   let stored = 0;
   for (const table of READING_TABLES) {
     const list = byTable.get(table);

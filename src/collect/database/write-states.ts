@@ -6,7 +6,7 @@ import {
   type Received,
   type SensorStateItem,
 } from "../parse/item.ts";
-import { parseInstant } from "../parse/members.ts";
+import { instantOf } from "../parse/members.ts";
 import { writing } from "./failure.ts";
 import { compare } from "./order.ts";
 
@@ -15,10 +15,6 @@ const WILL_BEFORE = "interval '60 seconds'";
 
 const text = (value: unknown): string | null =>
   typeof value === "string" ? value.slice(0, 512) : null;
-const instant = (value: unknown): Date | null => {
-  const ms = parseInstant(value);
-  return ms === null ? null : new Date(ms);
-};
 
 /**
  * `agent/state`, in the order of its own times, but none is later than its arrival: a clock that was ahead would keep
@@ -55,7 +51,7 @@ export async function writeBoxStates(
             values: [
               site,
               text(body["state"]),
-              instant(body["time"]) ?? received,
+              instantOf(body["time"]) ?? received,
               text(body["reason"]),
               text(body["version"]),
               text(body["configuration"]),
@@ -88,7 +84,7 @@ export async function writeBoxStats(
      WHERE b.stats_time IS NULL OR (excluded.stats_time >= least(b.stats_time, b.stats_received) AND excluded.stats IS DISTINCT FROM b.stats)`,
     [
       newest.map(({ item }) => item.site),
-      newest.map(({ item }) => instant(item.body["time"])),
+      newest.map(({ item }) => instantOf(item.body["time"])),
       newest.map(({ item }) => JSON.stringify(item.body)),
       newest.map(({ item }) => text(item.body["version"])),
       newest.map(({ item }) => text(item.body["configuration"])),
@@ -117,7 +113,7 @@ export async function writeSensorStates(
         written.map(({ item }) => item.site),
         written.map(({ item }) => item.sensor),
         written.map(({ item }) => text(item.body["state"])),
-        written.map(({ item }) => instant(item.body["lastReading"])),
+        written.map(({ item }) => instantOf(item.body["lastReading"])),
         written.map(({ item }) =>
           typeof item.body["battery"] === "number" ? item.body["battery"] : null,
         ),

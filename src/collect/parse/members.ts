@@ -136,6 +136,11 @@ const INSTANT_MIN_MS = Date.parse("0001-01-01T00:00:00Z");
 const INSTANT_MAX_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** ms UTC, or null if the text is not an instant. */
+export function instantOf(value: unknown): Date | null {
+  const ms = parseInstant(value);
+  return ms === null ? null : new Date(ms);
+}
+
 export function parseInstant(text: unknown): number | null {
   if (typeof text !== "string" || !TIME.test(text) || !isDay(text)) return null;
   const ms = Date.parse(text);

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../record.ts";
+import { isJsonArray, type JsonValue } from "../record.ts";
 import { ENVELOPE } from "../wire/names.ts";
 import { asBuffer } from "./byte-window.ts";
 import { memberOf, readStatus } from "./envelope-members.ts";
@@ -24,7 +24,7 @@ export function readOutcome(response: Uint8Array): Outcome | null {
 }
 
 function outcomesOf(value: JsonValue, mayBeWrapped: boolean): Outcome[] {
-  if (isArray(value)) return value.flatMap((element) => outcomesOf(element, false));
+  if (isJsonArray(value)) return value.flatMap((element) => outcomesOf(element, false));
   if (typeof value !== "object" || value === null) return [];
   const own = outcomeOf(memberOf(value, ENVELOPE.key)) ?? outcomeOf(value);
   if (own) return [own];
@@ -40,5 +40,3 @@ function outcomeOf(value: JsonValue | undefined): Outcome | null {
   const description = memberOf(value, ENVELOPE.description);
   return { statusNumber, description: typeof description === "string" ? description : "" };
 }
-
-const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

@@ -1,12 +1,13 @@
 import { canonicalJson } from "../identity.ts";
-import type {
-  ChannelSamples,
-  FieldFault,
-  JsonValue,
-  RawRecord,
-  Reject,
-  TimeField,
-  Timestamp,
+import {
+  type ChannelSamples,
+  type FieldFault,
+  isJsonArray,
+  type JsonValue,
+  type RawRecord,
+  type Reject,
+  type TimeField,
+  type Timestamp,
 } from "../record.ts";
 import type { PolledKind } from "../sensor.ts";
 import type { Field } from "../wire/names.ts";
@@ -202,10 +203,8 @@ export class RecordDecoder {
 function withoutNaN(value: JsonValue): JsonValue {
   if (typeof value === "number") return Number.isNaN(value) ? "NaN" : value;
   if (typeof value !== "object" || value === null) return value;
-  if (isArray(value)) return value.map(withoutNaN);
+  if (isJsonArray(value)) return value.map(withoutNaN);
   const copy: Record<string, JsonValue> = Object.create(null);
   for (const [name, member] of Object.entries(value)) copy[name] = withoutNaN(member);
   return copy;
 }
-
-const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

@@ -46,7 +46,7 @@ export function valueAt(points: SignalPoints, timeMs: number): number | null {
   return isFresh ? point.value : null;
 }
 
-/** A value of a reading as a number; null if it has none. */
+/** A value of a reading as a number, contacts as 1 and 0; null if it has none. */
 export function numberOf(value: unknown): number | null {
   if (typeof value === "boolean") return value ? 1 : 0;
   return typeof value === "number" && Number.isFinite(value) ? value : null;

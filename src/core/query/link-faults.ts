@@ -1,6 +1,7 @@
 /** Faults of brokers and uplinks, each with what to do. */
 
 import type { AgentStatus, LinkStatus } from "../agent-status.ts";
+import { grouped } from "../grouped.ts";
 import { MAIN_UPLINK } from "../uplink.ts";
 import type { Fault } from "./fault.ts";
 
@@ -16,10 +17,7 @@ function wordOf({ uplink, name }: LinkStatus): string {
 
 /** Links that are down for the same reason are one fault: it has one remedy. */
 function brokerFaults(down: readonly LinkStatus[]): Fault[] {
-  const byReason = new Map<string | null, LinkStatus[]>();
-  for (const link of down) {
-    byReason.set(link.lastError, [...(byReason.get(link.lastError) ?? []), link]);
-  }
+  const byReason = grouped(down, ({ lastError }) => lastError);
   return [...byReason].map(([reason, links]) => {
     const names = links.map(wordOf).join(" and ");
     const sinces = links.map(({ since }) => since).filter((since) => since !== null);

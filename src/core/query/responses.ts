@@ -191,12 +191,6 @@ export function isExtraValue(name: string): boolean {
   return EXTRA.test(name) || mainValue(name) !== null;
 }
 
-/** Contacts as 1 and 0: the field is a number in every known client. */
-export function cellOf(value: unknown): number | null {
-  if (typeof value === "boolean") return value ? 1 : 0;
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
-
 export function channelElement(
   date: string,
   label: string,

@@ -12,7 +12,8 @@
  * faster than Bluestein's transform of q. Real input of L points is transformed as L/2 complex points.
  */
 import { type Doubles, doubles } from "./doubles.ts";
-import { type DftPlan, type DftPlans, powerOfTwoFrom } from "./fft.ts";
+import type { DftPlan, DftPlans } from "./fft.ts";
+import { powerOfTwoFrom } from "./long-transform.ts";
 
 export interface BandPower {
   /** Its `input` takes q as it is, M real numbers; what lies beyond does not matter. */

@@ -7,7 +7,7 @@
  * Complex data lie interleaved (re, im, re, im, …), always in Doubles: one array type keeps the code monomorphic.
  */
 import { type Doubles, doubles } from "./doubles.ts";
-import { LongTransform } from "./long-transform.ts";
+import { LongTransform, powerOfTwoFrom } from "./long-transform.ts";
 import { powerOfTwoTransform } from "./power-of-two.ts";
 
 /** A transform of one length with its own work space. */
@@ -81,12 +81,6 @@ export class DftPlans {
   get keptSize(): number {
     return this.#keptSize;
   }
-}
-
-export function powerOfTwoFrom(least: number): number {
-  let size = 1;
-  while (size < least) size *= 2;
-  return size;
 }
 
 function powerOfTwoPlan(size: number): DftPlan {

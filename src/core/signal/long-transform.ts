@@ -30,7 +30,7 @@ export class LongTransform {
   constructor(sizeMax: number) {
     this.sizeMax = sizeMax;
     // A length that is not a power of two may need twice its size.
-    this.#room = powerOfTwoAbove(2 * sizeMax - 1);
+    this.#room = powerOfTwoFrom(2 * sizeMax - 1);
     this.data = new Float64Array(2 * this.#room);
     this.#kernel = new Float64Array(2 * this.#room);
     this.#chirp = new Float64Array(2 * sizeMax);
@@ -189,10 +189,10 @@ const isPowerOfTwo = (size: number) => (size & (size - 1)) === 0;
 
 /** The power of two that the transform of `size` points goes through. */
 function innerSize(size: number): number {
-  return powerOfTwoAbove(2 * size - 1);
+  return powerOfTwoFrom(2 * size - 1);
 }
 
-function powerOfTwoAbove(least: number): number {
+export function powerOfTwoFrom(least: number): number {
   let size = 1;
   while (size < least) size *= 2;
   return size;

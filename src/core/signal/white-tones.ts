@@ -8,7 +8,8 @@
  */
 import { USABLE_RATE } from "./bands.ts";
 import { type Doubles, doubles } from "./doubles.ts";
-import { type DftPlans, powerOfTwoFrom } from "./fft.ts";
+import type { DftPlans } from "./fft.ts";
+import { powerOfTwoFrom } from "./long-transform.ts";
 import { spreadTonesOf } from "./spread-tones.ts";
 import { type AxisTones, BLOCK, noiseLevels, tonesOf } from "./tones.ts";
 

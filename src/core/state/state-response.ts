@@ -5,7 +5,7 @@ import { JsonText } from "../decode/json-text.ts";
 import { BoundExceeded, RECORD_BOUNDS, RecordBudget } from "../decode/record-bounds.ts";
 import type { Oddities } from "../decode/scalars.ts";
 import { CallFailure, snippetOf } from "../failure.ts";
-import type { JsonValue } from "../record.ts";
+import { isJsonArray, type JsonValue } from "../record.ts";
 import { ENVELOPE } from "../wire/names.ts";
 import type { WireNames } from "../wire/wire-names.ts";
 
@@ -38,7 +38,7 @@ export function readStateResponse(body: Uint8Array, reading: StateResponseOption
   let rejected = 0;
   const take = (value: JsonValue) => {
     // An array where an object is expected contains it.
-    if (isArray(value)) for (const inner of value) take(inner);
+    if (isJsonArray(value)) for (const inner of value) take(inner);
     else if (typeof value === "object" && value !== null && records.length < RECORDS_MAX)
       records.push(value);
     else rejected += 1;
@@ -90,5 +90,3 @@ export function readStateResponse(body: Uint8Array, reading: StateResponseOption
   }
   return { records, rejected };
 }
-
-const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

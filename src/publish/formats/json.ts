@@ -2,11 +2,10 @@ import { channelLabels } from "../../core/channel-labels.ts";
 import type { Message } from "../../core/message.ts";
 import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
-import { storedUnits } from "../../core/stored-reading.ts";
+import { type IsChosen, storedUnits, withValues } from "../../core/stored-reading.ts";
 import { describedUnits } from "./about.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
-import { selectValues, type ValueFilter } from "./value-filter.ts";
 
 export interface JsonEncoderOptions extends Naming {
   /** PUBLISH_RAW. */
@@ -18,7 +17,7 @@ export interface JsonEncoderOptions extends Naming {
   /** Readings of removed sensors and kinds are not retained. */
   readonly clearRemoved?: boolean;
   /** The values that the uplink selects; by default all. */
-  readonly isWanted?: ValueFilter | null;
+  readonly isWanted?: IsChosen | null;
 }
 
 /** Common to all messages of one sensor and kind. */
@@ -70,8 +69,8 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
   };
 
   return ({ reading: stored, live }): readonly Message[] => {
-    const reading = isWanted === null ? stored : selectValues(stored, isWanted);
-    if (reading === null) return [];
+    const reading = isWanted === null ? stored : withValues(stored, isWanted);
+    if (isWanted !== null && reading.values === "{}") return [];
     const frame = frameOf(reading.sensor, reading.kind);
     const units = frame.isDescribed?.(reading.units) ? "" : `,"units":${reading.units}`;
     const raw = options.withRaw ? `,"raw":${reading.raw}` : "";

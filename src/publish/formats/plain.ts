@@ -3,16 +3,15 @@ import { kindValues } from "../../core/kind-values.ts";
 import type { Message } from "../../core/message.ts";
 import { type Kind, readingKinds } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
-import { storedValues } from "../../core/stored-reading.ts";
+import { type IsChosen, storedValues } from "../../core/stored-reading.ts";
 import type { Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
-import type { ValueFilter } from "./value-filter.ts";
 
 export interface PlainEncoderOptions extends Naming {
   /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
   /** The values that the uplink selects; by default all. */
-  readonly isWanted?: ValueFilter | null;
+  readonly isWanted?: IsChosen | null;
 }
 
 interface ValueTopic {

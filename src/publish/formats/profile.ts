@@ -7,11 +7,11 @@ import type { Gap } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Kind, Sensor } from "../../core/sensor.ts";
+import type { IsChosen } from "../../core/stored-reading.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import type { Encode } from "./encoder.ts";
 import type { Naming } from "./naming.ts";
 import { type PublishedAgentState, type PublishedState } from "./presence-payloads.ts";
-import type { ValueFilter } from "./value-filter.ts";
 
 export interface ProfileOptions extends Naming {
   readonly version: string;
@@ -27,7 +27,7 @@ export interface ProfileOptions extends Naming {
   /** Readings of removed sensors are not retained: their retained messages are cleared. */
   readonly clearRemoved: boolean;
   /** The values that the uplink selects; null = all. */
-  readonly isWanted: ValueFilter | null;
+  readonly isWanted: IsChosen | null;
   /** The sensors and kinds that the uplink selects; by default all. */
   readonly isChosen?: (sensor: string, kind: Kind) => boolean;
 }

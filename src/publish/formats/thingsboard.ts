@@ -7,7 +7,7 @@
 import { eventTimeMs } from "../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
-import { storedQuality, storedValues } from "../../core/stored-reading.ts";
+import { storedQuality, storedValues, withValues } from "../../core/stored-reading.ts";
 import { aboutPayload } from "./about.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import type { Encode } from "./encoder.ts";
@@ -15,7 +15,6 @@ import { encodeNothing, isEvent } from "./gateside.ts";
 import { createSiteTopics } from "./naming.ts";
 import { gapPayload, sensorStatePayload, statsPayload } from "./presence-payloads.ts";
 import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
-import { selectValues } from "./value-filter.ts";
 
 const TELEMETRY = "v1/gateway/telemetry";
 const ATTRIBUTES = "v1/gateway/attributes";
@@ -43,9 +42,9 @@ export function createThingsBoardProfile(
   const { site, version, waveforms } = options;
   const encode: Encode = (entry) => {
     if (isEvent(entry)) return [eventTelemetry(entry)];
-    const reading =
-      options.isWanted === null ? entry.reading : selectValues(entry.reading, options.isWanted);
-    if (reading === null) return [];
+    const { isWanted } = options;
+    const reading = isWanted === null ? entry.reading : withValues(entry.reading, isWanted);
+    if (isWanted !== null && reading.values === "{}") return [];
     const values = storedValues(reading);
     // ThingsBoard does not accept null. `quality` says that a value is bad, and why.
     const known = Object.entries(values).filter(([, value]) => value !== null);

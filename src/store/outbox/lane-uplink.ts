@@ -1,6 +1,6 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
-import { chosenMembers, hasChosen } from "../../core/stored-reading.ts";
+import { hasChosen, type StoredReading, withValues } from "../../core/stored-reading.ts";
 import { type ChangeCheck, createChangeCheck, type Judged } from "../../core/thinning.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { isWaveformWanted } from "../../core/uplink.ts";
@@ -16,8 +16,6 @@ export interface PendingContent {
   /** Why its samples were recorded; undefined if it has none. */
   readonly recordingReason: number | null | undefined;
 }
-
-export type IsChosen = (value: string) => boolean;
 
 /** One uplink as the outbox queries it for each reading. */
 export class LaneUplink {
@@ -83,15 +81,16 @@ export class LaneUplink {
     return hasChosen(values, value);
   }
 
-  /** A JSON object with only the selected members. Throws SyntaxError if the text is damaged. */
-  prune(kind: string, text: string): string {
+  /** The reading as selected. A damaged text stays as it is, for the publisher to report. */
+  chosenOf(reading: StoredReading): StoredReading {
     const { value } = this.#uplink.selector;
-    if (value === null || isEvent({ kind })) return text;
-    return chosenMembers(text, value);
-  }
-
-  get hasValueFilter(): boolean {
-    return this.#uplink.selector.value !== null;
+    if (value === null || isEvent(reading)) return reading;
+    try {
+      return withValues(reading, value);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return reading;
+    }
   }
 
   /**

@@ -2,7 +2,6 @@ import { isEvent } from "../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock } from "../../core/ports.ts";
-import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import {
@@ -181,7 +180,7 @@ export class Leasing {
     row: readonly [...StoredReadingRow, ...unknown[]],
     live: boolean,
   ): OutboxEntry {
-    const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams));
+    const reading = lane.uplink.chosenOf(toStoredReading(row, this.#parts.streams));
     const entry = { reading, live };
     const slot = { place, page, index, live, isSettled: false };
     lane.lease(slot);
@@ -196,21 +195,4 @@ function skipOlder(stream: StreamQueue, oldestMs: number | null): void {
   const hour = hourOf(oldestMs);
   if (stream.cursor.hour > hour) return;
   stream.cursor = { stream: stream.stream, hour, timeMs: oldestMs, seq: -1 };
-}
-
-/** The reading as selected by this uplink. A damaged text stays as it is, for the publisher to report. */
-function chosenValues(lane: LaneQueue, reading: StoredReading): StoredReading {
-  const { uplink } = lane;
-  if (!uplink.hasValueFilter) return reading;
-  try {
-    return {
-      ...reading,
-      values: uplink.prune(reading.kind, reading.values),
-      units: uplink.prune(reading.kind, reading.units),
-      quality: uplink.prune(reading.kind, reading.quality),
-    };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return reading;
-  }
 }

@@ -2,11 +2,10 @@
 
 import type { Lane } from "../../core/delivery.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
-import { hasChosen } from "../../core/stored-reading.ts";
+import { hasChosen, type IsChosen } from "../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
 import { findNewest, NEWEST_SQL } from "../readings/newest-times.ts";
 import { hourOf } from "../readings/stored-reading.ts";
-import type { IsChosen } from "./lane-uplink.ts";
 
 /** First number of a lane that is not one of main's in 0.1. */
 const FIRST_NUMBER = 5;

@@ -1,3 +1,4 @@
+import { grouped } from "../../core/grouped.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { Tx } from "../../core/tx.ts";
 import { Backoff } from "../../lib/backoff.ts";
@@ -150,18 +151,9 @@ export class Settlement {
  * reading may stand between it and its neighbour, under a row number that was given up.
  */
 function runsOf(lane: LaneQueue, slots: readonly Slot[]): Slot[][] {
-  const byPage = new Map<Slot["page"], Slot[]>();
-  const runs: Slot[][] = [];
-  for (const slot of slots) {
-    if (!lane.holds(slot)) {
-      runs.push([slot]);
-      continue;
-    }
-    const page = byPage.get(slot.page);
-    if (page === undefined) byPage.set(slot.page, [slot]);
-    else page.push(slot);
-  }
-  for (const page of byPage.values()) {
+  const runs = slots.filter((slot) => !lane.holds(slot)).map((slot) => [slot]);
+  const held = slots.filter((slot) => lane.holds(slot));
+  for (const page of grouped(held, ({ page }) => page).values()) {
     page.sort((a, b) => a.index - b.index);
     let run: Slot[] = [];
     for (const slot of page) {
