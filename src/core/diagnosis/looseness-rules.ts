@@ -29,8 +29,11 @@ const ABOVE_FROM = 4;
 const LOOSE_HALVES = 2;
 const LOOSE_WHOLES = 2;
 const LOOSE_WHOLES_ALONE = 5;
-/** A line below this share of the pattern is not part of it; the pattern below this share of 1x or 2x is none. */
-const LOOSE_LINE_SHARE = 0.05;
+/**
+ * A line below this share of the pattern without its strongest line, which a resonance may raise, is not part of it; the
+ * pattern below this share of 1x or 2x is none.
+ */
+const LOOSE_LINE_SHARE = 0.1;
 const LOOSE_SHARE = 0.35;
 /** What 2x rises by where the base is loose, at least: share of the middle of zone B. */
 const BASE_RISE = 0.25;
@@ -122,7 +125,10 @@ export function looseness(
     ({ hz }) => !isMachinesOwn(hz),
   );
   const patternLevel = levelOf(pattern);
-  const counted = pattern.filter(({ amplitude }) => amplitude >= LOOSE_LINE_SHARE * patternLevel);
+  const strongestLine = Math.max(0, ...pattern.map(at));
+  const leastLine =
+    LOOSE_LINE_SHARE * Math.sqrt(Math.max(0, patternLevel ** 2 - strongestLine ** 2));
+  const counted = pattern.filter(({ amplitude }) => amplitude >= leastLine);
   const halves = counted.filter(({ name }) => name.includes(".5")).length;
   const wholes = counted.length - halves;
   const isPattern =

@@ -108,3 +108,17 @@ test("where the speed is 3 % wrong and 2x alone is seen beside it, orders are no
   // Where 1x stands at the measured speed, such lines are the race's.
   assert.ok(at(1.03, { 1: 0.5 }).names.includes("bearing_outer_race"));
 });
+
+test("an order that a resonance raises does not hide the others of a looseness", () => {
+  const others: Lines = [{ 1: 0.6, 5: 0.25, 8: 0.22 }, { 1: 0.6, 7: 0.25, 9: 0.22 }, { 1: 0.6 }];
+  const [first = {}, ...rest] = others;
+  const raised: Lines = [{ ...first, 3: 6 }, ...rest];
+  assert.deepEqual(told(raised).names, ["looseness"]);
+  // Nor do traces of many orders make one of it.
+  const traces: Lines = [
+    { 1: 0.6, 3: 2, 5: 1.5, 7: 0.12 },
+    { 1: 0.6, 8: 0.12, 9: 0.12 },
+    { 1: 0.6 },
+  ];
+  assert.deepEqual(told(traces).names, []);
+});
