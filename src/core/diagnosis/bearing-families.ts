@@ -7,6 +7,7 @@ import { type BearingFault, type Leading, leadingHarmonics, SAME_LINE } from "./
 import type { EvidenceLine, LineUnit, SideBand, SpectrumName } from "./finding.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
 import { standsAlone } from "./race-on-order.ts";
+import { SPEED_SHARE } from "./shaft.ts";
 
 /** Harmonics examined from the leading one on. */
 export const HARMONICS = 4;
@@ -62,9 +63,7 @@ export interface FamilySearch {
   readonly othersOn: number;
 }
 
-/**
- * The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it.
- */
+/** The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it. */
 export function familyOf(search: FamilySearch): Family | null {
   const led = ledFamily(search);
   const moved = movedFamily(search);
@@ -270,7 +269,7 @@ function lineOf(
  * envelope also shows what an order and twice the mains frequency make together.
  */
 function isShaftOrder(
-  { shaftHz, shaftLines, besideHz, machine: { lineHz } }: Look,
+  { shaftHz, measuredHz, shaftLines, besideHz, machine: { lineHz } }: Look,
   { list, spectrum, slipShare = 0 }: FamilySource,
   hz: number,
   apartLines = SAME_LINE,
@@ -284,10 +283,14 @@ function isShaftOrder(
   }
   // What is not known of the shaft counts as many times as the order.
   const shaftReach = Math.hypot(lines, (shaftLines * hz) / shaftHz) * list.resolutionHz;
-  const isNear = (step: number) => Math.abs(hz - Math.round(hz / step) * step) < shaftReach;
-  if (hz > 0.6 * shaftHz && isNear(shaftHz)) return true;
+  const isNear = (step: number, within = shaftReach) =>
+    hz > 0.6 * step && Math.abs(hz - Math.round(hz / step) * step) < within;
+  if (isNear(shaftHz)) return true;
+  // A neighbour's line within the error of the measured speed moves the shaft: its orders are then those of the measured one.
+  const measuredReach = Math.hypot(reach, SPEED_SHARE * hz);
+  if (spectrum === "velocity" && isNear(measuredHz, measuredReach)) return true;
   // The line beside a measured speed that shows none may be the shaft's, with what one line does not tell of its orders.
-  if (besideHz !== null && hz > 0.6 * besideHz && isNear(besideHz)) return true;
+  if (besideHz !== null && isNear(besideHz)) return true;
   return (
     isNear(shaftHz / 2) &&
     toneNear(list, 0.5 * shaftHz, reach) !== null &&

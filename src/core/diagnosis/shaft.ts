@@ -5,7 +5,7 @@
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
 
 /** Speed and record are not taken in the same second: standard deviation of the measured speed, share. */
-const SPEED_SHARE = 0.003;
+export const SPEED_SHARE = 0.003;
 /** A tone of this ratio to the noise may be off by half a line over it (Rife & Boorstyn 1974). */
 const RATIO_LINES = 0.5;
 const SIGMAS = 3;

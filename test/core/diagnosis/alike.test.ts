@@ -122,3 +122,11 @@ test("an order that a resonance raises does not hide the others of a looseness",
   ];
   assert.deepEqual(told(traces).names, []);
 });
+
+test("orders of the measured speed are no bearing's where a neighbour's line was taken for the shaft", () => {
+  const machine = { ...MACHINE, bearings: [{ point: 1, name: "B", bpfi: 7.05 }] };
+  const at = (order: number) =>
+    told([{ 1.006: 0.8, [order]: 0.7, [2 * order]: 0.2 }, {}, {}], { machine }).names;
+  assert.deepEqual(at(7), []);
+  assert.deepEqual(at(7.09), ["bearing_inner_race"]);
+});
