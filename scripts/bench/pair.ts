@@ -1,10 +1,11 @@
 /**
- * Two builds side by side, round by round: node --import tsx scripts/bench/pair.ts DIR-BEFORE DIR-AFTER [--rounds 20] [--idle 60]
+ * Two builds side by side, round by round: node --import tsx scripts/bench/pair.ts DIR-BEFORE DIR-AFTER [--rounds 20] [--idle 60] [--store DATA-DIR]
  *
+ * With --store, the last one begins with a copy of that data directory, for example one of some years (`npm run virtual -- --years N --keep FILE`).
  * CPU time of a round with one new record per sensor, of one with nothing new, and of idle time with a round every ten seconds. CPU
  * can be compared on a busy machine too, where wall time cannot.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -74,6 +75,7 @@ async function main(): Promise<void> {
     options: {
       rounds: { type: "string", default: "20" },
       idle: { type: "string", default: "60" },
+      store: { type: "string" },
     },
   });
   const directory = mkdtempSync(join(tmpdir(), "gateside-pair-"));
@@ -91,7 +93,10 @@ async function main(): Promise<void> {
       say: () => {},
     };
     await withPlant(options, dayPlan(roundSensors(48, 2048)), async (plant) => {
-      const agent = await plant.agent();
+      const store = rest.length === 0 ? values.store : undefined;
+      const aged = join(options.directory, "aged");
+      if (store !== undefined) cpSync(store, join(aged, "data"), { recursive: true });
+      const agent = await plant.agent({}, store === undefined ? undefined : aged);
       await plant.gateway.open();
       const side = new Side(plant, agent.program, agent.counter);
       await side.round(plant.records, 5 * 48 * 3);

@@ -93,6 +93,12 @@ async function show(
     stderr.write(`error: ${messageOf(error)}\n`);
     return 1;
   }
+  if (boxes.length === 0)
+    stderr.write(
+      db === null
+        ? `warning: the broker has retained nothing of a box below ${settings.prefix}/: compare --prefix with the boxes' MQTT_TOPIC_PREFIX, and see whether this user may read there\n`
+        : "warning: no box has arrived in this database: see whether `gateside collect` runs and writes to it\n",
+    );
   const ill = boxes.filter(({ needsHands }) => needsHands.length > 0);
   const which = flags.has("attention") ? "attention" : flags.has("all") ? "all" : "folded";
   stdout.write(
@@ -100,5 +106,6 @@ async function show(
       ? `${JSON.stringify(which === "attention" ? ill : boxes, null, 2)}\n`
       : fleetText(boxes, which),
   );
-  return ill.length > 0 ? 1 : 0;
+  // A monitor that asks in the wrong place must not be told that all is well.
+  return ill.length > 0 || boxes.length === 0 ? 1 : 0;
 }

@@ -78,6 +78,9 @@ test("fleet – from a broker's retained topics: exit code 1 only if a box needs
   assert.match(attention.stdout, /plant-8 +offline/);
   assert.doesNotMatch(attention.stdout, /plant-7/);
   assert.match(attention.stdout, /^2 boxes, 1 needs attention$/m);
+  const elsewhere = await runCommand(["fleet", "--from", broker.url, "--prefix", "gatside"]);
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.stderr, /retained nothing of a box below gatside\/: compare --prefix/);
 });
 
 test("fleet – from the database: the same boxes, alarms by their newest event", {

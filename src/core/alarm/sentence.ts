@@ -46,7 +46,10 @@ export function valueLabel(sensor: Sensor, value: string): string {
   const [, channel, suffix] = /^((?:channel|current|input)\d)(?:_(.+))?$/.exec(value) ?? [];
   if (channel === undefined) return value;
   const config = Object.hasOwn(sensor.channels, channel) ? sensor.channels[channel] : undefined;
-  const word = suffix === undefined ? undefined : VIBRATION[suffix];
+  // What is not one of these is a band of the machine, by its own name.
+  const isVibration = sensor.kinds.includes("accel") && suffix !== undefined;
+  const band = isVibration ? `Band ${suffix.replace(/^band_/, "")}` : undefined;
+  const word = VIBRATION[suffix ?? ""] ?? band;
   if (word !== undefined) {
     const axis = `axis ${config?.axis ?? DEFAULT_AXES[channel] ?? channel}`;
     return `${word} of ${config?.name === undefined ? axis : `${config.name} (${axis})`}`;

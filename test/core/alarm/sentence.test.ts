@@ -23,6 +23,15 @@ test("sentences – names of the site file stay as they are written, our own wor
   assert.equal(valueLabel(phases, "accumulated_current1"), "L1, accumulated");
   assert.equal(valueLabel(phases, "accumulated_current2"), "Current 2, accumulated");
 
+  const pump = {
+    ...LOOP,
+    kinds: ["accel" as const],
+    channels: { channel2: { axis: "A" as const } },
+  };
+  assert.equal(valueLabel(pump, "channel1_vel_rms"), "Vibration velocity (RMS) of axis H");
+  assert.equal(valueLabel(pump, "channel2_band_hf"), "Band hf of axis A");
+  assert.equal(valueLabel(pump, "channel2_bpfo"), "Band bpfo of axis A");
+
   const { name: _name, ...nameless } = LOOP;
   const plain = { ...nameless, channels: {} };
   assert.equal(valueLabel(plain, "channel1"), "Channel 1");
