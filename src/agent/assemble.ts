@@ -3,15 +3,13 @@ import { readFileSync } from "node:fs";
 import type { Settings } from "../config/settings.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Clock } from "../core/ports.ts";
 import { createSelector, type SelectedSensor, type Uplink } from "../core/uplink.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import type { SecretGate } from "../lib/secrets.ts";
-import { openStore } from "../store/sqlite-store.ts";
-import type { Store } from "../store/store.ts";
 
 const MIB = 1024 * 1024;
 
@@ -31,55 +29,25 @@ export function outboxUplink(uplink: Uplink, sensors: readonly SelectedSensor[])
   };
 }
 
-/** Throws StoreFailure `in_use` if another agent holds the directory. */
-export function openAgentStore(
-  settings: Settings,
-  uplinks: readonly OutboxUplink[],
-  parts: {
-    readonly clock: Clock;
-    readonly logger: Logger;
-    readonly metrics?: Metrics;
-    /** Name of the site, for events. */
-    readonly site?: () => string;
-    readonly gatewayNow?: () => number | null;
-    readonly isClockConfirmed?: () => boolean;
-    /** While a damaged store is copied. */
-    readonly onProgress?: () => void;
-  },
-): Store {
-  let bytesCounted = 0;
-  return openStore({
-    dataDir: settings.dataDir,
-    nativeBinding: nativeBinding(),
-    historyDays: settings.historyDays,
-    gatewayNow: () => parts.gatewayNow?.() ?? null,
-    isClockConfirmed: () => parts.isClockConfirmed?.() ?? true,
-    waveformDays: settings.waveformDays,
-    trendDays: settings.trendDays,
-    bufferMaxMb: settings.bufferMaxMb,
-    diskFreeMinMb: settings.diskFreeMinMb,
-    uplinks,
-    ...(parts.site === undefined ? {} : { site: parts.site }),
-    clock: parts.clock,
-    logger: parts.logger,
-    commitPaceMs: settings.commitIntervalS * 1000,
-    startGraceMs: START_GRACE_MS,
-    onCommit(seconds, bytesWritten) {
-      const { metrics } = parts;
-      metrics?.commitDuration.observe(seconds);
-      metrics?.commits.inc();
-      metrics?.diskWrittenBytes.inc(bytesWritten - bytesCounted);
-      bytesCounted = bytesWritten;
-    },
-    onProgress: () => parts.onProgress?.(),
-    onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
-    onNotSelected: (uplink, count) => parts.metrics?.uplinkNotSelected.inc({ uplink }, count),
-    onLost: (uplink, reason, count) => parts.metrics?.uplinkDropped.inc({ uplink, reason }, count),
-  });
-}
-
 /** A session is open by then, and something acknowledged: a full buffer gives nothing up before. */
 const START_GRACE_MS = 30_000;
+
+/** What the settings say of the store. Without a gateway that tells the time, nothing ages. */
+export function storeSettings(settings: Settings) {
+  const { dataDir, historyDays, waveformDays, trendDays, bufferMaxMb, diskFreeMinMb } = settings;
+  return {
+    dataDir,
+    historyDays,
+    waveformDays,
+    trendDays,
+    bufferMaxMb,
+    diskFreeMinMb,
+    nativeBinding: nativeBinding(),
+    gatewayNow: (): number | null => null,
+    commitPaceMs: settings.commitIntervalS * 1000,
+    startGraceMs: START_GRACE_MS,
+  };
+}
 
 export type GatewayClientSettings = Pick<
   Settings,

@@ -6,7 +6,7 @@ import {
   OUTLOOK_KINDS,
 } from "../core/outlook/day-medians.ts";
 import type { Runtime } from "../core/ports.ts";
-import { type Kind, normalCode, type Sensor } from "../core/sensor.ts";
+import { type Kind, normalCode, type Sensor, streamKey } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import type { History } from "../store/readings/history.ts";
@@ -116,4 +116,4 @@ export class DayMedianJob {
   }
 }
 
-const nameOf = (sensor: string, kind: Kind) => `${kind} ${normalCode(sensor)}`;
+const nameOf = (sensor: string, kind: Kind) => streamKey(normalCode(sensor), kind);

@@ -1,5 +1,5 @@
 import { isFlagged, type Reading } from "../core/reading.ts";
-import type { Kind } from "../core/sensor.ts";
+import { type Kind, streamKey } from "../core/sensor.ts";
 import { type StoredReading, storedQuality, storedValues } from "../core/stored-reading.ts";
 import type { NewestReading } from "../modbus/register-image.ts";
 
@@ -13,7 +13,7 @@ export class NewestReadings {
   }
 
   of(sensor: string, kind: Kind): NewestReading | null {
-    const key = keyOf(sensor, kind);
+    const key = streamKey(sensor, kind);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const stored = this.#latest(sensor, kind);
@@ -32,15 +32,11 @@ export class NewestReadings {
   /** A reading is durable. Late ones, a second one of the newest time, and those dated in the future change nothing. */
   stored(reading: Reading): void {
     if (isFlagged(reading, "time_in_future")) return;
-    const key = keyOf(reading.sensor, reading.kind);
+    const key = streamKey(reading.sensor, reading.kind);
     const known = this.#known.get(key);
     if (known !== undefined && (known === null || reading.timeMs > known.timeMs)) {
       const { timeMs, values, quality } = reading;
       this.#known.set(key, { timeMs, values, quality });
     }
   }
-}
-
-function keyOf(sensor: string, kind: Kind): string {
-  return `${kind} ${sensor}`;
 }

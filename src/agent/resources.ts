@@ -1,8 +1,9 @@
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { openReadingMarks } from "../store/recovery/reading-marks.ts";
+import { openStore } from "../store/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
-import { openAgentStore, openGatewayClient, outboxUplink } from "./assemble.ts";
+import { openGatewayClient, outboxUplink, storeSettings } from "./assemble.ts";
 import type { AgentBase } from "./base.ts";
 
 /** What holds files and sockets. */
@@ -15,16 +16,26 @@ export interface AgentResources {
 /** Opens the store, which may take minutes if it is damaged. Throws StoreFailure `in_use` if another agent holds the directory. */
 export async function openResources(base: AgentBase): Promise<AgentResources> {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, notifier } = base;
-  const laneUplinks = configured.map((uplink) => outboxUplink(uplink, site.current.sensors));
-  const store = openAgentStore(settings, laneUplinks, {
+  let bytesCounted = 0;
+  const store = openStore({
+    ...storeSettings(settings),
+    uplinks: configured.map((uplink) => outboxUplink(uplink, site.current.sensors)),
     clock,
     logger,
-    metrics,
     site: () => site.current.site,
     gatewayNow: () => (gatewayClock.isKnown ? gatewayClock.now() : null),
     isClockConfirmed: () => gatewayClock.isConfirmed,
+    onCommit(seconds, bytesWritten) {
+      metrics.commitDuration.observe(seconds);
+      metrics.commits.inc();
+      metrics.diskWrittenBytes.inc(bytesWritten - bytesCounted);
+      bytesCounted = bytesWritten;
+    },
     // A step that ends proves that the process does not hang.
     onProgress: () => notifier?.working(),
+    onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
+    onNotSelected: (uplink, count) => metrics.uplinkNotSelected.inc({ uplink }, count),
+    onLost: (uplink, reason, count) => metrics.uplinkDropped.inc({ uplink, reason }, count),
   });
   try {
     const marks = openReadingMarks(settings.dataDir, { clock, logger });

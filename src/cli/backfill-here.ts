@@ -1,4 +1,4 @@
-import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
+import { outboxUplink, storeSettings } from "../agent/assemble.ts";
 import { askForBands, createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
@@ -8,6 +8,7 @@ import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { BackfillJob } from "../poll/backfill-job.ts";
 import type { DayRead } from "../poll/day-read.ts";
+import { openStore } from "../store/sqlite-store.ts";
 import { UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
@@ -31,8 +32,12 @@ export async function backfillHere(
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
   const { settings, site, uplinks } = configuration;
-  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site.sensors));
-  const store = openAgentStore(settings, laneUplinks, { clock: systemClock, logger: silentLogger });
+  const store = openStore({
+    ...storeSettings(settings),
+    uplinks: uplinks.map((uplink) => outboxUplink(uplink, site.sensors)),
+    clock: systemClock,
+    logger: silentLogger,
+  });
   // Each worker waits for the commit of a day before it reads the next one.
   store.commitAtOnce();
   const gateway = await openGateway(configuration);

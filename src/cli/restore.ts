@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
+import { outboxUplink, storeSettings } from "../agent/assemble.ts";
 import { createAudit } from "../agent/audit.ts";
 import { INSTANCE } from "../agent/instance.ts";
 import { runningElsewhere } from "../agent/running-elsewhere.ts";
@@ -22,6 +22,7 @@ import { examineRestore, runningRefusal } from "../setup/restore.ts";
 import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { storedMeta } from "../store/read-only-store.ts";
+import { openStore } from "../store/sqlite-store.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import {
@@ -169,9 +170,12 @@ async function audited(
 ): Promise<void> {
   if (now === null || !existsSync(join(now.settings.dataDir, "gateside.db"))) return;
   const { settings, site, uplinks } = now;
-  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site.sensors));
   const parts = { clock: systemClock, logger: silentLogger };
-  const store = openAgentStore(settings, laneUplinks, parts);
+  const store = openStore({
+    ...storeSettings(settings),
+    uplinks: uplinks.map((uplink) => outboxUplink(uplink, site.sensors)),
+    ...parts,
+  });
   const audit = createAudit({ store, ...parts });
   audit("gateside restore", "configuration", "saved", changes.join("; "));
   await store.close();

@@ -1,10 +1,11 @@
-import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
+import { outboxUplink, storeSettings } from "../agent/assemble.ts";
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { CommandResult } from "../core/command.ts";
 import { fixedSite } from "../core/site-source.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
+import { openStore } from "../store/sqlite-store.ts";
 import { findAgent } from "./agent-client.ts";
 import type { CommandContext, Flags } from "./command.ts";
 import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
@@ -51,8 +52,12 @@ async function queueHere(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   const { settings, site, uplinks } = configuration;
-  const laneUplinks = uplinks.map((uplink) => outboxUplink(uplink, site.sensors));
-  const store = openAgentStore(settings, laneUplinks, { clock: systemClock, logger: silentLogger });
+  const store = openStore({
+    ...storeSettings(settings),
+    uplinks: uplinks.map((uplink) => outboxUplink(uplink, site.sensors)),
+    clock: systemClock,
+    logger: silentLogger,
+  });
   const gateway = await openGateway(configuration);
   const dispatcher = new Dispatcher(
     {

@@ -6,6 +6,7 @@ import {
   type LinkStatus,
 } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
+import { because } from "../core/box-fault.ts";
 import { certificateTitle, endingText } from "../core/certificate.ts";
 import { renewedBy } from "../core/configuration.ts";
 import { uplinkTitle } from "../core/link-title.ts";
@@ -54,7 +55,6 @@ export function isWell(status: AgentStatus): boolean {
 
 export function statusText(status: SaidStatus): string {
   const { gateway, links, buffer, sensors, nowMs, clock } = status;
-  const why = (error: string | null) => (error === null ? "" : `: ${error}`);
   const lines: string[][] = [
     [
       "site",
@@ -64,11 +64,11 @@ export function statusText(status: SaidStatus): string {
       "gateway",
       isUntried(gateway)
         ? `not contacted yet (${gateway.url})`
-        : `${gateway.isUp ? "responds" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last response ${ago(gateway.lastAnswerAtMs, nowMs)})`,
+        : `${gateway.isUp ? "responds" : `DOWN${because(gateway.lastError)}`} (${gateway.url}, last response ${ago(gateway.lastAnswerAtMs, nowMs)})`,
     ],
     ...links.map((link) => [
       uplinkTitle(link, links),
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
+      `${link.isConnected ? "connected" : `DOWN${because(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${refusedText(link)}${otherText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
     ["clock", clockText(clock)],
@@ -79,7 +79,7 @@ export function statusText(status: SaidStatus): string {
     const { address, clients, lastError } = modbus;
     lines.push([
       "modbus",
-      address === null ? `DOWN${why(lastError)}` : `${address}, ${clients} clients`,
+      address === null ? `DOWN${because(lastError)}` : `${address}, ${clients} clients`,
     ]);
   }
   for (const { name, lastError } of status.notifications ?? [])

@@ -17,7 +17,7 @@ export const SKEW_MAX_MS = 5 * 60_000;
 
 type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock" | "certificates">;
 
-const because = (error: string | null) => (error === null ? "" : `: ${error}`);
+export const because = (error: string | null) => (error === null ? "" : `: ${error}`);
 
 /** Those that stand now. */
 export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen): BoxFault[] {

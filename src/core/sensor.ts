@@ -182,6 +182,9 @@ export interface StreamKey {
   readonly kind: Kind;
 }
 
+/** As the key of a map; codes that people wrote are normalised before. */
+export const streamKey = (code: string, kind: string): string => `${kind} ${code}`;
+
 export function streamsOf(sensors: readonly Sensor[]): StreamKey[] {
   return sensors.flatMap((sensor) =>
     readingKinds(sensor).map((kind) => ({ sensor: sensor.code, kind })),

@@ -31,7 +31,8 @@ function isThere(path: string): boolean {
   throw Object.assign(new Error(`${path} is a file`), { code: "EEXIST", path, syscall: "mkdir" });
 }
 
-function codeOf(error: unknown): string | null {
+/** Such as ENOENT; null if it has none. */
+export function codeOf(error: unknown): string | null {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
   return typeof code === "string" ? code : null;
 }

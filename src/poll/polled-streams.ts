@@ -1,4 +1,11 @@
-import { isRead, type Kind, normalCode, type PolledKind, type Sensor } from "../core/sensor.ts";
+import {
+  isRead,
+  type Kind,
+  normalCode,
+  type PolledKind,
+  type Sensor,
+  streamKey,
+} from "../core/sensor.ts";
 import { Cadence } from "./cadence.ts";
 import type { PolledStream } from "./task.ts";
 
@@ -103,5 +110,5 @@ export class PolledStreams {
 }
 
 function nameOf({ code }: Pick<Sensor, "code">, kind: Kind): string {
-  return `${kind} ${normalCode(code)}`;
+  return streamKey(normalCode(code), kind);
 }

@@ -2,11 +2,8 @@
 
 import type { SensorState } from "../core/agent-status.ts";
 import { parsedJson } from "../core/parsed-json.ts";
-
-interface Memory {
-  get(name: string): string | null;
-  set(name: string, value: string): void;
-}
+import { streamKey } from "../core/sensor.ts";
+import type { PollParts } from "./poll-parts.ts";
 
 const NAME = "silent_streams";
 
@@ -14,25 +11,25 @@ const NAME = "silent_streams";
 type Silent = Readonly<Record<string, number>>;
 
 export class SilenceMemory {
-  readonly #memory: Memory;
+  readonly #memory: PollParts["memory"];
   #saved: string | null = null;
   #silent: Silent | null = null;
 
-  constructor(memory: Memory) {
+  constructor(memory: PollParts["memory"]) {
     this.#memory = memory;
   }
 
   /** Newest record with which it was silent at the last check, ms; null if it was not. */
   sinceMs(sensor: string, kind: string): number | null {
     this.#silent ??= this.#load();
-    return this.#silent[keyOf(sensor, kind)] ?? null;
+    return this.#silent[streamKey(sensor, kind)] ?? null;
   }
 
   /** A store that cannot be written now is written after the next check. */
   check(states: readonly SensorState[]): void {
     const silent = states.flatMap(({ code, kinds }) =>
       kinds.flatMap(({ kind, isSilent, lastReadingMs }) =>
-        isSilent && lastReadingMs !== null ? [[keyOf(code, kind), lastReadingMs] as const] : [],
+        isSilent && lastReadingMs !== null ? [[streamKey(code, kind), lastReadingMs] as const] : [],
       ),
     );
     const text = JSON.stringify(Object.fromEntries(silent));
@@ -50,8 +47,4 @@ export class SilenceMemory {
     this.#saved = text;
     return parsedJson<Silent>(text ?? "{}") ?? {};
   }
-}
-
-function keyOf(sensor: string, kind: string): string {
-  return `${kind} ${sensor}`;
 }

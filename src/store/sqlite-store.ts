@@ -45,7 +45,7 @@ class SqliteStore implements Store {
   readonly audit: SqliteAuditLog;
   readonly sessions: SessionTable;
   readonly meta: Meta;
-  readonly statistics: { commits: number; bytesWritten: number; commitSeconds(s: number): void };
+  readonly statistics: Store["statistics"];
   readonly #parts: StoreParts;
   readonly #options: StoreOptions;
   readonly #recovered = new Set<() => void>();
@@ -55,12 +55,7 @@ class SqliteStore implements Store {
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    this.statistics = {
-      commits: 0,
-      bytesWritten: 0,
-      commitSeconds: (seconds) => options.onCommit?.(seconds, this.statistics.bytesWritten),
-    };
-    const parts = createStoreParts(options, this.statistics);
+    const parts = createStoreParts(options);
     this.#parts = parts;
     const { outbox } = parts;
     this.outbox = { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() };
@@ -77,6 +72,7 @@ class SqliteStore implements Store {
     this.audit = parts.audit;
     this.sessions = parts.sessions;
     this.meta = parts.meta;
+    this.statistics = parts.queue.statistics;
     parts.queue.connect({
       makeRoom: (oldestMs, isAwaited) => parts.full.makeRoom(oldestMs, isAwaited),
       reopen: (seen) => this.#reopen(seen),

@@ -7,7 +7,7 @@ import { SqliteCommandLog } from "./command-log.ts";
 import { Database } from "./database/database.ts";
 import { Meta } from "./database/meta.ts";
 import { Streams } from "./database/streams.ts";
-import { WriteQueue, type WriteStatistics } from "./database/write-queue.ts";
+import { WriteQueue } from "./database/write-queue.ts";
 import { DayMedianTable } from "./hours/day-medians.ts";
 import { HourReader } from "./hours/hour-reader.ts";
 import { HourlyValues } from "./hours/hourly-values.ts";
@@ -50,7 +50,7 @@ const KEPT_SHARE = 1 / 4;
 
 export type StoreParts = ReturnType<typeof createStoreParts>;
 
-export function createStoreParts(options: StoreOptions, statistics: WriteStatistics) {
+export function createStoreParts(options: StoreOptions) {
   const { clock, logger } = options;
   const limits = shareBuffer(options.bufferMaxMb * MIB);
   const db = new Database({
@@ -62,7 +62,7 @@ export function createStoreParts(options: StoreOptions, statistics: WriteStatist
     db,
     clock,
     logger,
-    statistics,
+    onCommit: options.onCommit,
     paceMs: options.commitPaceMs ?? 0,
   });
   const meta = new Meta(db, queue);

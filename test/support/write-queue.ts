@@ -19,12 +19,10 @@ export function openQueue(t: TestContext, { dataDir, clock, paceMs, hooks }: Que
   const db = new Database({ dataDir: dataDir ?? tempDirectory(t), checkpointBytes: 2 << 20 });
   db.open();
   t.after(() => db.close());
-  const statistics = { commits: 0, bytesWritten: 0, commitSeconds() {} };
   const queue = new WriteQueue({
     db,
     clock: clock ?? systemClock,
     logger: silentLogger,
-    statistics,
     paceMs: paceMs ?? 0,
   });
   queue.connect({
@@ -35,5 +33,5 @@ export function openQueue(t: TestContext, { dataDir, clock, paceMs, hooks }: Que
     reopen() {},
     ...hooks,
   });
-  return { db, queue, statistics };
+  return { db, queue, statistics: queue.statistics };
 }

@@ -1,10 +1,9 @@
-import type { AlarmEvent, Severity } from "../../core/alarm/event.ts";
+import type { AlarmEvent } from "../../core/alarm/event.ts";
 import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import { SILENT } from "../../core/alarm/time-changes.ts";
+import { severityOf } from "../../core/alarm/transitions.ts";
 import type { AlarmSource } from "../../publish/sparkplug/alarm-metrics.ts";
 import type { AlarmEngines } from "./engines.ts";
-
-const severityOf = (rank: number | undefined): Severity => (rank === 2 ? "alarm" : "warning");
 
 /**
  * The alarms as the Sparkplug node of an uplink sees them. `isChosen`: the sensors that go to this uplink. `gatewayNow`:

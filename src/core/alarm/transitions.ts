@@ -37,7 +37,8 @@ export interface Transition {
   readonly event: AlarmEvent | null;
 }
 
-const severityOf = (rank: 1 | 2): Severity => (rank === 2 ? "alarm" : "warning");
+export const severityOf = (rank: number | undefined): Severity =>
+  rank === 2 ? "alarm" : "warning";
 
 /** Adopts a watch's next state, with its event if that is a transition. */
 export function transit(

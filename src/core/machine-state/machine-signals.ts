@@ -1,7 +1,7 @@
 /** Which signals show the state and speed of the machines, by the site file. */
 import type { Machine, RunningSignal } from "../machine.ts";
 import { successors } from "../replacement.ts";
-import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
+import { isRead, type Kind, normalCode, type Sensor, streamKey } from "../sensor.ts";
 import { type Site } from "../site.ts";
 
 /** One value of a sensor and kind. */
@@ -82,8 +82,6 @@ export class MachineSignals {
     return this.#machines.get(id);
   }
 }
-
-export const streamKey = (code: string, kind: Kind) => `${kind} ${code}`;
 
 /** Whether a machine runs by a value of its signal. */
 export function isRunning({ above, below, is }: RunningSignal, value: number): boolean {

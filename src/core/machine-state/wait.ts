@@ -16,7 +16,7 @@
  * first of each queue.
  */
 import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
-import { type Kind, normalCode } from "../sensor.ts";
+import { type Kind, normalCode, streamKey } from "../sensor.ts";
 import { type Site } from "../site.ts";
 import { dayOf } from "../time-zone.ts";
 import type { Tx } from "../tx.ts";
@@ -25,7 +25,6 @@ import {
   MachineSignals,
   type MachineSignalsOf,
   type Signal,
-  streamKey,
 } from "./machine-signals.ts";
 import { INTERVAL_POINTS, intervalMs, numberOf, type SignalPoint, valueAt } from "./signal.ts";
 import { type Earlier, SignalLog } from "./signal-log.ts";

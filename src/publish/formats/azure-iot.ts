@@ -3,11 +3,11 @@
  * a device sends, with a property bag at its end that gives the type. Nothing is retained; the client id is the device
  * id.
  */
-import { eventTimeMs } from "../../core/alarm/event.ts";
+import { eventTimeMs, isEvent } from "../../core/alarm/event.ts";
 import type { Message } from "../../core/message.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
-import { createGatesideProfile, encodeNothing, isEvent } from "./gateside.ts";
+import { createGatesideProfile, encodeNothing } from "./gateside.ts";
 import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** "Device-to-cloud messages can be at most 256 KB", properties included. */
@@ -45,9 +45,9 @@ export function createAzureIotProfile(
     messages.map((message) => as(message, properties));
   const encode: Encode = (entry) => {
     const { id, sensor, kind, timeMs, values } = entry.reading;
-    const createdMs = isEvent(entry) ? eventTimeMs(values) : timeMs;
+    const createdMs = isEvent(entry.reading) ? eventTimeMs(values) : timeMs;
     const common = { "$.mid": id, "$.ctime": timeText(createdMs), sensor, kind };
-    const own = isEvent(entry)
+    const own = isEvent(entry.reading)
       ? { type: "event" }
       : { type: "reading", historical: String(!entry.live) };
     return each(gateside.encode.json(entry), { ...common, ...own });

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "../../core/delivery.ts";
+import { isEvent } from "../../core/alarm/event.ts";
 import { kindValues } from "../../core/kind-values.ts";
 import type { Message } from "../../core/message.ts";
 import { readingKinds, type Sensor } from "../../core/sensor.ts";
@@ -20,13 +20,6 @@ import { createWaveformEncoder } from "./waveform.ts";
 
 /** Nothing to send in this lane. */
 export const encodeNothing: Encode = () => [];
-
-const EVENT: string = "event";
-
-/** Alarms and findings are their own rows in the json lane: their text is ready to be sent. */
-export function isEvent({ reading }: OutboxEntry): boolean {
-  return reading.kind === EVENT;
-}
 
 /** Contract section 6: the agent's own topics and payloads. */
 export function createGatesideProfile(
@@ -52,7 +45,9 @@ export function createGatesideProfile(
     takesCommands: true,
     encode: {
       json: (entry) =>
-        isEvent(entry) ? eventMessages(topics, entry.reading, retain) : encodeReading(entry),
+        isEvent(entry.reading)
+          ? eventMessages(topics, entry.reading, retain)
+          : encodeReading(entry),
       plain: createPlainEncoder(options),
       waveform:
         waveforms === "never"

@@ -4,14 +4,14 @@
  * is no will: ThingsBoard detects the end of the session by itself.
  */
 
-import { eventTimeMs } from "../../core/alarm/event.ts";
+import { eventTimeMs, isEvent } from "../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
 import { storedQuality, storedValues, withValues } from "../../core/stored-reading.ts";
 import { aboutPayload } from "./about.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import type { Encode } from "./encoder.ts";
-import { encodeNothing, isEvent } from "./gateside.ts";
+import { encodeNothing } from "./gateside.ts";
 import { createSiteTopics } from "./naming.ts";
 import { gapPayload, sensorStatePayload, statsPayload } from "./presence-payloads.ts";
 import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
@@ -41,7 +41,7 @@ export function createThingsBoardProfile(
 ): PayloadProfile {
   const { site, version, waveforms } = options;
   const encode: Encode = (entry) => {
-    if (isEvent(entry)) return [eventTelemetry(entry)];
+    if (isEvent(entry.reading)) return [eventTelemetry(entry)];
     const { isWanted } = options;
     const reading = isWanted === null ? entry.reading : withValues(entry.reading, isWanted);
     if (isWanted !== null && reading.values === "{}") return [];

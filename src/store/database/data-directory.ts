@@ -1,7 +1,7 @@
 /** Creates DATA_DIR if it is missing, and detects before SQLite does what prevents the agent from using it. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { makeDirectory } from "../../lib/make-directory.ts";
+import { codeOf, makeDirectory } from "../../lib/make-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Throws StoreFailure `unusable` with what the operator can do; any other failure of the disk under its own code. */
@@ -75,9 +75,4 @@ function moveOrGive(at: string, dataDir: string): string {
   return at === dataDir
     ? "move it away, or use another directory"
     : "use a directory that is not below it";
-}
-
-function codeOf(error: unknown): string | null {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
-  return typeof code === "string" ? code : null;
 }

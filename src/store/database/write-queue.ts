@@ -27,15 +27,10 @@ interface QueuedJob {
   readonly reject: (failure: StoreFailure) => void;
 }
 
-export interface WriteStatistics {
-  commits: number;
-  bytesWritten: number;
-  commitSeconds(seconds: number): void;
-}
-
 interface WriteQueueParts extends Runtime {
   readonly db: Database;
-  readonly statistics: WriteStatistics;
+  /** Called after each commit: its duration, s, and the bytes written before it. */
+  readonly onCommit?: ((seconds: number, bytesWritten: number) => void) | undefined;
   /** Spacing between commits of a few jobs that can wait, ms; 0 = none. */
   readonly paceMs: number;
 }
@@ -70,6 +65,8 @@ const FRAME_HEAD_BYTES = 24;
 
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
+  /** Since the store was opened. */
+  readonly statistics = { commits: 0, bytesWritten: 0 };
   #hooks: WriteQueueHooks | null = null;
   #jobs: QueuedJob[] = [];
   #rows = 0;
@@ -286,7 +283,7 @@ export class WriteQueue {
   }
 
   *#tryGroup(group: readonly QueuedJob[]): Generator<void, StoreFailure | null, void> {
-    const { db, statistics } = this.#parts;
+    const { db, onCommit } = this.#parts;
     const startedAt = performance.now();
     const tx = new UnitOfWork();
     const results: unknown[] = [];
@@ -296,7 +293,7 @@ export class WriteQueue {
       for (const { job } of group) results.push(yield* job.run(tx));
       const commitAt = performance.now();
       db.writer.exec("COMMIT");
-      statistics.commitSeconds((performance.now() - commitAt) / 1000);
+      onCommit?.((performance.now() - commitAt) / 1000, this.statistics.bytesWritten);
     } catch (error) {
       const what = group.length === 1 ? (group[0]?.job.what ?? "") : `make ${group.length} writes`;
       this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
@@ -353,8 +350,8 @@ export class WriteQueue {
 
   /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
   #count(): number {
-    const { db, statistics } = this.#parts;
-    statistics.commits += 1;
+    const { db } = this.#parts;
+    this.statistics.commits += 1;
     const before = this.#frames;
     const state = db.write<typeof before>("PRAGMA wal_checkpoint(NOOP)").get();
     if (state === undefined) return 0;
@@ -364,7 +361,7 @@ export class WriteQueue {
       ? state.checkpointed
       : Math.max(0, state.checkpointed - before.checkpointed);
     const bytes = frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
-    statistics.bytesWritten += bytes;
+    this.statistics.bytesWritten += bytes;
     this.#frames = { log: state.log, checkpointed: state.checkpointed };
     return bytes;
   }

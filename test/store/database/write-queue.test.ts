@@ -104,8 +104,7 @@ test("write queue – an error after a commit ends the process; it reaches nobod
     const { silentLogger } = await import("./src/lib/logger.ts");
     const db = new Database({ dataDir: process.argv[1], checkpointBytes: 2 << 20 });
     db.open();
-    const statistics = { commits: 0, bytesWritten: 0, commitSeconds() {} };
-    const queue = new WriteQueue({ db, clock: systemClock, logger: silentLogger, statistics, paceMs: 0 });
+    const queue = new WriteQueue({ db, clock: systemClock, logger: silentLogger, paceMs: 0 });
     queue.connect({ *makeRoom() { return false; }, reopen() {} });
     const job = { what: "one", rows: 1, *run(tx) {
       tx.onCommit(() => { throw new Error("memory does not match"); });
