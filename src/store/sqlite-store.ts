@@ -3,49 +3,40 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
 import type { GapLog, Outbox } from "../core/ports.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
-import type { AlarmLog } from "./alarms/alarm-log.ts";
-import type { SqliteAuditLog } from "./audit-log.ts";
-import type { SqliteCommandLog } from "./command-log.ts";
 import { DirectoryLock } from "./database/directory-lock.ts";
-import type { Meta } from "./database/meta.ts";
 import { StoreFailure } from "./database/store-failure.ts";
-import type { DayMedianTable } from "./hours/day-medians.ts";
-import type { HourReader } from "./hours/hour-reader.ts";
-import type { Keeper } from "./kept/keeper.ts";
-import type { StoredMeasurements } from "./kept/measurements.ts";
-import type { SqliteGapLog } from "./outbox/gap-log.ts";
-import type { History } from "./readings/history.ts";
-import type { SqliteReadingLog } from "./readings/reading-log.ts";
-import type { Waveforms } from "./readings/waveforms.ts";
 import { openOrRecover } from "./recovery/open-or-recover.ts";
-import type { SessionTable } from "./session-table.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import { createStoreParts, type StoreParts } from "./store-parts.ts";
 
 /** Opens DATA_DIR for one agent. Throws StoreFailure: the operator must resolve `in_use` and `schema_newer`. */
 export function openStore(options: StoreOptions): Store {
-  const store = new SqliteStore(options);
+  const parts = createStoreParts(options);
+  const store = new SqliteStore(options, parts);
   store.open();
-  return store;
+  const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeper } = parts;
+  const { measurements, meta, outbox, queue, readings, sessions, waveforms } = parts;
+  return Object.assign(store, {
+    alarms,
+    audit,
+    commands,
+    dayMedians,
+    gaps,
+    history,
+    hours: hourReader,
+    keeper,
+    measurements,
+    meta,
+    outbox: { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() },
+    readings,
+    sessions,
+    statistics: queue.statistics,
+    waveforms,
+  });
 }
 
-/** The store in one SQLite file. The constructor connects its parts; `open` does the work. */
-class SqliteStore implements Store {
-  readonly readings: SqliteReadingLog;
-  readonly outbox: Outbox & { flush(): Promise<void> };
-  readonly gaps: SqliteGapLog;
-  readonly waveforms: Waveforms;
-  readonly keeper: Keeper;
-  readonly measurements: StoredMeasurements;
-  readonly history: History;
-  readonly hours: HourReader;
-  readonly dayMedians: DayMedianTable;
-  readonly commands: SqliteCommandLog;
-  readonly alarms: AlarmLog;
-  readonly audit: SqliteAuditLog;
-  readonly sessions: SessionTable;
-  readonly meta: Meta;
-  readonly statistics: Store["statistics"];
+/** The store in one SQLite file, over its parts. The constructor connects them; `open` does the work. */
+class SqliteStore {
   readonly #parts: StoreParts;
   readonly #options: StoreOptions;
   readonly #recovered = new Set<() => void>();
@@ -53,26 +44,9 @@ class SqliteStore implements Store {
   #isSuspected = false;
   #isClosed = false;
 
-  constructor(options: StoreOptions) {
+  constructor(options: StoreOptions, parts: StoreParts) {
     this.#options = options;
-    const parts = createStoreParts(options);
     this.#parts = parts;
-    const { outbox } = parts;
-    this.outbox = { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() };
-    this.readings = parts.readings;
-    this.gaps = parts.gaps;
-    this.waveforms = parts.waveforms;
-    this.keeper = parts.keeper;
-    this.measurements = parts.measurements;
-    this.history = parts.history;
-    this.hours = parts.hourReader;
-    this.dayMedians = parts.dayMedians;
-    this.commands = parts.commands;
-    this.alarms = parts.alarms;
-    this.audit = parts.audit;
-    this.sessions = parts.sessions;
-    this.meta = parts.meta;
-    this.statistics = parts.queue.statistics;
     parts.queue.connect({
       makeRoom: (oldestMs, isAwaited) => parts.full.makeRoom(oldestMs, isAwaited),
       reopen: (seen) => this.#reopen(seen),
@@ -87,7 +61,7 @@ class SqliteStore implements Store {
       this.#parts.monitor.alarm = openOrRecover(this.#parts.db, this.#parts.recovery, {
         load: () => {
           this.#load();
-          this.waveforms.sweepStaged();
+          this.#parts.waveforms.sweepStaged();
         },
       });
       this.#begin();
@@ -97,7 +71,7 @@ class SqliteStore implements Store {
     }
     this.#lock = lock;
     try {
-      this.commands.endInterrupted();
+      this.#parts.commands.endInterrupted();
     } catch (error) {
       // They are reported as unknown all the same; a full disk must not keep the agent from starting.
       logger.warn({ err: error }, "outcomes of interrupted commands could not be recorded");
@@ -121,10 +95,10 @@ class SqliteStore implements Store {
   #load(): void {
     this.#parts.streams.load();
     this.#parts.identities.load();
-    this.readings.load();
+    this.#parts.readings.load();
     this.#parts.lanes.load();
-    this.gaps.load();
-    this.alarms.load();
+    this.#parts.gaps.load();
+    this.#parts.alarms.load();
   }
 
   /**
@@ -152,12 +126,12 @@ class SqliteStore implements Store {
   }
 
   gapsOf(uplink: string): GapLog {
-    return this.gaps.of(uplink);
+    return this.#parts.gaps.of(uplink);
   }
 
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
     const changes = this.#parts.lanes.configure(uplinks);
-    this.gaps.uplinks = uplinks;
+    this.#parts.gaps.uplinks = uplinks;
     if (changes.length > 0) this.#parts.retention.wake();
     return changes;
   }
@@ -166,10 +140,13 @@ class SqliteStore implements Store {
     const lanes = Object.fromEntries(
       this.#parts.lanes.all.map((lane) => [lane.name, this.#parts.pending.depth(lane)]),
     );
-    const { hours, ...sizes } = this.#parts.monitor.shown(this.statistics.commits, () => ({
-      hours: this.#hoursState(),
-      hoursUntilFull: this.#hoursUntilFull(),
-    }));
+    const { hours, ...sizes } = this.#parts.monitor.shown(
+      this.#parts.queue.statistics.commits,
+      () => ({
+        hours: this.#hoursState(),
+        hoursUntilFull: this.#hoursUntilFull(),
+      }),
+    );
     return {
       lanes,
       readings: this.#parts.stored.count,
@@ -179,7 +156,7 @@ class SqliteStore implements Store {
       dropped: this.#parts.counts.counts,
       alarm: this.#pause ?? this.#parts.queue.failure?.message ?? this.#parts.monitor.alarm,
       isWritable: !this.#isClosed && (this.#parts.queue.failure === null || this.#pause !== null),
-      kept: this.keeper.state,
+      kept: this.#parts.keeper.state,
     };
   }
 
@@ -197,7 +174,7 @@ class SqliteStore implements Store {
   /** Zero, too, while the disk cannot be read. */
   #hoursState(): Omit<BufferState["hours"], "limitBytes"> {
     try {
-      return this.#parts.queue.read("look up hourly values", () => this.hours.state());
+      return this.#parts.queue.read("look up hourly values", () => this.#parts.hourReader.state());
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       return { bytes: 0, oldestHourMs: null, oldestDayMs: null };
@@ -255,7 +232,7 @@ class SqliteStore implements Store {
     this.#isClosed = true;
     await this.#parts.outbox.flush();
     try {
-      this.audit.close();
+      this.#parts.audit.close();
     } catch {
       // The entries themselves exist; a disk that accepts no more keeps the counts from them.
     }
