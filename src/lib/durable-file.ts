@@ -11,6 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { codeOf } from "../core/thrown.ts";
 
 /** Mode of a file that did not exist before: it may contain the secrets of a configuration. */
 const NEW_FILE_MODE = 0o640;
@@ -31,7 +32,7 @@ export const durableFiles: DurableFiles = {
     try {
       return readFileSync(path, "utf8");
     } catch (error) {
-      if (error instanceof Error && Reflect.get(error, "code") === "ENOENT") return null;
+      if (codeOf(error) === "ENOENT") return null;
       throw error;
     }
   },
@@ -72,7 +73,7 @@ function tryToGive(file: number, uid: number, gid: number): void {
   try {
     fchownSync(file, uid, gid);
   } catch (error) {
-    if (!(error instanceof Error) || Reflect.get(error, "code") !== "EPERM") throw error;
+    if (codeOf(error) !== "EPERM") throw error;
   }
 }
 

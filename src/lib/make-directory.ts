@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { codeOf } from "../core/thrown.ts";
 
 /**
  * Creates a directory and missing parents, step by step: Node's own recursive mkdir never ends if the system reports
@@ -29,10 +30,4 @@ function isThere(path: string): boolean {
     throw error;
   }
   throw Object.assign(new Error(`${path} is a file`), { code: "EEXIST", path, syscall: "mkdir" });
-}
-
-/** Such as ENOENT; null if it has none. */
-export function codeOf(error: unknown): string | null {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
-  return typeof code === "string" ? code : null;
 }

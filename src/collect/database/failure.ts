@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/thrown.ts";
+import { codeOf, messageOf } from "../../core/thrown.ts";
 import type { Item } from "../parse/item.ts";
 
 /** The meaning of a failure to write a batch. */
@@ -54,7 +54,7 @@ function isStale(error: unknown): boolean {
 
 /** The five characters of SQLSTATE, or null for everything that PostgreSQL did not say. */
 export function sqlState(error: unknown): string | null {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+  const code = codeOf(error);
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E")
     ? code
     : null;

@@ -1,7 +1,8 @@
 /** Creates DATA_DIR if it is missing, and detects before SQLite does what prevents the agent from using it. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { codeOf, makeDirectory } from "../../lib/make-directory.ts";
+import { codeOf } from "../../core/thrown.ts";
+import { makeDirectory } from "../../lib/make-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Throws StoreFailure `unusable` with what the operator can do; any other failure of the disk under its own code. */
