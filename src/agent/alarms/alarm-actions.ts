@@ -186,6 +186,8 @@ function refusalBy(state: ActiveState, request: AlarmRequest): AlarmOutcome | nu
     return refuse("invalid", "the alarm is not shelved");
   if (request.word !== "acknowledge") return null;
   if (raised === null) return refuse("invalid", "the alarm is not active");
+  if (request.id === shelved?.alarmId && request.id !== raised.id)
+    return refuse("invalid", "the alarm has ended and risen again; acknowledge it by its new id");
   if (acknowledged === null || isRepetition(state, request)) return null;
   const { by, timeMs } = acknowledged;
   return refuse(
@@ -201,15 +203,18 @@ function isRepetition({ acknowledged }: ActiveState, { word, by, note }: AlarmRe
 
 function nextOf(
   word: AlarmRequest["word"],
-  { acknowledged, shelved, note }: ActiveState,
+  { acknowledged, raised, shelved, note }: ActiveState,
   mark: { readonly by: string; readonly timeMs: number; readonly note: string | null },
   untilMs: number | null,
 ) {
   switch (word) {
     case "acknowledge":
       return { acknowledged: mark, shelved, note };
-    case "shelve":
-      return { acknowledged, shelved: { ...mark, untilMs: untilMs ?? mark.timeMs }, note };
+    case "shelve": {
+      const alarmId = raised?.id ?? shelved?.alarmId;
+      const of = alarmId === undefined ? {} : { alarmId };
+      return { acknowledged, shelved: { ...mark, untilMs: untilMs ?? mark.timeMs, ...of }, note };
+    }
     case "unshelve":
       return { acknowledged, shelved: null, note };
     case "note":

@@ -25,6 +25,8 @@ export interface Shelf {
   /** It expires at this time, ms. */
   readonly untilMs: number;
   readonly note: string | null;
+  /** The id of the alarm that was shelved, which may end and rise again, with another id, meanwhile. */
+  readonly alarmId?: string;
 }
 
 export interface AlarmEvent {

@@ -28,8 +28,9 @@ export function* shownAlarms({ sensors, states }: AlarmContext): Generator<Found
 /** The alarm that the id of an event or of an alarm belongs to. */
 export function findAlarm(context: AlarmContext, id: string): FoundAlarm | null {
   for (const alarm of shownAlarms(context)) {
-    const { raised } = alarm.state;
-    if (raised?.id === id || raised?.eventId === id || shelfId(alarm) === id) return alarm;
+    const { raised, shelved } = alarm.state;
+    const ids = [raised?.id, raised?.eventId, shelved?.alarmId, shelfId(alarm)];
+    if (ids.includes(id)) return alarm;
   }
   return null;
 }
