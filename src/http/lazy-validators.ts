@@ -7,6 +7,8 @@ const OPTIONS = {
   useDefaults: true,
   allErrors: true,
   addUsedSchema: false,
+  // Some members of ours are a number or a text. Ajv would say on standard error that this is unusual.
+  allowUnionTypes: true,
   // The description of what was refused.
   verbose: true,
 } as const;
