@@ -2,8 +2,10 @@
 
 import { ALARM_ACTION_NAMES, type AlarmActionName, type ShownAlarm } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
+import { withTimes } from "../core/times-in-text.ts";
 import type { Api } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
+import type { Model } from "./model.ts";
 
 const BUTTONS: Readonly<Record<AlarmActionName, string>> = {
   acknowledge: "Acknowledge",
@@ -28,6 +30,7 @@ type FormAlarm = Pick<ShownAlarm, "id" | "state" | "acknowledged" | "shelved">;
 export class AlarmActionForm {
   readonly root: HTMLElement;
   readonly #api: Api;
+  readonly #model: Model;
   readonly #alarm: FormAlarm;
   readonly #onDone: () => void;
   readonly #offered: readonly AlarmActionName[];
@@ -35,11 +38,13 @@ export class AlarmActionForm {
   /** @param offered of the actions that are possible, those to offer */
   constructor(
     api: Api,
+    model: Model,
     alarm: FormAlarm,
     onDone: () => void,
     offered: readonly AlarmActionName[] = ALARM_ACTION_NAMES,
   ) {
     this.#api = api;
+    this.#model = model;
     this.#alarm = alarm;
     this.#onDone = onDone;
     this.#offered = offered;
@@ -100,7 +105,8 @@ export class AlarmActionForm {
         this.#showButtons(word);
         this.#onDone();
       } catch (error) {
-        setText(fault, `Not done: ${messageOf(error)}`);
+        const why = withTimes(messageOf(error), (ms) => this.#model.times.full(ms));
+        setText(fault, `Not done: ${why}`);
       }
     };
     const form = h(

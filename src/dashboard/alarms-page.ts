@@ -3,6 +3,7 @@
 import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
 import { parsedObject } from "../core/parsed-json.ts";
 import { messageOf } from "../core/thrown.ts";
+import { withTimes } from "../core/times-in-text.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import { type Api, ApiError } from "./api.ts";
@@ -209,10 +210,15 @@ class AlarmsPage {
         h("span", { class: "sub" }, what.join(" · ")),
         alarm.historical === true && h("span", { class: "sub" }, "from history"),
       ),
-      alarm.text !== undefined && h("p", null, alarm.text),
+      alarm.text !== undefined &&
+        h(
+          "p",
+          null,
+          withTimes(alarm.text, (ms) => model.times.full(ms)),
+        ),
       h("p", { class: "sub" }, ...factsOf(model, alarm)),
       hasActions &&
-        new AlarmActionForm(this.#api, alarm, () => {
+        new AlarmActionForm(this.#api, model, alarm, () => {
           this.#shown = "";
           this.#refresh.change();
         }).root,
@@ -252,7 +258,8 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
 };
 
 function actionItem(model: Model, action: AlarmAction): HTMLElement {
-  const { who, what, subject, timeMs, outcome, source } = action;
+  const { who, what, subject, timeMs, source } = action;
+  const outcome = withTimes(action.outcome, (ms) => model.times.full(ms));
   return h(
     "li",
     { class: "alarm" },

@@ -193,6 +193,7 @@ export class WorstList {
         this.#api.mayChange &&
         new AlarmActionForm(
           this.#api,
+          this.#model,
           { ...open, state: "active", acknowledged: null },
           () => {
             this.#done = keyOf(machine);

@@ -98,6 +98,12 @@ test("report – US units: the detection is told once, spectra are peaks over cp
   assert.match(reportDocument({ ...INPUT, units: METRIC }).html, /25\.00 Hz/);
 });
 
+test("report – sentences about alarms tell times in the zone of the sheet", () => {
+  const alarms = [alarm("channel1", "Shelved until 2026-11-28T12:32:49.528Z by Anna.")];
+  const { html } = reportDocument({ ...INPUT, alarms, zone: "Europe/Berlin" });
+  assert.match(html, /Shelved until 28 Nov 2026, 13:32 by Anna\./);
+});
+
 test("report – what a site configured itself stays: a loop in mm/s", () => {
   const loop = { ...INPUT, findings: [], trends: [trend("loop", "channel1", false)] };
   const { html } = reportDocument(loop);

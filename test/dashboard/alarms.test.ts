@@ -56,10 +56,16 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   // A refusal is shown beside the form, and nothing that was entered is lost.
   await items.getByRole("button", { name: "Shelve …" }).click();
   await page.route("**/shelve", (route) =>
-    route.fulfill({ status: 403, json: { error: { status: 403, message: "look only" } } }),
+    route.fulfill({
+      status: 403,
+      json: { error: { status: 403, message: "look only until 2026-07-01T22:30:05.000Z" } },
+    }),
   );
   await page.getByRole("button", { name: "Shelve", exact: true }).click();
-  await page.getByRole("alert").getByText("Not done: look only").waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/^Not done: look only until [12] Jul 2026 \d\d:30:05$/)
+    .waitFor();
   await page.unroute("**/shelve");
   await page.getByLabel("For").selectOption("60");
   await page.getByRole("button", { name: "Shelve", exact: true }).click();
@@ -72,7 +78,7 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   await page.getByRole("button", { name: "Action log" }).click();
   await page.locator("li.alarm", { hasText: "Anna unshelved" }).waitFor();
   await page.getByRole("button", { name: "History" }).click();
-  await items.first().waitFor();
+  await items.getByText(/^Shelved until \d+ \w{3} \d{4} \d\d:\d\d:\d\d by Anna/).waitFor();
   assert.deepEqual(await browser.findings(), []);
   await items.first().getByRole("link").click();
   await page.locator(".chart").first().waitFor();

@@ -2,6 +2,7 @@
 import type { REPORT } from "../diagnosis/shown.ts";
 import { alarmTextAsRead, frequencyScale, textAsRead } from "../read-units.ts";
 import type { Of } from "../schema.ts";
+import { withTimes } from "../times-in-text.ts";
 import { escapeText as esc } from "./figure-axes.ts";
 import type { ReportFinding, ReportInput, ReportTrend } from "./input.ts";
 import { spectrumFigure, trendFigure } from "./measured-figures.ts";
@@ -91,7 +92,7 @@ function bodyOf(input: ReportInput): string {
             esc(alarm.sensor),
             esc(alarm.subject),
             esc(alarm.state === "active" ? alarm.severity : alarm.state),
-            esc(alarmTextAsRead(alarm.text, alarm, wanted)),
+            esc(withTimes(alarmTextAsRead(alarm.text, alarm, wanted), at)),
             esc(alarm.by ?? ""),
           ]),
         ),
