@@ -20,7 +20,7 @@ const READINGS = 12;
 /** The first ones also create what later ones reuse. */
 const FIRST = 3;
 /** From its arrival at another client until the agent has stored that it was acknowledged. */
-const SETTLED_MS = 300;
+const SETTLED_MS = 700;
 const SOURCE = fileURLToPath(new URL("../src/", import.meta.url));
 
 if (process.argv[2] === "agent") await measure();
@@ -29,7 +29,7 @@ else await run();
 async function run(): Promise<void> {
   const { plant, close } = await openPlant({
     simulator: { sensors: 7, historyDays: 0, cadenceS: { rpm: 3 } as never },
-    env: { POLL_INTERVAL_S: "1" },
+    env: { POLL_INTERVAL_S: "2" },
   });
   const site = JSON.parse(readFileSync(plant.siteFile, "utf8")) as {
     sensors: { kinds: string[] }[];
