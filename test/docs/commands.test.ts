@@ -93,6 +93,9 @@ after(async () => {
   await machine?.close();
 });
 
+/** No box publishes to the machine of this test, which is what `gateside fleet` then says. */
+const NO_BOX = /^warning: (?:no box has arrived|the broker has retained nothing of a box)/m;
+
 /** An answer as printed, `…` standing for anything. */
 function answerOf(block: CodeBlock): RegExp | null {
   const isTyped = (line: string, at: number) =>
@@ -118,7 +121,7 @@ for (const block of blocks) {
       else {
         const help = asHelp(line);
         const { status, stdout, stderr } = machine.run(help ?? line);
-        assert.equal(status, 0, `${line}\n${stdout}${stderr}`);
+        assert.equal(status, NO_BOX.test(stderr) ? 1 : 0, `${line}\n${stdout}${stderr}`);
         if (help !== null) assert.notEqual(stdout, "", line);
         printed += stdout;
       }
