@@ -1,4 +1,4 @@
-/** Rows 1o and 10o: the agent left to itself, beside bare undici that asks for the same days at the same pace in groups of six. */
+/** Rows 1o and 10o: the agent left to itself, beside bare undici that asks for the same days at the same pace in groups of six; 1s and 10s, beside a script. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { cpuMs, median, ratioOf, sleep } from "./measure.ts";
@@ -19,6 +19,7 @@ interface Pace {
   readonly ours: number;
   readonly theirs: number;
   readonly requestsPerRecord: number;
+  readonly script: number;
 }
 
 /** CPU per period, ms; a new record of each sensor in each if `isNew`. */
@@ -39,27 +40,31 @@ async function pace(options: BenchOptions, periodMs: number, isNew: boolean): Pr
     counter.requireNoDoubles();
     await program.stop();
     const codes = sensors.map(({ code }) => code).join();
-    const floor = spawn(
-      process.execPath,
-      [
-        "--import",
-        "tsx",
-        join("scripts", "bench", "bare-polls.ts"),
-        plant.gateway.url,
-        codes,
-        DAY,
-        String(periodMs),
-      ],
-      { stdio: "inherit" },
-    );
-    await sleep(WARM_UP_MS);
-    const floorCpu = cpuMs(floor.pid ?? 0);
-    await sleep(seconds * 1000);
-    const theirs = (cpuMs(floor.pid ?? 0) - floorCpu) / periods;
-    floor.kill();
+    /** CPU per period, ms, of a program that does less at the same pace. */
+    const beside = async (script: string, ...args: string[]) => {
+      const path = join("scripts", "bench", script);
+      const child = spawn(
+        process.execPath,
+        ["--import", "tsx", path, plant.gateway.url, ...args, codes, DAY, String(periodMs)],
+        { stdio: "inherit" },
+      );
+      const pid = child.pid ?? 0;
+      await sleep(WARM_UP_MS);
+      const cpuBefore = cpuMs(pid);
+      await sleep(seconds * 1000);
+      const used = (cpuMs(pid) - cpuBefore) / periods;
+      child.kill();
+      return used;
+    };
+    const theirs = await beside("bare-polls.ts");
+    const published = await plant.subscriber("script");
+    const script = await beside("plain-script.ts", plant.broker.url);
+    published.requireNoDoubles();
+    if (published.readings < plant.records) throw new Error("the script has left readings out");
     const requests = after.requests - before.requests;
     const records = after.shown.length - before.shown.length;
-    return { ours, theirs, requestsPerRecord: requests / (isNew ? records : SENSORS * periods) };
+    const requestsPerRecord = requests / (isNew ? records : SENSORS * periods);
+    return { ours, theirs, script, requestsPerRecord };
   });
 }
 
@@ -79,10 +84,17 @@ export async function ownPaceRows(options: BenchOptions): Promise<Outcome> {
     sense: "<=",
     note: `${median(paces.map((p) => p.ours)).toFixed(0)} : ${median(paces.map((p) => p.theirs)).toFixed(0)} ms each period, ${median(paces.map((p) => p.requestsPerRecord)).toFixed(2)} requests each`,
   });
+  const scriptRow = (target: string, what: string, paces: readonly Pace[]): Row => {
+    const pairs = paces.map(({ ours, script }) => ({ ours, theirs: script }));
+    const cpu = `${median(pairs.map((p) => p.ours)).toFixed(0)} : ${median(pairs.map((p) => p.theirs)).toFixed(0)} ms each period`;
+    return { target, what, measured: ratioOf(pairs), limit: 0, sense: ">=", note: cpu };
+  };
   return {
     rows: [
       row("1o", "own pace, a record of each of 55 sensors every 2 s: CPU / bare polls", 2, fresh),
       row("10o", "own pace, nothing new, a poll each 10 s: CPU / bare polls", 1.3, idle),
+      scriptRow("1s", "as 1o: CPU / a script that only polls, compares and publishes", fresh),
+      scriptRow("10s", "as 10o: CPU / that script", idle),
     ],
     raw: { fresh, idle },
   };

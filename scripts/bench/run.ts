@@ -55,7 +55,7 @@ const CHAPTERS: readonly Chapter[] = [
     needsNodeRed: true,
     measure: roundRows,
   },
-  { targets: ["1o", "10o"], title: "the agent at its own pace", measure: ownPaceRows },
+  { targets: ["1o", "10o", "1s", "10s"], title: "the agent at its own pace", measure: ownPaceRows },
   { targets: ["5c"], title: "sensors at their own times, store alone", measure: storeWriteRows },
   { targets: ["5h"], title: "the cost of hourly values", measure: hourCostRows },
   { targets: ["15"], title: "ten years of hours, a year of spectra", measure: yearsRows },
@@ -126,8 +126,8 @@ function line(row: Row): string {
   const { target, what, measured, limit, sense, digits = 2, unit = "", note = "" } = row;
   const tail = unit === "" ? "" : ` ${unit}`;
   const judged = Number.isNaN(measured) ? "not measured" : isMet(row) ? "met" : "not met";
-  // Row "w" shows the cost of the store; it has no target.
-  const verdict = target === "w" ? "no target" : judged;
+  // These show what something costs; they have no target.
+  const verdict = ["w", "1s", "10s"].includes(target) ? "no target" : judged;
   return `| ${[target, what, `${sense} ${limit}${tail}`, `${measured.toFixed(digits)}${tail}`, verdict, note].join(" | ")} |`;
 }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Client } from "pg";
+import { migrate } from "../../src/collect/database/migrate.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import type { FleetBox } from "../../src/collect/fleet/box.ts";
 import { entry, publishAll, readingPayload } from "../support/collecting.ts";
@@ -233,6 +235,13 @@ test("fleet – a database without our tables is reported with the command that 
   const fleet = await runCommand(["fleet", "--db", url]);
   assert.equal(fleet.code, 1);
   assert.match(fleet.stderr, /has no Gateside tables.*collect --migrate-only/);
+  const owner = new Client({ connectionString: url });
+  await owner.connect();
+  await migrate(owner);
+  await owner.end();
+  const unused = await runCommand(["fleet", "--db", url]);
+  assert.equal(unused.code, 1);
+  assert.match(unused.stderr, /no box has arrived in this database/);
 });
 
 test("fleet – without an address, with only AMQP, or with nothing listening, it says so", async () => {
