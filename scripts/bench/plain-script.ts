@@ -43,12 +43,12 @@ async function round(): Promise<void> {
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
-let underWay: Promise<void> | null = round();
-setInterval(() => {
-  // A round that takes longer than the period is not joined by another.
+let underWay: Promise<void> | null = null;
+/** A round that takes longer than the period is not joined by another. */
+const begin = () => {
   underWay ??= round().finally(() => {
     underWay = null;
   });
-}, Number(periodMs));
-await underWay;
-underWay = null;
+};
+begin();
+setInterval(begin, Number(periodMs));

@@ -7,6 +7,7 @@ import {
   type Look,
   levelOf,
   middleOfB,
+  type Risen,
   risen,
   rss,
   stageOf,
@@ -46,6 +47,10 @@ const BASE_AXIAL_MOST = 0.4;
 const BASE_OTHERS_SHARE = 0.08;
 /** The other orders fell if they lost this share of their normal level: of the highest that was normal, a sixth is usual. */
 const FALLEN_MIN = 0.35;
+
+/** An order in the direction in which it rose most; null: it rose in none. */
+const most = (look: Look, order: number): Risen | null =>
+  strongest(look.axes.map((axis) => risen(look, axis, order)));
 
 /**
  * A base or foot that lifts: 2x rose across the shaft, hardly along it, and the higher and half orders fell. Where they only
@@ -92,7 +97,7 @@ export function looseBase(
 
 /** What 2x rose by where it rose most, if that is as much as a loose base raises it by, mm/s RMS; otherwise null. */
 export function secondRise(look: Look): number | null {
-  const rise = strongest(look.axes.map((axis) => risen(look, axis, 2)))?.rise ?? 0;
+  const rise = most(look, 2)?.rise ?? 0;
   return isLearned(look) && rise >= BASE_RISE * middleOfB(look) ? rise : null;
 }
 
@@ -119,9 +124,8 @@ export function looseness(
 ): Verdict | "either" | null {
   const middle = middleOfB(look);
   const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
-  const most = (order: number) => strongest(look.axes.map((axis) => risen(look, axis, order)));
-  const first = most(1);
-  const pattern = present(OTHER_ORDERS.map((order) => most(order)?.line ?? null)).filter(
+  const first = most(look, 1);
+  const pattern = present(OTHER_ORDERS.map((order) => most(look, order)?.line ?? null)).filter(
     ({ hz }) => !isMachinesOwn(hz),
   );
   const patternLevel = levelOf(pattern);
@@ -133,7 +137,7 @@ export function looseness(
   const wholes = counted.length - halves;
   const isPattern =
     (halves >= LOOSE_HALVES && wholes >= LOOSE_WHOLES) || wholes >= LOOSE_WHOLES_ALONE;
-  const second = isMachinesOwn(2 * look.shaftHz) ? null : most(2);
+  const second = isMachinesOwn(2 * look.shaftHz) ? null : most(look, 2);
   const least = LOOSE_SHARE * Math.max(first?.rise ?? 0, second?.rise ?? 0);
   if (!isPattern) return null;
   if (patternLevel < least)
@@ -150,14 +154,10 @@ export function looseness(
 /** Whether several orders above those of a misalignment rose with 2x: too few or too weak for a looseness, and more than a misalignment raises at first. */
 export function isManyAbove(look: Look, isMachinesOwn: (hz: number) => boolean): boolean {
   if (!isLearned(look)) return false;
-  const second = strongest(look.axes.map((axis) => risen(look, axis, 2)))?.rise ?? 0;
+  const second = most(look, 2)?.rise ?? 0;
   const orders = ofShaft(look, OTHER_ORDERS, isMachinesOwn).filter(
     (order) => order >= ABOVE_FROM && Number.isInteger(order),
   );
-  const above = present(
-    orders.map(
-      (order) => strongest(look.axes.map((axis) => risen(look, axis, order)))?.line ?? null,
-    ),
-  );
+  const above = present(orders.map((order) => most(look, order)?.line ?? null));
   return above.length >= MANY_ABOVE && levelOf(above) >= LOOSE_SHARE * second;
 }

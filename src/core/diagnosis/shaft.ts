@@ -84,8 +84,7 @@ export function shaftOf(
   // Where nothing else is seen, a line at the mains frequency may be a shaft's that turns as fast.
   const beside =
     firsts.length > 0 ? firsts : candidates(spectra, 1, measuredHz, { ...others, suppliesHz: [] });
-  const isMains = (hz: number) =>
-    others.suppliesHz.some((of) => [of, 2 * of].some((at) => Math.abs(hz - at) < resolutionHz));
+  const isMains = (hz: number) => humsOf(others).some((at) => Math.abs(hz - at) < resolutionHz);
   const doubles = seconds.filter(({ hz }) => !isMains(2 * hz));
   const isBesideDouble = beside.length === 0;
   return {
@@ -110,18 +109,22 @@ function nearest(found: readonly ShaftCandidate[], measuredHz: number): ShaftCan
   return best;
 }
 
+/** Where the mains hums, Hz: at its frequency and at twice that. */
+const humsOf = ({ suppliesHz }: NotTheShaft) => suppliesHz.flatMap((of) => [of, 2 * of]);
+
 /** Prominent lines around an order, as shaft frequencies. */
 function candidates(
   spectra: readonly ToneList[],
   order: number,
   measuredHz: number,
-  { suppliesHz, bearingOrders, slip }: NotTheShaft,
+  others: NotTheShaft,
 ): ShaftCandidate[] {
+  const { bearingOrders, slip } = others;
   const centreHz = order * measuredHz;
   return spectra.flatMap((list) => {
     const { resolutionHz } = list;
     const reach = Math.max(BESIDE_SHARE * centreHz, resolutionHz);
-    const mains = suppliesHz.flatMap((of) => [of, 2 * of]);
+    const mains = humsOf(others);
     const isOthers = (hz: number) =>
       mains.some(
         (at) =>
