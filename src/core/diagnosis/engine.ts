@@ -18,6 +18,7 @@ import { type Tx, TxMap } from "../tx.ts";
 import type { Stage } from "./finding.ts";
 import { eventOf, isFindingState, SAVED_PREFIX, type Watched } from "./finding-event.ts";
 import { judge } from "./judge.ts";
+import { withLately } from "./lately.ts";
 import { possibleFindings } from "./possible.ts";
 import {
   advance,
@@ -228,7 +229,7 @@ export class FindingEngine {
       thresholds,
       idOf,
     );
-    this.#states.change(tx, code, next);
+    this.#states.change(tx, code, withLately(before, next, judgement));
     return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 

@@ -95,7 +95,8 @@ export type CannotReason =
   | "no_envelope"
   | "bearing_play"
   | "looseness_present"
-  | "ambiguous";
+  | "ambiguous"
+  | "seldom_seen";
 
 /** Why something was not checked. `finding` null: nothing was. */
 export const CANNOT = object({
@@ -105,6 +106,12 @@ export const CANNOT = object({
   text: TEXT,
 });
 export type Cannot = Of<typeof CANNOT>;
+
+/** A reason, and which of the last readings gave it, the newest as the lowest bit. */
+export interface Said {
+  readonly cannot: Cannot;
+  readonly recent: number;
+}
 
 /** RMS velocity by channel and order, `1:2` for 2x of channel 1, mm/s. */
 export type OrderLevels = Readonly<Record<string, number>>;
@@ -117,6 +124,8 @@ export interface Judgement {
   readonly cannot: readonly Cannot[];
   /** Keys of the faults that could be checked: one counts as absent if no verdict names it. */
   readonly judged: readonly string[];
+  /** Whether a line fits the measured speed. */
+  readonly isShaftSeen?: boolean;
   /** Amplitudes of the shaft's orders, for its normal state; null if they cannot belong to one. */
   readonly levels?: OrderLevels | null;
 }

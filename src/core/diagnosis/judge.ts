@@ -111,6 +111,7 @@ export function judge(measured: Measured, around: JudgeInput): Judgement {
     verdicts: rest.verdicts.map((verdict) => withSpeed(look, verdict)),
     cannot,
     judged,
+    isShaftSeen: shaft.isSeen,
     levels,
   };
 }

@@ -6,6 +6,7 @@ import {
   type FindingKind,
   findingKey,
   type Judgement,
+  type Said,
   type Verdict,
 } from "./finding.ts";
 import { FORCES } from "./look.ts";
@@ -65,6 +66,8 @@ export interface SensorFindings {
   readonly clear?: ReadonlyMap<string, number>;
   /** The shaft's normal state, as far as it is learned. */
   readonly reference?: Reference | null;
+  /** What the last readings could not tell, by reason and fault; not kept on disk. */
+  readonly said?: ReadonlyMap<string, Said>;
   /** Of the newest reading; not kept on disk. */
   readonly seen: {
     readonly readingId: string;
@@ -158,7 +161,7 @@ function raise(
   const { finding, bearing, stage } = verdict;
   const recent = recentOf(old, finding, true);
   const often = oftenOf(finding).readings;
-  const isOften = raiseReadings >= often && count(recent) >= often;
+  const isOften = raiseReadings >= often && timesIn(recent) >= often;
   const isEnough = inRow >= raiseReadings || isOften;
   const stands = old?.stands ?? (isEnough ? { id: newId(), sinceMs: timeMs } : null);
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
@@ -178,7 +181,7 @@ function raise(
   };
 }
 
-const oftenOf = (finding: FindingKind) => OFTEN[finding] ?? OFTEN.any;
+export const oftenOf = (finding: FindingKind) => OFTEN[finding] ?? OFTEN.any;
 
 function recentOf(old: FindingState | undefined, finding: FindingKind, isShown: boolean): number {
   return (((old?.recent ?? 0) << 1) | (isShown ? 1 : 0)) & ((1 << oftenOf(finding).of) - 1);
@@ -186,11 +189,12 @@ function recentOf(old: FindingState | undefined, finding: FindingKind, isShown: 
 
 /** How often a fault was seen, where that is more than in a row; null elsewhere. */
 export function oftenText(finding: FindingKind, inRow: number, recent: number): string | null {
-  const times = count(recent);
+  const times = timesIn(recent);
   return times > inRow ? `${times} of the last ${oftenOf(finding).of} readings` : null;
 }
 
-function count(bits: number): number {
+/** How many of the last readings. @param bits one of each */
+export function timesIn(bits: number): number {
   let ones = 0;
   for (let rest = bits; rest > 0; rest >>= 1) ones += rest & 1;
   return ones;

@@ -64,7 +64,8 @@ export function endedSentence(
 /** Lines that are named individually. */
 const NAMED_MAX = 3;
 
-function evidence(lines: readonly EvidenceLine[]): string {
+/** Of which lines, in words. */
+export function evidence(lines: readonly EvidenceLine[]): string {
   const named = lines
     .slice(0, NAMED_MAX)
     .map(({ name, hz, axis }) => `${name} (${hz.toFixed(1)} Hz, ${axis})`);
