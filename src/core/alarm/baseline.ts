@@ -20,6 +20,11 @@ const SPREAD_MIN = 0.02;
 const SLOW_PERIODS = 10;
 /** It may move the limit by this share of the first one's margin. */
 const DRIFT_SHARE = 0.5;
+/**
+ * Readings in a row within the limit before an alarm may end. The level of a damaged bearing falls back again and again
+ * (a spall's edges are rolled smooth), now and then down to the median.
+ */
+const CALM_READINGS = 20;
 
 export interface Level {
   readonly median: number;
@@ -104,7 +109,8 @@ export function firstAt(state: BaselineState, timeMs: number): BaselineState {
 
 /**
  * Limits by the baseline; null while there is none. Without its own hysteresis, an alarm lasts until a value is back
- * at the median: a machine that becomes worse slowly, with its noise, is one alarm and not many.
+ * at the median, and always until many in a row were within the limit: a machine that becomes worse slowly, with its
+ * noise, is one alarm and not many.
  */
 export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {
   const { first, slow } = state;
@@ -123,6 +129,7 @@ export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds
   const low = Math.max(slow.median - slowMargin, first.median - farthest);
   return {
     limits: { high, ...(test.isTwoSided ? { low } : {}) },
+    calmReadings: CALM_READINGS,
     hysteresis: (limit) => {
       const toMedian = Math.max(sigma, Math.abs(limit - slow.median));
       return Math.min(test.hysteresis ?? toMedian, toMedian);

@@ -14,6 +14,8 @@ export interface Bounds {
   readonly limits: Limits;
   /** In the value's unit, for a limit of these. */
   readonly hysteresis: (limit: number) => number;
+  /** An alarm ends only when so many readings in a row have not been beyond the limit; absent: with the first that is back. */
+  readonly calmReadings?: number;
 }
 
 export interface Observation {
@@ -51,6 +53,8 @@ export interface WatchState {
   readonly active: Active | null;
   /** The most extreme value since the first reading beyond the limit; null while normal. */
   readonly worst: Worst | null;
+  /** Readings in a row that were not beyond the limit of an active alarm, where the end needs several. */
+  readonly calm?: number;
 }
 
 /** Rounding of a difference of two decimal numbers, as a share of the larger. */
@@ -78,14 +82,23 @@ export function step(
   const { side, rank } = judge(bounds.limits, seen);
   const passing = rank === 0 ? null : pass(state.passing, side, rank, seen.timeMs);
   const entered = passing === null ? 0 : enteredRank(passing, delay, seen.timeMs);
-  const active = nextActive(state.active, bounds, seen, side, entered);
+  const calm = calmAfter(state, bounds, side, rank);
+  const isCalm = calm >= (bounds.calmReadings ?? 0);
+  const active = nextActive(state.active, bounds, seen, { side, entered, isCalm });
   if (active === null && passing === null) {
     return state.active === null
       ? { state: NORMAL, change: null }
       : { state: NORMAL, change: "cleared" };
   }
   const worst = worstOf(state, active?.side ?? side, seen);
-  const next = { passing, active, worst };
+  const next = {
+    passing,
+    active,
+    worst,
+    ...(active === null || bounds.calmReadings === undefined
+      ? {}
+      : { calm: active.side === state.active?.side ? calm : 0 }),
+  };
   if (active === null) return { state: next, change: state.active === null ? null : "cleared" };
   if (state.active === null) return { state: next, change: "raised" };
   const isSame = active.rank === state.active.rank && active.side === state.active.side;
@@ -124,15 +137,23 @@ function enteredRank(passing: Passing, delay: WatchDelay, timeMs: number): Rank 
   return isOver(sinceMs, readings, needed) ? 1 : 0;
 }
 
-/** The severity kept by the hysteresis, or a worse one that was entered. */
+/** Readings in a row, with this one, that were not beyond the limit; beyond the opposite one the alarm is over at once. */
+function calmAfter({ active, calm = 0 }: WatchState, bounds: Bounds, side: Side, rank: Rank) {
+  const { calmReadings = 0 } = bounds;
+  if (active === null) return 0;
+  if (rank !== 0) return side === active.side ? 0 : calmReadings;
+  return Math.min(calm + 1, calmReadings);
+}
+
+/** The severity kept by the hysteresis or for want of calm readings, or a worse one that was entered. */
 function nextActive(
   before: Active | null,
   bounds: Bounds,
   seen: Observation,
-  side: Side,
-  entered: Rank,
+  { side, entered, isCalm }: { side: Side; entered: Rank; isCalm: boolean },
 ): Active | null {
-  const held = before === null ? 0 : heldRank(before, bounds, seen);
+  const byValue = before === null ? 0 : heldRank(before, bounds, seen);
+  const held = isCalm ? byValue : (before?.rank ?? 0);
   if (entered !== 0 && (entered > held || (before?.side !== side && held === 0))) {
     return activeAt(entered, side, bounds, seen);
   }

@@ -12,11 +12,13 @@ import type { BaselineTest } from "../../../src/core/alarm/compile.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
+  ACCEL,
   Disk,
   engineOf,
   feed,
   MINUTE,
   PUMP,
+  reading,
   siteWith,
   speeds,
   summaries,
@@ -182,4 +184,30 @@ test("baseline – a machine that becomes worse slowly, with its noise, is one a
     ["active", "cleared"],
   );
   assert.ok((change[0]?.limit ?? 0) >= 1.19, `${change[0]?.limit}`);
+});
+
+test("baseline – a damaged bearing that heals and worsens in turns is one alarm, also over restarts", () => {
+  const rule = {
+    name: "change",
+    select: { values: ["channel1_env_rms"] },
+    baseline: { readings: 60, deviations: 6 },
+    delay: { readings: 2 },
+  };
+  // Run-to-failure tests show it: bursts of 2 to 5 times the start, with readings at the start's level between them.
+  const noise = (i: number) => 1 + 0.1 * Math.sin(i * 12.9898) * Math.cos(i * 4.1);
+  const burst = (i: number) => (i % 9 < 4 ? 2 + (i % 7) / 2 : 0.9);
+  const life = Array.from({ length: 600 }, (_, i) => noise(i) * (i < 200 ? 1 : burst(i)));
+  const repaired = Array.from({ length: 30 }, (_, i) => noise(i));
+  const site = siteWith([rule]);
+  const disk = new Disk();
+  const states: string[] = [];
+  for (const [i, value] of [...life, ...repaired].entries()) {
+    // Each reading meets an engine that has just been started.
+    const engine = new AlarmEngine(site);
+    engine.load(disk.saved());
+    const one = reading("10234", T0 + i * MINUTE, { channel1_env_rms: value });
+    const events = feed(engine, [{ sensor: ACCEL, kind: "accel", reading: one }], disk);
+    states.push(...events.map(({ state }) => state));
+  }
+  assert.deepEqual(states, ["active", "cleared"]);
 });

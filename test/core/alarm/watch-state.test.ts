@@ -40,3 +40,18 @@ test("watch – an alarm ends at the hysteresis, not before", () => {
   assert.deepEqual(ranks([8.5, 7.501, 7.5], {}), [1, 1, 0]);
   assert.deepEqual(ranks([1.5, 2.499, 2.5], {}), [1, 1, 0]);
 });
+
+test("watch – where the end needs calm readings, one that is back among worse ones ends nothing", () => {
+  let state = NORMAL;
+  const bounds = { limits: { high: 8, low: 2 }, hysteresis: () => 3, calmReadings: 3 };
+  const sides = (values: readonly number[]) =>
+    values.map((value, second) => {
+      state = step(state, bounds, {}, { value, timeMs: second * 1000 }).state;
+      return state.active?.side ?? "-";
+    });
+  assert.deepEqual(sides([9, 4, 4, 9, 4, 7]), ["high", "high", "high", "high", "high", "high"]);
+  // Back within the limit, but not by the hysteresis; then by it, and no reading beyond the limit since.
+  assert.deepEqual(sides([7, 7, 5]), ["high", "high", "-"]);
+  // What falls through the other limit is no high level any more.
+  assert.deepEqual(sides([9, 1, 6, 6, 6]), ["high", "low", "low", "low", "-"]);
+});
