@@ -1,5 +1,8 @@
 import { userInfo } from "node:os";
+import type { AgentStatus } from "../core/agent-status.ts";
 import type { AlarmLists, BaselineView, ShownAlarm } from "../core/alarm/shown.ts";
+import { wallClockText } from "../core/time-zone.ts";
+import { withTimes } from "../core/times-in-text.ts";
 import {
   type AgentClient,
   createAgentClient,
@@ -21,10 +24,16 @@ export async function run(context: CommandContext): Promise<number> {
   if (given.length > 1) {
     throw new UsageError(`--${given[0]} and --${given[1]} cannot be combined`);
   }
+  const deed = given[0] ?? (flags.has("note") ? "note" : "list");
+  for (const [name, owner] of [
+    ["minutes", "shelve"],
+    ["id", "note"],
+  ] as const)
+    if (flags.has(name) && deed !== owner) throw new UsageError(`--${name} belongs to --${owner}`);
   const url = givenAddress(flags.text("url"));
   const client = createAgentClient(loadProcessSettings(context), url);
   try {
-    return await perform(context, client, given[0] ?? (flags.has("note") ? "note" : "list"));
+    return await perform(context, client, deed);
   } catch (error) {
     return reportFailure(error, context);
   }
@@ -62,11 +71,20 @@ async function list(
   const history = flags.number("history", { min: 0, max: 1000, isInteger: true }) ?? 0;
   const lists = await client.get<AlarmLists>(`/api/v1/alarms?history=${history}`, signal);
   if (flags.has("json")) stdout.write(`${JSON.stringify(lists, null, 2)}\n`);
-  else stdout.write(listText(lists));
+  else stdout.write(listText(lists, await zoneOf(client, signal)));
   return lists.active.length > 0 ? 1 : 0;
 }
 
-function listText({ active, acknowledged, shelved, history }: AlarmLists): string {
+/** How the agent's own zone writes an instant, and its name. */
+async function zoneOf(client: AgentClient, signal: AbortSignal) {
+  const { timezone } = await client.get<Pick<AgentStatus, "timezone">>("/api/v1/status", signal);
+  return { timezone, at: (ms: number) => wallClockText(ms, timezone) };
+}
+
+function listText(
+  { active, acknowledged, shelved, history }: AlarmLists,
+  { timezone, at }: Awaited<ReturnType<typeof zoneOf>>,
+): string {
   const row = (state: string, { id, severity, raised, text, alarm, value, sensor }: ShownAlarm) => [
     id,
     state,
@@ -80,8 +98,14 @@ function listText({ active, acknowledged, shelved, history }: AlarmLists): strin
     ...shelved.map((view) => row(`shelved until ${view.shelved?.until}`, view)),
   ];
   const events = history.map(({ time, text }) => [String(time), String(text)]);
-  const none = rows.length === 0 ? "no alarm is active or shelved\n" : table(rows, "");
-  return events.length === 0 ? none : `${none}\n${table(events, "")}`;
+  const tableOf = (lines: readonly string[][]) =>
+    table(
+      lines.map((line) => line.map((text) => withTimes(text, at))),
+      "",
+    );
+  const none = rows.length === 0 ? "no alarm is active or shelved\n" : tableOf(rows);
+  const all = events.length === 0 ? none : `${none}\n${tableOf(events)}`;
+  return rows.length + events.length === 0 ? all : `${all}\ntimes in ${timezone}\n`;
 }
 
 async function act(
@@ -99,9 +123,9 @@ async function act(
   const body = { by: whoIs(flags), ...(note === null ? {} : { note }), ...more };
   const path = `/api/v1/alarms/${encodeURIComponent(id)}/${word}`;
   const response = await client.post<Acted>(path, body, signal);
-  stdout.write(
-    flags.has("json") ? `${JSON.stringify(response, null, 2)}\n` : doneText(word, response),
-  );
+  if (flags.has("json")) stdout.write(`${JSON.stringify(response, null, 2)}\n`);
+  else if (word !== "shelve") stdout.write("done\n");
+  else stdout.write(shelvedText(response, await zoneOf(client, signal)));
   return 0;
 }
 
@@ -110,9 +134,11 @@ interface Acted {
 }
 
 /** A shelf without a duration gets the default one. */
-function doneText(word: string, { alarm }: Acted): string {
+function shelvedText({ alarm }: Acted, { timezone, at }: Awaited<ReturnType<typeof zoneOf>>) {
   const until = alarm?.shelved?.until;
-  return word === "shelve" && until !== undefined ? `done, shelved until ${until}\n` : "done\n";
+  return until === undefined
+    ? "done\n"
+    : `done, shelved until ${at(Date.parse(until))} ${timezone}\n`;
 }
 
 async function relearn(

@@ -3,6 +3,7 @@
  * nothing.
  */
 
+import { shelfEnd } from "../core/alarm/shelf-end.ts";
 import { ALARM_ACTION_NAMES } from "../core/alarm/shown.ts";
 import type { AlarmActions, AlarmRequest } from "../core/alarm/view.ts";
 import type { Message } from "../core/message.ts";
@@ -107,12 +108,8 @@ function requestOf(
   if (note !== null && (typeof note !== "string" || note === "" || note.length > NOTE_MAX)) {
     return `note must be text of 1 to ${NOTE_MAX} characters`;
   }
-  const untilMs =
-    typeof minutes === "number" && Number.isFinite(minutes)
-      ? nowMs + minutes * 60_000
-      : typeof until === "string" && Number.isFinite(Date.parse(until))
-        ? Date.parse(until)
-        : null;
+  const untilMs = shelfEnd(word, { minutes, until }, nowMs);
+  if (typeof untilMs === "string") return untilMs;
   const shown = { by: redact(by), note: note === null ? null : redact(note) };
   return { id, word, ...shown, untilMs, source: "mqtt" };
 }

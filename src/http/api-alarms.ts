@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { shelfEnd } from "../core/alarm/shelf-end.ts";
 import {
   ALARM,
   ALARM_ACTION_NAMES,
@@ -18,9 +19,8 @@ import {
   TEXT,
   YES_NO,
 } from "../core/schema.ts";
-import { MINUTE_MS } from "../core/time-units.ts";
 import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
-import { INSTANT, instantMs, integer, orNone, SENSOR, text } from "./api-schemas.ts";
+import { INSTANT, integer, orNone, SENSOR, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 
@@ -40,7 +40,7 @@ const SHELF = {
     ...NUMBER,
     exclusiveMinimum: 0,
     maximum: 44_640,
-    description: "Alternative to `until`.",
+    description: "Instead of `until`; both together are refused.",
   },
 };
 const ACTION = input(SHELF);
@@ -167,7 +167,8 @@ export function registerAlarmsApi(
       if (alarms === null) return off(reply);
       const { id } = request.params;
       const { by = nameOf(request), note = null, ...shelf } = request.body ?? {};
-      const untilMs = endOf(shelf, gatewayNow());
+      const untilMs = shelfEnd(word, shelf, gatewayNow());
+      if (typeof untilMs === "string") return refuse(reply, 400, untilMs);
       const outcome = await alarms.act({ id, word, by, note, untilMs, source: "http" });
       return outcome.ok
         ? reply.send({ alarm: outcome.alarm })
@@ -183,12 +184,6 @@ export function registerAlarmsApi(
     const done = await alarms.relearn(request.params, request.body?.by ?? nameOf(request), "http");
     return done.ok ? reply.send(done) : refuse(reply, 404, done.detail);
   });
-}
-
-/** When a shelving ends, ms; null if the request does not say. */
-function endOf({ minutes, until }: Of<typeof ACTION>, nowMs: number): number | null {
-  if (minutes !== undefined) return nowMs + minutes * MINUTE_MS;
-  return until === undefined ? null : instantMs(String(until), 0);
 }
 
 /** Whom a trusted proxy names. */

@@ -20,11 +20,13 @@ const SITE: Site = {
   ],
 };
 
-async function startAlarms(t: TestContext, skewMs = 0) {
+async function startAlarms(t: TestContext, skewMs = 0, timezone = "UTC") {
   const opened = openAlarms(t, SITE, START_MS + 3_600_000 - skewMs, skewMs);
   const { alarms, clock, gatewayNow } = opened;
   const shown = { alarms: alarms.actions, findings: alarms.findingViews, gatewayNow };
-  const server = createHttpServer({ ...testParts(shown), clock }, OPTIONS);
+  const parts = testParts(shown);
+  parts.setStatus({ ...parts.status.status(), timezone });
+  const server = createHttpServer({ ...parts, clock }, OPTIONS);
   const url = await server.listen();
   t.after(() => server.close());
   let minute = 0;
@@ -37,7 +39,7 @@ async function startAlarms(t: TestContext, skewMs = 0) {
     await append(opened.store, readings);
   };
   const gateside = (...words: string[]) => runCommand(["alarms", "--url", url, ...words]);
-  return { ...opened, rpm, gateside };
+  return { ...opened, rpm, gateside, url };
 }
 
 const idIn = (text: string) => /[0-9a-f]{32}/.exec(text)?.[0] ?? "";
@@ -70,7 +72,10 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   const did = async (...words: string[]) => {
     const { code, stdout, stderr } = await gateside("--by", "anna", ...words);
     assert.deepEqual([code, stderr], [0, ""], words.join(" "));
-    assert.match(stdout, words[0] === "--shelve" ? /^done, shelved until 20\S+Z\n$/ : /^done\n$/);
+    assert.match(
+      stdout,
+      words[0] === "--shelve" ? /^done, shelved until 20\S+ \S+ UTC\n$/ : /^done\n$/,
+    );
   };
   const active = async () =>
     /gateside_alarms_active\{[^}]*severity="warning"[^}]*\} (\d)/.exec(
@@ -103,6 +108,35 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   );
   const [newest] = alarms.actions.lists({ limit: 1, before: null }).history;
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
+});
+
+test("gateside alarms – times are in the gateway's zone, which is named once", async (t) => {
+  const { gateside, rpm } = await startAlarms(t, 0, "Asia/Tokyo");
+  await rpm("1", 3100);
+  const at = new Date(START_MS + 9 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
+  const raised = await gateside("--history", "5");
+  assert.match(raised.stdout, new RegExp(`^[0-9a-f]{32} +active +warning +${at} `));
+  assert.match(raised.stdout, new RegExp(`\\n\\n${at} +\\S.*\\n\\ntimes in Asia/Tokyo\\n$`));
+  const shelf = await gateside("--shelve", idIn(raised.stdout));
+  assert.match(shelf.stdout, /^done, shelved until 20\S+ \d\d:\d\d:\d\d Asia\/Tokyo\n$/);
+  const shelved = await gateside("--history", "5");
+  assert.match(shelved.stdout, /shelved until 20\S+ \d\d:\d\d:\d\d +warning/);
+  assert.doesNotMatch(shelved.stdout, /\dZ/);
+  assert.match((await gateside("--json")).stdout, /"until": "20\S+Z"/);
+});
+
+test("gateside alarms – a flag that belongs to another action is refused, not ignored", async (t) => {
+  const { gateside } = await startAlarms(t);
+  const id = "0".repeat(32);
+  for (const [words, message] of [
+    [["--ack", id, "--minutes", "5"], "--minutes belongs to --shelve"],
+    [["--minutes", "5"], "--minutes belongs to --shelve"],
+    [["--id", id], "--id belongs to --note"],
+    [["--unshelve", id, "--id", id], "--id belongs to --note"],
+  ] as const) {
+    const { code, stderr } = await gateside(...words);
+    assert.deepEqual([code, stderr.includes(message)], [2, true], stderr);
+  }
 });
 
 test("gateside alarms – a warning that becomes an alarm is no longer acknowledged; one that becomes less severe still is", async (t) => {
@@ -177,6 +211,20 @@ test("gateside alarms – errors are one line with exit code 1", async (t) => {
   assert.match((await gateside("--ack", id, "--shelve", id)).stderr, /cannot be combined/);
   const json = await gateside("--json", "--ack", "0".repeat(32));
   assert.match(json.stdout, /^\{"error":".*404/);
+});
+
+test("HTTP alarm actions – an end that is given twice is refused, not guessed", async (t) => {
+  const { alarms, gateside, rpm, url } = await startAlarms(t);
+  await rpm("1", 3100);
+  const id = idIn((await gateside()).stdout);
+  const response = await fetch(`${url}/api/v1/alarms/${id}/shelve`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ minutes: 5, until: new Date(START_MS + 7_200_000).toISOString() }),
+  });
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /minutes and until cannot be combined: give one/);
+  assert.equal(alarms.actions.counts().shelved, 0);
 });
 
 test("gateside alarms – baselines are shown while they learn, and relearned on request", async (t) => {

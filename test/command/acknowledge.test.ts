@@ -94,3 +94,29 @@ test("acknowledge – who and why are recorded without a secret that a broker in
   });
   assert.deepEqual([asked[0]?.by, asked[0]?.note], ["anna ***", "x ***"]);
 });
+
+test("acknowledge – a request that names an end in two ways, in none, or for another action is refused with the reason", async () => {
+  const { send, asked, answers, clock } = receiver();
+  const until = "2026-11-20T15:04:05Z";
+  for (const [fields, reason] of [
+    [{ minutes: 5 }, "minutes belongs to shelve, not to acknowledge"],
+    [{ action: "note", note: "x", until }, "until belongs to shelve, not to note"],
+    [{ action: "shelve", minutes: 5, until }, "minutes and until cannot be combined: give one"],
+    [{ action: "shelve", minutes: "5" }, "minutes must be a number"],
+    [{ action: "shelve", until: "2026-11-20 15:04:05" }, /^until must be ISO 8601 with zone /],
+    [{ action: "shelve", until: true }, /^until must be ISO 8601 with zone /],
+  ] as const) {
+    await send(fields);
+    const answer = JSON.parse(String(answers.at(-1)?.payload));
+    assert.equal(answer.outcome, "rejected");
+    if (typeof reason === "string") assert.equal(answer.description, reason);
+    else assert.match(answer.description, reason);
+  }
+  assert.deepEqual(asked, []);
+  for (const end of [{ minutes: 5 }, { until }, { until: Date.parse(until) }, { minutes: null }])
+    await send({ action: "shelve", ...end });
+  assert.deepEqual(
+    asked.map(({ untilMs }) => untilMs),
+    [clock.now() + 300_000, Date.parse(until), Date.parse(until), null],
+  );
+});

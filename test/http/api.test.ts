@@ -96,6 +96,7 @@ test("api – a JSON body has the types of its schema, and an optional member th
     [`${alarm}/shelve`, { minutes: 5, note: null }, 501],
     [`${alarm}/shelve`, { until: 1_800_000_000_000 }, 501],
     [`${alarm}/shelve`, { until: "1800000000000" }, 501],
+    [`${alarm}/acknowledge`, { minutes: 5 }, 400],
   ] as const) {
     assert.equal((await post(url, body)).status, status, `${url} ${JSON.stringify(body)}`);
   }
