@@ -1,15 +1,18 @@
+import { CallFailure } from "../core/failure.ts";
 import type { Clock } from "../core/ports.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 
 /**
  * A service that was never called, or not for a while, may take a minute to start. Its first call runs alone and with
- * more time; the others wait until it ends, because a second one would only delay the start.
+ * more time; the others wait until it ends, because a second one would only delay the start. A first call that times out
+ * has given it that time: what it asked for may be what hangs, and the others are called as usual.
  */
 export class WakeUp {
   readonly #clock: Clock;
   readonly #aborts: AbortCallbacks;
   readonly #idleMs: number;
-  #lastAnswerAt: number | null = null;
+  /** When it last responded, or had the time to start; monotonic ms. */
+  #lastAwakeAt: number | null = null;
   #waking: Promise<unknown> | null = null;
 
   constructor(clock: Clock, aborts: AbortCallbacks, idleMs: number) {
@@ -30,12 +33,13 @@ export class WakeUp {
       if (signal.aborted) return null;
     }
     const isAsleep =
-      this.#lastAnswerAt === null || this.#clock.monotonic() - this.#lastAnswerAt > this.#idleMs;
+      this.#lastAwakeAt === null || this.#clock.monotonic() - this.#lastAwakeAt > this.#idleMs;
     const running = call(isAsleep);
     if (isAsleep) this.#waking = running.catch(() => {});
     try {
       const result = await running;
-      if (!(result instanceof Error)) this.#lastAnswerAt = this.#clock.monotonic();
+      if (!(result instanceof Error) || (isAsleep && hadItsTime(result)))
+        this.#lastAwakeAt = this.#clock.monotonic();
       return result;
     } finally {
       if (isAsleep) this.#waking = null;
@@ -54,3 +58,6 @@ export class WakeUp {
     });
   }
 }
+
+const hadItsTime = (error: Error): boolean =>
+  error instanceof CallFailure && error.code === "first_byte_timeout";

@@ -294,6 +294,7 @@ export class Poller {
     let isVoid = false;
     let receivedAtMs: number | null = null;
     const startedAt = this.#parts.clock.monotonic();
+    const isDayUnknown = !this.#slots.hasAnswered && task.jobs.length === 0;
     const slot = this.#slots.take(task);
     const read = await this.#parts.readDay(
       {
@@ -304,9 +305,9 @@ export class Poller {
         gatewayNow: (dateMs) => {
           // The first response shows which day the gateway is on; with our clock wrong, another was requested. A day
           // that somebody requested explicitly is read all the same.
-          const mayBeWrong = !this.#slots.hasAnswered && dateMs !== null && task.jobs.length === 0;
           const now = this.#observeDate(dateMs);
-          isVoid = mayBeWrong && taskDue(task, now, this.#options)?.phase !== "today";
+          isVoid =
+            isDayUnknown && dateMs !== null && taskDue(task, now, this.#options)?.phase !== "today";
           return now;
         },
         isVoid: () => isVoid,

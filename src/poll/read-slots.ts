@@ -27,14 +27,19 @@ export class ReadSlots {
   #committing = 0;
   /** The gateway has responded since the start. */
   hasAnswered = false;
+  /** It has had its time to wake up: a read reached it and waited in vain. */
+  #hadItsTime = false;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
   }
 
-  /** One read at a time until the gateway has responded once: it may be waking up, and its day is not known yet. */
+  /**
+   * One read at a time until the gateway has responded, or let one wait in vain: it may be waking up, and its day is not
+   * known yet. More than one sensor may hang.
+   */
   get #count(): number {
-    return this.hasAnswered ? this.#concurrency : 1;
+    return this.hasAnswered || this.#hadItsTime ? this.#concurrency : 1;
   }
 
   get areTaken(): boolean {
@@ -70,6 +75,7 @@ export class ReadSlots {
         leave();
         this.#committing -= weight;
         task.isSlow = !read.ok && read.isStoreFault !== true && read.durationMs >= SLOW_MS;
+        if (task.isSlow && !read.ok && !read.isGatewayFault) this.#hadItsTime = true;
         if (read.ok || task.isSlow) task.stream.isSlow = task.isSlow;
       },
     };

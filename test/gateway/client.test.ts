@@ -426,6 +426,23 @@ test("gateway client – while the first call wakes the service, no other is sen
   assert.equal(most, 2);
 });
 
+test("gateway client – a first call that times out has woken the service: the others do not wait for another one", async (t) => {
+  const timeoutMs = deadlineMs(75);
+  let calls = 0;
+  const url = await serve(t, (_request, response) => {
+    calls += 1;
+    // The first two hang for good.
+    if (calls > 2) response.end(EMPTY_DAY);
+  });
+  const client = clientFor(t, url, { concurrency: 2, timeoutMs });
+  const first = failureOf(readAll(client)).then(({ message }) => message);
+  const second = failureOf(readAll(client)).then(({ message }) => message);
+  const third = readAll(client).then(() => calls);
+  assert.equal(await first, `no response within ${3 * timeoutMs} ms`);
+  assert.equal(await third, 3, "while the second one hangs");
+  assert.equal(await second, `no response within ${timeoutMs} ms`);
+});
+
 test("gateway client – after 15 idle minutes a call may again take three times as long", async (t) => {
   const timeoutMs = deadlineMs(75);
   const url = await serve(t, (_request, response) => {

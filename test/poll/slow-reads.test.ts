@@ -63,6 +63,11 @@ test("slow reads – two sensors that never answer do not delay a third, however
     assert.ok((reads.get(code) ?? []).some((ms) => ms > 3 * MINUTE_MS));
 });
 
+test("slow reads – at a start, two sensors that never answer delay the others by one time limit, not by two", async (t) => {
+  const { reads } = await pollFor(t, ["a", "b", "c", "d"], (code) => code < "c", 2);
+  for (const code of ["c", "d"]) assert.ok((reads.get(code)?.[0] ?? Infinity) <= LIMIT_MS + 1_000);
+});
+
 test("slow reads – past days that never answer delay the current day of their own sensor neither", async (t) => {
   const { reads, clock } = await pollFor(t, ["a", "b"], (_, day) => day !== TODAY, 2);
   for (const code of ["a", "b"])
