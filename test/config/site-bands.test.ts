@@ -122,3 +122,17 @@ test("site file – at most 200 values a sensor", () => {
   const many = { ...MACHINE, bands: { ...ALL, ...bands(64) } };
   assert.deepEqual(faultsOf(many), ["machines[0].bands"]);
 });
+
+test("site file – bands stand in select.kinds alone: no machine runs by its bands", () => {
+  const running = { sensor: "200", kind: "bands", value: "channel1_1x", above: 1 };
+  assert.deepEqual(faultsOf({ ...MACHINE, running, bands: ALL }), ["machines[0].running.kind"]);
+});
+
+test("site file – the name of a band that cannot be one says which characters it may have", () => {
+  const custom = [{ ...ALL.custom[0], name: "a.b" }];
+  const [fault] = load({ ...MACHINE, bands: { custom } }).faults;
+  assert.match(
+    `${fault?.problem}; ${fault?.remedy}`,
+    /^"a\.b" .*; use 1 to 32 letters, digits, _ and -/,
+  );
+});
