@@ -77,7 +77,12 @@ export function searchBearing(
         const isFaint =
           family !== undefined &&
           !source.isDeep(family, look.isHeld(key) ? look.thresholds.hold : 1);
-        if (family !== undefined && family.level >= limit && !isFaint) {
+        if (
+          family !== undefined &&
+          family.level >= limit &&
+          !isFaint &&
+          isStruck(source, fault, family)
+        ) {
           if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
           verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
         } else if (source.spectrum !== "velocity" && !onOrders.has(fault)) {
@@ -98,6 +103,14 @@ export function searchBearing(
       return [fault, { verdict, onOrderHz: verdict ? null : (onOrders.get(fault) ?? null) }];
     }),
   );
+}
+
+/** In the whitened envelope, a cage is told by its impacts alone: the load changes as any cage turns. */
+function isStruck({ spectrum, list }: LimitedSource, { finding }: BearingFault, { lines }: Family) {
+  if (finding !== "cage" || spectrum !== "whitened envelope") return true;
+  const [first] = lines;
+  const tone = first === undefined ? null : toneNear(list, first.hz, list.resolutionHz);
+  return tone !== null && isCageImpact(list, tone);
 }
 
 /** Whether nothing else of the bearing is seen, or only lines at FTF that are not the cage's own. */

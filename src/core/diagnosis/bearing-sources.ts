@@ -15,6 +15,8 @@ const VELOCITY_SHARE = 0.25;
  * lines; on rigs, undamaged bearings show theirs at up to 5 %, and undamaged parts of damaged bearings at up to 10 %.
  */
 const DEPTH_MIN = 9;
+/** The same of a cage's impacts, whose harmonics hardly fall: those of a damaged element's load, and healthy cages, are fainter. */
+const CAGE_DEPTH_MIN = 25;
 /** Lines that carry more than this share of the envelope's RMS value need no confirmation by the whitened one. */
 const CLEAR_SHARE = 0.6;
 /**
@@ -102,14 +104,15 @@ const spreadSource: SourceOf = (_look, { spread }) =>
   spread === null ? null : whitenedOf(spread, SLIP_SHARE);
 
 function whitenedOf(list: ToneList, slipShare?: number): LimitedSource {
+  const cageMin = slipShare === undefined ? CAGE_DEPTH_MIN : Number.POSITIVE_INFINITY;
   return {
     spectrum: "whitened envelope",
     list,
     unit: "%",
     levelOf: ({ amplitude }) => (100 * amplitude) / Math.SQRT2,
     ...WHITENED,
-    // Impacts of a cage are strong, and healthy cages modulate faintly.
-    limitOf: ({ finding }) => (finding === "cage" ? Number.POSITIVE_INFINITY : DEPTH_MIN),
+    // Healthy cages modulate faintly, and what slips spreads as the load does that changes as they turn.
+    limitOf: ({ finding }) => (finding === "cage" ? cageMin : DEPTH_MIN),
     stageOf: () => 1,
     isDeep: () => true,
     slipShare,

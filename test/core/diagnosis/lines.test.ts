@@ -155,6 +155,29 @@ test("a load that changes smoothly with each turn of the cage is no cage fault, 
 const modulatedNoise = (seed: number, share: (t: number) => number): Float64Array =>
   signalOf((t, n) => 0.3 * gauss(seed, n) * (1 + share(t)));
 
+test("impacts of a cage that loud lines drown are told in the whitened envelope, faint ones and a load that changes are not", () => {
+  const cageHz = 0.3816 * SHAFT_HZ;
+  const beside = (of: (t: number, n: number) => number) =>
+    signalOf(
+      (t, n) => of(t, n) + sine(2000, t) + sine(2000 + 2 * SHAFT_HZ, t) + 0.05 * gauss(44, n),
+    );
+  const hits = impacts(42, cageHz, 3000, () => 1);
+  const struck = judged(
+    beside((_t, n) => hits[n] ?? 0),
+    B6203,
+  );
+  assert.deepEqual(names(struck), ["cage, whitened envelope"]);
+  assert.equal(struck.verdicts[0]?.stage, 1);
+  const faint = beside((_t, n) => 0.5 * (hits[n] ?? 0));
+  assert.deepEqual(names(judged(faint, B6203)), []);
+  const load = modulatedNoise(
+    45,
+    (t) => 0.3 * (sine(cageHz, t) + sine(2 * cageHz, t) + sine(3 * cageHz, t)),
+  );
+  const loaded = beside((_t, n) => load[n] ?? 0);
+  assert.deepEqual(names(judged(loaded, B6203)), []);
+});
+
 test("an element that the cage carries through loads is told by them where its own line hides at an order", () => {
   const cageHz = 0.3796 * SHAFT_HZ;
   const loads = (fixed: number, turning: number, t: number) =>
