@@ -21,7 +21,9 @@ export function listenFailure(
       );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return failure(`HTTP_HOST: ${httpHost} is not an address of this machine`);
+      return failure(
+        `HTTP_HOST: ${httpHost} is not an address of this machine; set one that it has, 0.0.0.0 for all of them, or 127.0.0.1`,
+      );
     default:
       return error instanceof Error ? error : new Error(String(error), { cause: error });
   }

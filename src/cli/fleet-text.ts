@@ -52,13 +52,22 @@ function rowOf(box: FleetBox): string[] {
 /** How many of what; the versions of a fleet that has several. */
 function sumOf(boxes: readonly FleetBox[], ill: readonly FleetBox[]): string {
   const total = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}`;
-  const offline = ill.filter(({ state }) => state === "offline").length;
-  const behind = ill.filter(({ state, behindS }) => state !== "offline" && behindS !== null).length;
+  // Each box counts once, by the first that holds.
+  const faultOf = ({ state, behindS, isUnheard, silentSensors }: FleetBox) => {
+    if (state === "offline") return "offline";
+    if (behindS !== null) return "behind";
+    if (isUnheard) return "not heard from";
+    return silentSensors.length > 0 ? "silent sensors" : "with other faults";
+  };
+  const countOf = (fault: ReturnType<typeof faultOf>) =>
+    [ill.filter((box) => faultOf(box) === fault).length, fault] as const;
   const silent = ill.reduce((sum, { silentSensors }) => sum + silentSensors.length, 0);
   const alarms = boxes.reduce((sum, box) => sum + box.alarms.alarm, 0);
   const parts = [
-    [offline, "offline"],
-    [behind, "behind"],
+    countOf("offline"),
+    countOf("behind"),
+    countOf("not heard from"),
+    countOf("with other faults"),
     [silent, silent === 1 ? "silent sensor" : "silent sensors"],
     [alarms, alarms === 1 ? "machine alarm" : "machine alarms"],
   ] as const;

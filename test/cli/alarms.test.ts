@@ -213,17 +213,22 @@ test("gateside alarms – errors are one line with exit code 1", async (t) => {
   assert.match(json.stdout, /^\{"error":".*404/);
 });
 
-test("HTTP alarm actions – an end that is given twice is refused, not guessed", async (t) => {
+test("HTTP alarm actions – an end that is given twice, or not at all, is refused with the reason", async (t) => {
   const { alarms, gateside, rpm, url } = await startAlarms(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
-  const response = await fetch(`${url}/api/v1/alarms/${id}/shelve`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ minutes: 5, until: new Date(START_MS + 7_200_000).toISOString() }),
-  });
-  assert.equal(response.status, 400);
-  assert.match(await response.text(), /minutes and until cannot be combined: give one/);
+  const shelve = async (body: object) => {
+    const headers = { "content-type": "application/json" };
+    const path = `${url}/api/v1/alarms/${id}/shelve`;
+    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return `${response.status} ${await response.text()}`;
+  };
+  const until = new Date(START_MS + 7_200_000).toISOString();
+  assert.match(
+    await shelve({ minutes: 5, until }),
+    /^400 .*minutes and until cannot be combined: give one/,
+  );
+  assert.match(await shelve({}), /^400 .*minutes or until is missing/);
   assert.equal(alarms.actions.counts().shelved, 0);
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fleetText } from "../../src/cli/fleet-text.ts";
-import type { FleetBox } from "../../src/collect/main.ts";
+import { type BoxFacts, type FleetBox, fleetBox } from "../../src/collect/fleet/box.ts";
 
 function box(n: number, more: Partial<FleetBox> = {}): FleetBox {
   return {
@@ -15,6 +15,7 @@ function box(n: number, more: Partial<FleetBox> = {}): FleetBox {
     isClockAhead: false,
     behindS: null,
     statsAgeS: 20,
+    isUnheard: false,
     backlog: 0,
     hoursUntilFull: 900,
     sensors: 50,
@@ -42,6 +43,43 @@ test("fleet – of 300 boxes, those that need attention are listed, and the othe
   assert.ok(Math.max(...lines.map(({ length }) => length)) <= 140);
   assert.equal(fleetText(boxes, "all").trimEnd().split("\n").length, 1 + 300 + 1 + 2);
   assert.equal(fleetText(boxes, "attention").trimEnd().split("\n").length, 1 + 9 + 1 + 2);
+});
+
+test("fleet – every box that needs attention is in a count of the summary, each once", () => {
+  const boxes = Array.from({ length: 30 }, (_, n) => {
+    if (n < 2) return box(n, { isUnheard: true, needsHands: ["silent for 5 hours"] });
+    if (n < 3) return box(n, { isUnheard: true, behindS: 9e4, needsHands: ["behind by 1 day"] });
+    if (n < 4) return box(n, { needsHands: ["gateway down"] });
+    return box(n);
+  });
+  assert.match(
+    fleetText(boxes, "folded"),
+    /^30 boxes, 4 need attention: 1 behind, 2 not heard from, 1 with other faults$/m,
+  );
+});
+
+test("fleet – a box is not heard from without statistics for five minutes, unless it says that it is offline", () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12);
+  const heard = (statsAgeS: number | null, state = "online") => {
+    const facts: BoxFacts = {
+      site: "plant-1",
+      state: { state },
+      stats: statsAgeS === null ? null : {},
+      stateReceivedMs: nowMs,
+      statsReceivedMs: statsAgeS === null ? null : nowMs - statsAgeS * 1000,
+      newestReadingMs: null,
+      readingDueMs: null,
+      horizonMs: null,
+      sensors: [],
+      alarms: [],
+    };
+    const { isUnheard, needsHands } = fleetBox(facts, nowMs);
+    return [isUnheard, ...needsHands];
+  };
+  assert.deepEqual(heard(299), [false]);
+  assert.deepEqual(heard(5 * 3600), [true, "silent for 5 hours"]);
+  assert.deepEqual(heard(null), [true, "no statistics"]);
+  assert.deepEqual(heard(5 * 3600, "offline"), [false, "offline"]);
 });
 
 test("fleet – a small one is listed whole; without boxes there is only the number", () => {

@@ -166,8 +166,9 @@ export class StoredAlarmActions implements AlarmActions {
 /** What is wrong with a request in any state of the alarm; null if nothing is. */
 function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): string | null {
   if (word === "shelve") {
-    if (untilMs === null || untilMs <= nowMs) return "until must be in the future";
-    if (untilMs > nowMs + SHELF_MAX_MS) return "until is more than 31 days ahead";
+    if (untilMs === null) return "minutes or until is missing: a shelf needs an end";
+    if (untilMs <= nowMs) return "the end of a shelf must be in the future";
+    if (untilMs > nowMs + SHELF_MAX_MS) return "the end of a shelf is more than 31 days ahead";
   }
   return word === "note" && note === null ? "note is missing" : null;
 }

@@ -17,6 +17,8 @@ export interface FleetBox {
   readonly behindS: number | null;
   /** Of the newest statistics, which come every minute; null if unknown. */
   readonly statsAgeS: number | null;
+  /** True if it does not say that it is offline, and no statistics have come for five minutes or ever. */
+  readonly isUnheard: boolean;
   /** Readings pending in its buffer. */
   readonly backlog: number | null;
   /** Hours of outage that fit into its buffer. */
@@ -92,12 +94,13 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
   const reported = text(state?.["state"]);
   const hoursUntilFull = number(buffer?.["hoursUntilFull"]);
   const needsHands: string[] = [];
+  const isUnheard =
+    reported !== "offline" && (stats === null || (statsAgeS ?? 0) > STATS_AGE_MAX_S);
   if (reported === "offline") {
     const reason = text(state?.["reason"]);
     needsHands.push(`offline${reason === null ? "" : ` (${reason})`}`);
-  } else if (stats === null) needsHands.push("no statistics");
-  else if (statsAgeS !== null && statsAgeS > STATS_AGE_MAX_S)
-    needsHands.push(`silent for ${span(statsAgeS)}`);
+  } else if (isUnheard)
+    needsHands.push(statsAgeS === null ? "no statistics" : `silent for ${span(statsAgeS)}`);
   const late = [
     pendingAgeS !== null && pendingAgeS > PENDING_AGE_MAX_S ? pendingAgeS : 0,
     reported !== "offline" && (facts.readingDueMs ?? nowMs) < nowMs ? (newestReadingAgeS ?? 0) : 0,
@@ -143,6 +146,7 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     isClockAhead,
     behindS,
     statsAgeS,
+    isUnheard,
     backlog,
     hoursUntilFull,
     sensors: facts.sensors.length,
