@@ -3,8 +3,9 @@
  * Each record is cut into pieces of one length, which follow each other as readings of one sensor; a fault counts as
  * named once a finding stands. The folder and its files: scripts/diagnosis/real-records.ts.
  *
- * --set develop|others|all|beside   which records (develop)
+ * --set develop|others|all|beside|hit   which records (develop)
  * --sizes N,N                       lengths of a reading, samples (4096,8192,16384)
+ * --overlap                         each reading begins in the middle of the one before
  * --list                            every record, with what was found
  * --depth                           how deep the lines of each part are in the whitened envelope, instead
  */
@@ -17,6 +18,7 @@ const { values: flags, positionals } = parseArgs({
   options: {
     set: { type: "string", default: "develop" },
     sizes: { type: "string", default: "4096,8192,16384" },
+    overlap: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     depth: { type: "boolean", default: false },
   },
@@ -53,7 +55,7 @@ for (const size of flags.sizes.split(",").map(Number)) {
     const none = () => ({ count: 0, right: 0, wrong: 0 });
     const own = scores.get(group) ?? { damaged: none(), undamaged: none() };
     scores.set(group, own);
-    const { found, cannot } = findingsOn(record, size);
+    const { found, cannot } = findingsOn(record, size, flags.overlap ? size / 2 : size);
     const score = record.truth === null ? own.undamaged : own.damaged;
     const isRight = found.some((finding) => finding === record.truth);
     const isWrong = found.some((finding) => finding !== record.truth);

@@ -25,7 +25,8 @@ export interface Found {
   readonly cannot: readonly string[];
 }
 
-export function findingsOn(record: RealRecord, size: number): Found {
+/** @param hop samples from one reading to the next, less than `size` where a record is short */
+export function findingsOn(record: RealRecord, size: number, hop = size): Found {
   const sensor: Sensor = {
     code: "1",
     type: 3,
@@ -49,8 +50,8 @@ export function findingsOn(record: RealRecord, size: number): Found {
   });
   const calibration = calibrationOf(record);
   const found = new Set<string>();
-  for (let from = 0; from + size <= record.samplesG.length; from += size) {
-    const timeMs = START_MS + (from / size) * STEP_MS;
+  for (let from = 0; from + size <= record.samplesG.length; from += hop) {
+    const timeMs = START_MS + (from / hop) * STEP_MS;
     const piece = record.samplesG.subarray(from, from + size);
     const tx = new UnitOfWork();
     const reading = readingOf(piece, record.sampleRateHz, calibration, timeMs);

@@ -1,8 +1,9 @@
 /**
  * Public records of real bearings with known faults, read from a folder that is not part of the repository:
  * `cwru/` with the 12 kHz files of the Case Western Reserve University Bearing Data Center (their names end in the
- * centre's number: `118.mat`, `B007_0_118.mat`), and `mfpt/` with the files of the Society for Machinery Failure
- * Prevention Technology as MathWorks distributes them (`InnerRaceFault_vload_1.mat` …).
+ * centre's number: `118.mat`, `B007_0_118.mat`), `mfpt/` with the files of the Society for Machinery Failure
+ * Prevention Technology as MathWorks distributes them (`InnerRaceFault_vload_1.mat` …), and `hit/` with those of the
+ * SpectraQuest rig of the Harbin Institute of Technology (`IR2_900.mat` …, github hitwzc/Bearing-datasets).
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,10 +25,14 @@ export interface RealRecord {
  * Those that rules are made with; the others are looked at when the rules are finished. `beside`: the other end of the
  * damaged machines, whose bearing is whole.
  */
-export type RecordSet = "develop" | "others" | "all" | "beside";
+export type RecordSet = "develop" | "others" | "all" | "beside" | "hit";
 
 const DRIVE_END = { name: "6205", bpfo: 3.5848, bpfi: 5.4152, bsf: 2.3567, ftf: 0.3983 } as const;
 const FAN_END = { name: "6203", bpfo: 3.053, bpfi: 4.9469, bsf: 1.9938, ftf: 0.3816 } as const;
+/** Both of the rig; its records last 5.1 s at 51.2 kHz, and are looked at as a sensor of 12.8 kHz has them. */
+const HIT_BEARING = { name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04, angleDeg: 0 };
+const HIT_RATE = 51_200;
+const HIT_EVERY = 4;
 const MFPT_BEARING = { name: "NICE", balls: 8, ballMm: 5.969, pitchMm: 31.623, angleDeg: 0 };
 const LOAD_RPM = [1797, 1772, 1750, 1730] as const;
 
@@ -158,7 +163,38 @@ function* mfpt(folder: string): Generator<RealRecord> {
   }
 }
 
+function* hit(folder: string): Generator<RealRecord> {
+  for (const file of readdirSync(folder).toSorted()) {
+    const [, fault, rpm] = /^(IR|OR|Normal)\d?_(\d+)\.mat$/.exec(file) ?? [];
+    const [samples] =
+      fault === undefined ? [] : matArrays(readFileSync(join(folder, file))).values();
+    if (samples === undefined) continue;
+    yield {
+      name: `hit-${rpm} ${file}`,
+      sampleRateHz: HIT_RATE / HIT_EVERY,
+      speedRpm: Number(rpm),
+      bearing: HIT_BEARING,
+      truth: fault === "Normal" ? null : fault === "IR" ? TRUTH.inner : TRUTH.outer,
+      samplesG: everyNth(samples, HIT_EVERY),
+    };
+  }
+}
+
+/** Every nth sample, after a low-pass (a sinc of 16 zeros to either side) at 0.8 of what is left. */
+function everyNth(samples: Float64Array, every: number): Float64Array {
+  const half = 16 * every;
+  const taps = Array.from({ length: 2 * half + 1 }, (_, i) => {
+    const at = (0.8 * (i - half)) / every;
+    const sinc = at === 0 ? 1 : Math.sin(Math.PI * at) / (Math.PI * at);
+    return ((0.8 * sinc) / every) * (0.5 + 0.5 * Math.cos((Math.PI * (i - half)) / half));
+  });
+  return Float64Array.from({ length: Math.floor((samples.length - 2 * half) / every) }, (_, n) =>
+    taps.reduce((sum, tap, i) => sum + tap * (samples[n * every + i] ?? 0), 0),
+  );
+}
+
 export function* realRecords(folder: string, set: RecordSet): Generator<RealRecord> {
+  if (set === "hit") return yield* hit(join(folder, "hit"));
   yield* cwru(join(folder, "cwru"), set);
   if (set !== "others" && set !== "beside") yield* mfpt(join(folder, "mfpt"));
 }
