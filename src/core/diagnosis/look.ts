@@ -65,7 +65,7 @@ export interface Look {
 export const RISEN_TIMES = 1.6;
 /** Or 1x by this share of B/C, significant at any level (ISO 20816-1, criterion II), and at least so many times. */
 const CHANGE_SHARE = 0.25;
-const CHANGE_TIMES = 1.25;
+export const CHANGE_TIMES = 1.25;
 
 /** How far an order may be off while no line of the shaft is seen, share. */
 const UNSEEN_SHARE = 0.01;

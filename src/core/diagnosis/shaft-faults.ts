@@ -130,7 +130,10 @@ function unplaced(look: Look, rest: Rest, isOwn: (hz: number) => boolean): void 
   const check = look.hasAxes
     ? "Check that the site file states the axes as the sensor is mounted."
     : "State the axes in the site file: directions tell faults apart.";
-  const text = `${what}, but directions and orders together fit no fault of the shaft. ${check}`;
+  const turned = isLearned(look)
+    ? " A sensor mounted otherwise than when it was learned looks so too."
+    : "";
+  const text = `${what}, but directions and orders together fit no fault of the shaft. ${check}${turned}`;
   rest.ambiguous(look, SHAFT_FINDINGS, text);
 }
 

@@ -6,11 +6,13 @@
 import type { EvidenceLine, FindingKind, Stage, Verdict } from "./finding.ts";
 import {
   type AxisLook,
+  CHANGE_TIMES,
   forceLimit,
   isLearned,
   isRadial,
   type Look,
   middleOfB,
+  RISEN_TIMES,
   type Risen,
   risen,
   rss,
@@ -44,6 +46,11 @@ export const MISALIGNED_SECOND = 0.75;
  */
 const MISALIGNED_AXIAL = 0.5;
 const MISALIGNED_AXIAL_SECOND = 0.3;
+/**
+ * An order that fell in other directions by this share of what it rose by in one, and is no more in all together, only
+ * changed its direction: so looks a sensor that is mounted otherwise than when the machine was learned.
+ */
+const MOVED_SHARE = 0.5;
 /** RMS amplitude of a line, mm/s; 0 without one. */
 export const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;
 
@@ -86,6 +93,20 @@ export function strongest(found: readonly Risen[]): Risen | null {
   return best;
 }
 
+/** Whether an order only moved from one direction to another. A normal state borrowed from another speed shows no fall. */
+function isMoved(look: Look, { axis: { channel }, rise, line }: Risen, order: number): boolean {
+  if (look.topRpm === null || line === null) return false;
+  const seen = look.axes.map((axis) => ({
+    isOther: axis.channel !== channel,
+    now: at(risen(look, axis, order).line),
+    normal: look.normalOf(axis.channel, order) ?? 0,
+  }));
+  const isMore =
+    rss(seen.map(({ now }) => now)) >= CHANGE_TIMES * rss(seen.map(({ normal }) => normal));
+  const fallen = seen.filter(({ isOther, now, normal }) => isOther && RISEN_TIMES * now < normal);
+  return !isMore && rss(fallen.map(({ now, normal }) => normal - now)) >= MOVED_SHARE * rise;
+}
+
 /** Directions that the site file does not state may be any. */
 const across = (look: Look) => (look.hasAxes ? look.axes.filter(isRadial) : look.axes);
 const along = (look: Look) => (look.hasAxes ? look.axes.filter((axis) => !isRadial(axis)) : []);
@@ -116,6 +137,7 @@ export function unbalance(look: Look): Verdict | "either" | null {
     ? rise >= others
     : line.amplitude >= UNBALANCE_SHARE * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
   if (!isMost || Math.max(0, ...axial) > UNBALANCE_AXIAL * rise) return null;
+  if (isMoved(look, best, 1)) return null;
   if ((mayBePaired && isPaired) || second > share * rise) return mayBePaired ? "either" : null;
   const level = line.amplitude;
   const stage = stageOf(level, look.limits[1], look.limits[2]);
@@ -141,7 +163,8 @@ export function misalignment(look: Look): Verdict | null {
     radial !== undefined &&
     radial[1].rise > 0 &&
     at(radial[1].line) >= limit &&
-    radial[1].rise >= MISALIGNED_SECOND * radial[0].rise;
+    radial[1].rise >= MISALIGNED_SECOND * radial[0].rise &&
+    !isMoved(look, radial[1], 2);
   const axialLevel = axial === undefined ? 0 : Math.hypot(at(axial[0].line), at(axial[1].line));
   const axialRise = axial === undefined ? 0 : Math.hypot(axial[0].rise, axial[1].rise);
   const mostAcross = Math.max(0, ...across(look).map((axis) => risen(look, axis, 1).rise));
@@ -150,7 +173,8 @@ export function misalignment(look: Look): Verdict | null {
     axialRise > 0 &&
     axialLevel >= limit &&
     axial[1].rise >= MISALIGNED_AXIAL_SECOND * axial[0].rise &&
-    axialRise >= MISALIGNED_AXIAL * mostAcross;
+    axialRise >= MISALIGNED_AXIAL * mostAcross &&
+    !isMoved(look, axial[1], 2);
   if (!isParallel && !isAngular) return null;
   const level = Math.max(isParallel ? at(radial[1].line) : 0, isAngular ? axialLevel : 0);
   const stage = stageOf(level, look.limits[1], look.limits[2]);

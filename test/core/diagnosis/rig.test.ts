@@ -169,3 +169,25 @@ test("a loose base, which raises 2x by 8 to 13 dB while the orders above it fall
   }
   assert.ok(loose >= 4, `${loose} of 20`);
 });
+
+test("a sensor that is mounted otherwise than when the machine was learned shows no fault", () => {
+  const rpm = 1500;
+  const after = (normal: Lines, now: Lines, axes?: Axes | null) =>
+    Object.keys(told([...records(rpm, normal, 12), ...records(rpm, now, 12, 2)], axes));
+  // A public motor shows this after its bearings were replaced: 1x moved from one direction to another.
+  const first: Lines = { 1: [2.1, 0.6, 0.3], 2: [0.3, 0.3, 0.1] };
+  const second: Lines = { 1: [0.5, 0.5, 0.2], 2: [1.9, 0.3, 0.2], 3: [0.6, 0.1, 0.1] };
+  const firstMoved: Lines = { ...first, 1: [0.8, 2, 0.3] };
+  const secondMoved: Lines = { ...second, 2: [0.4, 1.9, 0.2], 3: [0.1, 0.6, 0.1] };
+  const secondAlong: Lines = { ...second, 2: [0.4, 0.3, 1.9] };
+  for (const axes of [["H", "V", "A"], null] as const) {
+    assert.deepEqual(after(first, firstMoved, axes), []);
+    assert.deepEqual(after(second, secondMoved, axes), []);
+    assert.deepEqual(after(second, secondAlong, axes), []);
+  }
+  // What grew in one direction, and stands in the others as it did, is the machine's.
+  assert.deepEqual(after(first, { ...first, 1: [2.1, 2.6, 0.3] }), ["unbalance"]);
+  assert.deepEqual(after(second, { ...second, 2: [1.9, 2.1, 0.2], 3: [0.6, 0.6, 0.1] }), [
+    "misalignment",
+  ]);
+});
