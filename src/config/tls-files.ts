@@ -20,6 +20,14 @@ export interface TlsFiles {
   readonly key?: TlsFile;
 }
 
+const CERTIFICATE = [/-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/, "certificate"] as const;
+/** What each file is for, and what it is called. */
+const CONTENTS = {
+  ca: CERTIFICATE,
+  cert: CERTIFICATE,
+  key: [/-----BEGIN ([A-Z]+ )?PRIVATE KEY-----/, "private key"],
+} as const;
+
 /** A file that cannot be read, or has the wrong content. */
 function pemTrouble(error: unknown): string {
   return error instanceof Error && "syscall" in error
@@ -37,6 +45,8 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
     try {
       const content = readFileSync(file.path);
       if (!content.includes("-----BEGIN ")) throw new Error("is not a PEM file");
+      const [mark, what] = CONTENTS[role];
+      if (!mark.test(content.toString("latin1"))) throw new Error(`contains no ${what}`);
       // Each alone first, so that the fault names the right file; a key only with its certificate.
       if (role === "cert") createSecureContext({ cert: content });
       // A context takes any text for a list of CAs and trusts nobody then.

@@ -767,6 +767,9 @@ test("settings – a client certificate without its key, or with another key, is
   const pair = { ...url, MQTT_CERT_FILE: "a.crt", MQTT_CA_FILE: "b.crt" };
   assert.equal(lines(load({ ...pair, MQTT_KEY_FILE: "a.key" }, cwd)), "");
   assert.match(lines(load({ ...pair, MQTT_KEY_FILE: "b.key" }, cwd)), /MQTT_KEY_FILE: the key/);
+  const swapped = { ...pair, MQTT_CERT_FILE: "a.key", MQTT_KEY_FILE: "a.crt" };
+  assert.match(lines(load(swapped, cwd)), /MQTT_CERT_FILE: .*\(contains no certificate\)/);
+  assert.match(lines(load(swapped, cwd)), /MQTT_KEY_FILE: .*\(contains no private key\)/);
   writeFileSync(join(cwd, "text.pem"), "not a certificate");
   assert.match(lines(load({ ...url, MQTT_CA_FILE: "text.pem" }, cwd)), /MQTT_CA_FILE: .*PEM/);
 });
