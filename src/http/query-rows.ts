@@ -5,8 +5,9 @@
  */
 
 import { grouped } from "../core/grouped.ts";
-import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
+import type { MergedRange } from "../core/query/ports.ts";
 import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
+import { countReadings } from "../core/query/walk.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { type HistoryLimits } from "./history-limits.ts";
 import type { QueryContext, QueryResponse } from "./query-context.ts";
@@ -94,31 +95,36 @@ async function rowsWithin(
   let bytes = 0;
   let readings = 0;
   let isWhole = true;
-  /** Until the first reading: every history was examined once, which says nothing about the cost of readings. */
-  let openedMs: number | null = null;
+  let workedMs = 0;
+  /** Since half of the rows are there: what runs for the first time says nothing about the rest. */
+  let since = { workedMs: 0, readings: 0 };
   // Also if no row is found for long: many sensors over many years.
   const bounded = async (): Promise<void> => {
     await pause();
     if (clock.monotonic() - startedAtMs > BEGINNING_MS_MAX) throw new WorkLimitPassed();
   };
-  for await (const reading of mergedReadings(history, question, bounded)) {
-    openedMs ??= clock.monotonic() - startedAtMs;
-    for (const row of question.rowsOf(reading)) {
+  let turnMs = startedAtMs;
+  for (const page of history.merged(question)) {
+    for (const row of page.flatMap(question.rowsOf)) {
       held.push(row);
       bytes += row.text.length + 1;
     }
-    readings += 1;
-    const workedMs = clock.monotonic() - startedAtMs;
+    readings += page.length;
+    workedMs += clock.monotonic() - turnMs;
     isWhole = held.length <= limits.heldRowsMax && workedMs <= HELD_WORK_MS_MAX;
     if (!isWhole) break;
+    if (since.readings === 0 && held.length > limits.heldRowsMax / 2)
+      since = { workedMs, readings };
+    await bounded();
+    turnMs = clock.monotonic();
   }
   if (isWhole) return { pieces: heldPieces(held, shape) };
-  const walkedMs = clock.monotonic() - startedAtMs - (openedMs ?? 0);
+  const workMsEach = (workedMs - since.workedMs) / Math.max(1, readings - since.readings);
   const countedUntilMs = clock.monotonic() + COUNTING_MS_MAX;
   const isEnough = () => clock.monotonic() > countedUntilMs;
-  const share = (await countReadings(history, question, bounded, isEnough)) / readings;
-  const workMs = ((openedMs ?? 0) + share * walkedMs) * shape.parts.length;
-  const refused = beyond(limits, share * bytes, workMs);
+  const count = await countReadings(history, question, bounded, isEnough);
+  const workMs = count * workMsEach * shape.parts.length;
+  const refused = beyond(limits, (count / readings) * bytes, workMs);
   if (refused !== null) return refused;
   const place = context.longAnswers.take();
   if (place === null) {
@@ -219,20 +225,21 @@ async function* partPieces(
   const isFirst = walked.readings === null;
   let readings = 0;
   let texts: string[] = [];
-  for await (const reading of mergedReadings(history, question, pause)) {
-    if (isFirst) walked.newestSeq = Math.max(walked.newestSeq, reading.seq);
-    else if (reading.seq > walked.newestSeq) continue;
-    readings += 1;
-    for (const row of question.rowsOf(reading)) {
-      if (row.part === part) texts.push(row.text);
-      if (isFirst) walked.parts.add(row.part);
+  for (const page of history.merged(question)) {
+    for (const reading of page) {
+      if (isFirst) walked.newestSeq = Math.max(walked.newestSeq, reading.seq);
+      else if (reading.seq > walked.newestSeq) continue;
+      readings += 1;
+      for (const row of question.rowsOf(reading)) {
+        if (row.part === part) texts.push(row.text);
+        if (isFirst) walked.parts.add(row.part);
+      }
     }
-    if (texts.length < ROWS_PER_PIECE) {
-      if (isSilent()) yield "";
-      continue;
-    }
-    yield texts.join();
-    texts = [];
+    if (texts.length >= ROWS_PER_PIECE) {
+      yield texts.join();
+      texts = [];
+    } else if (isSilent()) yield "";
+    await pause();
   }
   if (texts.length > 0) yield texts.join();
   if (isFirst) walked.readings = readings;

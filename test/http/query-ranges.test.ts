@@ -13,39 +13,12 @@ const START = NOW - READINGS * STEP_MS;
 
 function loopSensor(): TestParts {
   const parts = testParts();
-  const sorted: TestParts["history"]["readings"] = [];
   for (let n = 0; n < READINGS; n++) {
     const values = { channel1: n, channel1_ma: 4, channel2: -n, channel2_ma: 5 };
     const units = { channel1: "bar", channel1_ma: "mA", channel2: "bar", channel2_ma: "mA" };
     const timeMs = START + n * STEP_MS;
-    sorted.push(parts.history.add({ sensor: "30007", kind: "loop", timeMs, values, units }));
+    parts.history.add({ sensor: "30007", kind: "loop", timeMs, values, units });
   }
-  // Added in order of time; the double would sort them anew for every page.
-  parts.history.page = ({ sensor, kind, fromMs, toMs, after, limit }) => {
-    if (sensor !== "30007" || kind !== "loop") return [];
-    let low = 0;
-    for (let high = sorted.length; low < high; ) {
-      const middle = (low + high) >> 1;
-      if ((sorted[middle]?.timeMs ?? 0) < fromMs) low = middle + 1;
-      else high = middle;
-    }
-    const page = [];
-    for (const one of sorted.slice(low, low + limit + 2)) {
-      if (one.timeMs >= toMs || page.length >= limit) break;
-      const isPassed = after !== null && (one.timeMs - after.timeMs || one.seq - after.seq) <= 0;
-      if (!isPassed && one.timeMs >= fromMs) page.push(one);
-    }
-    // What `after` has passed is skipped before the limit counts.
-    if (after === null || page.length >= limit) return page;
-    return sorted
-      .slice(low)
-      .filter((one) => (one.timeMs - after.timeMs || one.seq - after.seq) > 0 && one.timeMs < toMs)
-      .slice(0, limit);
-  };
-  parts.history.readings.length = 0;
-  parts.history.extent = () => ({ fromMs: START, toMs: NOW });
-  parts.history.count = ({ fromMs, toMs }) =>
-    sorted.filter(({ timeMs }) => timeMs >= fromMs && timeMs < toMs).length;
   return parts;
 }
 
@@ -116,17 +89,19 @@ test("query service – a response that exceeds the limits of the box is refused
 
 test("query service – readings stored while a response is sent appear in all of its channels or in none", async (t) => {
   const parts = loopSensor();
-  const page = parts.history.page.bind(parts.history);
+  const merged = parts.history.merged.bind(parts.history);
   let extra = 0;
   let pages = 0;
-  parts.history.page = (range) => {
-    const found = page(range);
-    const first = found[0];
-    if (first !== undefined) pages += 1;
-    if (pages < 70 || first === undefined || range.sensor !== "30007") return found;
-    // A late record, stored between two walks.
-    extra += 1;
-    return [...found, { ...first, seq: 1_000_000 + extra, timeMs: (found.at(-1) ?? first).timeMs }];
+  parts.history.merged = function* (range) {
+    for (const found of merged(range)) {
+      pages += 1;
+      yield found;
+      const last = found.at(-1);
+      if (pages < 70 || last === undefined) continue;
+      // A late record, stored between two walks.
+      extra += 1;
+      yield [{ ...last, seq: 1_000_000 + extra }];
+    }
   };
   const { ask } = await service(t, parts, {
     historyLimits: { ...HISTORY_LIMITS, heldRowsMax: 10 },
@@ -142,17 +117,20 @@ test("query service – readings stored while a response is sent appear in all o
 
 test("query service – a query ends when its client disconnects", async (t) => {
   const parts = loopSensor();
-  const page = parts.history.page.bind(parts.history);
+  const merged = parts.history.merged.bind(parts.history);
   let pages = 0;
   let met = () => {};
   const begun = new Promise<void>((resolve) => {
     met = resolve;
   });
-  parts.history.page = (range) => {
-    pages += 1;
-    met();
+  parts.history.merged = function* (range) {
     // Without end: the same page again and again.
-    return page({ ...range, after: null }).map((one, n) => ({ ...one, seq: pages * 1000 + n }));
+    const [page = []] = merged(range);
+    for (;;) {
+      pages += 1;
+      met();
+      yield page.map((one, n) => ({ ...one, seq: pages * 1000 + n }));
+    }
   };
   const { address } = await service(t, parts, {
     historyLimits: { ...HISTORY_LIMITS, heldRowsMax: Number.MAX_SAFE_INTEGER },

@@ -9,6 +9,7 @@ import type {
   HourQuery,
   HourValues,
   LiveEvent,
+  MergedRange,
   SeriesMaker,
   SettingsCommands,
 } from "../../src/core/query/ports.ts";
@@ -75,6 +76,9 @@ export interface ReadingInput {
   readonly waveforms?: readonly WaveformRef[];
 }
 
+/** Rows of a page of several histories. */
+const PAGE_ROWS = 200;
+
 /** A history in memory that keeps the port's promises. */
 export class MemoryHistory {
   readonly readings: StoredReading[] = [];
@@ -121,6 +125,19 @@ export class MemoryHistory {
   count({ sensor, kind, fromMs, toMs }: Omit<HistoryRange, "order" | "after" | "limit">): number {
     const inRange = ({ timeMs }: StoredReading) => timeMs >= fromMs && timeMs < toMs;
     return this.#sorted(sensor, kind).filter(inRange).length;
+  }
+  *merged({ streams, fromMs, toMs }: MergedRange): Generator<readonly StoredReading[]> {
+    const wanted = this.readings
+      .filter((one) =>
+        streams.some(({ sensor, kind }) => one.sensor === sensor && one.kind === kind),
+      )
+      .filter(({ timeMs }) => timeMs >= fromMs && timeMs < toMs)
+      .sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
+    for (let from = 0; from < wanted.length; from += PAGE_ROWS) {
+      const page = wanted.slice(from, from + PAGE_ROWS);
+      this.rowsRead += page.length;
+      yield page;
+    }
   }
   page(range: HistoryRange): StoredReading[] {
     const { fromMs, toMs, order, after, limit } = range;

@@ -39,6 +39,15 @@ export interface StreamRange {
   readonly toMs: number;
 }
 
+/** A span of time of several sensors and kinds. */
+export interface MergedRange {
+  readonly streams: readonly StreamKey[];
+  /** Included, ms. */
+  readonly fromMs: number;
+  /** Excluded, ms. */
+  readonly toMs: number;
+}
+
 export interface HistoryRange extends StreamRange {
   readonly order: "ascending" | "descending";
   /** Null starts at the range's edge. */
@@ -55,6 +64,11 @@ export interface HistoryReader {
   /** Sensors and kinds that were ever stored. */
   streams(): readonly { readonly sensor: string; readonly kind: Kind }[];
   page(range: HistoryRange): readonly StoredReading[];
+  /**
+   * Oldest first, those of one time in the order stored. A page is a few short queries, and may be empty; no read stays
+   * open between pages.
+   */
+  merged(range: MergedRange): Iterable<readonly StoredReading[]>;
   /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
   /** Number of readings in a range, from an index only. */

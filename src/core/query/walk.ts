@@ -1,9 +1,9 @@
 import type { StoredReading } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
-import type { HistoryPosition, HistoryRange, HistoryReader } from "./ports.ts";
+import type { HistoryPosition, HistoryRange, HistoryReader, MergedRange } from "./ports.ts";
 
 /** Readings fetched by one query: few enough that a write never waits noticeably. */
-export const PAGE_ROWS = 200;
+const PAGE_ROWS = 200;
 /**
  * A range is read window by window, because an empty stretch costs a seek per stored hour: a month of them is a few
  * milliseconds, after which other work gets its turn.
@@ -59,4 +59,25 @@ function* windows({ fromMs, toMs, order }: Walk): Generator<{ fromMs: number; to
       yield { fromMs: Math.max(first, at - WINDOW_MS), toMs: at };
     }
   }
+}
+
+/**
+ * Number of readings in the range, without reading them. Once `isEnough` says so, the remaining streams are assumed to
+ * have as many.
+ */
+export async function countReadings(
+  history: Pick<HistoryReader, "count">,
+  { streams, fromMs, toMs }: MergedRange,
+  pause: () => Promise<void>,
+  isEnough: () => boolean = () => false,
+): Promise<number> {
+  let count = 0;
+  let counted = 0;
+  for (const stream of streams) {
+    count += history.count({ ...stream, fromMs, toMs });
+    counted += 1;
+    if (isEnough()) return (count / counted) * streams.length;
+    await pause();
+  }
+  return count;
 }

@@ -1,4 +1,5 @@
 import { isEvent } from "../../core/alarm/event.ts";
+import type { MergedRange } from "../../core/query/ports.ts";
 import { KINDS, type Kind, type StreamKey } from "../../core/sensor.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
@@ -26,9 +27,13 @@ export interface HistoryQuery {
   /** How many the caller takes, if it knows: not many more are read. */
   readonly limit?: number;
 }
-
 /** Rows read at a time: a few milliseconds of work, then the caller gets its turn. */
 const SLICE_ROWS = 500;
+/** Readings of several sensors are read in pages of as many rows, in an order found for as many readings at a time. */
+const MERGED_ROWS = 200;
+const ORDER_ROWS = 5_000;
+/** Look-ups of a sensor and kind in an hour that do not take longer than a page. */
+const LOOKUPS_MAX = 2_000;
 
 const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
 /** Statements of the queries, so that their query plans can be asserted. */
@@ -37,6 +42,11 @@ export const HISTORY_SQL = {
     ORDER BY r.time_ms, r.seq LIMIT ?`,
   streamDesc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) < (?, ?)
     ORDER BY r.time_ms DESC, r.seq DESC LIMIT ?`,
+  /** Of many streams of one hour, from the index alone. */
+  orderOfHour: `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
+    WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
+    ORDER BY r.time_ms, r.seq LIMIT ?`,
+  bySeq: `SELECT ${READING_COLUMNS} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`,
   countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
@@ -151,6 +161,48 @@ export class History {
       }
       hour = isDescending ? this.#previousHour(hour - 1) : this.#nextHour(hour + 1);
     }
+  }
+
+  /**
+   * Readings of several sensors and kinds in order of time, those of one time in the order stored, page by page. A page
+   * may be empty: enough was looked up for the caller to give others their turn.
+   */
+  *merged({ streams, fromMs, toMs }: MergedRange): Generator<readonly StoredReading[], void, void> {
+    const wanted = streams.flatMap(({ sensor, kind }) => this.#find(sensor, kind));
+    if (wanted.length === 0 || toMs <= fromMs) return;
+    const numbers = JSON.stringify(wanted);
+    const lastHour = this.#lastHour(wanted, toMs);
+    const hoursOrder = this.#db.readArrays<[timeMs: number, seq: number]>(HISTORY_SQL.orderOfHour);
+    const seqs: number[] = [];
+    let lookups = 0;
+    let hour = this.#nextHour(hourOf(fromMs));
+    while (hour !== null && hour <= lastHour) {
+      let last: readonly [number, number] | undefined = [-Number.MAX_SAFE_INTEGER, -1];
+      while (last !== undefined) {
+        const order = hoursOrder.all(numbers, hour, fromMs, toMs, ...last, ORDER_ROWS);
+        for (const [, seq] of order) seqs.push(seq);
+        lookups += wanted.length;
+        last = order.length < ORDER_ROWS ? undefined : order.at(-1);
+        if (seqs.length < MERGED_ROWS && lookups < LOOKUPS_MAX) continue;
+        yield* this.#pages(seqs.splice(0));
+        lookups = 0;
+      }
+      hour = this.#nextHour(hour + 1);
+    }
+    yield* this.#pages(seqs);
+  }
+
+  /** At least one page. Readings that were removed meanwhile are left out. */
+  *#pages(seqs: readonly number[]): Generator<readonly StoredReading[], void, void> {
+    const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.bySeq);
+    let from = 0;
+    do {
+      const page = seqs.slice(from, from + MERGED_ROWS);
+      // SQLite promises no order without ORDER BY; the rows come as looked up, so this only compares neighbours.
+      const found = rows.all(JSON.stringify(page)).sort((a, b) => a[2] - b[2] || a[0] - b[0]);
+      yield found.map((row) => toStoredReading(row, this.#streams));
+      from += MERGED_ROWS;
+    } while (from < seqs.length);
   }
 
   /**

@@ -289,7 +289,9 @@ test("database – queries of readings and outbox use indexes", (t) => {
   for (const sql of [...Object.values(HISTORY_SQL), ...Object.values(OUTBOX_SQL)]) {
     const detail = plan(sql);
     assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${sql}\n${detail}`);
-    assert.doesNotMatch(detail, /TEMP B-TREE/, `${sql}\n${detail}`);
+    // Several sensors of one hour are sorted, by times and numbers alone.
+    if (sql !== HISTORY_SQL.orderOfHour)
+      assert.doesNotMatch(detail, /TEMP B-TREE/, `${sql}\n${detail}`);
   }
 });
 
