@@ -21,10 +21,10 @@ const SLOW_PERIODS = 10;
 /** It may move the limit by this share of the first one's margin. */
 const DRIFT_SHARE = 0.5;
 /**
- * Readings in a row within the limit before an alarm may end. The level of a damaged bearing falls back again and again
- * (a spall's edges are rolled smooth), now and then down to the median.
+ * Readings in a row within the limit before the alarm of a vibration may end, unless the rule says by what it ends: the
+ * level of a damaged bearing falls back again and again (a spall's edges are rolled smooth), now and then to the median.
  */
-const CALM_READINGS = 20;
+export const CALM_READINGS = 20;
 
 export interface Level {
   readonly median: number;
@@ -109,8 +109,8 @@ export function firstAt(state: BaselineState, timeMs: number): BaselineState {
 
 /**
  * Limits by the baseline; null while there is none. Without its own hysteresis, an alarm lasts until a value is back
- * at the median, and always until many in a row were within the limit: a machine that becomes worse slowly, with its
- * noise, is one alarm and not many.
+ * at the median, of a vibration also until many in a row were within the limit: a machine that becomes worse slowly, with
+ * its noise, is one alarm and not many.
  */
 export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {
   const { first, slow } = state;
@@ -129,7 +129,7 @@ export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds
   const low = Math.max(slow.median - slowMargin, first.median - farthest);
   return {
     limits: { high, ...(test.isTwoSided ? { low } : {}) },
-    calmReadings: CALM_READINGS,
+    ...(test.hysteresis === null && !test.isTwoSided ? { calmReadings: CALM_READINGS } : {}),
     hysteresis: (limit) => {
       const toMedian = Math.max(sigma, Math.abs(limit - slow.median));
       return Math.min(test.hysteresis ?? toMedian, toMedian);

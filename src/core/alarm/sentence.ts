@@ -1,7 +1,9 @@
 /** The sentence of an event, for an operator. */
+
 import { capital } from "../capital.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
+import { CALM_READINGS } from "./baseline.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import type { Active } from "./watch-state.ts";
 
@@ -116,6 +118,9 @@ export function activeSentence(
     sentence.measured === null ||
     (active.side === "high" ? sentence.measured > active.limit : sentence.measured < active.limit);
   if (!isPassed) {
+    const inside = Math.abs(active.limit - (sentence.measured ?? active.limit));
+    if (type === "baseline" && inside >= (active.hysteresis ?? 0))
+      return `${head}: ${what} is ${measured}, ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)} again, not yet in ${CALM_READINGS} readings in a row.`;
     return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, sentence.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}.`;
   }
   const zone = type === "zone" ? ` (zone ${active.rank === 2 ? "D" : "C"})` : "";

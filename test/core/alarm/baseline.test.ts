@@ -211,3 +211,27 @@ test("baseline – a damaged bearing that heals and worsens in turns is one alar
   }
   assert.deepEqual(states, ["active", "cleared"]);
 });
+
+test("baseline – a rule that says by what its alarm ends, and values that are no vibration, end with the first reading back", () => {
+  const baseline = { readings: 60, deviations: 6 };
+  const delay = { readings: 2 };
+  const stated = { values: ["channel1_env_rms"] };
+  for (const [rule, calmReadings] of [
+    [{ name: "change", select: stated, baseline, delay }, 20],
+    [{ name: "change", select: stated, baseline, delay, hysteresis: 0.1 }, 1],
+    [{ name: "change", select: { values: ["module_temperature"] }, baseline, delay }, 1],
+  ] as const) {
+    const engine = new AlarmEngine(siteWith([rule]));
+    engine.load(new Disk().saved());
+    const name = rule.select.values[0];
+    const learning = Array.from({ length: 100 }, (_, i) => 10 + 0.1 * Math.sin(i * 12.9898));
+    const values = [...learning, 19, 19, 19, ...Array<number>(40).fill(9.8)];
+    const ended: number[] = [];
+    for (const [i, value] of values.entries()) {
+      const one = reading("10234", T0 + i * MINUTE, { [name]: value });
+      const events = feed(engine, [{ sensor: ACCEL, kind: "accel", reading: one }], new Disk());
+      for (const { state } of events) if (state === "cleared") ended.push(i);
+    }
+    assert.deepEqual(ended, [102 + calmReadings], JSON.stringify(rule));
+  }
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  activeSentence,
   heardAgainSentence,
   silentSentence,
   valueLabel,
@@ -36,4 +37,21 @@ test("sentences – names of the site file stay as they are written, our own wor
   const plain = { ...nameless, channels: {} };
   assert.equal(valueLabel(plain, "channel1"), "Channel 1");
   assert.equal(heardAgainSentence(plain, site), "Cleared: Sensor 30007 is sending again.");
+});
+
+test("sentences – a vibration that is back at its normal level, not yet for long enough, is not said to be beyond it", () => {
+  const site = siteWith([]);
+  const value = "channel1_vel_rms";
+  const active = { rank: 1, side: "high", limit: 1.3, hysteresis: 0.3 } as const;
+  const text = (measured: number) =>
+    activeSentence(
+      { sensor: { ...LOOP, kinds: ["accel"] }, site, value, unit: "mm/s", measured, worst: 2 },
+      active,
+      "baseline",
+    ).replace(/.* is /, "");
+  assert.equal(text(1.1), "1.1 mm/s, not yet 0.3 mm/s below the learned limit of 1.3 mm/s.");
+  assert.equal(
+    text(0.9),
+    "0.9 mm/s, below the learned limit of 1.3 mm/s again, not yet in 20 readings in a row.",
+  );
 });
