@@ -93,6 +93,19 @@ const backfill: Load = (options) =>
     },
   );
 
+/** Row 6s: a week of row 6's days, read by the agent itself. */
+const days: Load = (options) =>
+  withPlant(options, dayPlan(roundSensors(48, 2048), { pastDays: 7 }), async (plant) => {
+    await plant.gateway.open();
+    const { program, counter } = await plant.agent({ BACKFILL_DAYS: "7" });
+    const before = cpuMs(program.pid);
+    const startedAt = performance.now();
+    await counter.expect(plant.records, 8 * 720);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const text = `${plant.records} readings in ${seconds.toFixed(1)} s, CPU ${(cpuMs(program.pid) - before).toFixed(0)} ms`;
+    return { text, lastMs: seconds * 500 };
+  });
+
 /** Readings wait in the store while the broker refuses the session; then all are sent. */
 const drain: Load = (options) =>
   withPlant(
@@ -149,6 +162,7 @@ const LOADS: Readonly<Record<string, Load>> = {
   idle,
   rounds,
   backfill,
+  days,
   drain,
   reload,
   start,

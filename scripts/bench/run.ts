@@ -20,7 +20,7 @@ import { bigRows } from "./rows-big.ts";
 import { firstViewRows, fullIdleRows, reloadRows } from "./rows-felt.ts";
 import { backfillRows, cadenceRows, idleRows } from "./rows-live.ts";
 import { ownPaceRows } from "./rows-own-pace.ts";
-import { roundRows } from "./rows-rounds.ts";
+import { roundRows, steadyRows } from "./rows-rounds.ts";
 import { scaleRows } from "./rows-scale.ts";
 import { firstStartRows, largeSiteRows } from "./rows-sites.ts";
 import { fullStartRows } from "./rows-start.ts";
@@ -54,6 +54,12 @@ const CHAPTERS: readonly Chapter[] = [
     title: "the whole agent beside Node-RED",
     needsNodeRed: true,
     measure: roundRows,
+  },
+  {
+    targets: ["6s"],
+    title: "days one after the other beside Node-RED",
+    needsNodeRed: true,
+    measure: steadyRows,
   },
   { targets: ["1o", "10o", "1s", "10s"], title: "the agent at its own pace", measure: ownPaceRows },
   { targets: ["5c"], title: "sensors at their own times, store alone", measure: storeWriteRows },
