@@ -32,8 +32,9 @@ const SLICE_ROWS = 500;
 /** Readings of several sensors are read in pages of as many rows, in an order found for as many readings at a time. */
 const MERGED_ROWS = 200;
 const ORDER_ROWS = 5_000;
-/** Look-ups of a sensor and kind in an hour that do not take longer than a page. */
+/** Look-ups of a sensor and kind in an hour that do not take longer than a page; the statements of an hour cost as much as some. */
 const LOOKUPS_MAX = 2_000;
+const LOOKUPS_EACH_HOUR = 4;
 
 const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
 /** Statements of the queries, so that their query plans can be asserted. */
@@ -172,16 +173,17 @@ export class History {
     if (wanted.length === 0 || toMs <= fromMs) return;
     const numbers = JSON.stringify(wanted);
     const lastHour = this.#lastHour(wanted, toMs);
-    const hoursOrder = this.#db.readArrays<[timeMs: number, seq: number]>(HISTORY_SQL.orderOfHour);
     const seqs: number[] = [];
     let lookups = 0;
     let hour = this.#nextHour(hourOf(fromMs));
     while (hour !== null && hour <= lastHour) {
       let last: readonly [number, number] | undefined = [-Number.MAX_SAFE_INTEGER, -1];
       while (last !== undefined) {
-        const order = hoursOrder.all(numbers, hour, fromMs, toMs, ...last, ORDER_ROWS);
+        const order = this.#db
+          .readArrays<[timeMs: number, seq: number]>(HISTORY_SQL.orderOfHour)
+          .all(numbers, hour, fromMs, toMs, ...last, ORDER_ROWS);
         for (const [, seq] of order) seqs.push(seq);
-        lookups += wanted.length;
+        lookups += wanted.length + LOOKUPS_EACH_HOUR;
         last = order.length < ORDER_ROWS ? undefined : order.at(-1);
         if (seqs.length < MERGED_ROWS && lookups < LOOKUPS_MAX) continue;
         yield* this.#pages(seqs.splice(0));
@@ -194,10 +196,10 @@ export class History {
 
   /** At least one page. Readings that were removed meanwhile are left out. */
   *#pages(seqs: readonly number[]): Generator<readonly StoredReading[], void, void> {
-    const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.bySeq);
     let from = 0;
     do {
       const page = seqs.slice(from, from + MERGED_ROWS);
+      const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.bySeq);
       // SQLite promises no order without ORDER BY; the rows come as looked up, so this only compares neighbours.
       const found = rows.all(JSON.stringify(page)).sort((a, b) => a[2] - b[2] || a[0] - b[0]);
       yield found.map((row) => toStoredReading(row, this.#streams));
