@@ -27,6 +27,7 @@ export interface HistoryQuery {
   /** How many the caller takes, if it knows: not many more are read. */
   readonly limit?: number;
 }
+
 /** Rows read at a time: a few milliseconds of work, then the caller gets its turn. */
 const SLICE_ROWS = 500;
 /** Readings of several sensors are read in pages of as many rows, in an order found for as many readings at a time. */
