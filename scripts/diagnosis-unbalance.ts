@@ -13,12 +13,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { FollowedReading } from "../src/core/alarm/follow-up.ts";
-import { FindingEngine } from "../src/core/diagnosis/engine.ts";
 import { RISEN_TIMES, toneNear, velocityOf } from "../src/core/diagnosis/look.ts";
-import type { Sensor } from "../src/core/sensor.ts";
 import { analyseAxis } from "../src/core/signal/analyse.ts";
 import { DftPlans } from "../src/core/signal/fft.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
+import { engineAt } from "./diagnosis/pieces.ts";
 
 const SIZE = 256;
 const STANDARD_GRAVITY = 9.80665;
@@ -93,23 +92,7 @@ function firstsOf(pieces: readonly Piece[], shaftHz: number): number[][] {
 
 /** Findings that stood after the normal state was learned, and in how many readings the unbalance could not be told. */
 function follow(normal: readonly Piece[], then: readonly Piece[], speedRpm: number) {
-  const sensor: Sensor = {
-    code: "1",
-    type: 3,
-    kinds: ["accel"],
-    channels: {},
-    location: { company: 1, area: 2, machine: 40, point: 1 },
-  };
-  const sensors: Sensor[] = [sensor, { code: "2", type: 40, kinds: ["rpm"], channels: {} }];
-  const site = { site: "motors", sensors, machines: [{ id: 40, speed: { sensor: "2" } }] };
-  const wait = {
-    admit: () => true,
-    due: function* () {},
-    isSignal: () => false,
-    speedAt: () => speedRpm,
-    stateAt: () => "running" as const,
-  };
-  const engine = new FindingEngine(site, { wait });
+  const engine = engineAt(speedRpm);
   const found = new Set<string>();
   let untold = 0;
   for (const [i, piece] of [...normal, ...then].entries()) {

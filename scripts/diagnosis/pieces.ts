@@ -5,6 +5,7 @@ import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
 import { bearingOrders } from "../../src/core/diagnosis/frequencies.ts";
 import { rss, toneNear } from "../../src/core/diagnosis/look.ts";
+import type { Bearing } from "../../src/core/machine.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
@@ -25,8 +26,8 @@ export interface Found {
   readonly cannot: readonly string[];
 }
 
-/** @param hop samples from one reading to the next, less than `size` where a record is short */
-export function findingsOn(record: RealRecord, size: number, hop = size): Found {
+/** Findings of sensor 1, on a machine that runs at this speed. */
+export function engineAt(speedRpm: number, bearings: readonly Bearing[] = []): FindingEngine {
   const sensor: Sensor = {
     code: "1",
     type: 3,
@@ -37,17 +38,22 @@ export function findingsOn(record: RealRecord, size: number, hop = size): Found 
   const site: Site = {
     site: "records",
     sensors: [sensor, { code: "2", type: 40, kinds: ["rpm"], channels: {} }],
-    machines: [{ id: 40, speed: { sensor: "2" }, bearings: [{ point: 1, ...record.bearing }] }],
+    machines: [{ id: 40, speed: { sensor: "2" }, bearings }],
   };
-  const engine = new FindingEngine(site, {
+  return new FindingEngine(site, {
     wait: {
       admit: () => true,
       due: function* () {},
       isSignal: () => false,
-      speedAt: () => record.speedRpm,
+      speedAt: () => speedRpm,
       stateAt: () => "running",
     },
   });
+}
+
+/** @param hop samples from one reading to the next, less than `size` where a record is short */
+export function findingsOn(record: RealRecord, size: number, hop = size): Found {
+  const engine = engineAt(record.speedRpm, [{ point: 1, ...record.bearing }]);
   const calibration = calibrationOf(record);
   const found = new Set<string>();
   for (let from = 0; from + size <= record.samplesG.length; from += hop) {

@@ -33,7 +33,7 @@ const SLICE_ROWS = 500;
 /** Readings of several sensors are read in pages of as many rows, in an order found for as many readings at a time. */
 const MERGED_ROWS = 200;
 const ORDER_ROWS = 5_000;
-/** Look-ups of a sensor and kind in an hour that do not take longer than a page; the statements of an hour cost as much as some. */
+/** Look-ups of a sensor and kind in an hour that take no longer than a page; the statements of an hour cost as much as some. */
 const LOOKUPS_MAX = 2_000;
 const LOOKUPS_EACH_HOUR = 4;
 
