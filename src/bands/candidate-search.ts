@@ -12,6 +12,7 @@ import type {
 } from "./band-maker-parts.ts";
 import { DaysAgain } from "./days-again.ts";
 import { HeldDefinitions } from "./held-definitions.ts";
+import { hadNoSamples } from "./stored-record.ts";
 
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */
 export const CANDIDATES_MAX = 2_000;
@@ -172,9 +173,10 @@ export class CandidateSearch {
       await rest();
     }
     for (const record of history.range({ sensor: code, kind: "accel", fromMs, toMs })) {
-      const { id, seq, timeMs, waveforms } = record;
+      const { id, seq, timeMs } = record;
       const definition = held.find(({ sinceSeq }) => seq > sinceSeq);
-      if (definition !== undefined && waveforms.length > 0 && !measured.has(id)) {
+      const isMeasurable = record.waveforms.length > 0 || hadNoSamples(record);
+      if (definition !== undefined && isMeasurable && !measured.has(id)) {
         const { bands } = definition;
         this.#add(sensor, { id, bands, again, timeMs, sinceMs: clock.monotonic() });
         found += 1;

@@ -1,8 +1,13 @@
 import type { BandRecord } from "../core/bands/band-reading.ts";
-import type { Doubt } from "../core/quality.ts";
+import { numberOf } from "../core/query/responses.ts";
 import type { Reading, Value } from "../core/reading.ts";
 import { worstZone, type Zone } from "../core/signal/severity.ts";
-import { storedQuality, storedValues } from "../core/stored-reading.ts";
+import {
+  type StoredReading,
+  storedAttributes,
+  storedQuality,
+  storedValues,
+} from "../core/stored-reading.ts";
 import type { BandCandidate, BandMakerParts } from "./band-maker-parts.ts";
 
 /** The samples of one channel. */
@@ -11,6 +16,15 @@ interface RecordSamples {
   readonly samples: Int16Array;
   readonly sampleRateHz: number;
   readonly calibration: number;
+}
+
+const CHANNELS = [1, 2, 3] as const;
+
+/** Whether a record never had samples to measure: no calibration, or damaged or missing channels. Its bands say so. */
+export function hadNoSamples(record: Pick<StoredReading, "values" | "waveforms">): boolean {
+  if (record.waveforms.length > 0) return false;
+  const values = storedValues(record);
+  return CHANNELS.every((channel) => numberOf(values, `channel${channel}_accel_rms`) === null);
 }
 
 /** The stored record of a sensor as its bands need it; null once its samples are gone. */
@@ -22,24 +36,22 @@ export function storedRecord(
   const at = { sensor: code, fromMs: timeMs, toMs: timeMs + 1 };
   const record = [...history.range({ ...at, kind: "accel" })].find((one) => one.id === id);
   if (record === undefined) return null;
+  const stored = record.waveforms.map(({ fileId }) => waveforms.read(fileId));
+  if (stored[0] === null || (stored.length === 0 && !hadNoSamples(record))) return null;
   const values = storedValues(record);
   const quality = storedQuality(record);
-  const stored = record.waveforms.map(({ fileId }) => waveforms.read(fileId));
-  if (stored[0] === null) return null;
+  const attributes = storedAttributes(record);
   return bandRecord(
-    { ...record, values, quality },
+    { ...record, values, quality, attributes },
     stored.filter((one) => one !== null),
   );
 }
 
-/** The same of a record that was read once more; null if it has no samples. */
-export function readRecord(reading: Reading): BandRecord | null {
+/** The same of a record that was read once more. */
+export function readRecord(reading: Reading): BandRecord {
   const { waveform } = reading;
-  if (waveform === null) return null;
-  return bandRecord(
-    reading,
-    waveform.channels.map((channel) => ({ ...waveform, ...channel })),
-  );
+  const channels = waveform?.channels.map((channel) => ({ ...waveform, ...channel }));
+  return bandRecord(reading, channels ?? []);
 }
 
 /** Whether a record has bands. */
@@ -52,24 +64,26 @@ export function hasBands(
   return [...history.range(at)].some(({ attributes }) => JSON.parse(attributes).record_id === id);
 }
 
-interface RecordValues extends Pick<BandRecord, "id" | "timeMs" | "offsetMinutes"> {
-  readonly values: Readonly<Record<string, Value>>;
-  readonly quality: Readonly<Record<string, Doubt>>;
-}
-
 function bandRecord(
-  { id, timeMs, offsetMinutes, values, quality }: RecordValues,
+  {
+    id,
+    timeMs,
+    offsetMinutes,
+    values,
+    quality,
+    attributes,
+  }: Pick<Reading, "id" | "timeMs" | "offsetMinutes" | "values" | "quality" | "attributes">,
   stored: readonly RecordSamples[],
-): BandRecord | null {
+): BandRecord {
   const [first] = stored;
-  if (first === undefined) return null;
-  const channels = [1, 2, 3].filter((channel) => `channel${channel}_accel_rms` in values);
+  const channels = CHANNELS.filter((channel) => `channel${channel}_accel_rms` in values);
   return {
     id,
     timeMs,
     offsetMinutes,
-    sampleRateHz: first.sampleRateHz,
-    calibration: first.calibration,
+    sampleRateHz: first?.sampleRateHz ?? numberOf(attributes, "sample_rate"),
+    sampleCount: first?.samples.length ?? numberOf(attributes, "samples") ?? 0,
+    calibration: first?.calibration ?? null,
     zone: worstZone(channels.map((channel) => zoneIn(values[`channel${channel}_zone`]))),
     channels: channels.map((channel) => ({
       channel,

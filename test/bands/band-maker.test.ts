@@ -4,6 +4,7 @@ import { openSignals } from "../../src/agent/machine-signals.ts";
 import { BandMaker } from "../../src/bands/band-maker.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
 import type { Machine } from "../../src/core/machine.ts";
+import type { Reason } from "../../src/core/quality.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
@@ -135,6 +136,23 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
     process.maker.stored({ sensor: "200", kind: "accel" }, fromMs, timeOf(minutes.at(-1) ?? 0));
     return readings;
   };
+  /** A record that has nothing to measure. */
+  const unmeasurable = async (
+    minute: number,
+    reason: Reason,
+    attributes: Reading["attributes"],
+  ) => {
+    const reading = readingOf("200", timeOf(minute), {
+      kind: "accel",
+      values: { channel1_accel_rms: null },
+      quality: { channel1_accel_rms: { quality: "bad", reason } },
+      attributes,
+    });
+    gateway.records.push(reading);
+    await append(store, [reading], keyOf("200", "accel", dayOf(reading.timeMs)));
+    process.maker.stored({ sensor: "200", kind: "accel" }, reading.timeMs, reading.timeMs);
+    return reading;
+  };
   const vibration = async (minute: number) => (await vibrations([minute]))[0] as Reading;
   const signal = (sensor: string, kind: "rpm" | "dryContact", values: object, minute: number) => {
     const reading = readingOf(sensor, timeOf(minute), { kind, values: values as never });
@@ -149,8 +167,10 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
   return {
     clock,
     site,
+    store,
     made,
     gateway,
+    unmeasurable,
     vibration,
     vibrations,
     timeOf,
@@ -264,6 +284,45 @@ test("bands – a machine that stands or hardly turns has none, one of unknown s
     b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
     [record.id],
   );
+});
+
+test("bands – a record without calibration or samples gives null values with its reason, at once or by a backfill", async (t) => {
+  const b = bench(t);
+  await b.look();
+  await b.rpm(0, 1500);
+  const uncalibrated = await b.unmeasurable(5, "no_calibration", {
+    sample_rate: RATE_HZ,
+    samples: SIZE,
+  });
+  const empty = await b.unmeasurable(6, "missing", { samples: 0 });
+  await b.rpm(10, 1500);
+  await b.look();
+  const shown = () =>
+    b
+      .stored()
+      .map(({ attributes, quality, values }) => [
+        JSON.parse(attributes).record_id,
+        JSON.parse(values),
+        Object.values(JSON.parse(quality)),
+      ]);
+  const values = { channel1_1x: null, channel1_band_hf: null, speed_rpm: 1500 };
+  const expected = [
+    [uncalibrated.id, values, Array(2).fill({ quality: "bad", reason: "no_calibration" })],
+    [empty.id, values, Array(2).fill({ quality: "bad", reason: "missing" })],
+  ];
+  assert.deepEqual(shown(), expected);
+  const [first, second] = b.stored().map(({ attributes }) => JSON.parse(attributes));
+  assert.deepEqual([first.sample_rate, first.samples], [RATE_HZ, SIZE]);
+  assert.deepEqual([second.sample_rate, second.samples], [undefined, 0]);
+  // Where a reading has values but no samples, they were there and are gone.
+  await append(
+    b.store,
+    [readingOf("200", b.timeOf(7), { kind: "accel", values: { channel1_accel_rms: 0.4 } })],
+    keyOf("200", "accel", dayOf(b.timeOf(7))),
+  );
+  b.maker().readAgain([dayOf(b.timeOf(5))], "200");
+  await b.look();
+  assert.deepEqual(shown(), expected);
 });
 
 test("bands – records that a response brings together each get theirs", async (t) => {

@@ -24,9 +24,12 @@ export interface BandRecord {
   readonly id: string;
   readonly timeMs: number;
   readonly offsetMinutes: number | null;
-  readonly sampleRateHz: number;
-  /** G per count. */
-  readonly calibration: number;
+  /** Null: the record says none, and then no channel has samples. */
+  readonly sampleRateHz: number | null;
+  /** Of a channel. */
+  readonly sampleCount: number;
+  /** G per count; null as above. */
+  readonly calibration: number | null;
   /** Worst zone of its channels; null without one. */
   readonly zone: string | null;
   readonly channels: readonly BandChannel[];
@@ -53,8 +56,8 @@ export function* bandReadingSteps(
   const bands = definition.filter(({ name }) => names.has(name));
   const sheet = new ValueSheet();
   const options = {
-    sampleRateHz: record.sampleRateHz,
-    calibration: record.calibration,
+    sampleRateHz: record.sampleRateHz ?? Number.NaN,
+    calibration: record.calibration ?? Number.NaN,
     fullScaleCounts: sensor.fullScaleCounts,
     plans,
     shaftHz: speed === null ? null : speed.rpm / SECONDS_PER_MINUTE,
@@ -73,7 +76,7 @@ export function* bandReadingSteps(
     yield;
   }
   if (speed !== null) sheet.number("speed_rpm", "rpm", { value: speed.rpm, doubt: null });
-  const samples = record.channels.find((one) => one.samples !== null)?.samples?.length ?? 0;
+  const { sampleRateHz, sampleCount } = record;
   return {
     id: bandReadingId(record.id, definition),
     sensor: sensor.code,
@@ -85,13 +88,13 @@ export function* bandReadingSteps(
     quality: sheet.quality,
     attributes: {
       record_id: record.id,
-      sample_rate: record.sampleRateHz,
-      samples,
+      ...(sampleRateHz === null ? {} : { sample_rate: sampleRateHz }),
+      samples: sampleCount,
       ...(speed === null ? {} : { speed_time: new Date(speed.timeMs).toISOString() }),
     },
     raw: {},
     waveform: null,
-    record: { zone: record.zone, shape: `${record.sampleRateHz}/${samples}` },
+    record: { zone: record.zone, shape: `${sampleRateHz}/${sampleCount}` },
   };
 }
 

@@ -103,6 +103,7 @@ describe("bands – the number", () => {
         timeMs: 0,
         offsetMinutes: 0,
         sampleRateHz: 6400,
+        sampleCount: 1000,
         calibration: 1e300,
         zone: null,
         channels: [{ channel: 1, samples, doubt: { quality: "bad", reason: "missing" } }],
