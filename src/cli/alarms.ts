@@ -5,6 +5,7 @@ import { wallClockText } from "../core/time-zone.ts";
 import { withTimes } from "../core/times-in-text.ts";
 import {
   type AgentClient,
+  AgentFailure,
   createAgentClient,
   givenAddress,
   reportFailure,
@@ -35,8 +36,23 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     return await perform(context, client, deed);
   } catch (error) {
-    return reportFailure(error, context);
+    const shown = flags.has("json") ? error : await withZonedTimes(error, client, context.signal);
+    return reportFailure(shown, context);
   }
+}
+
+/** A refusal that names an instant has it in the gateway's zone, as the lists do. */
+async function withZonedTimes(
+  error: unknown,
+  client: AgentClient,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof AgentFailure) || withTimes(error.message, () => "") === error.message)
+    return error;
+  const zone = await zoneOf(client, signal).catch(() => null);
+  if (zone === null) return error;
+  const message = withTimes(error.message, (ms) => `${zone.at(ms)} ${zone.timezone}`);
+  return new AgentFailure(error.code, message, error);
 }
 
 async function perform(

@@ -123,6 +123,11 @@ test("gateside alarms – times are in the gateway's zone, which is named once",
   assert.match(shelved.stdout, /shelved until 20\S+ \d\d:\d\d:\d\d +warning/);
   assert.doesNotMatch(shelved.stdout, /\dZ/);
   assert.match((await gateside("--json")).stdout, /"until": "20\S+Z"/);
+  await gateside("--by", "anna", "--ack", idIn(raised.stdout));
+  const refused = await gateside("--by", "ben", "--ack", idIn(raised.stdout));
+  assert.match(refused.stderr, /409: anna .* at 20\S+ \d\d:\d\d:\d\d Asia\/Tokyo; add a note/);
+  const json = await gateside("--by", "ben", "--json", "--ack", idIn(raised.stdout));
+  assert.match(json.stdout, /409: anna .* at 20\S+Z; add a note/);
 });
 
 test("gateside alarms – a flag that belongs to another action is refused, not ignored", async (t) => {
@@ -186,7 +191,10 @@ test("gateside alarms – the first acknowledgement stays: a second one is refus
   assert.equal((await gateside("--by", "anna", "--ack", id)).code, 0);
   const second = await gateside("--by", "ben", "--ack", id);
   assert.equal(second.code, 1);
-  assert.match(second.stderr, /409: anna already acknowledged the alarm at 20\S+Z; add a note/);
+  assert.match(
+    second.stderr,
+    /409: anna already acknowledged the alarm at 20\S+ \S+ UTC; add a note/,
+  );
   const withNote = await gateside("--by", "anna", "--ack", id, "--note", "belt slips");
   assert.match(withNote.stderr, /409/, "its note would be lost");
   assert.equal((await gateside("--by", "anna", "--ack", id)).code, 0);
