@@ -5,12 +5,7 @@ import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
 import { GOOD_READ, startPoller } from "../support/poller.ts";
 
 const HOUR = 3_600_000;
-const SENSORS: readonly Sensor[] = ["1", "2"].map((code) => ({
-  code,
-  type: 1,
-  kinds: ["rpm"],
-  channels: {},
-}));
+const sensor = (code: string): Sensor => ({ code, type: 1, kinds: ["rpm"], channels: {} });
 const BAD: DayRead = {
   ok: false,
   durationMs: 10,
@@ -24,6 +19,7 @@ interface Script {
   readonly startAt?: string;
   readonly gatewayAheadMs?: number;
   readonly backfillDays?: number;
+  readonly codes?: readonly string[];
   readonly answer?: (request: ReadRequest) => DayRead | Promise<DayRead>;
 }
 
@@ -31,7 +27,7 @@ interface Script {
 function setUp(t: TestContext, script: Script) {
   const calls: string[] = [];
   const { clock, poller } = startPoller(t, {
-    site: { site: "s", sensors: SENSORS },
+    site: { site: "s", sensors: (script.codes ?? ["1", "2"]).map(sensor) },
     ...(script.startAt === undefined ? {} : { startAt: script.startAt }),
     backfillDays: script.backfillDays ?? 2,
     intervalMs: 60_000,
@@ -91,6 +87,35 @@ test("newest first – with our clock a day behind, the response for the wrong d
   assert.equal(calls[0], "1 2026-11-20");
   assert.ok(!calls[1]?.startsWith("1 2026-11-20"), "given up");
   for (const code of ["1", "2"]) {
+    const today = calls.indexOf(`${code} 2026-11-21!`);
+    const yesterday = calls.indexOf(`${code} 2026-11-20!`);
+    assert.ok(today >= 0 && yesterday > today, `sensor ${code}`);
+  }
+});
+
+test("newest first – with our clock a day behind, each response to what was requested before the first one is abandoned", async (t) => {
+  const answers: (() => void)[] = [];
+  let hasHung = false;
+  const { clock, calls } = setUp(t, {
+    gatewayAheadMs: 24 * HOUR,
+    codes: ["1", "2", "3"],
+    answer: () => {
+      // A first sensor that hangs lets the others be read side by side before the gateway has responded.
+      if (!hasHung) {
+        hasHung = true;
+        return { ...BAD, durationMs: 90_000 };
+      }
+      if (answers.length === 2) return GOOD_READ;
+      return new Promise((resolve) => {
+        answers.push(() => resolve(GOOD_READ));
+      });
+    },
+  });
+  await clock.advance(500);
+  assert.deepEqual(calls, ["1 2026-11-20", "2 2026-11-20", "3 2026-11-20"]);
+  for (const answer of answers) answer();
+  await clock.advance(3_000);
+  for (const code of ["2", "3"]) {
     const today = calls.indexOf(`${code} 2026-11-21!`);
     const yesterday = calls.indexOf(`${code} 2026-11-20!`);
     assert.ok(today >= 0 && yesterday > today, `sensor ${code}`);
