@@ -16,12 +16,13 @@ const SOURCES = [
   ["teeth", "enter the teeth of its wheels"],
 ] as const;
 
-/** @param own sensors on this machine */
+/** @param own sensors on this machine @param sparkplug true if that format is enabled */
 export function checkBands(
   written: JsonObject,
   place: string,
   own: readonly Sensor[],
   faults: ConfigurationFault[],
+  sparkplug: boolean,
 ): void {
   const bands = dict(written["bands"]);
   if (!bands) return;
@@ -49,7 +50,7 @@ export function checkBands(
   const measured = own.filter(({ kinds }) => kinds.includes("accel"));
   const points = new Set(measured.map(({ location }) => location?.point));
   if (points.size === 0) points.add(undefined);
-  for (const point of points) checkPoint(machine, point, { at, place, own, faults });
+  for (const point of points) checkPoint(machine, point, { at, place, own, faults, sparkplug });
 }
 
 /** The sensor with the bands that its machine gives it, as far as both have the schema's shape. */
@@ -107,12 +108,13 @@ interface PointCheck {
   readonly place: string;
   readonly own: readonly Sensor[];
   readonly faults: ConfigurationFault[];
+  readonly sparkplug: boolean;
 }
 
 function checkPoint(
   machine: Machine,
   point: number | undefined,
-  { at, place, own, faults }: PointCheck,
+  { at, place, own, faults, sparkplug }: PointCheck,
 ): void {
   const location = point === undefined ? undefined : { point };
   if (machine.bands?.bearings === true) {
@@ -135,6 +137,7 @@ function checkPoint(
       problem: `two bands${there} would be called channel1_${name}`,
       remedy: "rename or remove one",
     });
+  if (sparkplug) checkLetterCase(bands, there, at, faults);
   const counts = own
     .filter((sensor) => sensor.location?.point === point && sensor.kinds.includes("accel"))
     .map((sensor) => publishedChannels(sensor, true).length * bands.length + speedValue(bands));
@@ -145,6 +148,27 @@ function checkPoint(
       problem: `gives a sensor${there} ${most} values; at most ${VALUES_MAX} are allowed`,
       remedy: "remove some bands, or list only the channels that are needed",
     });
+}
+
+/** Metric names do not differ by case only (Sparkplug 3.0, case-sensitivity-metric-names). */
+function checkLetterCase(
+  bands: readonly Band[],
+  there: string,
+  at: string,
+  faults: ConfigurationFault[],
+): void {
+  const byLowerCase = new Map<string, string>();
+  for (const { name } of bands) {
+    const other = byLowerCase.get(name.toLowerCase()) ?? name;
+    byLowerCase.set(name.toLowerCase(), other);
+    if (other === name) continue;
+    faults.push({
+      place: at,
+      problem: `channel1_${name}${there} differs from channel1_${other} only in letter case, which Sparkplug hosts may not distinguish`,
+      remedy:
+        "use names that differ in more than letter case, or remove sparkplug from PUBLISH_FORMATS",
+    });
+  }
 }
 
 const speedValue = (bands: readonly Band[]) => (bands.some(followsShaft) ? 1 : 0);

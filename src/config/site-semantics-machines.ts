@@ -22,6 +22,7 @@ export function checkMachines(
   machines: readonly unknown[],
   sensors: readonly Sensor[],
   notes: SemanticNotes,
+  sparkplug: boolean,
 ): void {
   const seen = new Map<number, number>();
   for (const [i, value] of machines.entries()) {
@@ -35,7 +36,7 @@ export function checkMachines(
     checkUnused(machine, place, notes.warnings);
     const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
     checkNames(machine, place, own, notes.warnings);
-    checkBands(machine, place, own, notes.faults);
+    checkBands(machine, place, own, notes.faults, sparkplug);
     for (const [j, bearing] of list(machine["bearings"]).entries()) {
       const written = dict(bearing);
       if (written) checkBearing(written, `${place}.bearings[${j}]`, pointsOf(id, sensors), notes);

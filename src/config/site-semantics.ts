@@ -59,7 +59,7 @@ export function checkSemantics(written: unknown, options: SemanticOptions): Sema
     .map(roughSensor)
     .filter((sensor) => sensor !== null)
     .map((sensor) => withRoughBands(sensor, machines));
-  checkMachines(machines, known, { faults, warnings });
+  checkMachines(machines, known, { faults, warnings }, options.sparkplug === true);
   checkAlarms(list(site?.["alarms"]), known, machines, { faults, warnings });
   return { faults, warnings };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { faultLine } from "../../src/config/fault.ts";
 import { loadSite } from "../../src/config/site.ts";
 
 type Part = Readonly<Record<string, unknown>>;
@@ -134,5 +135,19 @@ test("site file – the name of a band that cannot be one says which characters 
   assert.match(
     `${fault?.problem}; ${fault?.remedy}`,
     /^"a\.b" .*; use 1 to 32 letters, digits, _ and -/,
+  );
+});
+
+test("site file – bands whose names differ only in letter case are one metric to Sparkplug hosts", () => {
+  const [belt] = ALL.custom;
+  const bands = { custom: [belt, { ...belt, name: "BELT" }, { ...belt, name: "belt2" }] };
+  const machines = [{ ...MACHINE, bands }];
+  const text = JSON.stringify({ site: "plant-7", sensors: SENSORS, machines });
+  assert.deepEqual(loadSite(text, "site.json").faults, []);
+  const faults = loadSite(text, "site.json", { sparkplug: true }).faults.map(faultLine);
+  assert.equal(faults.length, 1);
+  assert.match(
+    faults[0] ?? "",
+    /machines\[0\]\.bands: channel1_band_BELT at point 1 differs from channel1_band_belt only in letter case/,
   );
 });
