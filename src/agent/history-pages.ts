@@ -2,7 +2,8 @@ import type { HistoryRange, HistoryReader, StreamRange } from "../core/query/por
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { History } from "../store/readings/history.ts";
 
-interface Ranges extends Pick<History, "latest" | "latestOf" | "streams" | "extent" | "merged"> {
+interface Ranges
+  extends Pick<History, "latest" | "latestOf" | "streams" | "extent" | "merged" | "newestSeq"> {
   range(
     query: StreamRange & { readonly order: "asc" | "desc"; readonly limit: number },
   ): Iterable<StoredReading>;
@@ -17,6 +18,7 @@ export function historyPages(history: Ranges): HistoryReader {
     streams: () => history.streams(),
     extent: () => history.extent(),
     count: (range) => history.count(range),
+    newestSeq: () => history.newestSeq(),
     merged: (range) => history.merged(range),
     page(range: HistoryRange): readonly StoredReading[] {
       const { sensor, kind, after, limit } = range;

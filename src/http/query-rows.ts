@@ -173,7 +173,8 @@ async function* walkedPieces(
   shape: ResponseShape,
 ): AsyncGenerator<string> {
   const endsAtMs = clock.monotonic() + SENDING_MS_MAX;
-  const walked: WalkedRows = { readings: null, newestSeq: 0, parts: new Set() };
+  const newestSeq = history.newestSeq();
+  const walked: WalkedRows = { readings: null, newestSeq, parts: new Set() };
   let lastProgressMs = clock.monotonic();
   const isSilent = () => clock.monotonic() - lastProgressMs > SILENCE_MS_MAX;
   const bounded = async (): Promise<void> => {
@@ -206,10 +207,11 @@ async function* walkedPieces(
   yield shape.close;
 }
 
-/** Count of the first pass: later passes omit what was stored since, and must find the same number. */
+/** Each pass omits what was stored since the response began, wherever its time is, and must find the same number. */
 interface WalkedRows {
+  /** Of the first pass; null before its end. */
   readings: number | null;
-  newestSeq: number;
+  readonly newestSeq: number;
   /** Parts that have rows. */
   readonly parts: Set<number>;
 }
@@ -227,8 +229,7 @@ async function* partPieces(
   let texts: string[] = [];
   for (const page of history.merged(question)) {
     for (const reading of page) {
-      if (isFirst) walked.newestSeq = Math.max(walked.newestSeq, reading.seq);
-      else if (reading.seq > walked.newestSeq) continue;
+      if (reading.seq > walked.newestSeq) continue;
       readings += 1;
       for (const row of question.rowsOf(reading)) {
         if (row.part === part) texts.push(row.text);

@@ -115,6 +115,32 @@ test("query service – readings stored while a response is sent appear in all o
   );
 });
 
+test("query service – a late reading and a live one that are stored while a response is sent do not end it", async (t) => {
+  const parts = loopSensor();
+  const { history } = parts;
+  const merged = history.merged.bind(history);
+  const store = (timeMs: number) =>
+    history.add({ sensor: "30007", kind: "loop", timeMs, values: { channel1: 7, channel2: 8 } });
+  let walks = 0;
+  history.merged = function* (range) {
+    walks += 1;
+    let pages = 0;
+    for (const page of merged(range)) {
+      yield page;
+      pages += 1;
+      // The first walk that is sent is past the late one's time, and meets the live one.
+      if (walks === 2 && pages === 50) store(START + STEP_MS / 2);
+    }
+    if (walks === 2) yield [store(NOW - 1)];
+  };
+  const { ask } = await service(t, parts, {
+    historyLimits: { ...HISTORY_LIMITS, heldRowsMax: 10 },
+  });
+  const { Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
+  assert.equal(walks, 3);
+  for (const { values } of Value as Channel[]) assert.equal(values[0].length, 2 * READINGS);
+});
+
 test("query service – a query ends when its client disconnects", async (t) => {
   const parts = loopSensor();
   const merged = parts.history.merged.bind(parts.history);

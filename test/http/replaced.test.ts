@@ -164,6 +164,7 @@ test("sensor removed – one that has only hourly values or kept measurements le
     page: () => [],
     extent: () => null,
     count: () => 0,
+    newestSeq: () => 0,
     merged: () => [],
   };
   const formerName = (code: string) => (code === "hours" ? "Pump 4 DE bearing" : null);

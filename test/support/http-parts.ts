@@ -117,6 +117,9 @@ export class MemoryHistory {
   streams(): { readonly sensor: string; readonly kind: Kind }[] {
     return this.readings.map(({ sensor, kind }) => ({ sensor, kind }));
   }
+  newestSeq(): number {
+    return Math.max(0, ...this.readings.map(({ seq }) => seq));
+  }
   extent(): { readonly fromMs: number; readonly toMs: number } | null {
     if (this.readings.length === 0) return null;
     const times = this.readings.map(({ timeMs }) => timeMs);

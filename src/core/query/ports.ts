@@ -69,6 +69,8 @@ export interface HistoryReader {
    * open between pages.
    */
   merged(range: MergedRange): Iterable<readonly StoredReading[]>;
+  /** The highest number of a stored reading: those that are stored later have higher ones. */
+  newestSeq(): number;
   /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
   /** Number of readings in a range, from an index only. */

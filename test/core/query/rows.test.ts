@@ -36,6 +36,7 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
     extent: () => history.extent(),
     latest: (sensor, kind) => history.latest(sensor, kind),
     latestOf: (wanted) => history.latestOf(wanted),
+    newestSeq: () => history.newestSeq(),
     merged: (range) => history.merged(range),
     range: ({ order, ...rest }) =>
       history.page({
