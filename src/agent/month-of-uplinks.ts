@@ -10,8 +10,8 @@ import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
-import { publishPacketBytes } from "../link/packet-size.ts";
 import { isTls } from "../link/peer-chain.ts";
+import { publishPacketBytes } from "../link/publish-writer.ts";
 import { createProfile } from "../publish/formats/create-profile.ts";
 
 interface MonthOfUplink {

@@ -3,7 +3,7 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import { inOperatorWords, type LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
-import { publishPacketBytes } from "./packet-size.ts";
+import { publishPacketBytes } from "./publish-writer.ts";
 
 const DISCONNECT_MS = 1_000;
 

@@ -12,7 +12,7 @@ import { type Packet, parser } from "mqtt-packet";
 import type { Message } from "../../src/core/message.ts";
 import { ClientStream } from "../../src/link/client-stream.ts";
 import { clientOptions, type MqttLinkOptions } from "../../src/link/link-options.ts";
-import { publishPacketBytes } from "../../src/link/packet-size.ts";
+import { publishPacketBytes } from "../../src/link/publish-writer.ts";
 import { deadlineMs } from "../support/deadline.ts";
 
 const timeout = deadlineMs(20_000);

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import type { Message } from "../../src/core/message.ts";
 import { ClientStream, clientPacketIds } from "../../src/link/client-stream.ts";
-import { publishPacketBytes } from "../../src/link/packet-size.ts";
+import { publishPacketBytes } from "../../src/link/publish-writer.ts";
 
 const MESSAGE: Message = { topic: "t", payload: "", qos: 1, retain: false };
 

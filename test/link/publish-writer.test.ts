@@ -4,8 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type IPublishPacket, parser } from "mqtt-packet";
 import type { Message } from "../../src/core/message.ts";
-import { publishPacketBytes } from "../../src/link/packet-size.ts";
-import { PublishWriter } from "../../src/link/publish-writer.ts";
+import { PublishWriter, publishPacketBytes } from "../../src/link/publish-writer.ts";
 
 /** Keeps a copy of each piece; takes the next one only on request, as a socket under back-pressure. */
 class Slow extends Writable {
