@@ -1,5 +1,5 @@
 import type { Wait } from "../machine-state/wait.ts";
-import { type Kind, normalCode, type Sensor } from "../sensor.ts";
+import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { Tx } from "../tx.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
@@ -29,19 +29,4 @@ export interface AlarmChange extends AlarmContext {
   readonly events: AlarmEvent[];
   readonly samples: LearningSample[];
   readonly completed: CompletedBaseline[];
-}
-
-/** Whether anything of a sensor and kind is watched, is a signal of a machine, or may still clear an alarm. */
-export function isFollowed(
-  { sensors, wait, states }: AlarmContext,
-  sensor: string,
-  kind: Kind,
-): boolean {
-  const code = normalCode(sensor);
-  const compiled = sensors.get(code);
-  if (compiled === undefined) return false;
-  if ((compiled.watches.get(kind) ?? []).length > 0) return true;
-  if (wait.isSignal(code, kind)) return true;
-  const { live, past } = states.of(code);
-  return live.size > 0 || past.size > 0;
 }

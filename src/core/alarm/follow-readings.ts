@@ -6,7 +6,7 @@ import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { changedScales, parseScales, scaleKey } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
-import { type AlarmChange, isFollowed } from "./context.ts";
+import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
 import { ReadingStep } from "./reading-step.ts";
 import { isRescaled, rescale } from "./rescale.ts";
@@ -45,6 +45,21 @@ export function judgeDue(change: AlarmChange): void {
     const compiled = sensors.get(sensor);
     if (compiled !== undefined) judge(change, compiled, kind, readingOfText(text), isLate);
   }
+}
+
+/** Whether anything of a sensor and kind is watched, is a signal of a machine, or may still clear an alarm. */
+export function isFollowed(
+  { sensors, wait, states }: AlarmContext,
+  sensor: string,
+  kind: Kind,
+): boolean {
+  const code = normalCode(sensor);
+  const compiled = sensors.get(code);
+  if (compiled === undefined) return false;
+  if ((compiled.watches.get(kind) ?? []).length > 0) return true;
+  if (wait.isSignal(code, kind)) return true;
+  const { live, past } = states.of(code);
+  return live.size > 0 || past.size > 0;
 }
 
 /** True for good readings in their order of which nothing is watched, as most are: only the newest of them is remembered. */
