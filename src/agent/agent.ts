@@ -76,7 +76,7 @@ async function openModbus(parts: AgentParts): Promise<Modbus | null> {
       site: parts.site,
       newest: parts.newest,
       status: parts.report.current,
-      gatewayNow: () => parts.gatewayClock.now(),
+      gatewayNow: parts.gatewayClock.now,
       clock: parts.clock,
       logger: parts.logger,
     },

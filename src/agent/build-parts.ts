@@ -69,7 +69,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
       gapsOf: (uplink) => side.gaps.of(store.gapsOf(uplink)),
       status: report.current,
       sensors: report.recentSensors,
-      gatewayNow: () => gatewayClock.now(),
+      gatewayNow: gatewayClock.now,
       dispatcher: settings.commandsEnabled ? dispatcher : null,
       audit,
     },

@@ -53,7 +53,7 @@ export function httpParts(parts: HttpSideParts): HttpParts {
     backfill: createBackfillJobs({
       site,
       clock,
-      gatewayNow: () => gatewayClock.now(),
+      gatewayNow: gatewayClock.now,
       zone: settings.gatewayTimezone,
       read: (days, sensor) => {
         const job = poller.backfill(days, sensor);
@@ -78,7 +78,7 @@ export function httpParts(parts: HttpSideParts): HttpParts {
     metrics,
     loopDelay,
     clock,
-    gatewayNow: () => gatewayClock.now(),
+    gatewayNow: gatewayClock.now,
     logger,
   };
 }

@@ -58,7 +58,7 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
     clock,
     logger,
     metrics,
-    gatewayNow: () => gatewayClock.now(),
+    gatewayNow: gatewayClock.now,
     zone: settings.gatewayTimezone,
     onStored: wiring.onStored,
   });

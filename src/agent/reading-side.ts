@@ -69,7 +69,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     readWanted: (key, wanted) => poller.readWanted(key, wanted),
     memory: store.meta,
     clock,
-    gatewayNow: () => gatewayClock.now(),
+    gatewayNow: gatewayClock.now,
     samplesMs: settings.waveformDays * DAY_MS,
     zone: settings.gatewayTimezone,
     plans: new DftPlans(),
@@ -84,7 +84,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     rows: store.dayMedians,
     historyDays: settings.historyDays,
     clock,
-    gatewayNow: () => gatewayClock.now(),
+    gatewayNow: gatewayClock.now,
     rest,
     logger,
   });
@@ -109,7 +109,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           store: store.alarms,
           clock,
           logger,
-          gatewayNow: () => gatewayClock.now(),
+          gatewayNow: gatewayClock.now,
           isGatewayTimeKnown: () => gatewayClock.isKnown,
           // Of the others, only records decide.
           sensors: () =>

@@ -30,12 +30,15 @@ export class GatewayClock {
     this.#clock = clock;
   }
 
-  /** Whole ms since 1970: the monotonic clock has fractions of one, and times are stored as integers. */
-  now(): number {
+  /**
+   * Whole ms since 1970: the monotonic clock has fractions of one, and times are stored as integers. Bound, since parts that need only
+   * this get it as `gatewayNow`.
+   */
+  readonly now = (): number => {
     const anchor = this.#anchor;
     if (anchor === null) return this.#clock.now();
     return Math.floor(anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic));
-  }
+  };
 
   /** True once a response carried the time. */
   get isKnown(): boolean {
