@@ -19,6 +19,7 @@ class InstantLink {
   paceWaitMs = 0;
   /** How often the publisher has looked. */
   looks = 0;
+  sent = 0;
 
   get isConnected(): boolean {
     this.looks += 1;
@@ -28,6 +29,7 @@ class InstantLink {
     return Promise.resolve(!signal.aborted);
   }
   send(_message: Message, done: (outcome: PublishOutcome) => void): void {
+    this.sent += 1;
     queueMicrotask(() => done({ result: "delivered" }));
   }
   publish(): Promise<PublishOutcome> {
@@ -105,4 +107,12 @@ test("publisher – a session that is over leaves no listener behind", async (t)
     await drained(outbox);
   }
   assert.ok(getEventListeners(stop.signal, "abort").length < 5);
+});
+
+test("publisher – where others use the whole window, one message at a time queues at the link: nothing else would wake it", async (t) => {
+  const { link, outbox } = start(t);
+  link.hasRoom = false;
+  outbox.add("json", [storedReading(1), storedReading(2)]);
+  await drained(outbox);
+  assert.equal(link.sent, 2);
 });

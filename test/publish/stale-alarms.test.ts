@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTopics } from "../../src/core/topics/topics.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
 import { StaleAlarms } from "../../src/publish/stale-alarms.ts";
 import { FakeLink } from "../support/fake-link.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const topics = createTopics("gateside", "plant");
 const of = (sensor: string, alarm = "pressure") => topics.alarm(sensor, alarm, "channel1");
@@ -13,21 +13,22 @@ const active = (sensor: string) =>
 function start(given: { readonly active?: readonly string[] } = {}) {
   const pending = new Set<string>();
   const link = new FakeLink();
+  const logger = new RecordingLogger();
   const alarms = { active: given.active ?? [] };
   const check = new StaleAlarms({
     link,
-    logger: silentLogger,
+    logger,
     topics,
     sensors: () => ["30007", "30/8"],
     active: () => alarms.active,
     owesEvents: (sensor) => pending.has(sensor),
     hasOther: () => pending.has("other agent"),
   });
-  return { alarms, check, link, pending };
+  return { alarms, check, link, logger, pending };
 }
 
 test("stale alarms – only topics of own sensors without an active alarm are cleared, once", async () => {
-  const { check, link } = start({ active: [active("30007")] });
+  const { check, link, logger } = start({ active: [active("30007")] });
   assert.equal(check.begin(), "gateside/plant/+/alarm/+/+");
   check.received(of("30007"));
   check.received(of("30007", "gone"));
@@ -40,6 +41,10 @@ test("stale alarms – only topics of own sensors without an active alarm are cl
   assert.deepEqual(link.messages[0], cleared);
   await check.look();
   assert.equal(link.messages.length, 2);
+  assert.deepEqual(
+    logger.lines.map(({ fields }) => fields),
+    [{ topics: 2 }],
+  );
 });
 
 test("stale alarms – a topic whose closing event is still pending is left to that event", async () => {

@@ -6,6 +6,8 @@ import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
 import { Turns } from "../../src/publish/turns.ts";
 import { fakeBrokerFor } from "../support/brokers.ts";
+import { FakeLink } from "../support/fake-link.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { MemoryOutbox, storedReading } from "../support/memory-outbox.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -84,4 +86,11 @@ test("turns – after a connect the newest reading of every sensor goes out befo
     if (publishesPerS > 0)
       assert.ok(performance.now() - beganAt > ((2 * SENSORS - 60) / publishesPerS) * 1000);
   }
+});
+
+test("turns – what has had its turn leaves no timer behind", async () => {
+  const clock = new ManualClock();
+  const readings = { hasLive: true, liveSent: () => Promise.resolve() };
+  await new Turns({ link: new FakeLink(), clock, readings }).next();
+  assert.equal(clock.sleeping, 0);
 });

@@ -31,7 +31,7 @@ export function waveformBytes(waveform: StoredWaveform): Uint8Array {
   const { samples, calibration } = waveform;
   let sum = 0;
   for (const sample of samples) sum += sample;
-  const mean = samples.length === 0 ? 0 : sum / samples.length;
+  const mean = sum / samples.length;
   const bytes = new Uint8Array(samples.length * 4);
   const view = new DataView(bytes.buffer);
   for (const [index, sample] of samples.entries()) {

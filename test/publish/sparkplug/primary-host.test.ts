@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SparkplugInbox } from "../../../src/publish/sparkplug/inbox.ts";
 import { PrimaryHost } from "../../../src/publish/sparkplug/primary-host.ts";
+import { NodeTopics, stateTopic } from "../../../src/publish/sparkplug/topic.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 
 const clock = new ManualClock();
 const state = (online: unknown, timestamp: unknown) =>
@@ -95,4 +98,23 @@ test("sparkplug – a machine that does not know the time yet does not judge a h
   assert.equal(host.apply("scada", state(true, time)), "online");
   assert.equal(host.doubt, null);
   assert.equal(host.apply("scada", state(false, time - 1)), "ignored");
+});
+
+test("sparkplug – a doubt about the host's clock is logged once, and again after it was over", () => {
+  const host = new PrimaryHost("scada", clock);
+  const logger = new RecordingLogger();
+  const topics = new NodeTopics("plant", "box");
+  const inbox = new SparkplugInbox({ topics, host, logger, onNews() {}, onSettings: null });
+  const receive = (timestamp: number) => inbox.receive(stateTopic("scada"), state(true, timestamp));
+  const warnings = () => logger.lines.filter(({ level }) => level === "warn").length;
+  const wrong = Date.UTC(2106, 1, 7);
+  receive(clock.now());
+  assert.equal(warnings(), 0);
+  receive(wrong);
+  receive(wrong + 1);
+  assert.equal(warnings(), 1);
+  host.forget("");
+  receive(clock.now() + 1);
+  receive(wrong);
+  assert.equal(warnings(), 2);
 });
