@@ -348,6 +348,13 @@ for (const kind of ["rpm", "accel"] as const) {
     });
   }
 }
+test("day reader – a record of 4,096 members is read, and one of 4,097 is not", async () => {
+  const unknown = (count: number) => Array.from({ length: count }, (_, n) => `,"m${n}":1`).join("");
+  const of = (members: number) => `{"sensor_code":"1","time_data":"${AT}"${unknown(members - 2)}}`;
+  const { records, rejects } = await readDay("rpm", envelope(`${of(4096)},${of(4097)}`));
+  assert.equal(records.length, 1);
+  assert.deepEqual(rejects, ["too_many_members"]);
+});
 test("day reader – a channel of empty arrays, or one named a hundred times, damages only its record", async () => {
   for (const [bad, reason] of [
     [`"channel1":[${"[],".repeat(2_000_000)}1]`, "too_many_samples"],

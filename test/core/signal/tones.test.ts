@@ -86,3 +86,13 @@ test("pure noise has hardly any tones, and none that stands out", () => {
   assert.ok(tones.accel.data.length < 12 * 3);
   assert.ok((strongestIn(tones.accel, 0, 3200)?.ratio ?? 0) < 5);
 });
+
+test("whitened tones – weak lines count too, from twice the noise around them", () => {
+  const random = new RandomSequence(5);
+  const samples = Int16Array.from({ length: 8192 }, () => Math.round(1500 * random.noise()));
+  const options = { sampleRateHz: 6400, calibration: 1 / 2048, tones: true };
+  const { data } = analyseAxis(samples, options).tones?.white ?? { data: [] };
+  const ratios = Array.from(data).filter((_, i) => i % 3 === 2);
+  assert.ok(ratios.length > 0 && Math.min(...ratios) >= 2, `${ratios}`);
+  assert.ok(Math.min(...ratios) < 2.3, `${ratios}`);
+});
