@@ -1,8 +1,10 @@
 /**
  * Process settings (contract section 3): collected, coerced by env-schema, cross-checked, and renamed for the program.
  */
+
 import { basename } from "node:path";
 import envSchema from "env-schema";
+import { byName } from "../core/by-name.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import {
@@ -83,9 +85,7 @@ function settingsOf(given: GivenSettings, options: LoadOptions): LoadedSettings 
   if (values["MQTT_URL"] === undefined && raw.UPLINKS_FILE === undefined)
     faults.push(schemaFault("MQTT_URL", "required", undefined));
   const settings = refineSettings(raw, options.cwd, faults, warnings);
-  const origins = Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, given.origins[name] ?? "default"]),
-  ) as Record<SettingName, Origin>;
+  const origins = byName(SETTING_NAMES, (name): Origin => given.origins[name] ?? "default");
   if (raw.MQTT_USERNAME === undefined && settings.mqttUsername !== null)
     origins.MQTT_USERNAME = "MQTT_URL";
   if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)
@@ -236,11 +236,9 @@ function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, 
     ...(settings.uplinksFile === null ? {} : { UPLINKS_FILE: settings.uplinksFile }),
     DATA_DIR: settings.dataDir,
   };
-  return Object.fromEntries(
-    SETTING_NAMES.map((name) => {
-      const value = special[name] ?? String(raw[name] ?? "");
-      const isHidden = SETTINGS[name].secret && special[name] === undefined && value !== "";
-      return [name, isHidden ? MASK : value];
-    }),
-  ) as Record<SettingName, string>;
+  return byName(SETTING_NAMES, (name) => {
+    const value = special[name] ?? String(raw[name] ?? "");
+    const isHidden = SETTINGS[name].secret && special[name] === undefined && value !== "";
+    return isHidden ? MASK : value;
+  });
 }

@@ -4,7 +4,6 @@ import {
   type RequestListener,
 } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import {
   type FastifyError,
   type FastifyInstance,
@@ -13,6 +12,7 @@ import {
   fastify,
 } from "fastify";
 import { API_SERVICE } from "../core/wire/names.ts";
+import { boundAddress } from "../lib/bound-address.ts";
 import { registerApi } from "./api.ts";
 import { registerAudit } from "./audit.ts";
 import { FailureLimit } from "./auth.ts";
@@ -98,7 +98,7 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
       // Only here: an agent whose certificate cannot be read still polls and publishes.
       tls?.load();
       await app.listen({ host: options.host, port: options.port });
-      const bound = app.server.address() as AddressInfo;
+      const bound = boundAddress(app.server);
       address = `${tls === null ? "http" : "https"}://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
       return address;
     },

@@ -1,5 +1,6 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { Aedes } from "aedes";
+import { boundAddress } from "../lib/bound-address.ts";
 
 export interface DemoBrokerOptions {
   /** 0 or absent = any free port. */
@@ -38,7 +39,7 @@ export async function startBroker(options: DemoBrokerOptions = {}): Promise<Demo
     server.once("error", (error) => broker.close(() => reject(error)));
     server.listen(options.port ?? 0, "127.0.0.1", resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const { port } = boundAddress(server);
   return {
     port,
     url: `mqtt://127.0.0.1:${port}`,

@@ -2,10 +2,11 @@
 
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { PolledKind } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
+import { boundAddress } from "../lib/bound-address.ts";
 import { handleControl } from "./control.ts";
 import { DayResponses, type TruthRecord } from "./day-response.ts";
 import { type ActiveFault, FaultBook } from "./faults.ts";
@@ -113,7 +114,7 @@ class Gateway implements Simulator {
       server.once("error", reject);
       server.listen(this.#port, this.#config.host, resolve);
     });
-    this.#port = (server.address() as AddressInfo).port;
+    this.#port = boundAddress(server).port;
     this.#server = server;
   }
 

@@ -1,4 +1,5 @@
 /** The operations of the query service, and the fields of their requests (services section 4.1, contract section 7). */
+import { byName } from "../by-name.ts";
 import { API_OPERATIONS, API_REQUEST } from "../wire/names.ts";
 
 /** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */
@@ -90,13 +91,7 @@ const FIELDS: Readonly<Record<keyof typeof API_OPERATIONS, readonly FieldSpec[]>
 export type OperationKey = keyof typeof API_OPERATIONS;
 export const OPERATION_KEYS = Object.keys(FIELDS) as readonly OperationKey[];
 
-export const OPERATIONS = Object.fromEntries(
-  OPERATION_KEYS.map((key) => [
-    key,
-    {
-      name: O[key],
-      fields: FIELDS[key],
-      isObject: key === "fftBase64",
-    },
-  ]),
-) as Readonly<Record<OperationKey, OperationSpec>>;
+export const OPERATIONS = byName(
+  OPERATION_KEYS,
+  (key): OperationSpec => ({ name: O[key], fields: FIELDS[key], isObject: key === "fftBase64" }),
+);

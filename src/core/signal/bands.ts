@@ -10,12 +10,10 @@ export interface AxisOptions {
   readonly fullScaleCounts?: number | undefined;
   /** Nominal shaft speed, r/min; below 600 the velocity band begins at 2 Hz. */
   readonly speedRpm?: number | undefined;
-  /** Velocity band; 10 (or 2) to 1000 Hz. */
-  readonly fLoHz?: number | undefined;
+  /** Where the velocity band ends; at 1000 Hz if absent. */
   readonly fHiHz?: number | undefined;
-  /** Envelope band; 500 to 10 000 Hz. */
+  /** Where the envelope band begins; at 500 Hz if absent. */
   readonly envLoHz?: number | undefined;
-  readonly envHiHz?: number | undefined;
   /** For diagnosis; none if absent. */
   readonly tones?: WantedTones | undefined;
   /** Transform tables to reuse between calls; created for this call if absent. */
@@ -39,7 +37,7 @@ export interface Bands {
   readonly fLoHz: number;
   readonly fHiHz: number;
   readonly envLoHz: number;
-  /** Configured upper limit; the usable one is `envTopHz`. */
+  /** Where the part of it ends that the sample rate leaves usable. */
   readonly envTopHz: number;
   /** First and last line of the velocity band; empty when first > last. */
   readonly lineMin: number;
@@ -60,10 +58,10 @@ export interface Bands {
 export function bandsOf(size: number, options: AxisOptions): Bands {
   const { sampleRateHz } = options;
   const isSlow = options.speedRpm !== undefined && options.speedRpm < SLOW_SPEED_RPM;
-  const fLoHz = options.fLoHz ?? (isSlow ? F_LO_SLOW_HZ : F_LO_HZ);
+  const fLoHz = isSlow ? F_LO_SLOW_HZ : F_LO_HZ;
   const fHiHz = options.fHiHz ?? F_HI_HZ;
   const envLoHz = options.envLoHz ?? ENV_LO_HZ;
-  const envTopHz = Math.min(options.envHiHz ?? ENV_HI_HZ, sampleRateHz / USABLE_RATE);
+  const envTopHz = Math.min(ENV_HI_HZ, sampleRateHz / USABLE_RATE);
   const perHz = size / sampleRateHz;
   const envEdge = Math.floor(0.05 * size);
   const envSize = size - 2 * envEdge;
