@@ -165,6 +165,19 @@ test("kept – the measurements at which alarms rose, of another kind the machin
   assert.equal(store.measurements.unpin("1", pinned.id), "unknown");
 });
 
+test("kept – an alarm of another kind keeps a measurement up to a week before it, and none that is older", async (t) => {
+  for (const [hours, why] of [
+    [7 * 24, "alarm"],
+    [7 * 24 + 1, ""],
+  ] as const) {
+    const opened = open(t);
+    await append(opened.store, [measured(0)]);
+    const timeMs = START_MS + hours * HOUR_MS;
+    await append(opened.store, [readingOf("9", timeMs, { values: { rpm: 4000 } })]);
+    assert.deepEqual(keptOf(opened.store), { 0: why });
+  }
+});
+
 test("kept – nothing is thinned while nobody has confirmed the clock", async (t) => {
   let isConfirmed = false;
   const opened = open(t, { isClockConfirmed: () => isConfirmed });
