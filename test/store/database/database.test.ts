@@ -242,6 +242,19 @@ test("database – export reads beside a running agent and sees what is committe
   );
 });
 
+test("database – export looks for no kept samples, which a store of an earlier version cannot have", async (t) => {
+  const directory = tempDirectory(t);
+  const store = openStore(storeOptions(directory));
+  await append(store, readings(1));
+  await store.close();
+  const db = new Sqlite(join(directory, "gateside.db"));
+  db.exec("DROP TABLE kept_samples");
+  db.close();
+  const reader = openReadOnly(directory);
+  t.after(() => reader.close());
+  assert.equal(reader.waveforms.read(7), null);
+});
+
 test("database – small values and commands survive the process", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
