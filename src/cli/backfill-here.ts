@@ -1,17 +1,15 @@
-import { outboxUplink, storeSettings } from "../agent/assemble.ts";
 import { askForBands, createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
-import { silentLogger } from "../lib/logger.ts";
 import { BackfillJob } from "../poll/backfill-job.ts";
 import type { DayRead } from "../poll/day-read.ts";
-import { openStore } from "../store/sqlite-store.ts";
 import { UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
+import { openOwnStore } from "./own-store.ts";
 
 /** A person is waiting: a failed read is retried this often, not forever. */
 const TRIES_MAX = 4;
@@ -31,13 +29,8 @@ export async function backfillHere(
   show: (now: BackfillProgress) => void,
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
-  const { settings, site, uplinks } = configuration;
-  const store = openStore({
-    ...storeSettings(settings),
-    uplinks: uplinks.map((uplink) => outboxUplink(uplink, site.sensors)),
-    clock: systemClock,
-    logger: silentLogger,
-  });
+  const { settings, site } = configuration;
+  const store = openOwnStore(configuration);
   // Each worker waits for the commit of a day before it reads the next one.
   store.commitAtOnce();
   const gateway = await openGateway(configuration);

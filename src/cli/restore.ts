@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { outboxUplink, storeSettings } from "../agent/assemble.ts";
 import { createAudit } from "../agent/audit.ts";
 import { INSTANCE } from "../agent/instance.ts";
 import { runningElsewhere } from "../agent/running-elsewhere.ts";
@@ -22,7 +21,6 @@ import { examineRestore, runningRefusal } from "../setup/restore.ts";
 import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { storedMeta } from "../store/read-only-store.ts";
-import { openStore } from "../store/sqlite-store.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import {
@@ -31,6 +29,7 @@ import {
   loadProcessSettings,
 } from "./configuration.ts";
 import { createConfigurationFiles } from "./configuration-files.ts";
+import { openOwnStore } from "./own-store.ts";
 
 /** Far more than two files of thousands of sensors. */
 const BACKUP_BYTES_MAX = 16 * 2 ** 20;
@@ -169,14 +168,8 @@ async function audited(
   changes: readonly string[],
 ): Promise<void> {
   if (now === null || !existsSync(join(now.settings.dataDir, "gateside.db"))) return;
-  const { settings, site, uplinks } = now;
-  const parts = { clock: systemClock, logger: silentLogger };
-  const store = openStore({
-    ...storeSettings(settings),
-    uplinks: uplinks.map((uplink) => outboxUplink(uplink, site.sensors)),
-    ...parts,
-  });
-  const audit = createAudit({ store, ...parts });
+  const store = openOwnStore(now);
+  const audit = createAudit({ store, clock: systemClock, logger: silentLogger });
   audit("gateside restore", "configuration", "saved", changes.join("; "));
   await store.close();
 }

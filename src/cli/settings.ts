@@ -1,15 +1,14 @@
-import { outboxUplink, storeSettings } from "../agent/assemble.ts";
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { CommandResult } from "../core/command.ts";
 import { fixedSite } from "../core/site-source.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
-import { openStore } from "../store/sqlite-store.ts";
 import { findAgent } from "./agent-client.ts";
 import type { CommandContext, Flags } from "./command.ts";
 import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
+import { openOwnStore } from "./own-store.ts";
 
 /** Ten may wait before this one, 10 s each, and a gateway that wakes up takes its own time. */
 const ANSWER_TIMEOUT_MS = 300_000;
@@ -51,13 +50,8 @@ async function queueHere(
   request: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<CommandResult> {
-  const { settings, site, uplinks } = configuration;
-  const store = openStore({
-    ...storeSettings(settings),
-    uplinks: uplinks.map((uplink) => outboxUplink(uplink, site.sensors)),
-    clock: systemClock,
-    logger: silentLogger,
-  });
+  const { settings, site } = configuration;
+  const store = openOwnStore(configuration);
   const gateway = await openGateway(configuration);
   const dispatcher = new Dispatcher(
     {
