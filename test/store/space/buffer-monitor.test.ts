@@ -3,11 +3,20 @@ import { test } from "node:test";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { sizeOf } from "../../../src/store/database/database.ts";
+import { ballastPath } from "../../../src/store/space/ballast.ts";
 import { shareBuffer } from "../../../src/store/space/buffer-limits.ts";
 import { BufferMonitor } from "../../../src/store/space/buffer-monitor.ts";
 import { Growth } from "../../../src/store/space/growth.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
-import { append, readingOf, START_MS, tempStore } from "../../support/temp-database.ts";
+import {
+  append,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+  tempStore,
+} from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
 test("buffer monitor – displays see a commit at once, and what others leave of the disk within half a minute", async (t) => {
@@ -119,4 +128,19 @@ test("buffer monitor – a first start on a disk with less free space than its f
   await none.retain();
   await append(none, many.slice(0, 500)).catch(() => {});
   assert.ok(none.state().databaseBytes < least, `${none.state().databaseBytes} bytes`);
+});
+
+test("buffer monitor – a clean stop on a disk without room for a ballast leaves what the next start needs, and a ballast as it is", async (t) => {
+  for (const [free, bytes] of [
+    [500_000, 131_072],
+    [90_000, 90_000],
+    [5_000_000_000, null],
+  ] as const) {
+    const dataDir = tempDirectory(t);
+    const store = openStore(storeOptions(dataDir, { diskFreeBytes: () => free }));
+    const before = sizeOf(ballastPath(dataDir));
+    await store.close();
+    assert.equal(sizeOf(ballastPath(dataDir)), bytes ?? before);
+    assert.equal(before > 0, bytes === null);
+  }
 });
