@@ -2,10 +2,12 @@
  * Readings that a fleet has stored earlier: one of each stream by the collector's own writer, the rest generated from these inside PostgreSQL, one
  * per stream and step back in time, in the order in which they would have arrived.
  */
+
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../../src/collect/tables.ts";
+import { deliveryOf } from "../../test/support/collecting.ts";
 import { ask } from "./processes.ts";
 import type { ThinBox } from "./thin-boxes.ts";
 
@@ -71,15 +73,7 @@ export class Preload {
       for (const box of boxes) {
         for (let n = 0; n < streams; n++) {
           const { message } = box.next(untilMs);
-          const payload = Buffer.from(message.payload);
-          const delivery = {
-            topic: message.topic,
-            dots: "kept" as const,
-            payload,
-            bytes: payload.length,
-            receivedMs: Date.now(),
-            acknowledge() {},
-          };
+          const delivery = deliveryOf(message.topic, message.payload);
           entries.push({ delivery, item: parseMessage(delivery, options) });
         }
         if (entries.length < BATCH && box !== boxes.at(-1)) continue;

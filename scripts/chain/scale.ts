@@ -5,12 +5,14 @@
  *
  * `--broker-us` is the CPU of a RabbitMQ cluster of three nodes per published reading, which `scripts/chain/fleet.ts` measures.
  */
+
 import { parseArgs } from "node:util";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { settleHours } from "../../src/collect/database/hours.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
+import { deliveryOf } from "../../test/support/collecting.ts";
 import { openPostgres } from "../../test/support/postgres.ts";
 import { ask, treeCpuMs } from "./processes.ts";
 import { createThinBox, plantTemplates } from "./thin-boxes.ts";
@@ -75,18 +77,10 @@ async function measure(): Promise<Measured> {
         const box = boxes[sent % BOXES];
         if (box === undefined) throw new Error("no boxes");
         sent += 1;
-        const { topic, payload: text } = box.next(timeMs).message;
-        const payload = Buffer.from(text);
-        bytes += payload.length + Buffer.byteLength(topic) + OVERHEAD_BYTES;
-        const receivedMs = Date.now();
-        return {
-          topic,
-          dots: "kept" as const,
-          payload,
-          bytes: payload.length,
-          receivedMs,
-          acknowledge() {},
-        };
+        const { topic, payload } = box.next(timeMs).message;
+        const delivery = deliveryOf(topic, payload);
+        bytes += delivery.bytes + Buffer.byteLength(topic) + OVERHEAD_BYTES;
+        return delivery;
       });
       const [ownBefore, serverBefore] = [own(), treeCpuMs(postgres.pid)];
       const { readings: stored } = await writer.write(

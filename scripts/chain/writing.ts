@@ -5,11 +5,13 @@
  *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000] [--stored 0,5000000,20000000]
  *     [--knob none] [--knob "wal_compression = off"]
  */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
+import { deliveryOf } from "../../test/support/collecting.ts";
 import { openPostgres } from "../../test/support/postgres.ts";
 import { cpuMs } from "../bench/measure.ts";
 import { Preload } from "./preload.ts";
@@ -92,16 +94,9 @@ async function main(): Promise<void> {
         if (box === undefined) throw new Error("no boxes");
         n += 1;
         const { message } = box.next(timeMs + n);
-        const payload = Buffer.from(message.payload);
-        bytes += payload.length;
-        return {
-          topic: message.topic,
-          dots: "kept" as const,
-          payload,
-          bytes: payload.length,
-          receivedMs: Date.now(),
-          acknowledge() {},
-        };
+        const delivery = deliveryOf(message.topic, message.payload);
+        bytes += delivery.bytes;
+        return delivery;
       });
     let parseMs = 0;
     let writeMs = 0;

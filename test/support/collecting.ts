@@ -36,10 +36,10 @@ export const READING_TOPIC = "gateside/plant-7/100/rpm/history";
 
 const TOPICS = new SiteTopics("gateside", DEFAULT_TOPIC);
 
-/** A message as a source hands it to the writer, received now. */
-export function entry(topic: string, text: string | Buffer): Entry {
-  const payload = Buffer.from(text);
-  const delivery = {
+/** A message as a source has it, received now. */
+export function deliveryOf(topic: string, content: string | Uint8Array) {
+  const payload = Buffer.from(content);
+  return {
     topic,
     dots: "kept" as const,
     payload,
@@ -47,6 +47,11 @@ export function entry(topic: string, text: string | Buffer): Entry {
     receivedMs: Date.now(),
     acknowledge() {},
   };
+}
+
+/** As a source hands it to the writer. */
+export function entry(topic: string, text: string | Buffer): Entry {
+  const delivery = deliveryOf(topic, text);
   return { delivery, item: parseMessage(delivery, { topics: TOPICS, keepDays: null }) };
 }
 
