@@ -28,6 +28,8 @@ export async function fillDeliveredStore(
   };
   const store = openStore({ ...options, uplinks: mainOf() });
   await fill(store);
+  // As an agent that ran leaves it: an agent that starts on it would file its hours during the measurement.
+  await store.retain();
   await store.close();
   const main = uplinkOf("main", lanes, { startFrom: "now" });
   await openStore({ ...options, uplinks: [main] }).close();

@@ -69,6 +69,8 @@ export function addSum(sum: SeriesSum, more: Readonly<SeriesSum>): void {
   sum.mean = Number.isFinite(step) ? sum.mean + step : sum.mean * (1 - share) + more.mean * share;
 }
 
+export const seriesKey = (value: string, unit: string | null) => `${value}\n${unit ?? ""}`;
+
 /** The sums of one sensor and kind. */
 export class HourSums {
   /** Readings counted. */
@@ -122,7 +124,7 @@ export class HourSums {
   }
 
   of(value: string, unit: string | null): SeriesSum {
-    const key = `${value}\n${unit ?? ""}`;
+    const key = seriesKey(value, unit);
     let sum = this.#series.get(key);
     if (sum === undefined) {
       sum = emptySum(value, unit);

@@ -11,7 +11,12 @@
  *
  * In one file: these rules hold only together.
  */
-import { HOURS_PER_DAY, HourSums, type ReadingTexts } from "../../core/hours/hour-sums.ts";
+import {
+  HOURS_PER_DAY,
+  HourSums,
+  type ReadingTexts,
+  seriesKey,
+} from "../../core/hours/hour-sums.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
@@ -51,7 +56,6 @@ interface LeavingReading {
 const NEXT_HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
 const HAS_SQL = "SELECT 1 FROM hours WHERE place = ?";
 const STREAMS_SQL = "SELECT DISTINCT stream FROM readings WHERE hour = ?";
-const NUMBER_SQL = "SELECT series FROM hour_series WHERE stream = ? AND value = ? AND unit = ?";
 const NEW_NUMBER_SQL = "INSERT INTO hour_series (stream, value, unit) VALUES (?, ?, ?)";
 
 /** No reading has an earlier hour. */
@@ -222,6 +226,8 @@ class Work {
   /** Days whose hours have changed, by stream. */
   readonly #days = new Map<number, { readonly day: number; readonly stream: number }>();
   readonly #series = new Map<number, Map<number, Series>>();
+  /** The same by `seriesKey`: a look-up of each would be half of the statements of a row. */
+  readonly #numbers = new Map<number, Map<string, number>>();
   readonly #before: HourState;
   state: HourState;
 
@@ -347,11 +353,26 @@ class Work {
     return series;
   }
 
+  #numbersOf(stream: number): Map<string, number> {
+    let numbers = this.#numbers.get(stream);
+    if (numbers === undefined) {
+      const series = [...this.#seriesOf(stream)];
+      numbers = new Map(
+        series.map(([number, { value, unit }]) => [seriesKey(value, unit), number]),
+      );
+      this.#numbers.set(stream, numbers);
+    }
+    return numbers;
+  }
+
   #numberOf(stream: number, { value, unit }: Series): number {
-    const { db } = this.#parts;
-    const known = db.write<{ series: number }>(NUMBER_SQL).get(stream, value, unit ?? "");
-    if (known !== undefined) return known.series;
-    const number = Number(db.write(NEW_NUMBER_SQL).run(stream, value, unit ?? "").lastInsertRowid);
+    const numbers = this.#numbersOf(stream);
+    const key = seriesKey(value, unit);
+    const known = numbers.get(key);
+    if (known !== undefined) return known;
+    const added = this.#parts.db.write(NEW_NUMBER_SQL).run(stream, value, unit ?? "");
+    const number = Number(added.lastInsertRowid);
+    numbers.set(key, number);
     this.#seriesOf(stream).set(number, { value, unit });
     return number;
   }

@@ -32,6 +32,9 @@ const HAS_NUMBERS = 8;
 const ARE_EQUAL = 16;
 const ARE_SINGLE = 32;
 
+/** One number on its way into a body. */
+const FLOAT = new DataView(new ArrayBuffer(8));
+
 /** @param numberOf the number of a series */
 export function encodeSums(
   { sums, lost }: CountedSums,
@@ -68,11 +71,10 @@ function pushSum(bytes: number[], sum: SeriesSum, readings: number): void {
   if (count !== readings) pushInteger(bytes, count);
   if (uncertain > 0) pushInteger(bytes, uncertain);
   if (bad > 0) pushInteger(bytes, bad);
-  const float = Buffer.alloc(8);
   for (const number of numbers) {
-    if (areSingle) float.writeFloatLE(number);
-    else float.writeDoubleLE(number);
-    bytes.push(...float.subarray(0, areSingle ? 4 : 8));
+    if (areSingle) FLOAT.setFloat32(0, number, true);
+    else FLOAT.setFloat64(0, number, true);
+    for (let at = 0; at < (areSingle ? 4 : 8); at += 1) bytes.push(FLOAT.getUint8(at));
   }
 }
 

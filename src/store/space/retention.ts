@@ -65,6 +65,8 @@ const AGE_PASS_MS = 10 * 60_000;
 const AWAITED_PASS_MS = 60_000;
 /** A pass since which nothing was written is not repeated sooner. */
 const SETTLED_MS = 60_000;
+/** How long a pass files hours, ms: after an upgrade or a repair there may be months. Answers count those that are left. */
+const FILING_MS = 1000;
 const SLICE_ROWS = 200;
 const WAVEFORM_SLICE_ROWS = 20;
 /** Shares of the allowed pages: freeing space begins above the first and ends below the second. */
@@ -90,6 +92,7 @@ export class Retention {
   #before: { readonly changes: number; readonly atMs: number } | null = null;
   /** Ends passes between two slices; null if a single pass is requested. */
   #stopping: AbortSignal | null = null;
+  #filingMs = Number.POSITIVE_INFINITY;
   /** Ended by `wake`. */
   #pause = new AbortController();
 
@@ -110,6 +113,8 @@ export class Retention {
     const { clock, logger } = this.#parts;
     this.#stopping = signal;
     signal.addEventListener("abort", () => this.wake(), { once: true });
+    // The first readings come before any filing.
+    this.#filingMs = 0;
     while (!signal.aborted) {
       try {
         if (!this.#isSettled()) await this.pass();
@@ -118,6 +123,7 @@ export class Retention {
         if (failure.code === "internal") throw error;
         logger.warn({ err: failure }, "retention failed");
       }
+      this.#filingMs = FILING_MS;
       await clock.sleep(PASS_MS, this.#pause.signal);
       if (this.#pause.signal.aborted) this.#pause = new AbortController();
     }
@@ -168,9 +174,12 @@ export class Retention {
 
   /** Hours that ended an hour ago: what comes late is mostly there. */
   async #fileHours(): Promise<void> {
-    const nowMs = this.#options.gatewayNow?.() ?? this.#parts.clock.now();
+    const { clock, hours } = this.#parts;
+    const nowMs = this.#options.gatewayNow?.() ?? clock.now();
     const untilHour = hourOf(nowMs - HOUR_MS);
-    while (this.#stopping?.aborted !== true && (await this.#parts.hours.file(untilHour)));
+    const endsAt = clock.monotonic() + this.#filingMs;
+    const isTime = () => this.#stopping?.aborted !== true && clock.monotonic() < endsAt;
+    while (isTime() && (await hours.file(untilHour)));
   }
 
   async #thinHours(): Promise<void> {

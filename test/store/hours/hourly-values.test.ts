@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
+import type { Clock } from "../../../src/core/ports.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { APPLICATION_ID, migrate, STEPS } from "../../../src/store/database/migrate.ts";
 import { rollBack } from "../../../src/store/database/rollback.ts";
@@ -19,6 +20,7 @@ import {
   storeOptions,
   tempDirectory,
 } from "../../support/temp-database.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
 /** Counts of rpm by hour or day, `hours since START_MS: count`. */
@@ -42,7 +44,8 @@ const rows = (path: string, table: string): number => {
 function box(t: Parameters<typeof tempDirectory>[0], options: Partial<StoreOptions> = {}) {
   const dataDir = tempDirectory(t);
   const clock = new ManualClock(START_MS);
-  const open = () => openStore(storeOptions(dataDir, { clock, ...options }));
+  const open = (more: Partial<StoreOptions> = {}) =>
+    openStore(storeOptions(dataDir, { clock, ...options, ...more }));
   return { dataDir, path: join(dataDir, "gateside.db"), clock, open };
 }
 
@@ -191,6 +194,37 @@ test("hourly values – TREND_DAYS ends them, while nobody has confirmed the clo
   isConfirmed = true;
   await store.retain();
   assert.deepEqual(counts(store, "days"), ["960: 1"]);
+});
+
+test("hourly values – an agent that starts with months of them to file is busy for a second of ten, and first reads", async (t) => {
+  const { clock, open, path } = box(t);
+  let store = open();
+  await append(
+    store,
+    Array.from({ length: 30 }, (_, hour) => at(hour)),
+  );
+  await store.close();
+  await clock.advance(2 * DAY_MS);
+  // Each commit takes 400 ms.
+  const busy: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() + 400 * store.statistics.commits,
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  store = open({ clock: busy });
+  const abort = new AbortController();
+  t.after(() => store.close());
+  const running = store.runRetention(abort.signal);
+  const filed: number[] = [];
+  for (let pass = 0; pass < 4; pass += 1) {
+    await waitUntil("the end of a pass", () => clock.sleeping > 0);
+    filed.push(rows(path, "hours"));
+    await clock.advance(10_000);
+  }
+  assert.deepEqual(filed, [0, 3, 6, 9]);
+  assert.equal(counts(store).length, 30);
+  abort.abort();
+  await running;
 });
 
 test("hourly values – a store of 0.2 is counted from what it still holds, also while that goes on and after a restart", async (t) => {
