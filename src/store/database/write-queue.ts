@@ -53,7 +53,7 @@ export interface WriteQueueHooks {
 }
 
 /** Waiting rows that end the window early. */
-const ROWS_MAX = 500;
+const ROWS_MAX = 1500;
 /** From this many rows on nothing waits to share a commit: they fill the pages that it writes. */
 const LIGHT_ROWS = 50;
 /** Longest piece of work between two turns of the event loop, ms. */
@@ -77,6 +77,8 @@ export class WriteQueue {
   #failure: StoreFailure | null = null;
   /** Somebody waits for the running work to end. */
   #isAwaited = false;
+  /** What waits is written as soon as the running transaction has ended: some of it cannot wait, or is due. */
+  #isDue = false;
   #isClosed = false;
   #paceMs: number;
   #committedAt = Number.NEGATIVE_INFINITY;
@@ -116,6 +118,7 @@ export class WriteQueue {
 
   #schedule(job: WriteJob<unknown>, windowMs: number): void {
     this.#rows += job.rows;
+    if (job.canWait !== true) this.#isDue = true;
     if (this.#rows >= ROWS_MAX || windowMs <= 0) return void this.flush();
     const now = this.#parts.clock.monotonic();
     const dueAt = now + windowMs;
@@ -123,6 +126,11 @@ export class WriteQueue {
     const { waitMaxMs = Number.POSITIVE_INFINITY } = job;
     const sharedAt = Math.min(this.#committedAt + this.#paceMs, now + waitMaxMs);
     this.#arm(isPatient ? Math.max(dueAt, sharedAt) : dueAt);
+  }
+
+  /** What waits, waits no longer than this for a commit to share, ms. */
+  hasten(ms: number): void {
+    if (this.#jobs.length > 0) this.#arm(this.#parts.clock.monotonic() + ms);
   }
 
   /** From now on nothing waits to share a commit: the agent stops. */
@@ -146,6 +154,7 @@ export class WriteQueue {
   flush(): Promise<void> {
     this.#timer?.abort.abort();
     this.#timer = null;
+    this.#isDue = true;
     this.#pump ??= this.#drain().finally(() => {
       this.#pump = null;
       if (this.#jobs.length > 0 && this.#timer === null) void this.flush();
@@ -156,7 +165,7 @@ export class WriteQueue {
   async #drain(): Promise<void> {
     // Yields to the loop first, so that jobs queued in this turn share the transaction.
     await immediate();
-    while (this.#jobs.length > 0) {
+    while (this.#jobs.length > 0 && this.#isDue) {
       const active = this.#start();
       let startedAt = performance.now();
       while (!active.next().done) {
@@ -171,6 +180,7 @@ export class WriteQueue {
     const group = this.#jobs;
     this.#jobs = [];
     this.#rows = 0;
+    this.#isDue = false;
     this.#committedAt = this.#parts.clock.monotonic();
     this.#active = this.#writeGroup(group);
     return this.#active;

@@ -83,6 +83,28 @@ test("write queue – many rows do not wait", async (t) => {
   assert.equal(written.length, 26);
 });
 
+test("write queue – what comes while a transaction is written follows it at once only if it cannot wait", async (t) => {
+  for (const canWait of [true, false]) {
+    const { queue, written, enqueue, after } = open(t);
+    const running = queue.enqueue(
+      {
+        what: "first",
+        rows: 1,
+        *run() {
+          enqueue("second", 1, canWait);
+          yield;
+        },
+      },
+      0,
+    );
+    await running;
+    await after(0);
+    assert.deepEqual(written, canWait ? [] : ["second"]);
+    await after(PACE_MS);
+    assert.deepEqual(written, ["second"]);
+  }
+});
+
 test("write queue – once the agent stops nothing waits for other jobs", async (t) => {
   const { queue, written, enqueue, after } = open(t);
   enqueue("first", 1, true);

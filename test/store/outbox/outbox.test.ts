@@ -6,6 +6,7 @@ import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../src/core/deliv
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { heapInUse } from "../../support/garbage.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   DAY_MS,
@@ -86,6 +87,35 @@ test("outbox – with paced commits, outcomes are written with the next readings
   await sensors(120, 2);
   await sent(store);
   assert.equal(written(), 0);
+});
+
+test("outbox – a hundred acknowledged readings wait a fifth of a second for others to share their commit, a thousand do not wait", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { commitPaceMs: 4000, commitWindowMs: 0, clock });
+  const sent = async (count: number) => {
+    await append(
+      store,
+      Array.from({ length: count }, (_, n) =>
+        readingOf("1", START_MS + n * 1000, { salt: `${count}` }),
+      ),
+    );
+    const page = store.outbox.lease("json", "backlog", count);
+    const { commits } = store.statistics;
+    const done = store.outbox.settle(
+      "json",
+      page.map((entry) => ({ entry, outcome: "sent" as const })),
+    );
+    return { done, written: () => store.statistics.commits - commits };
+  };
+  const few = await sent(150);
+  await clock.advance(199);
+  assert.equal(few.written(), 0);
+  await clock.advance(1);
+  await few.done;
+  assert.equal(few.written(), 1);
+  const many = await sent(1100);
+  await many.done;
+  assert.equal(many.written(), 1);
 });
 
 test("outbox – a delivery that waits for its commit does not count as the oldest pending reading", async (t) => {

@@ -405,18 +405,18 @@ for (const which of ["live", "backlog"] as const)
     await refuse();
   });
 
-test("outbox – the hundredth outcome that waits is written at once, with the others", async (t) => {
+test("outbox – the thousandth outcome that waits is written at once, with the others", async (t) => {
   const { db, main, pass, store } = open(t);
-  store(...Array(101).keys());
+  store(...Array(1001).keys());
   const rows = () => db.read<{ n: number }>("SELECT count(*) AS n FROM outbox").get()?.n;
   const settle = (max: number) =>
     main.settle(
       "json",
       main.lease("json", "backlog", max).map((entry) => ({ entry, outcome: "sent" as const })),
     );
-  const done = settle(99);
+  const done = settle(999);
   await pass(SETTLE_MS - 1);
-  assert.equal(rows(), 101);
+  assert.equal(rows(), 1001);
   await Promise.all([done, settle(1), pass(0)]);
   assert.equal(rows(), 1);
 });
