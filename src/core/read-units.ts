@@ -95,17 +95,16 @@ export function frequencyScale(
     : scale("Hz", "Frequency (Hz)", 1, 2);
 }
 
+/** Of the transmitter; a loop's temperature is a channel. */
+const isTemperature = (value: string) => value === "temperature" || value === "module_temperature";
+
 /** Null for a value that is read as it is stored. @param unit as stored */
 export function conversionOf(
   { kind, value }: { readonly kind: string; readonly value: string },
   unit: string | null | undefined,
   wanted: ReadUnits,
 ): Conversion | null {
-  const isOwn =
-    kind === "accel" ||
-    kind === "bands" ||
-    value === "temperature" ||
-    value === "module_temperature";
+  const isOwn = kind === "accel" || kind === "bands" || isTemperature(value);
   if (!isOwn || unit === null || unit === undefined) return null;
   const quantity = Object.hasOwn(QUANTITIES, unit) ? QUANTITIES[unit] : undefined;
   if (quantity === undefined) return null;
@@ -146,6 +145,21 @@ export function alarmTextAsRead(
   of: { readonly alarm: string; readonly value: string } | null | undefined,
   wanted: ReadUnits,
 ): string {
+  if (of && isTemperature(of.value)) return temperaturesAsRead(text, of.value, wanted);
   const isOwn = !of || of.alarm === "finding" || isVibrationValue(of.value);
   return isOwn ? textAsRead(text, wanted) : text;
+}
+
+/** An alarm that is about to end says a difference: "not yet 2 degC below". */
+function temperaturesAsRead(text: string, value: string, wanted: ReadUnits): string {
+  const conversion = conversionOf({ kind: "accel", value }, "degC", wanted);
+  if (conversion === null) return text;
+  return text.replace(
+    /(not yet )?(-?\d+(?:\.\d+)?) degC(?!\w)/g,
+    (_, notYet: string | undefined, number: string) => {
+      const { scale, unit } = conversion;
+      const read = notYet ? Number(number) * scale : converted(Number(number), conversion);
+      return `${notYet ?? ""}${Number(read.toPrecision(3))} ${unit}`;
+    },
+  );
 }

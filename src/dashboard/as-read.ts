@@ -3,6 +3,7 @@
 import type { BaselineView, LimitView } from "../core/alarm/shown.ts";
 import type { Trend } from "../core/query/shown.ts";
 import {
+  alarmTextAsRead,
   type Conversion,
   conversionOf,
   converted,
@@ -137,7 +138,7 @@ export function alarmAsRead<T extends Alarm>(alarm: T, wanted: ReadUnits): T {
     ...(limit !== undefined && { limit: orNull(limit, conversion) }),
     ...(measured !== undefined && { measured: orNull(measured, conversion) }),
     ...(worst && { worst: { ...worst, measured: orNull(worst.measured, conversion) } }),
-    ...(text !== undefined && { text: textAsRead(text, wanted) }),
+    ...(text !== undefined && { text: alarmTextAsRead(text, { alarm: "", ...alarm }, wanted) }),
   };
 }
 

@@ -62,3 +62,16 @@ test("units as read – the text of an alarm of a loop stays in its unit, that o
   assert.equal(read("zone", "channel1_vel_rms"), "It is 1 in/s RMS.");
   assert.equal(read("finding", "unbalance"), "It is 1 in/s RMS.");
 });
+
+test("units as read – the text of an alarm of a transmitter's temperature is in the unit chosen, a difference in it without the offset", () => {
+  const text =
+    "Module temperature at sensor 1 is 60 degC, not yet 5 degC below the limit of 61.5 degC.";
+  const read = (value: string, wanted: ReadUnits) =>
+    alarmTextAsRead(text, { alarm: "hot", value }, wanted);
+  assert.equal(
+    read("module_temperature", US),
+    "Module temperature at sensor 1 is 140 degF, not yet 9 degF below the limit of 143 degF.",
+  );
+  assert.equal(read("module_temperature", METRIC), text);
+  assert.equal(read("channel1", US), text, "a loop stays in the site's unit");
+});

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ShownReading, Trend } from "../../src/core/query/shown.ts";
 import { US } from "../../src/core/read-units.ts";
-import { limitsAsRead, readingAsRead, trendAsRead } from "../../src/dashboard/as-read.ts";
+import {
+  alarmAsRead,
+  limitsAsRead,
+  readingAsRead,
+  trendAsRead,
+} from "../../src/dashboard/as-read.ts";
 
 test("units as read – readings, trends and zone limits are converted together, texts and bad values are not", () => {
   const reading = {
@@ -28,6 +33,18 @@ test("units as read – readings, trends and zone limits are converted together,
   const trend = { kind: "accel", series: { channel1_vel_rms: one } } as Partial<Trend> as Trend;
   const series = trendAsRead(trend, US).series["channel1_vel_rms"];
   assert.deepEqual(rounded([series?.unit, series?.max, series?.mean]), ["in/s RMS", [1], [0.5]]);
+});
+
+test("units as read – an alarm of a transmitter's temperature has numbers and text in the unit chosen", () => {
+  const alarm = { kind: "rpm", value: "module_temperature", unit: "degC", limit: 60, measured: 70 };
+  const text = "Warning: Module temperature at sensor 1 is 70 degC, above the limit of 60 degC.";
+  assert.deepEqual(alarmAsRead({ ...alarm, text }, US), {
+    ...alarm,
+    unit: "degF",
+    limit: 140,
+    measured: 158,
+    text: "Warning: Module temperature at sensor 1 is 158 degF, above the limit of 140 degF.",
+  });
 });
 
 /** Without the last digits of binary fractions. */
