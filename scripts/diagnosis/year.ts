@@ -216,7 +216,9 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
       SHAPE,
     );
     const timeMs = START_MS + day * DAY_MS;
-    const id = (at: number) => (2 * day + at).toString(16).padStart(32, "0");
+    // Like the real ones: by them, a baseline decides which readings it follows.
+    const id = (at: number) =>
+      [0, 1, 2, 3].map((part) => mix(mix(seed, 2 * day + at), part).toString(16).padStart(8, "0")).join("");
     const rpm = record.speedRpm * (1 + 0.001 * (chance(seed, day, 6) - 0.5));
     follow("50021", "rpm", plain(id(0), timeMs - 30_000, { rpm }));
     const values: Record<string, number | string | null> = {};
