@@ -217,8 +217,11 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
     );
     const timeMs = START_MS + day * DAY_MS;
     // Like the real ones: by them, a baseline decides which readings it follows.
-    const id = (at: number) =>
-      [0, 1, 2, 3].map((part) => mix(mix(seed, 2 * day + at), part).toString(16).padStart(8, "0")).join("");
+    const part = (at: number, index: number) =>
+      mix(mix(seed, 2 * day + at), index)
+        .toString(16)
+        .padStart(8, "0");
+    const id = (at: number) => [0, 1, 2, 3].map((index) => part(at, index)).join("");
     const rpm = record.speedRpm * (1 + 0.001 * (chance(seed, day, 6) - 0.5));
     follow("50021", "rpm", plain(id(0), timeMs - 30_000, { rpm }));
     const values: Record<string, number | string | null> = {};
