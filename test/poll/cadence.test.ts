@@ -74,6 +74,21 @@ test("cadence – nothing is predicted before three records", () => {
   assert.equal(cadence.periodMs, 60_000);
 });
 
+test("cadence – a sensor that is set to another interval is followed after five records, however long it had the earlier one", () => {
+  const cadence = new Cadence();
+  let now = 1_000_000_000;
+  const records = (count: number, periodMs: number) => {
+    for (let n = 0; n < count; n++) {
+      now += periodMs;
+      cadence.observe(now, [now], false);
+    }
+  };
+  records(100, 10 * MINUTE);
+  assert.equal(cadence.periodMs, 10 * MINUTE);
+  records(5, MINUTE);
+  assert.equal(cadence.periodMs, MINUTE);
+});
+
 test("cadence – how late the first read finds a record says nothing of when records become visible", () => {
   const timesMs = [880_000, 940_000, 1_000_000];
   const read = new Cadence();

@@ -391,6 +391,8 @@ test("poller – a manual backfill reads its days once, reports progress, and en
   await job.finished;
   assert.deepEqual([job.stored, job.known, job.done], [9, 0, 4]);
   assert.deepEqual(job.failures, ["2 rpm 2026-01-02: no"]);
+  // Without a day there is nothing to wait for.
+  await poller.backfill([], null).finished;
   await clock.advance(HOUR);
   assert.equal(calls.filter((c) => c.day.startsWith("2026-01")).length, 4);
 });

@@ -110,6 +110,7 @@ test("site change – a removed sensor is no longer read, keeps no state, and a 
   site.replace(siteOf(sensor("1")));
   await job.finished;
   assert.match(job.failures.join(), /no longer in the site file/);
+  assert.deepEqual([job.stored, job.known, job.done], [0, 0, 1]);
   letGo();
   await clock.advance(2 * HOUR);
   assert.ok((await look()).every((call) => call.startsWith("1 ")));
