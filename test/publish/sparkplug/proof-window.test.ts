@@ -52,6 +52,16 @@ test("sparkplug – a link that flaps does not restart the holding time, a host 
   }
 });
 
+test("sparkplug – after a lost connection as many readings may be held as before", () => {
+  const window = new ProofWindow(100, 2);
+  for (let session = 0; session < 3; session++) {
+    for (const seq of [1, 2]) window.add("sparkplug", [entry(seq)], 0);
+    window.prove(2, 0);
+    assert.deepEqual(delivered(window, 50), []);
+    window.lose(false);
+  }
+});
+
 test("sparkplug – a reading that was sent twice because its lease had ended holds nothing back", () => {
   const window = new ProofWindow(100, 10);
   for (const seq of [1, 1, 2]) window.add("sparkplug", [entry(seq)], 0);
