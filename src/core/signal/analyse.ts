@@ -103,9 +103,7 @@ function* spectralValues(
   const plan = plans.complex(size);
   packBoth(samples, facts.mean, window.weights, edges, plan.input);
   plan.run();
-  const motion = hasMotion
-    ? motionOverall(plan.output, window, bands, sampleRateHz, calibration)
-    : null;
+  const motion = hasMotion ? motionOverall(plan.output, size, window.s2, bands, options) : null;
   const { tones = false } = options;
   const accel =
     tones !== false && hasMotion

@@ -1,5 +1,4 @@
 /** Velocity, displacement and envelope of a record too long for the plans of fft.ts: the same formulas, in steps. */
-import { MM_S2_PER_G, UM_S2_PER_G } from "../unit.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
 import type { EnvelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
@@ -7,6 +6,7 @@ import { demodulateLong, transformRecord } from "./long-record.ts";
 import type { LongTransform } from "./long-transform.ts";
 import { accelTones, longEnvelopeTones } from "./record-tones.ts";
 import type { AxisTones } from "./tones.ts";
+import { motionOverall } from "./velocity.ts";
 
 export interface LongValues {
   /** mm/s RMS; null where not asked for. */
@@ -32,7 +32,7 @@ export function* longValues(
   const work = plans.takeLong(size);
   const { data } = work;
   const s2 = yield* transformRecord(work, samples, mean, bands.envEdge);
-  const motion = wanted.motion ? motionOf(data, size, s2, bands, options) : null;
+  const motion = wanted.motion ? motionOverall(data, size, s2, bands, options) : null;
   const { calibration, sampleRateHz } = options;
   const accel =
     (options.tones ?? false) !== false && wanted.motion
@@ -45,34 +45,6 @@ export function* longValues(
     displacementRms: motion?.displacementRms ?? null,
     envelopeRms: envelope?.rms ?? null,
     tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null },
-  };
-}
-
-/** Of the part of the transform that belongs to the Hann-windowed record. */
-function motionOf(
-  z: Float64Array,
-  size: number,
-  s2: number,
-  bands: Bands,
-  { sampleRateHz, calibration }: AxisOptions,
-) {
-  const stepRad = (2 * Math.PI * sampleRateHz) / size;
-  let velocity = 0;
-  let displacement = 0;
-  for (let k = bands.lineMin; k <= bands.lineMax; k++) {
-    const mirror = 2 * (size - k);
-    const re = (z[2 * k] ?? 0) + (z[mirror] ?? 0);
-    const im = (z[2 * k + 1] ?? 0) - (z[mirror + 1] ?? 0);
-    const power = (re * re + im * im) * (2 * k === size ? 0.25 : 0.5);
-    const w = k * stepRad;
-    const perW2 = power / (w * w);
-    velocity += perW2;
-    displacement += perW2 / (w * w);
-  }
-  const scale = 1 / (size * s2);
-  return {
-    velocityRms: MM_S2_PER_G * calibration * Math.sqrt(velocity * scale),
-    displacementRms: UM_S2_PER_G * calibration * Math.sqrt(displacement * scale),
   };
 }
 

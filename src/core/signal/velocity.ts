@@ -1,8 +1,7 @@
 /** Velocity and displacement from the power spectrum (signal-definitions 5). */
 import { MM_S2_PER_G, UM_S2_PER_G } from "../unit.ts";
-import type { Bands } from "./bands.ts";
+import type { AxisOptions, Bands } from "./bands.ts";
 import type { Doubles } from "./doubles.ts";
-import type { Window } from "./window.ts";
 
 export interface MotionOverall {
   /** 9800·sqrt(sum P[k]/w²), mm/s RMS. */
@@ -20,15 +19,17 @@ export function derivedPeakToPeak(rms: number): number {
  * Overall values over the velocity band. `transform` is the interleaved DFT of x1 + j·x2, where x1 is the Hann-windowed
  * record in counts; the part of x1 is (Z[k] + conj Z[N-k])/2. P[k] = m·|Y[k]|²/(N·S2) is the mean square of a line
  * (Heinzel, Rüdiger, Schilling 2002, ch. 9); division by w² and w⁴ integrates it once and twice.
+ *
+ * @param size samples of the record
+ * @param s2 sum of its squared weights
  */
 export function motionOverall(
   transform: Doubles,
-  window: Window,
+  size: number,
+  s2: number,
   bands: Bands,
-  sampleRateHz: number,
-  calibration: number,
+  { sampleRateHz, calibration }: Pick<AxisOptions, "sampleRateHz" | "calibration">,
 ): MotionOverall {
-  const size = window.weights.length;
   const stepRad = (2 * Math.PI * sampleRateHz) / size;
   let velocity = 0;
   let displacement = 0;
@@ -43,7 +44,7 @@ export function motionOverall(
     velocity += perW2;
     displacement += perW2 / (w * w);
   }
-  const scale = 1 / (size * window.s2);
+  const scale = 1 / (size * s2);
   return {
     velocityRms: MM_S2_PER_G * calibration * Math.sqrt(velocity * scale),
     displacementRms: UM_S2_PER_G * calibration * Math.sqrt(displacement * scale),
