@@ -41,6 +41,15 @@ export class StoreFailure extends Error {
     return this.code === "full" || (this.sqliteCode?.startsWith("SQLITE_IOERR_SHM") ?? false);
   }
 
+  /**
+   * SQLite opens a file that cannot be written for reading only, without saying so, and keeps it so: it is opened anew
+   * once it can be written.
+   */
+  needsNewConnection(file: { readonly mayBeWritten: boolean }): boolean {
+    if (this.code === "readonly") return file.mayBeWritten;
+    return this.code === "corrupt" || (this.sqliteCode?.startsWith("SQLITE_IOERR") ?? false);
+  }
+
   static from(cause: unknown, subject: string): StoreFailure {
     if (cause instanceof StoreFailure) return cause;
     const code = classify(sqliteCode(cause) ?? systemCode(cause));

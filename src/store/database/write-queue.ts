@@ -333,7 +333,7 @@ export class WriteQueue {
     // Before anything is read from disk, and with no connection, too.
     if (tx !== undefined) followDisk(() => tx.rolledBack());
     try {
-      if (db.isOpen && needsNewConnection(failure, db)) this.#connected.reopen(failure);
+      if (db.isOpen && failure.needsNewConnection(db)) this.#connected.reopen(failure);
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
@@ -375,13 +375,4 @@ export class WriteQueue {
     this.#frames = { log: state.log, checkpointed: state.checkpointed };
     return bytes;
   }
-}
-
-/**
- * SQLite opens a file that cannot be written for reading only, without saying so, and keeps it so: it is opened anew
- * once it can be written.
- */
-function needsNewConnection({ code, sqliteCode }: StoreFailure, db: Database): boolean {
-  if (code === "readonly") return db.mayBeWritten;
-  return code === "corrupt" || (sqliteCode?.startsWith("SQLITE_IOERR") ?? false);
 }
