@@ -2,7 +2,6 @@
  * Readings that a fleet has stored earlier: one of each stream by the collector's own writer, the rest generated from these inside PostgreSQL, one
  * per stream and step back in time, in the order in which they would have arrived.
  */
-
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";

@@ -5,7 +5,6 @@
  *
  * `--broker-us` is the CPU of a RabbitMQ cluster of three nodes per published reading, which `scripts/chain/fleet.ts` measures.
  */
-
 import { parseArgs } from "node:util";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { settleHours } from "../../src/collect/database/hours.ts";

@@ -5,7 +5,6 @@
  *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000] [--stored 0,5000000,20000000]
  *     [--knob none] [--knob "wal_compression = off"]
  */
-
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Writer } from "../../src/collect/database/writer.ts";

@@ -1,7 +1,6 @@
 /**
  * Process settings (contract section 3): collected, coerced by env-schema, cross-checked, and renamed for the program.
  */
-
 import { basename } from "node:path";
 import envSchema from "env-schema";
 import { byName } from "../core/by-name.ts";

@@ -38,13 +38,11 @@ interface OutboxParts extends Runtime {
 
 /** Oversize rows remembered individually in a lane. */
 const PARKED_MAX = 10_000;
-/**
- * This many wait no longer than the readings of a backlog that is being read, ms: with a commit for every hundred of
- * them, half of the commits held nothing else.
- */
+/** From this many on, outcomes wait no longer than `SETTLE_SOON_MS` for readings to share their commit. */
 const SETTLE_ROWS = 100;
+/** Written at once instead, two of five commits of a backfill held nothing but a hundred outcomes. */
 const SETTLE_SOON_MS = 200;
-/** So many are written at once: a kill repeats what is not. */
+/** This many are written at once: a kill repeats what is not written. */
 const SETTLE_ROWS_MAX = 1000;
 
 /** Hands out what is pending, and takes back how each delivery ended. */
