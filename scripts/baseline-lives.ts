@@ -8,9 +8,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AlarmEngine } from "../src/core/alarm/engine.ts";
 import type { Sensor } from "../src/core/sensor.ts";
-import { analyseAxis } from "../src/core/signal/analyse.ts";
-import { DftPlans } from "../src/core/signal/fft.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
+import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../src/pipeline/signal/fft.ts";
 
 const RATE_HZ = 25_600;
 const PEAK_COUNTS = 30_000;

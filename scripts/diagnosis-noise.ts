@@ -6,8 +6,8 @@
 import { judge } from "../src/core/diagnosis/judge.ts";
 import type { Bearing } from "../src/core/machine.ts";
 import type { Sensor } from "../src/core/sensor.ts";
-import { analyseAxis } from "../src/core/signal/analyse.ts";
-import { DftPlans } from "../src/core/signal/fft.ts";
+import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../src/pipeline/signal/fft.ts";
 import { chance, mix } from "../src/simulator/random.ts";
 
 const [readings = 400] = process.argv.slice(2).map(Number);

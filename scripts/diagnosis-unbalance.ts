@@ -14,9 +14,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { FollowedReading } from "../src/core/alarm/follow-up.ts";
 import { RISEN_TIMES, toneNear, velocityOf } from "../src/core/diagnosis/look.ts";
-import { analyseAxis } from "../src/core/signal/analyse.ts";
-import { DftPlans } from "../src/core/signal/fft.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
+import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../src/pipeline/signal/fft.ts";
 import { engineAt } from "./diagnosis/pieces.ts";
 
 const SIZE = 256;

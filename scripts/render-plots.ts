@@ -6,10 +6,10 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { analyseAxis } from "../src/core/signal/analyse.ts";
-import { spectrum, spectrumPeaks } from "../src/core/signal/spectrum.ts";
-import { timeWaveform } from "../src/core/signal/time-waveform.ts";
 import { GE_UNIT } from "../src/core/unit.ts";
+import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
+import { spectrum, spectrumPeaks } from "../src/pipeline/signal/spectrum.ts";
+import { timeWaveform } from "../src/pipeline/signal/time-waveform.ts";
 import { BEARING, bearingSamples } from "./bench/simulated-bearing.ts";
 import { plotSvg } from "./plot-svg.ts";
 

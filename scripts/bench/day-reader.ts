@@ -1,10 +1,10 @@
-import { DayReader } from "../../src/core/decode/day-reader.ts";
-import { JsonText } from "../../src/core/decode/json-text.ts";
-import { RECORD_BOUNDS } from "../../src/core/decode/record-bounds.ts";
-import { SampleReader } from "../../src/core/decode/samples.ts";
 import type { PolledKind } from "../../src/core/sensor.ts";
-import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
+import { DayReader } from "../../src/pipeline/decode/day-reader.ts";
+import { JsonText } from "../../src/pipeline/decode/json-text.ts";
+import { RECORD_BOUNDS } from "../../src/pipeline/decode/record-bounds.ts";
+import { SampleReader } from "../../src/pipeline/decode/samples.ts";
+import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
 import { median, ownCpuMs, sleep } from "./measure.ts";
 import type { Outcome, Row } from "./plant.ts";
 

@@ -2,8 +2,8 @@
 import type { Lane } from "../../src/core/delivery.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { mainOf, uplinkOf } from "../../test/support/temp-database.ts";
 
 /**

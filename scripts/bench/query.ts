@@ -15,12 +15,12 @@ import { fastify } from "fastify";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import type { Store } from "../../src/store/store.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import {
   append,

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { append, mainOf, readingOf } from "../../test/support/temp-database.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { cpuMs, median, until } from "./measure.ts";

@@ -16,9 +16,9 @@ import { parseArgs } from "node:util";
 import Sqlite from "better-sqlite3";
 import type { Lane } from "../../src/core/delivery.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
-import { HourlyValues } from "../../src/store/hours/hourly-values.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { HourlyValues } from "../../src/pipeline/store/hours/hourly-values.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import {
   append,
   keyOf,

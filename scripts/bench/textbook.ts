@@ -1,5 +1,5 @@
 /** Velocity, displacement and envelope computed line by line with textbook sums: the bench's reference. */
-import { bandsOf } from "../../src/core/signal/bands.ts";
+import { bandsOf } from "../../src/pipeline/signal/bands.ts";
 
 export interface TextbookValues {
   readonly velocityRms: number;

@@ -14,10 +14,10 @@ import { HourSums } from "../../src/core/hours/hour-sums.ts";
 import type { Resolution } from "../../src/core/query/shown.ts";
 import { TrendBuckets } from "../../src/core/query/trend.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
-import { placeOf } from "../../src/store/hours/hour-rows.ts";
-import { encodeSums } from "../../src/store/hours/sums-body.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { placeOf } from "../../src/pipeline/store/hours/hour-rows.ts";
+import { encodeSums } from "../../src/pipeline/store/hours/sums-body.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { append, readingOf, storeOptions } from "../../test/support/temp-database.ts";
 
 const VALUES = 29;

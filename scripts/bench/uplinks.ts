@@ -18,11 +18,11 @@ import { MAIN_UPLINK } from "../../src/core/uplink.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
-import { createJsonEncoder } from "../../src/publish/formats/json.ts";
-import { Publisher } from "../../src/publish/publisher.ts";
+import { MqttLink } from "../../src/pipeline/link/mqtt-link.ts";
+import { createJsonEncoder } from "../../src/pipeline/publish/formats/json.ts";
+import { Publisher } from "../../src/pipeline/publish/publisher.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
-import type { Store } from "../../src/store/store.ts";
 import { freePort, type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
 import {
   append,

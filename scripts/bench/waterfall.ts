@@ -8,9 +8,9 @@
  */
 import { parseArgs } from "node:util";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import { DAY_MS } from "../../src/core/time-units.ts";
 import { createApp } from "../../src/http/server.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { NOW, OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import { append, readingOf, tempStore, waveformOf } from "../../test/support/temp-database.ts";
 

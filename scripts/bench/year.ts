@@ -12,7 +12,7 @@ import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import {
   append,

@@ -1,8 +1,8 @@
 /** The thin boxes of a fleet, each with its own connection, opened as an agent opens it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type MqttClient } from "mqtt";
-import { ReconnectDelay } from "../../src/link/reconnect-delay.ts";
-import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "../../src/link/session-history.ts";
+import { ReconnectDelay } from "../../src/pipeline/link/reconnect-delay.ts";
+import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "../../src/pipeline/link/session-history.ts";
 import type { ThinBox } from "./thin-boxes.ts";
 
 /** Messages in flight per box, as MQTT_INFLIGHT limits an agent's. */

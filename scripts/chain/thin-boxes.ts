@@ -7,7 +7,7 @@ import type { Message } from "../../src/core/message.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { StoredReading } from "../../src/core/stored-reading.ts";
-import { createJsonEncoder } from "../../src/publish/formats/json.ts";
+import { createJsonEncoder } from "../../src/pipeline/publish/formats/json.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import { expectedReading } from "../../test/support/expected-reading.ts";
 

@@ -15,7 +15,7 @@ export interface Break {
 export const BREAKS: readonly Break[] = [
   {
     what: "a delivery is settled before its acknowledgement",
-    file: "src/publish/publisher.ts",
+    file: "src/pipeline/publish/publisher.ts",
     from: "const ticket: Ticket = { entry, queue, left: messages.length,",
     to: 'queue.record(entry, "sent"); const ticket: Ticket = { entry, queue, left: -1,',
     formats: "json",
@@ -23,7 +23,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "a day's progress is committed a second before its readings",
-    file: "src/store/readings/response-writer.ts",
+    file: "src/pipeline/store/readings/response-writer.ts",
     from: "    const job: WriteJob<number> = {\n",
     to: `    if (progress !== null && readings.length > 0)
       return this.#enqueue([], progress)
@@ -36,7 +36,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "no record is recognised as known",
-    file: "src/store/readings/identities.ts",
+    file: "src/pipeline/store/readings/identities.ts",
     from: 'if (row.id.toString("hex") === id) return true;',
     to: "if (row.id.length === 0) return true;",
     formats: "json",
@@ -44,7 +44,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "a Sparkplug message counts as delivered once it is written",
-    file: "src/publish/sparkplug/node.ts",
+    file: "src/pipeline/publish/sparkplug/node.ts",
     from: "onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),",
     to: 'onSent: (lane, entries) => { window.add(lane, [], clock.monotonic()); settlements.settle(lane, entries, "sent"); },',
     formats: "json,sparkplug",
@@ -52,7 +52,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "an older reading goes to the live topic",
-    file: "src/store/outbox/lane-queue.ts",
+    file: "src/pipeline/store/outbox/lane-queue.ts",
     from: "    return timeMs > this.mark &&",
     to: "    return timeMs !== this.mark &&",
     formats: "json",
@@ -60,7 +60,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "the gateway's time has fractions of a millisecond",
-    file: "src/poll/gateway-clock.ts",
+    file: "src/pipeline/poll/gateway-clock.ts",
     from: "return Math.floor(anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic));",
     to: "return anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic);",
     formats: "json",
@@ -68,7 +68,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "the first row that is given back is not read again",
-    file: "src/store/outbox/lane-queue.ts",
+    file: "src/pipeline/store/outbox/lane-queue.ts",
     from: "if (!isBehind) this.cursor = { ...to, seq: to.seq - 1 };",
     to: "if (!isBehind) this.cursor = to;",
     formats: "json",
@@ -76,7 +76,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "the metric of what an uplink lost leaves out what one commit gave up in numbers",
-    file: "src/store/outbox/gap-log.ts",
+    file: "src/pipeline/store/outbox/gap-log.ts",
     from: "for (const one of made) this.#parts",
     to: "for (const one of made) if (one.count < 16) this.#parts",
     formats: "json",
@@ -92,7 +92,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "the size of identities keeps what a rolled-back transaction added",
-    file: "src/store/readings/identities.ts",
+    file: "src/pipeline/store/readings/identities.ts",
     from: `    tx.onRollback(() => {
       this.bytes -= bytes;
     });

@@ -3,11 +3,11 @@ import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { analyseAxis } from "../../src/core/signal/analyse.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
-import { VELOCITY_LIMITS, zoneOf } from "../../src/core/signal/severity.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
+import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import { VELOCITY_LIMITS, zoneOf } from "../../src/pipeline/signal/severity.ts";
 import { DIRECTIONS, type Plant, PlantSignal, RANGE_G, type Trouble } from "./plant-physics.ts";
 import { type Random, randomOf } from "./random-numbers.ts";
 

@@ -7,10 +7,10 @@ import { bearingOrders } from "../../src/core/diagnosis/frequencies.ts";
 import { rss, toneNear } from "../../src/core/diagnosis/look.ts";
 import type { Bearing } from "../../src/core/machine.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { analyseAxis } from "../../src/core/signal/analyse.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
+import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import type { RealRecord } from "./real-records.ts";
 
 /** Counts of the largest sample of a record. */

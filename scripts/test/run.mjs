@@ -25,7 +25,7 @@ const CONCURRENCY = 4;
 /** The slowest files start first, so that the run does not end with one of them alone. */
 const LONGEST = [
   "collect/rights",
-  "store/space/retention",
+  "pipeline/store/space/retention",
   "collect/operator",
   "agent/faults",
   "agent/reload",
@@ -36,7 +36,7 @@ const LONGEST = [
   "docs/commands",
   "agent/end-to-end",
   "cli/demo",
-  "store/space/delivering",
+  "pipeline/store/space/delivering",
   "agent/broker-faults",
   "dashboard/dashboard",
   "dashboard/measurements",

@@ -1,7 +1,7 @@
 /** Hourly values against every reading that was seen stored. */
 import type Sqlite from "better-sqlite3";
 import type { Kind } from "../../src/core/sensor.ts";
-import type { ReadOnlyStore } from "../../src/store/read-only-store.ts";
+import type { ReadOnlyStore } from "../../src/pipeline/store/read-only-store.ts";
 
 interface SeenRow {
   readonly sensor: string;

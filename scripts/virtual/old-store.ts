@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { Site } from "../../src/core/site.ts";
-import { APPLICATION_ID, migrate, STEPS } from "../../src/store/database/migrate.ts";
+import { APPLICATION_ID, migrate, STEPS } from "../../src/pipeline/store/database/migrate.ts";
 import type { Wanted } from "../chaos/expectation.ts";
 import type { SeededRandom } from "../chaos/random.ts";
 import { HOUR_MS } from "./happenings.ts";

@@ -22,8 +22,8 @@ export { createConfigurationFiles, settingsShown } from "./src/cli/configuration
 export { loadSettings } from "./src/config/settings.ts";
 export { recoverTrial } from "./src/cli/recover-trial.ts";
 export { Flags } from "./src/cli/command.ts";
-export { openReadOnly } from "./src/store/read-only-store.ts";
-export { Identities } from "./src/store/readings/identities.ts";
+export { openReadOnly } from "./src/pipeline/store/read-only-store.ts";
+export { Identities } from "./src/pipeline/store/readings/identities.ts";
 `;
 /** What surrounds it. */
 const PLANT = `

@@ -1,6 +1,6 @@
 /** What the store answers, against a plain SELECT; and what the broker has retained, against the newest that was delivered. */
 import type { Kind } from "../../src/core/sensor.ts";
-import type { ReadOnlyStore } from "../../src/store/read-only-store.ts";
+import type { ReadOnlyStore } from "../../src/pipeline/store/read-only-store.ts";
 import { PLANT_SITE } from "../chaos/events.ts";
 import type { Broker } from "./broker.ts";
 import { storePath, withStore } from "./with-store.ts";

@@ -1,10 +1,10 @@
 import { isOneBroker } from "../config/uplinks-sessions.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { MqttLink } from "../link/mqtt-link.ts";
-import { AlarmBoard } from "../publish/alarm-board.ts";
-import type { OtherAgents } from "../publish/other-agents.ts";
-import { StaleAlarms } from "../publish/stale-alarms.ts";
-import type { Turns } from "../publish/turns.ts";
+import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
+import { AlarmBoard } from "../pipeline/publish/alarm-board.ts";
+import type { OtherAgents } from "../pipeline/publish/other-agents.ts";
+import { StaleAlarms } from "../pipeline/publish/stale-alarms.ts";
+import type { Turns } from "../pipeline/publish/turns.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 
 import type { SharedUplinkParts } from "./uplink-parts.ts";

@@ -5,11 +5,11 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
 import type { Clock } from "../core/ports.ts";
 import { createSelector, type SelectedSensor, type Uplink } from "../core/uplink.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
-import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import type { SecretGate } from "../lib/secrets.ts";
+import { createGatewayClient, type GatewayClient } from "../pipeline/gateway/client.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 
 const MIB = 1024 * 1024;
 

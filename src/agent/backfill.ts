@@ -12,8 +12,8 @@ import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { addDays, dayOf, isDay } from "../core/time-zone.ts";
 import { silentLogger } from "../lib/logger.ts";
-import type { BackfillJob } from "../poll/backfill-job.ts";
-import type { Meta } from "../store/database/meta.ts";
+import type { BackfillJob } from "../pipeline/poll/backfill-job.ts";
+import type { Meta } from "../pipeline/store/database/meta.ts";
 
 /** One request covers at most this many days: longer ranges are requested in parts. */
 const DAYS_MAX = 400;

@@ -1,21 +1,21 @@
 import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
 import { mainUplink } from "../config/uplinks.ts";
-import type { ByteHashing } from "../core/decode/hashing.ts";
 import type { Runtime } from "../core/ports.ts";
 import { readingKinds } from "../core/sensor.ts";
-import { DftPlans } from "../core/signal/fft.ts";
 import { type Site } from "../core/site.ts";
 import { ReplaceableSite } from "../core/site-source.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { createWireNames, type WireNames } from "../core/wire/wire-names.ts";
 import { systemClock } from "../lib/clock.ts";
 import { LoopDelay } from "../lib/loop-delay.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import { VERSION } from "../lib/version.ts";
-import { GatewayClock } from "../poll/gateway-clock.ts";
+import type { ByteHashing } from "../pipeline/decode/hashing.ts";
+import { GatewayClock } from "../pipeline/poll/gateway-clock.ts";
+import { DftPlans } from "../pipeline/signal/fft.ts";
+import { createWireNames, type WireNames } from "../pipeline/wire/wire-names.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
 /** Shared by all parts of the agent. Built from the options only. */

@@ -7,8 +7,8 @@ import { platformLimits } from "../core/platform-limits.ts";
 import { MAIN_UPLINK, type SecretFiles, type Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { SecretGate } from "../lib/secrets.ts";
-import type { MqttLinkOptions } from "../link/link-options.ts";
-import { azureUsername, SAS_LIFETIME_S, sasToken } from "../publish/formats/azure-sas.ts";
+import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
+import { azureUsername, SAS_LIFETIME_S, sasToken } from "../pipeline/publish/formats/azure-sas.ts";
 import { restartFiles } from "./certificates.ts";
 
 /**

@@ -10,7 +10,7 @@ import {
 } from "../core/certificate.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { CertificateFiles } from "../lib/certificates.ts";
-import { inUplinkWords } from "../link/link-errors.ts";
+import { inUplinkWords } from "../pipeline/link/link-errors.ts";
 
 type OwnFiles = Pick<
   Settings,

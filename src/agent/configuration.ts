@@ -9,7 +9,7 @@ import { durableFiles } from "../lib/durable-file.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
-import { createReadDay } from "../poll/read-day.ts";
+import { createReadDay } from "../pipeline/poll/read-day.ts";
 import { configurationDigest, uplinkDigests } from "../setup/digest.ts";
 import { FileVersions } from "../setup/file-versions.ts";
 import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";

@@ -9,7 +9,7 @@ import type { Runtime } from "../core/ports.ts";
 import { type Kind, normalCode, type Sensor, streamKey } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
-import type { History } from "../store/readings/history.ts";
+import type { History } from "../pipeline/store/readings/history.ts";
 
 interface DayMedianParts extends Runtime {
   readonly site: SiteSource;

@@ -13,7 +13,7 @@ import type {
   DiscoveryRequest,
   DiscoveryState,
 } from "../core/setup.ts";
-import { createWireNames } from "../core/wire/wire-names.ts";
+import { createWireNames } from "../pipeline/wire/wire-names.ts";
 
 /** A service with thousands of devices takes minutes. */
 const DISCOVERY_MAX_MS = 10 * 60_000;

@@ -9,7 +9,7 @@ import type { HttpParts } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import { createBackfillJobs } from "./backfill.ts";
 import type { AgentBase } from "./base.ts";
 import type { Configuration } from "./configuration.ts";

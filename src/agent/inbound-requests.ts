@@ -3,7 +3,7 @@ import { CommandGate } from "../command/command-gate.ts";
 import { mqttActor } from "../command/request.ts";
 import type { InboundMessage } from "../core/link.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
-import type { MqttLink } from "../link/mqtt-link.ts";
+import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { createRespond } from "./respond.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Meta } from "../store/database/meta.ts";
+import type { Meta } from "../pipeline/store/database/meta.ts";
 
 /** Its name among the small values of the store. */
 export const INSTANCE = "instance";

@@ -9,8 +9,8 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Runtime } from "../core/ports.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { StoreFailure } from "../store/database/store-failure.ts";
-import type { Store } from "../store/store.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
+import type { Store } from "../pipeline/store/store.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
 export const announcedKey = (uplink: string) => `announced:${uplink}`;

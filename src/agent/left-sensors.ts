@@ -7,7 +7,7 @@ import { isJsonObject } from "../core/record.ts";
 import { KINDS, normalCode, readingKinds } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import type { SelectedSensor } from "../core/uplink.ts";
-import type { Meta } from "../store/database/meta.ts";
+import type { Meta } from "../pipeline/store/database/meta.ts";
 
 const NAME = "sensor-places";
 /** The longest removed are forgotten first. */

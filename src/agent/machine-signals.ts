@@ -2,7 +2,7 @@
 import { SignalsOnly } from "../core/machine-state/signals-only.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import { createWait, primeSignals, type SignalOptions } from "./alarms/priming.ts";
 
 export interface Signals {

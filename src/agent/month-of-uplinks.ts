@@ -10,9 +10,9 @@ import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
-import { isTls } from "../link/peer-chain.ts";
-import { publishPacketBytes } from "../link/publish-writer.ts";
-import { createProfile } from "../publish/formats/create-profile.ts";
+import { isTls } from "../pipeline/link/peer-chain.ts";
+import { publishPacketBytes } from "../pipeline/link/publish-writer.ts";
+import { createProfile } from "../pipeline/publish/formats/create-profile.ts";
 
 interface MonthOfUplink {
   readonly uplink: string;

@@ -4,12 +4,12 @@ import type { Settings } from "../config/settings.ts";
 import type { SensorState } from "../core/agent-status.ts";
 import type { Reading } from "../core/reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import type { GatewayClient } from "../gateway/client.ts";
 import type { ModbusStates } from "../node-state/modbus-states.ts";
 import { type NodeCondition, NodeStates } from "../node-state/node-states.ts";
 import { ServiceStates } from "../node-state/service-states.ts";
-import type { Poller } from "../poll/poller.ts";
-import type { Store } from "../store/store.ts";
+import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import type { Poller } from "../pipeline/poll/poller.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import type { AgentBase } from "./base.ts";
 
 /** Stored readings are searched up to here: one that a wrong clock dated later says nothing about now. */

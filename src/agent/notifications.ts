@@ -14,7 +14,7 @@ import type { Delivery, DeliveryMemory } from "../notify/delivery.ts";
 import { createDestinations, type DestinationSettings } from "../notify/destinations.ts";
 import { Heartbeat } from "../notify/heartbeat.ts";
 import { alarmNotice, type Notice } from "../notify/notice.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import type { AlarmEngines } from "./alarms/engines.ts";
 
 interface NotificationParts extends Runtime {

@@ -2,7 +2,7 @@
 import type { ReadingLog, ResponseWriter } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
-import type { DayRead, ReadDay } from "../poll/day-read.ts";
+import type { DayRead, ReadDay } from "../pipeline/poll/day-read.ts";
 
 /** The gateway for a read that stores nothing. */
 export interface ReadingGateway {

@@ -1,11 +1,11 @@
 import type { Settings } from "../config/settings.ts";
 import type { DayKey } from "../core/day.ts";
-import { DayReader } from "../core/decode/day-reader.ts";
 import type { Reading } from "../core/reading.ts";
-import type { WantedTones } from "../core/signal/tones.ts";
-import type { GatewayClient } from "../gateway/client.ts";
-import { Poller } from "../poll/poller.ts";
-import { createReadDay, type ReadDayParts } from "../poll/read-day.ts";
+import { DayReader } from "../pipeline/decode/day-reader.ts";
+import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import { Poller } from "../pipeline/poll/poller.ts";
+import { createReadDay, type ReadDayParts } from "../pipeline/poll/read-day.ts";
+import type { WantedTones } from "../pipeline/signal/tones.ts";
 import type { AgentBase } from "./base.ts";
 import type { AgentResources } from "./resources.ts";
 

@@ -3,9 +3,9 @@
 import { BandMaker } from "../bands/band-maker.ts";
 import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import type { Reading } from "../core/reading.ts";
-import { DftPlans } from "../core/signal/fft.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import type { Poller } from "../poll/poller.ts";
+import type { Poller } from "../pipeline/poll/poller.ts";
+import { DftPlans } from "../pipeline/signal/fft.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import type { AgentBase } from "./base.ts";

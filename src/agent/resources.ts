@@ -1,8 +1,8 @@
 import type { ReadingMarks } from "../core/set-aside.ts";
-import type { GatewayClient } from "../gateway/client.ts";
-import { openReadingMarks } from "../store/recovery/reading-marks.ts";
-import { openStore } from "../store/sqlite-store.ts";
-import type { Store } from "../store/store.ts";
+import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import { openReadingMarks } from "../pipeline/store/recovery/reading-marks.ts";
+import { openStore } from "../pipeline/store/sqlite-store.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import { openGatewayClient, outboxUplink, storeSettings } from "./assemble.ts";
 import type { AgentBase } from "./base.ts";
 

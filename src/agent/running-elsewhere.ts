@@ -2,8 +2,8 @@
 import { publicUrl } from "../core/public-url.ts";
 import { createTopics } from "../core/topics/topics.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { readRetained } from "../link/probe-address.ts";
-import { onlineInstance } from "../publish/other-agents.ts";
+import { readRetained } from "../pipeline/link/probe-address.ts";
+import { onlineInstance } from "../pipeline/publish/other-agents.ts";
 import { hasAgentState } from "./doctor-publish.ts";
 import { trialOptions } from "./try-broker.ts";
 

@@ -5,7 +5,7 @@
 import type { Logger } from "../core/ports.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { Meta } from "../store/database/meta.ts";
+import type { Meta } from "../pipeline/store/database/meta.ts";
 
 const NAME = "sensor-names";
 /** Of present and removed sensors; the longest removed are forgotten first. */

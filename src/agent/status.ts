@@ -14,12 +14,12 @@ import type { Clock } from "../core/ports.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import { readsGateway, type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { GatewayClient } from "../gateway/client.ts";
 import { VERSION } from "../lib/version.ts";
 import type { NodeStates } from "../node-state/node-states.ts";
-import type { GatewayClock } from "../poll/gateway-clock.ts";
-import type { Poller } from "../poll/poller.ts";
-import type { Store } from "../store/store.ts";
+import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import type { GatewayClock } from "../pipeline/poll/gateway-clock.ts";
+import type { Poller } from "../pipeline/poll/poller.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import { withNodeState } from "./node-states.ts";
 import type { ReadingWatch } from "./reading-watch.ts";
 

@@ -5,8 +5,8 @@ import type { Message } from "../core/message.ts";
 import { publicUrl } from "../core/public-url.ts";
 import type { AddressReport } from "../core/setup.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { MqttLinkOptions } from "../link/link-options.ts";
-import { probeAddress } from "../link/probe-address.ts";
+import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
+import { probeAddress } from "../pipeline/link/probe-address.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { publishResult } from "./doctor-publish.ts";
 

@@ -1,7 +1,7 @@
 import type { Uplink } from "../core/uplink.ts";
-import type { PayloadProfile } from "../publish/formats/profile.ts";
-import type { OtherAgents } from "../publish/other-agents.ts";
-import type { ReadBack } from "../publish/read-back.ts";
+import type { PayloadProfile } from "../pipeline/publish/formats/profile.ts";
+import type { OtherAgents } from "../pipeline/publish/other-agents.ts";
+import type { ReadBack } from "../pipeline/publish/read-back.ts";
 import type { DestinationParts, ownParts } from "./destination.ts";
 
 /** What the parts of one uplink share. */

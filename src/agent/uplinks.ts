@@ -11,7 +11,7 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import { changedFields } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { aborted } from "../lib/aborted.ts";
-import { SentStates } from "../publish/other-agents.ts";
+import { SentStates } from "../pipeline/publish/other-agents.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
 import { type Destination, type DestinationParts, REMOVED } from "./destination.ts";

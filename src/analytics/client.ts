@@ -1,5 +1,8 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
 import { isJsonObject, type JsonObject } from "../core/record.ts";
+import { proxyAgent } from "../lib/proxy.ts";
+import { SecretGate } from "../lib/secrets.ts";
+import { secretsOfAddress } from "../lib/url-login.ts";
 import {
   API_ASSIGNMENT,
   API_DEVICE,
@@ -8,11 +11,8 @@ import {
   API_OPERATIONS,
   API_REQUEST,
   ENVELOPE,
-} from "../core/wire/names.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
-import { proxyAgent } from "../lib/proxy.ts";
-import { SecretGate } from "../lib/secrets.ts";
-import { secretsOfAddress } from "../lib/url-login.ts";
+} from "../pipeline/wire/names.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import { AnalyticsFailure } from "./failure.ts";
 import { envelopes, integerOf, rowsOf, textOf } from "./response.ts";
 

@@ -1,7 +1,7 @@
 /** Parts of an analytics service's responses, read tolerantly (services section 2). */
 import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { API_TABLE, ENVELOPE } from "../core/wire/names.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
+import { API_TABLE, ENVELOPE } from "../pipeline/wire/names.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 
 /**
  * `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services section 2, rules 2 and 4).

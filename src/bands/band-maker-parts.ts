@@ -5,10 +5,10 @@ import type { ReadingLog, Runtime, WantedRecords, WaveformReader } from "../core
 import type { StreamRange } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Sensor } from "../core/sensor.ts";
-import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { DftPlans } from "../pipeline/signal/fft.ts";
 
 export interface BandMakerParts extends Runtime {
   readonly site: SiteSource;

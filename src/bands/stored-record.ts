@@ -1,13 +1,13 @@
 import type { BandRecord } from "../core/bands/band-reading.ts";
 import { numberOf } from "../core/query/responses.ts";
 import type { Reading, Value } from "../core/reading.ts";
-import { worstZone, type Zone } from "../core/signal/severity.ts";
 import {
   type StoredReading,
   storedAttributes,
   storedQuality,
   storedValues,
 } from "../core/stored-reading.ts";
+import { worstZone, type Zone } from "../pipeline/signal/severity.ts";
 import type { BandCandidate, BandMakerParts } from "./band-maker-parts.ts";
 
 /** The samples of one channel. */

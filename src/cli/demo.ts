@@ -8,7 +8,7 @@ import type { Site } from "../core/site.ts";
 import { codeOf } from "../core/thrown.ts";
 import { systemClock } from "../lib/clock.ts";
 import { openLog, silentLogger } from "../lib/logger.ts";
-import { MqttLink } from "../link/mqtt-link.ts";
+import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { startBroker } from "../simulator/broker.ts";
 import { diagnosedSite } from "../simulator/diagnosed-site.ts";
 import { startSimulator } from "../simulator/server.ts";

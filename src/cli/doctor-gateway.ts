@@ -4,7 +4,7 @@ import type { Reading } from "../core/reading.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
-import { rejectedText } from "../poll/day-read.ts";
+import { rejectedText } from "../pipeline/poll/day-read.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { checkBands } from "./doctor-bands.ts";
 import { checkZone } from "./doctor-zone.ts";

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
-import { newerStore } from "../store/database/stored-version.ts";
+import { newerStore } from "../pipeline/store/database/stored-version.ts";
 import type { Finding } from "./finding.ts";
 import { storeAccessFaults } from "./store-access.ts";
 

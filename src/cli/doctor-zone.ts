@@ -1,7 +1,7 @@
 import type { Reading } from "../core/reading.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { zoneOffsetMs } from "../core/time-zone.ts";
-import { offsetText } from "../core/to-reading.ts";
+import { offsetText } from "../pipeline/convert/to-reading.ts";
 import type { Finding } from "./finding.ts";
 
 /** Codes in one line. */

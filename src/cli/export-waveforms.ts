@@ -3,11 +3,11 @@ import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { csvField } from "../core/csv.ts";
-import { meanFree } from "../core/signal/time-waveform.ts";
 import type { Site } from "../core/site.ts";
 import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
 import { csvBytes, npyBytes, wavBytes } from "../lib/waveform-files.ts";
-import type { ReadOnlyStore } from "../store/read-only-store.ts";
+import { meanFree } from "../pipeline/signal/time-waveform.ts";
+import type { ReadOnlyStore } from "../pipeline/store/read-only-store.ts";
 import { SITE_COLUMNS, siteCells } from "./export-site.ts";
 
 const WAVEFORM_FORMATS = ["csv", "wav", "npy"] as const;

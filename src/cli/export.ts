@@ -14,7 +14,7 @@ import {
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
-import { openReadOnly } from "../store/read-only-store.ts";
+import { openReadOnly } from "../pipeline/store/read-only-store.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";

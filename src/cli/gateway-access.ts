@@ -5,18 +5,18 @@ import { createReadingParts } from "../agent/polling.ts";
 import { secretsOf, type UplinkSecrets } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Logger, ReadingLog } from "../core/ports.ts";
-import { DftPlans } from "../core/signal/fft.ts";
-import { createWireNames } from "../core/wire/wire-names.ts";
-import type { GatewayClient } from "../gateway/client.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
-import type { ReadDay } from "../poll/day-read.ts";
-import { GatewayClock } from "../poll/gateway-clock.ts";
-import { createReadDay } from "../poll/read-day.ts";
+import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import type { ReadDay } from "../pipeline/poll/day-read.ts";
+import { GatewayClock } from "../pipeline/poll/gateway-clock.ts";
+import { createReadDay } from "../pipeline/poll/read-day.ts";
+import { DftPlans } from "../pipeline/signal/fft.ts";
+import { createWireNames } from "../pipeline/wire/wire-names.ts";
 
 export type GatewaySettings = GatewayClientSettings &
   Parameters<typeof secretsOf>[0] &

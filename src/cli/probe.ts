@@ -4,7 +4,7 @@ import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
-import { rejectedText } from "../poll/day-read.ts";
+import { rejectedText } from "../pipeline/poll/day-read.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";

@@ -1,7 +1,7 @@
 import { faultLine } from "../config/fault.ts";
 import { likely } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
-import { StoreFailure } from "../store/database/store-failure.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { type Command, type CommandContext, type TextSink, UsageError } from "./command.ts";
 import { COMMANDS, TRAINING } from "./commands.ts";
 import { ConfigurationError } from "./configuration.ts";

@@ -5,7 +5,7 @@ import type { UnboundSettings } from "../config/settings.ts";
 import { PRESETS } from "../core/read-units.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { silentLogger } from "../lib/logger.ts";
-import { StoreFailure } from "../store/database/store-failure.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadConfiguration, loadProcessSettings, UNHEARD } from "./configuration.ts";

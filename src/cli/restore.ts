@@ -15,12 +15,12 @@ import { durableFiles } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { nativeBinding } from "../lib/paths.ts";
+import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
+import { storedMeta } from "../pipeline/store/read-only-store.ts";
 import { type Backup, openBackup } from "../setup/backup.ts";
 import { FileVersions } from "../setup/file-versions.ts";
 import { examineRestore, runningRefusal } from "../setup/restore.ts";
-import { DirectoryLock } from "../store/database/directory-lock.ts";
-import { StoreFailure } from "../store/database/store-failure.ts";
-import { storedMeta } from "../store/read-only-store.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import {

@@ -1,7 +1,7 @@
 import { nativeBinding } from "../lib/paths.ts";
-import { SCHEMA_VERSION } from "../store/database/migrate.ts";
-import { rollBack } from "../store/database/rollback.ts";
-import { StoreFailure } from "../store/database/store-failure.ts";
+import { SCHEMA_VERSION } from "../pipeline/store/database/migrate.ts";
+import { rollBack } from "../pipeline/store/database/rollback.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 

@@ -6,7 +6,7 @@ import { openLog } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
 import { trimMemoryRegularly } from "../lib/trim-memory.ts";
-import { StoreFailure } from "../store/database/store-failure.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import type { CommandContext } from "./command.ts";
 import { examineConfiguration, requireConfiguration } from "./configuration.ts";
 import { createConfigurationFiles, settingsShown } from "./configuration-files.ts";

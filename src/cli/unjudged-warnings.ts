@@ -2,8 +2,8 @@
 import type { ConfigurationFault } from "../core/configuration.ts";
 import type { Machine } from "../core/machine.ts";
 import { isRead, type Sensor } from "../core/sensor.ts";
-import { zoneLimits } from "../core/signal/severity.ts";
 import { type Site } from "../core/site.ts";
+import { zoneLimits } from "../pipeline/signal/severity.ts";
 
 /** ISO 20816-3 begins here, r/min. Fewer is mostly a speed in Hz; slow machines exist, though. */
 const SPEED_RPM_MIN = 120;

@@ -13,7 +13,7 @@ import type {
 import type { Message } from "../core/message.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import { createWireNames } from "../core/wire/wire-names.ts";
+import { createWireNames } from "../pipeline/wire/wire-names.ts";
 import { CallQueue, WAITING_MAX } from "./call-queue.ts";
 import { CommandGate } from "./command-gate.ts";
 import { rejectedLocally, remembered } from "./command-result.ts";

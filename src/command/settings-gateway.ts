@@ -3,7 +3,7 @@ import {
   SAVE_SETTINGS_REQUEST,
   SETTINGS_OPERATIONS,
   UPDATE_CONFIG_REQUEST,
-} from "../core/wire/names.ts";
+} from "../pipeline/wire/names.ts";
 
 /** The part of the gateway client that this needs. */
 export interface SettingsPoster {

@@ -2,10 +2,10 @@
 import type { Band, BandSettings, CustomBand } from "../core/bands/band.ts";
 import { bandsOf, bearingPrefix, bearingsAt, followsShaft } from "../core/bands/definition.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
-import { publishedChannels } from "../core/convert/accel.ts";
 import type { Bearing, Machine } from "../core/machine.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
+import { publishedChannels } from "../pipeline/convert/accel.ts";
 import { dict, list, numbers } from "./written-parts.ts";
 
 /** More would fill topics, log and disk with numbers that nobody looks at. */

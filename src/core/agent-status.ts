@@ -1,4 +1,6 @@
 /** The state of the agent as HTTP, statistics and the command line show it. */
+
+import { ZONES } from "../pipeline/signal/severity.ts";
 import { ALARM_COUNTS } from "./alarm/shown.ts";
 import { CERTIFICATE_STATE, CERTIFICATES } from "./certificate.ts";
 import { CONFIGURATION_STATE } from "./configuration.ts";
@@ -24,7 +26,6 @@ import {
 } from "./schema.ts";
 import { KINDS } from "./sensor.ts";
 import { DAY_SET_ASIDE } from "./set-aside.ts";
-import { ZONES } from "./signal/severity.ts";
 
 /** Topics that a broker refuses, some of them with the name of the reason. */
 const REFUSED_PUBLISHES = object({

@@ -1,4 +1,4 @@
-import { accelChannels, loopChannels } from "./convert/channels.ts";
+import { accelChannels, loopChannels } from "../pipeline/convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** The site file's names for a channel, if it has any. */

@@ -1,6 +1,6 @@
+import { ACCEL_VALUES, hasZone, publishedChannels } from "../pipeline/convert/accel.ts";
+import { currentChannels, isPublished, loopChannels } from "../pipeline/convert/channels.ts";
 import { bandUnit } from "./bands/definition.ts";
-import { ACCEL_VALUES, hasZone, publishedChannels } from "./convert/accel.ts";
-import { currentChannels, isPublished, loopChannels } from "./convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** A value that readings of a sensor's kind can contain. */

@@ -1,4 +1,4 @@
-/** The MQTT session as formats use it. `src/link` implements it; formats in `src/publish` know only these types. */
+/** The MQTT session as formats use it. `src/pipeline/link` implements it; formats in `src/pipeline/publish` know only these types. */
 import type { LinkState } from "./agent-status.ts";
 import type { Message } from "./message.ts";
 import type { MessageLink } from "./ports.ts";

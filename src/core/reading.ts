@@ -1,7 +1,7 @@
+import type { AxisTones } from "../pipeline/signal/tones.ts";
 import type { Doubt } from "./quality.ts";
 import type { JsonValue } from "./record.ts";
 import type { Kind } from "./sensor.ts";
-import type { AxisTones } from "./signal/tones.ts";
 
 export type Value = number | string | boolean | null;
 

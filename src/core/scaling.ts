@@ -2,7 +2,7 @@
  * What turns a channel's signal into its numbers: unit, range, shunt, clamp. Where that changes, readings before and after
  * cannot be compared.
  */
-import { loopChannels } from "./convert/channels.ts";
+import { loopChannels } from "../pipeline/convert/channels.ts";
 import type { Kind, Sensor } from "./sensor.ts";
 
 /** By `kind/channel`: the unit, and the whole in words. */

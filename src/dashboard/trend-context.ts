@@ -2,7 +2,7 @@
 
 import type { BaselineView, LimitView, ShownAlarm } from "../core/alarm/shown.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
-import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
+import { VELOCITY_LIMITS } from "../pipeline/signal/severity.ts";
 import { alarmName } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
 import { limitsAsRead } from "./as-read.ts";

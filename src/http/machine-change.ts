@@ -11,7 +11,6 @@ import type { OpenAlarm } from "../core/machine-condition/condition.ts";
 import type { Change } from "../core/machine-condition/words.ts";
 import { median } from "../core/outlook/robust.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../core/sensor.ts";
-import { worstZone, zoneLimits, zoneOf } from "../core/signal/severity.ts";
 import {
   type StoredReading,
   storedAttributes,
@@ -19,6 +18,7 @@ import {
   storedValues,
 } from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
+import { worstZone, zoneLimits, zoneOf } from "../pipeline/signal/severity.ts";
 import type { HttpParts } from "./parts.ts";
 
 type ChangeParts = Pick<HttpParts, "history" | "hours" | "dayMedians" | "measurements" | "alarms">;

@@ -23,9 +23,9 @@ import type {
 import type { SessionStore } from "../core/session-store.ts";
 import type { BackupActions, SetupActions } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { HistoryLimits } from "./history-limits.ts";
 import type { PairFiles } from "./tls.ts";
 

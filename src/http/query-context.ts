@@ -2,8 +2,8 @@ import { endMs, isWrittenAfter, type LocalTime, startMs } from "../core/query/da
 import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import type { SiteTree } from "../core/query/site-tree.ts";
 import type { UnitTable } from "../core/query/units.ts";
-import { API_REQUEST } from "../core/wire/names.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
+import { API_REQUEST } from "../pipeline/wire/names.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { HistoryLimits } from "./history-limits.ts";
 import type { HttpParts } from "./parts.ts";
 import type { RequestSlots } from "./turns.ts";

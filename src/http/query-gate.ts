@@ -7,7 +7,7 @@ import {
   type QueryFault,
   readFields,
 } from "../core/query/request.ts";
-import { API_LOGIN, API_REQUEST } from "../core/wire/names.ts";
+import { API_LOGIN, API_REQUEST } from "../pipeline/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { jsonResponse, type QueryResponse } from "./query-context.ts";

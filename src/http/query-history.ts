@@ -18,7 +18,7 @@ import {
 import type { AxisPlace } from "../core/query/site-tree.ts";
 import { unitFactor } from "../core/query/units.ts";
 import { type StoredReading, storedUnits } from "../core/stored-reading.ts";
-import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../core/wire/names.ts";
+import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../pipeline/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./query-context.ts";
 import { tableFrame } from "./query-lists.ts";
 import { answerRows, listShape, type ResponseShape, type TableRow } from "./query-rows.ts";

@@ -25,7 +25,7 @@ import {
   API_NODE,
   API_REQUEST,
   API_TABLE,
-} from "../core/wire/names.ts";
+} from "../pipeline/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rowPieces } from "./query-context.ts";
 import { factReadings, measuredChannels } from "./query-measured.ts";
 import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";

@@ -1,10 +1,11 @@
 /** What the stored readings say about the sensors themselves (services sections 6 and 9). */
-import { accelChannels } from "../core/convert/channels.ts";
+
 import type { HistoryReader } from "../core/query/ports.ts";
 import { hasChannel, numberOf, type OpenReading, openReading } from "../core/query/responses.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
+import { accelChannels } from "../pipeline/convert/channels.ts";
 import type { QueryContext } from "./query-context.ts";
 
 type MeasuredParts = { readonly history: Pick<HistoryReader, "latest"> };

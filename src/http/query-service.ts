@@ -15,7 +15,7 @@ import { ENVELOPE_TAIL, envelopeHead } from "../core/query/responses.ts";
 import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
 import { fromSite } from "../core/site-source.ts";
-import { API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
+import { API_REQUEST, API_SERVICE } from "../pipeline/wire/names.ts";
 import type { FailureLimit } from "./auth.ts";
 import { sourceOf } from "./client.ts";
 import { HISTORY_LIMITS } from "./history-limits.ts";

@@ -11,8 +11,8 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import { API_SERVICE } from "../core/wire/names.ts";
 import { boundAddress } from "../lib/bound-address.ts";
+import { API_SERVICE } from "../pipeline/wire/names.ts";
 import { registerApi } from "./api.ts";
 import { registerAudit } from "./audit.ts";
 import { FailureLimit } from "./auth.ts";

@@ -1,5 +1,5 @@
 import createXxhash from "xxhash-wasm";
-import type { ByteHashing, Hasher } from "../core/decode/hashing.ts";
+import type { ByteHashing, Hasher } from "../pipeline/decode/hashing.ts";
 
 /** The wasm memory holds the largest piece ever hashed, so pieces are kept small, also for the CPU cache. */
 const PIECE_BYTES = 65_536;

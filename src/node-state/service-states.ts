@@ -1,15 +1,15 @@
 /** States of nodes from further read operations of the gateway's service (plant section 14). */
 
 import type { DayResponse } from "../core/day.ts";
-import { Oddities } from "../core/decode/scalars.ts";
 import type { StateSource } from "../core/ports.ts";
 import type { JsonValue } from "../core/record.ts";
 import { type Sensor, type ServiceStateRead, sameCode } from "../core/sensor.ts";
 import { readStateResponse } from "../core/state/state-response.ts";
 import { codeOf, type StateSample, sampleOfRecord } from "../core/state/state-sample.ts";
-import type { WireNames } from "../core/wire/wire-names.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { SecretGate } from "../lib/secrets.ts";
+import { Oddities } from "../pipeline/decode/scalars.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 
 export interface ServiceStatesParts {
   readonly source: StateSource;

@@ -7,7 +7,7 @@ import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
   append,

@@ -9,8 +9,8 @@ import { run } from "../../src/cli/discover.ts";
 import { DISCOVER_FLAGS } from "../../src/cli/discover-flags.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { loadSite } from "../../src/config/site.ts";
-import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
 import { envelope, startFakeGateway, utcDay, wireTime } from "../support/fake-gateway.ts";
 import { OPTIONS, SITE, testParts } from "../support/http-parts.ts";
 

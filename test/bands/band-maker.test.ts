@@ -7,11 +7,11 @@ import type { Machine } from "../../src/core/machine.ts";
 import type { Reason } from "../../src/core/quality.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
   append,

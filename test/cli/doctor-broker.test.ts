@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { agentSocketPath, nativeBinding } from "../../src/lib/paths.ts";
-import { DirectoryLock } from "../../src/store/database/directory-lock.ts";
+import { DirectoryLock } from "../../src/pipeline/store/database/directory-lock.ts";
 import { fakeBrokerFor } from "../support/brokers.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempDirectory } from "../support/temp-database.ts";

@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { fastClock } from "../../src/cli/demo.ts";
 import { isWell, statusText } from "../../src/cli/status.ts";
 import type { LinkStatus } from "../../src/core/agent-status.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";

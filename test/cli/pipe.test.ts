@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { programEnvironment } from "../support/fake-time.ts";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";

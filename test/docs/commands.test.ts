@@ -32,7 +32,7 @@ const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
   },
   {
     line: /^sudo gateside rollback/,
-    script: "test/store/database/rollback.test.ts",
+    script: "test/pipeline/store/database/rollback.test.ts",
     does: /rollback/,
   },
   { line: /^gateside @north status/, script: "scripts/check-packages.sh", does: /gateside @north/ },

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { OPERATION_KEYS, OPERATIONS } from "../../src/core/query/operations.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createApp, createHttpServer } from "../../src/http/server.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 
 /** Seeded by fast-check, which prints the seed and the smallest failing case. */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
-import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
 import { NOW, OPTIONS, SITE, type TestParts, testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";
 import { append, readingOf } from "../support/temp-database.ts";

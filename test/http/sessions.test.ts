@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { tempDirectory, tempStore } from "../support/temp-database.ts";
 

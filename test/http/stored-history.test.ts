@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { DftPlans } from "../../src/core/signal/fft.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { createApp } from "../../src/http/server.ts";
+import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { OPTIONS, SITE, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {

@@ -6,7 +6,7 @@ import type { Trend } from "../../src/core/query/shown.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { createApp } from "../../src/http/server.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {

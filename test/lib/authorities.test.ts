@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rootCertificates } from "node:tls";
 import { withPublicAuthorities } from "../../src/lib/authorities.ts";
-import { clientOptions } from "../../src/link/link-options.ts";
+import { clientOptions } from "../../src/pipeline/link/link-options.ts";
 
 test("authorities – a private CA is added to the public ones, for every broker session", () => {
   assert.equal(withPublicAuthorities("own").length, rootCertificates.length + 1);

@@ -7,8 +7,8 @@ import { secretsOf } from "../../src/config/secrets-of.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { proxyAgent } from "../../src/lib/proxy.ts";
 import { basicAuthorization, loginOf } from "../../src/lib/url-login.ts";
-import { openTunnel } from "../../src/link/tunnel.ts";
 import { splitLogin } from "../../src/notify/address.ts";
+import { openTunnel } from "../../src/pipeline/link/tunnel.ts";
 import { startForwardProxy } from "../support/forward-proxy.ts";
 
 /** As written in an address, and what is meant. */

@@ -1,8 +1,8 @@
-import { DayReader, type DayReaderOptions } from "../../src/core/decode/day-reader.ts";
 import type { RawRecord } from "../../src/core/record.ts";
 import type { PolledKind } from "../../src/core/sensor.ts";
-import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
+import { DayReader, type DayReaderOptions } from "../../src/pipeline/decode/day-reader.ts";
+import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
 
 const hashing = loadByteHashing();
 const names = createWireNames({ word: "sensor", service: "SensorService.svc" });

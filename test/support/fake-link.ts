@@ -1,7 +1,7 @@
 import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import type { MessageLink } from "../../src/core/ports.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { Turns } from "../../src/publish/turns.ts";
+import { Turns } from "../../src/pipeline/publish/turns.ts";
 
 /** A link by hand: it delivers every message, and the broker grants every subscription, unless a test says otherwise. */
 export class FakeLink implements MessageLink {

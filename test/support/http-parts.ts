@@ -18,11 +18,11 @@ import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
-import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { LoopDelay } from "../../src/lib/loop-delay.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export const NOW = Date.parse("2026-11-20T12:00:00Z");

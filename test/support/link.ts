@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { systemClock } from "../../src/lib/clock.ts";
-import type { MqttLinkOptions, MqttLinkParts } from "../../src/link/link-options.ts";
-import { MqttLink } from "../../src/link/mqtt-link.ts";
+import type { MqttLinkOptions, MqttLinkParts } from "../../src/pipeline/link/link-options.ts";
+import { MqttLink } from "../../src/pipeline/link/mqtt-link.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** A link that has begun to connect, at one address unless `urls` are given; it ends with the test. */

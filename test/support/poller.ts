@@ -1,9 +1,9 @@
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
-import { GatewayClock } from "../../src/poll/gateway-clock.ts";
-import { Poller } from "../../src/poll/poller.ts";
+import type { DayRead, ReadRequest } from "../../src/pipeline/poll/day-read.ts";
+import { GatewayClock } from "../../src/pipeline/poll/gateway-clock.ts";
+import { Poller } from "../../src/pipeline/poll/poller.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const HOUR_MS = 3_600_000;

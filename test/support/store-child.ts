@@ -3,7 +3,7 @@
  * `a <time>` is stored, `s <time>` is settled. `--import tsx test/support/store-child.ts DIRECTORY FROM COUNT`
  */
 import { writeSync } from "node:fs";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { append, readingOf, START_MS, storeOptions } from "./temp-database.ts";
 
 const tell = (line: string) => writeSync(1, `${line}\n`);

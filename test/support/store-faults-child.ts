@@ -1,8 +1,8 @@
 /** Runs under record-writes.c: spoils the disk while storing and settling, heals it, and prints what it saw as JSON. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreFailure } from "../../src/store/database/store-failure.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { StoreFailure } from "../../src/pipeline/store/database/store-failure.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { append, readingOf, START_MS, storeOptions } from "./temp-database.ts";
 
 const readings = (from: number) =>

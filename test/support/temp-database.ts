@@ -9,8 +9,8 @@ import type { Kind } from "../../src/core/sensor.ts";
 import { createSelector, SELECT_ALL, type Select } from "../../src/core/uplink.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import type { Store, StoreOptions } from "../../src/store/store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
+import type { Store, StoreOptions } from "../../src/pipeline/store/store.ts";
 
 /** The part of a test's context that cleans up. */
 export interface Cleanup {

@@ -3,7 +3,7 @@
  * `u <uplinks>` once they are in effect. `--import tsx test/support/uplinks-child.ts DIRECTORY`
  */
 import { writeSync } from "node:fs";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { append, readingOf, START_MS, storeOptions, uplinkOf } from "./temp-database.ts";
 
 const tell = (line: string) => writeSync(1, `${line}\n`);

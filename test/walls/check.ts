@@ -6,9 +6,13 @@ import { COMPUTED_IMPORTS, OUTSIDE, ROOMS } from "./rooms.ts";
 /** Files by path from the project's root, such as `src/core/unit.ts`. */
 export type Files = ReadonlyMap<string, string>;
 
-/** A folder of src, or a file of src itself without its ending. */
-function roomOf(path: string): string {
+/** Folders whose folders are rooms. */
+const FLOORS = ["pipeline", "features"];
+
+/** A folder of src, one of a floor, or a file of src itself without its ending. */
+export function roomOf(path: string): string {
   const [, first = "", ...rest] = path.split("/");
+  if (FLOORS.includes(first) && rest.length > 1) return `${first}/${rest[0]}`;
   return rest.length === 0 ? first.replace(/\.ts$/, "") : first;
 }
 

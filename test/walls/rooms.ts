@@ -1,6 +1,6 @@
 /**
- * The walls: what each folder of `src` may import. Everything else is forbidden, and so is a folder that is not listed here.
- * Rooms know `core` and `lib`, never each other; `agent` and `cli` join them.
+ * The walls: what each folder of `src` may import, and each folder of `src/pipeline`. Everything else is forbidden, and so is a folder that is not listed here.
+ * Rooms know `core`, `lib` and the stages that only compute, never each other; `agent` and `cli` join them.
  */
 export interface Room {
   /** Folders of src, and files of src itself. */
@@ -15,27 +15,30 @@ export interface Room {
   readonly readsEnvironment?: true;
 }
 
-const SHARED = ["core", "lib"];
+/** The stages that only compute: they import core and earlier ones of themselves. */
+const PURE_STAGES = ["pipeline/convert", "pipeline/decode", "pipeline/signal", "pipeline/wire"];
+const SHARED = ["core", "lib", ...PURE_STAGES];
 
 export const ROOMS: Readonly<Record<string, Room>> = {
   agent: {
     rooms: [
+      ...PURE_STAGES,
       "analytics",
       "bands",
       "command",
       "config",
       "core",
-      "gateway",
+      "pipeline/gateway",
       "http",
       "lib",
-      "link",
+      "pipeline/link",
       "modbus",
       "node-state",
       "notify",
-      "poll",
-      "publish",
+      "pipeline/poll",
+      "pipeline/publish",
       "setup",
-      "store",
+      "pipeline/store",
     ],
     node: ["crypto", "fs", "os", "path", "util"],
     packages: ["#site-schema", "#uplinks-schema"],
@@ -44,21 +47,22 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   bands: { rooms: SHARED, node: ["timers/promises"], packages: [] },
   cli: {
     rooms: [
+      ...PURE_STAGES,
       "agent",
       "analytics",
       "collect",
       "command",
       "config",
       "core",
-      "gateway",
+      "pipeline/gateway",
       "lib",
-      "link",
+      "pipeline/link",
       "modbus",
       "node-state",
-      "poll",
+      "pipeline/poll",
       "setup",
       "simulator",
-      "store",
+      "pipeline/store",
     ],
     node: [
       "crypto",
@@ -90,16 +94,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "prom-client",
     ],
   },
-  command: { rooms: ["core"], node: ["crypto"], packages: [] },
+  command: { rooms: ["core", "pipeline/wire"], node: ["crypto"], packages: [] },
   config: {
     rooms: SHARED,
     node: ["crypto", "fs", "path", "tls", "util"],
     packages: ["#site-schema", "#uplinks-schema", "ajv", "env-schema"],
     readsEnvironment: true,
   },
-  core: { rooms: [], node: ["crypto"], packages: [], isPure: true },
-  dashboard: { rooms: ["core"], node: [], packages: ["uplot"] },
-  gateway: { rooms: SHARED, node: ["net", "stream", "zlib"], packages: ["undici"] },
+  core: { rooms: PURE_STAGES, node: ["crypto"], packages: [], isPure: true },
+  dashboard: { rooms: ["core", "pipeline/signal"], node: [], packages: ["uplot"] },
+  "pipeline/gateway": { rooms: SHARED, node: ["net", "stream", "zlib"], packages: ["undici"] },
   http: {
     rooms: SHARED,
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
@@ -107,7 +111,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   launch: { rooms: ["lib"], node: ["path"], packages: [] },
   lib: {
-    rooms: ["core"],
+    rooms: ["core", "pipeline/decode"],
     node: [
       "child_process",
       "crypto",
@@ -125,7 +129,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     packages: ["pino", "prom-client", "undici", "xxhash-wasm"],
   },
-  link: {
+  "pipeline/link": {
     rooms: SHARED,
     node: ["crypto", "http", "net", "stream", "tls"],
     packages: ["mqtt"],
@@ -134,12 +138,26 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   modbus: { rooms: SHARED, node: ["fs", "net", "path", "timers/promises"], packages: [] },
   "node-state": { rooms: SHARED, node: ["net"], packages: ["modbus-serial"] },
   notify: { rooms: SHARED, node: ["crypto", "util"], packages: ["nodemailer", "undici"] },
-  poll: { rooms: SHARED, node: [], packages: [] },
-  publish: {
+  "pipeline/poll": { rooms: SHARED, node: [], packages: [] },
+  "pipeline/publish": {
     rooms: SHARED,
     node: ["assert/strict", "crypto", "os", "timers/promises"],
     packages: ["@bufbuild/protobuf"],
   },
+  "pipeline/convert": {
+    rooms: ["core", "pipeline/signal", "pipeline/wire"],
+    node: ["crypto"],
+    packages: [],
+    isPure: true,
+  },
+  "pipeline/decode": {
+    rooms: ["core", "pipeline/wire"],
+    node: ["crypto"],
+    packages: [],
+    isPure: true,
+  },
+  "pipeline/signal": { rooms: ["core"], node: [], packages: [], isPure: true },
+  "pipeline/wire": { rooms: ["core"], node: [], packages: [], isPure: true },
   setup: {
     rooms: SHARED,
     node: ["crypto", "fs", "path"],
@@ -150,7 +168,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     node: ["events", "fs", "http", "net", "path", "stream", "zlib"],
     packages: ["aedes"],
   },
-  store: {
+  "pipeline/store": {
     rooms: SHARED,
     node: ["assert/strict", "fs", "path", "timers/promises"],
     packages: ["better-sqlite3"],

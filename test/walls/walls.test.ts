@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { circlesOf, faultsOf } from "./check.ts";
+import { circlesOf, faultsOf, roomOf } from "./check.ts";
 import { ROOMS } from "./rooms.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -18,7 +18,7 @@ test("walls – every file of src imports what its room may", () => {
 });
 
 test("walls – every room that is listed exists", () => {
-  const rooms = new Set([...files.keys()].map((file) => file.split(/[/.]/)[1]));
+  const rooms = new Set([...files.keys()].map(roomOf));
   assert.deepEqual(
     Object.keys(ROOMS).filter((room) => !rooms.has(room)),
     [],
@@ -35,48 +35,51 @@ const FORBIDDEN: readonly (readonly [file: string, line: string])[] = [
   ["src/core/probe.ts", `import mqtt from "mqtt";`],
   ["src/core/probe.ts", `import "#site-schema";`],
   ["src/core/probe.ts", `import "../lib/clock.ts";`],
-  ["src/core/signal/probe.ts", `import "../../lib/clock.ts";`],
+  ["src/pipeline/signal/probe.ts", `import "../../lib/clock.ts";`],
   ["src/core/probe.ts", `export const env = process.env;`],
   ["src/core/probe.ts", `export const now = () => Date.now();`],
   ["src/core/probe.ts", `export const now = () => new Date();`],
   ["src/core/probe.ts", `export const get = () => fetch("http://localhost");`],
   ["src/core/probe.ts", `export const chance = () => Math.random();`],
   ["src/core/probe.ts", `export const later = (act: () => void) => setTimeout(act, 1);`],
-  ["src/poll/probe.ts", `import "../store/store.ts";`],
-  ["src/poll/probe.ts", `import "./../store/store.ts";`],
-  ["src/poll/probe.ts", `import "../../src/store/store.ts";`],
-  ["src/poll/probe.ts", `export type Store = import("../store/store.ts").Store;`],
-  ["src/poll/probe.ts", `import type { Store } from "../store/store.ts";`],
-  ["src/poll/probe.ts", `export { Store } from "../store/store.ts";`],
-  ["src/poll/probe.ts", `export * from "../store/store.ts";`],
-  ["src/poll/probe.ts", `export const store = () => import("../store/store.ts");`],
-  ["src/poll/probe.ts", `const name = "../store/store.ts"; export const store = import(name);`],
-  ["src/poll/probe.ts", `export const store = require("../store/store.ts");`],
-  ["src/poll/probe.ts", `import { createRequire } from "node:module";`],
-  ["src/poll/probe.ts", `import "better-sqlite3";`],
-  ["src/poll/probe.ts", `export const prefix = process.env["PREFIX"];`],
-  ["src/poll/probe.ts", `import "../../test/support/deadline.ts";`],
-  ["src/store/outbox/probe.ts", `import "../../publish/publisher.ts";`],
-  ["src/publish/probe.ts", `import "../dashboard/words.ts";`],
-  ["src/publish/probe.ts", `import "mqtt";`],
+  ["src/pipeline/poll/probe.ts", `import "../store/store.ts";`],
+  ["src/pipeline/poll/probe.ts", `import "./../store/store.ts";`],
+  ["src/pipeline/poll/probe.ts", `import "../../src/pipeline/store/store.ts";`],
+  ["src/pipeline/poll/probe.ts", `export type Store = import("../store/store.ts").Store;`],
+  ["src/pipeline/poll/probe.ts", `import type { Store } from "../store/store.ts";`],
+  ["src/pipeline/poll/probe.ts", `export { Store } from "../store/store.ts";`],
+  ["src/pipeline/poll/probe.ts", `export * from "../store/store.ts";`],
+  ["src/pipeline/poll/probe.ts", `export const store = () => import("../store/store.ts");`],
+  [
+    "src/pipeline/poll/probe.ts",
+    `const name = "../store/store.ts"; export const store = import(name);`,
+  ],
+  ["src/pipeline/poll/probe.ts", `export const store = require("../store/store.ts");`],
+  ["src/pipeline/poll/probe.ts", `import { createRequire } from "node:module";`],
+  ["src/pipeline/poll/probe.ts", `import "better-sqlite3";`],
+  ["src/pipeline/poll/probe.ts", `export const prefix = process.env["PREFIX"];`],
+  ["src/pipeline/poll/probe.ts", `import "../../test/support/deadline.ts";`],
+  ["src/pipeline/store/outbox/probe.ts", `import "../../publish/publisher.ts";`],
+  ["src/pipeline/publish/probe.ts", `import "../../dashboard/words.ts";`],
+  ["src/pipeline/publish/probe.ts", `import "mqtt";`],
   ["src/cli/probe.ts", `import "mqtt";`],
-  ["src/lib/probe.ts", `import "../poll/days.ts";`],
+  ["src/lib/probe.ts", `import "../pipeline/poll/days.ts";`],
   ["src/dashboard/probe.ts", `import "../http/server.ts";`],
   ["src/dashboard/probe.ts", `import "node:fs";`],
   ["src/agent/probe.ts", `import "../dashboard/words.ts";`],
-  ["src/collect/probe.ts", `import "../store/store.ts";`],
+  ["src/collect/probe.ts", `import "../pipeline/store/store.ts";`],
   ["src/shared/probe.ts", `export const answer = 42;`],
 ];
 const ALLOWED: typeof FORBIDDEN = [
   ["src/core/probe.ts", `import { createHash } from "node:crypto";`],
-  ["src/core/signal/probe.ts", `import { x } from "../unit.ts";`],
+  ["src/pipeline/signal/probe.ts", `import { x } from "../../core/unit.ts";`],
   ["src/core/probe.ts", `export const at = (ms: number) => new Date(ms).getTime();`],
   ["src/core/probe.ts", `export interface Parts { readonly fetch: () => void; process(): void }`],
-  ["src/store/outbox/probe.ts", `import "../database/database.ts";`],
-  ["src/poll/probe.ts", `import "../lib/clock.ts";`],
-  ["src/link/probe.ts", `import "mqtt";`],
+  ["src/pipeline/store/outbox/probe.ts", `import "../database/database.ts";`],
+  ["src/pipeline/poll/probe.ts", `import "../../lib/clock.ts";`],
+  ["src/pipeline/link/probe.ts", `import "mqtt";`],
   ["src/dashboard/probe.ts", `import "../core/unit.ts";`],
-  ["src/agent/probe.ts", `import "../store/store.ts";`],
+  ["src/agent/probe.ts", `import "../pipeline/store/store.ts";`],
 ];
 
 test("walls – each forbidden form is found", () => {

@@ -1,10 +1,10 @@
 /** Compiles the site file's rules and the built-in ones into watches: one per (rule, sensor, value). */
-import { hasZone } from "../convert/accel.ts";
-import { decimal } from "../convert/decimal.ts";
+import { hasZone } from "../../pipeline/convert/accel.ts";
+import { decimal } from "../../pipeline/convert/decimal.ts";
+import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
-import { zoneLimits } from "../signal/severity.ts";
 import { type Site } from "../site.ts";
 import {
   type AlarmDelay,

@@ -1,5 +1,5 @@
 /** The effect of one reading on the alarms of its sensor. */
-import { decimal } from "../convert/decimal.ts";
+import { decimal } from "../../pipeline/convert/decimal.ts";
 import { numberOf } from "../machine-state/signal.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";

@@ -1,5 +1,5 @@
+import { parseIsoTime } from "../../pipeline/wire/timestamp.ts";
 import { MINUTE_MS } from "../time-units.ts";
-import { parseIsoTime } from "../wire/timestamp.ts";
 import type { AlarmActionName } from "./shown.ts";
 
 /**

@@ -1,11 +1,11 @@
 /** The reading of kind `bands` that is made of one acceleration record (plant section 18). */
 import { createHash } from "node:crypto";
-import { ValueSheet } from "../convert/value-sheet.ts";
+import { ValueSheet } from "../../pipeline/convert/value-sheet.ts";
+import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { SpeedAround } from "../machine-state/wait.ts";
 import type { Doubt, Graded } from "../quality.ts";
 import type { Reading } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
-import type { DftPlans } from "../signal/fft.ts";
 import type { Band, SensorBands } from "./band.ts";
 import { bandUnit } from "./definition.ts";
 import { bandSteps } from "./measure.ts";

@@ -3,11 +3,22 @@
  * section 18). Velocity is integrated line by line, bearing frequencies are read in the spectrum of the envelope
  * (signal-definitions 7). Not rounded, no high-pass.
  */
+
+import {
+  type AxisOptions,
+  type Bands as Limits,
+  USABLE_RATE,
+} from "../../pipeline/signal/bands.ts";
+import {
+  checkRecord,
+  doubtOf,
+  type Group,
+  isGreater,
+  type SignalFlag,
+} from "../../pipeline/signal/checks.ts";
+import { DftPlans } from "../../pipeline/signal/fft.ts";
+import { type LinePower, recordLines } from "../../pipeline/signal/line-power.ts";
 import { bad, type Doubt, type Graded } from "../quality.ts";
-import { type AxisOptions, type Bands as Limits, USABLE_RATE } from "../signal/bands.ts";
-import { checkRecord, doubtOf, type Group, isGreater, type SignalFlag } from "../signal/checks.ts";
-import { DftPlans } from "../signal/fft.ts";
-import { type LinePower, recordLines } from "../signal/line-power.ts";
 import { inOneGo } from "../steps.ts";
 import { MM_S2_PER_G } from "../unit.ts";
 import type { Band } from "./band.ts";

@@ -2,7 +2,7 @@
  * Lines of a bearing fault in the envelope spectrum: harmonics of its characteristic frequency, found within the slip
  * around it, at one common slip, with their side bands (Randall & Antoni 2011; SKF, Envelope detection).
  */
-import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
+import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
 import { type BearingFault, type Leading, leadingHarmonics, SAME_LINE } from "./bearing-fault.ts";
 import type { EvidenceLine, LineUnit, SideBand, SpectrumName } from "./finding.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";

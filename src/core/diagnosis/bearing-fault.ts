@@ -1,5 +1,5 @@
 /** The faults of a bearing: where their lines are, and which of them the spectrum can tell from the shaft's. */
-import type { ToneList } from "../signal/tones.ts";
+import type { ToneList } from "../../pipeline/signal/tones.ts";
 import type { FindingKind } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 

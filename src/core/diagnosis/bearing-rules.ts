@@ -1,5 +1,5 @@
 /** Decides which lines show a bearing fault, and which belong to another part. */
-import type { Tone, ToneList } from "../signal/tones.ts";
+import type { Tone, ToneList } from "../../pipeline/signal/tones.ts";
 import {
   type Family,
   type FamilySearch,

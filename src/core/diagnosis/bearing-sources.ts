@@ -1,6 +1,6 @@
 /** The three spectra in which a bearing shows itself, and what its lines must reach in each. */
-import { SLIP_SHARE } from "../signal/spread-tones.ts";
-import type { ToneList } from "../signal/tones.ts";
+import { SLIP_SHARE } from "../../pipeline/signal/spread-tones.ts";
+import type { ToneList } from "../../pipeline/signal/tones.ts";
 import type { Family, FamilySource } from "./bearing-families.ts";
 import type { BearingFault } from "./bearing-fault.ts";
 import type { Stage } from "./finding.ts";

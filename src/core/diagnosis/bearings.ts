@@ -1,6 +1,7 @@
 /** The bearings of a reading: their faults, and why one of them cannot be told. */
+
+import type { ToneList } from "../../pipeline/signal/tones.ts";
 import type { Bearing } from "../machine.ts";
-import type { ToneList } from "../signal/tones.ts";
 import { type BearingFault, faultsOf, isResolved, isVisible } from "./bearing-fault.ts";
 import { isOfElement, searchBearing } from "./bearing-rules.ts";
 import { canTellByCage } from "./element-by-cage.ts";

@@ -4,7 +4,7 @@
  * 1x - FTF, where it meets the load that turns with the shaft, or at BSF, where one race answers less than the other. The
  * cage's own impacts repeat at FTF too, but with harmonics that hardly fall.
  */
-import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
+import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
 import { WHITENED } from "./bearing-sources.ts";
 import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";

@@ -2,6 +2,8 @@
  * Findings of all machines: readings with tones in, findings out. No I/O: what must be written is returned as a
  * FollowUp for the transaction of the readings, like the alarms'. If that is rolled back, the change is taken back.
  */
+
+import type { WantedTones } from "../../pipeline/signal/tones.ts";
 import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
@@ -12,7 +14,6 @@ import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
-import type { WantedTones } from "../signal/tones.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import type { Stage } from "./finding.ts";

@@ -1,8 +1,9 @@
 /** Evaluates one reading: the faults whose pattern it shows, and those that could not be checked. Pure. */
+
+import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import { type Bearing, bearingName, type Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
-import { zoneLimits } from "../signal/severity.ts";
 import { bearingFaults } from "./bearings.ts";
 import {
   type CannotReason,

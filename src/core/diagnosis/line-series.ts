@@ -1,5 +1,5 @@
 /** What the lines of one fault explain: its harmonics and side bands, which are no evidence of another. */
-import type { ToneList } from "../signal/tones.ts";
+import type { ToneList } from "../../pipeline/signal/tones.ts";
 import { HARMONICS } from "./bearing-families.ts";
 import type { BearingFault } from "./bearing-fault.ts";
 import type { EvidenceLine } from "./finding.ts";

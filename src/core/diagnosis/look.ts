@@ -1,7 +1,8 @@
 /** A reading as the rules see it: its tones in multiples of the shaft frequency. */
+
+import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
 import type { Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
-import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
 import { MM_S2_PER_G } from "../unit.ts";
 import type { EvidenceLine, NormalOf, SideBand } from "./finding.ts";
 import type { Thresholds } from "./thresholds.ts";

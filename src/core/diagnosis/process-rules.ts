@@ -2,8 +2,9 @@
  * Faults with their own frequency: blades (ISO 13373-3:2015), gears (Randall 2011, ch. 2), mains (ISO 13373-9:2017,
  * electric motors).
  */
+
+import { strongestIn, type ToneList } from "../../pipeline/signal/tones.ts";
 import type { Machine } from "../machine.ts";
-import { strongestIn, type ToneList } from "../signal/tones.ts";
 import type { EvidenceLine, FindingKind, SideBand, Verdict } from "./finding.ts";
 import {
   type AxisLook,

@@ -4,7 +4,7 @@
  * third, sixth and ninth order stand out and those between them do not, they are the race's. Blades and teeth of such a
  * number are the exception.
  */
-import type { ToneList } from "../signal/tones.ts";
+import type { ToneList } from "../../pipeline/signal/tones.ts";
 import type { EvidenceLine, FindingKind } from "./finding.ts";
 import { suppliesOf } from "./frequencies.ts";
 import { type Look, toneNear } from "./look.ts";

@@ -2,7 +2,7 @@
  * Where the shaft is: at the measured speed, made more exact by a line of its first two orders that fits it. A line that
  * does not fit is somebody else's (a neighbour, the mains, a bearing), until a second order agrees with it.
  */
-import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
+import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
 
 /** Speed and record are not taken in the same second: standard deviation of the measured speed, share. */
 export const SPEED_SHARE = 0.003;

@@ -1,4 +1,6 @@
 /** Machines and findings in the form of the API; free of Node, because the dashboard uses it too. */
+
+import { ZONES } from "../../pipeline/signal/severity.ts";
 import { CHANGE, CONDITIONS, MARKS, UNKNOWN_REASONS } from "../machine-condition/words.ts";
 import {
   INTEGER,
@@ -14,7 +16,6 @@ import {
   TEXT,
   YES_NO,
 } from "../schema.ts";
-import { ZONES } from "../signal/severity.ts";
 import { CANNOT, EVIDENCE_LINE, FINDINGS, LINE_UNITS, type Stage } from "./finding.ts";
 
 const STAGE = known<Stage>(INTEGER);

@@ -1,7 +1,8 @@
 /** One state per machine (plant section 20), from what is known of it now. */
+
+import { worstZone, type Zone } from "../../pipeline/signal/severity.ts";
 import type { AlarmEvent, Severity } from "../alarm/event.ts";
 import type { Stage } from "../diagnosis/finding.ts";
-import { worstZone, type Zone } from "../signal/severity.ts";
 import { DAY_MS } from "../time-units.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 

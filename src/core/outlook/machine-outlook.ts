@@ -1,8 +1,9 @@
 /** The outlooks of a machine as the API answers them: `GET /api/v1/machines/{id}/outlook` (plant section 19). */
+
+import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { AlarmAction, BaselineView, LimitView } from "../alarm/shown.ts";
 import type { PlaceSpan } from "../query/place.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
-import { zoneLimits } from "../signal/severity.ts";
 import { type StoredReading, storedUnits, storedValues } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
 import {

@@ -1,8 +1,8 @@
 /** A sensor as the query service's list of devices shows it. */
 
+import { API_DEVICE } from "../../pipeline/wire/names.ts";
 import { isRead, type Sensor } from "../sensor.ts";
 import { firmwareOf, signalOf } from "../state/node-facts.ts";
-import { API_DEVICE } from "../wire/names.ts";
 import { type Cell, numberOf, type OpenReading } from "./responses.ts";
 
 /** What the newest records of a sensor say about it. */

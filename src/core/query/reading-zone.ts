@@ -1,4 +1,4 @@
-import { isZone, worstZone, type Zone } from "../signal/severity.ts";
+import { isZone, worstZone, type Zone } from "../../pipeline/signal/severity.ts";
 
 /** Machine zone of a vibration reading: the worst of its axes (signal-definitions section 8); null if none is known. */
 export function readingZone(values: Readonly<Record<string, unknown>>): Zone | null {

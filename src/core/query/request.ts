@@ -1,5 +1,5 @@
 /** Requests of the query service: tolerant of names, strict about values (services section 6). */
-import type { WireNames } from "../wire/wire-names.ts";
+import type { WireNames } from "../../pipeline/wire/wire-names.ts";
 import { type QueryDate, readDate } from "./dates.ts";
 import type { FieldSpec, OperationSpec } from "./operations.ts";
 

@@ -1,13 +1,6 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
-import { zoneNumber } from "../signal/severity.ts";
-import { internalRms } from "../state/node-facts.ts";
-import {
-  type StoredReading,
-  storedAttributes,
-  storedUnits,
-  storedValues,
-} from "../stored-reading.ts";
+import { zoneNumber } from "../../pipeline/signal/severity.ts";
 import {
   API_ASSIGNMENT,
   API_CHANNEL,
@@ -16,7 +9,14 @@ import {
   API_NODE,
   API_SIGNAL,
   ENVELOPE,
-} from "../wire/names.ts";
+} from "../../pipeline/wire/names.ts";
+import { internalRms } from "../state/node-facts.ts";
+import {
+  type StoredReading,
+  storedAttributes,
+  storedUnits,
+  storedValues,
+} from "../stored-reading.ts";
 import type { LocalTime } from "./dates.ts";
 import type { AxisPlace, TreeNode } from "./site-tree.ts";
 import { conversionFactor, type UnitEntry } from "./units.ts";

@@ -1,12 +1,12 @@
 /** Spectra and waveforms computed from stored samples on request (signal-definitions sections 4, 6, 7). */
 
+import { type AxisAnalysis, analyseAxis } from "../../pipeline/signal/analyse.ts";
+import type { AxisOptions } from "../../pipeline/signal/bands.ts";
+import type { DftPlans } from "../../pipeline/signal/fft.ts";
+import { spectrum, spectrumPeaks } from "../../pipeline/signal/spectrum.ts";
+import { timeWaveform } from "../../pipeline/signal/time-waveform.ts";
 import type { Graded } from "../quality.ts";
 import type { Sensor } from "../sensor.ts";
-import { type AxisAnalysis, analyseAxis } from "../signal/analyse.ts";
-import type { AxisOptions } from "../signal/bands.ts";
-import type { DftPlans } from "../signal/fft.ts";
-import { spectrum, spectrumPeaks } from "../signal/spectrum.ts";
-import { timeWaveform } from "../signal/time-waveform.ts";
 import type { StoredWaveform } from "../stored-reading.ts";
 import { MM_PER_INCH, MM_S2_PER_G, type SignalUnit, UM_PER_MIL } from "../unit.ts";
 import type { SeriesMaker, SignalWaveform } from "./ports.ts";

@@ -1,4 +1,6 @@
 /** Sensors, readings, trends and signals in the form of the API; free of Node, because the dashboard uses it too. */
+
+import type { ZoneLimits } from "../../pipeline/signal/severity.ts";
 import { FIRMWARE, READS, SENSOR_STATES, SIGNAL_DBM, ZONE } from "../agent-status.ts";
 import { KEPT_WHYS } from "../kept/ports.ts";
 import { DOUBT } from "../quality.ts";
@@ -28,7 +30,6 @@ import {
   type MachineClass,
   type SensorLocation,
 } from "../sensor.ts";
-import type { ZoneLimits } from "../signal/severity.ts";
 import { WAVEFORM_REF } from "../stored-reading.ts";
 import { AXES, type SignalUnit } from "../unit.ts";
 

@@ -1,5 +1,5 @@
 /** The site file as the query service shows it: company > area > machine > point > axis. */
-import { accelChannels } from "../convert/channels.ts";
+import { accelChannels } from "../../pipeline/convert/channels.ts";
 import { kindValues } from "../kind-values.ts";
 import { normalCode, type Sensor, type SensorLocation } from "../sensor.ts";
 import { type Site } from "../site.ts";

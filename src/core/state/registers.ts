@@ -1,5 +1,5 @@
 /** Modbus registers as values of a sensor's state: which are requested together, and how their words are decoded. */
-import { decimal } from "../convert/decimal.ts";
+import { decimal } from "../../pipeline/convert/decimal.ts";
 import { REGISTER_WORDS, type StateRegister } from "../sensor.ts";
 
 /** Most registers in one request (Modbus application protocol 6.3). */

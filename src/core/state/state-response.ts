@@ -1,13 +1,13 @@
 /** Extracts the records from the response of a state read, in every envelope of services.md section 2. */
-import { asBuffer } from "../decode/byte-window.ts";
-import { EnvelopeWalker } from "../decode/envelope-walker.ts";
-import { JsonText } from "../decode/json-text.ts";
-import { BoundExceeded, RECORD_BOUNDS, RecordBudget } from "../decode/record-bounds.ts";
-import type { Oddities } from "../decode/scalars.ts";
+import { asBuffer } from "../../pipeline/decode/byte-window.ts";
+import { EnvelopeWalker } from "../../pipeline/decode/envelope-walker.ts";
+import { JsonText } from "../../pipeline/decode/json-text.ts";
+import { BoundExceeded, RECORD_BOUNDS, RecordBudget } from "../../pipeline/decode/record-bounds.ts";
+import type { Oddities } from "../../pipeline/decode/scalars.ts";
+import { ENVELOPE } from "../../pipeline/wire/names.ts";
+import type { WireNames } from "../../pipeline/wire/wire-names.ts";
 import { CallFailure, snippetOf } from "../failure.ts";
 import { isJsonArray, type JsonValue } from "../record.ts";
-import { ENVELOPE } from "../wire/names.ts";
-import type { WireNames } from "../wire/wire-names.ts";
 
 /** More states than a node reports in a day. */
 const RECORDS_MAX = 20_000;

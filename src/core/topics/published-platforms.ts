@@ -1,6 +1,6 @@
 /** Topics of platforms and formats with their own rules: Home Assistant, ThingsBoard, clouds, Sparkplug. */
 
-import { publishedChannels } from "../convert/accel.ts";
+import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";

@@ -1,6 +1,7 @@
 /** Every topic that an uplink publishes for a site, with its content: for `gateside topics` and the collision check. Pure. */
+
+import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { channelLabels } from "../channel-labels.ts";
-import { publishedChannels } from "../convert/accel.ts";
 import { type Kind, readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";

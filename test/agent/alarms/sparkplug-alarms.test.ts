@@ -9,11 +9,14 @@ import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
-import type { AlarmSource, AlarmStand } from "../../../src/publish/sparkplug/alarm-metrics.ts";
-import { Device } from "../../../src/publish/sparkplug/device.ts";
+import type {
+  AlarmSource,
+  AlarmStand,
+} from "../../../src/pipeline/publish/sparkplug/alarm-metrics.ts";
+import { Device } from "../../../src/pipeline/publish/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
-import { rebirth, valueOf } from "../../publish/sparkplug/peer.ts";
-import { metric, PUMP, TestSite } from "../../publish/sparkplug/site.ts";
+import { rebirth, valueOf } from "../../pipeline/publish/sparkplug/peer.ts";
+import { metric, PUMP, TestSite } from "../../pipeline/publish/sparkplug/site.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { Transactions } from "../../support/tx.ts";
 

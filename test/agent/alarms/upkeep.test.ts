@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmUpkeep, type UpkeepParts } from "../../../src/agent/alarms/upkeep.ts";
-import { GatewayClock } from "../../../src/poll/gateway-clock.ts";
+import { GatewayClock } from "../../../src/pipeline/poll/gateway-clock.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

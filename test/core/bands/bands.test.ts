@@ -4,7 +4,7 @@ import type { Band } from "../../../src/core/bands/band.ts";
 import { bandReadingSteps } from "../../../src/core/bands/band-reading.ts";
 import { bandsOf, bandUnit } from "../../../src/core/bands/definition.ts";
 import { measureBands } from "../../../src/core/bands/measure.ts";
-import { DftPlans } from "../../../src/core/signal/fft.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 
 const CALIBRATION = 0.0005;
 const STEADY = { calibration: CALIBRATION, isSteady: true } as const;

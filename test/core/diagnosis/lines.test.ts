@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judge } from "../../../src/core/diagnosis/judge.ts";
 import type { Bearing } from "../../../src/core/machine.ts";
-import { analyseAxis } from "../../../src/core/signal/analyse.ts";
+import { analyseAxis } from "../../../src/pipeline/signal/analyse.ts";
 import { chance } from "../../../src/simulator/random.ts";
 import { SENSOR } from "./support.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shaftOf } from "../../../src/core/diagnosis/shaft.ts";
-import type { ToneList } from "../../../src/core/signal/tones.ts";
+import type { ToneList } from "../../../src/pipeline/signal/tones.ts";
 
 /** Tones as [Hz, ratio to the noise]. */
 function tonesOf(...tones: readonly (readonly [number, number])[]): ToneList {

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { judge, type Measured } from "../../../src/core/diagnosis/judge.ts";
 import type { Bearing } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
-import { analyseAxis } from "../../../src/core/signal/analyse.ts";
-import { DftPlans } from "../../../src/core/signal/fft.ts";
+import { analyseAxis } from "../../../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 import { chance } from "../../../src/simulator/random.ts";
 import { SENSOR, toneList } from "./support.ts";
 

@@ -6,9 +6,9 @@ import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts"
 import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
-import { analyseAxis } from "../../../src/core/signal/analyse.ts";
-import { DftPlans } from "../../../src/core/signal/fft.ts";
 import type { Site } from "../../../src/core/site.ts";
+import { analyseAxis } from "../../../src/pipeline/signal/analyse.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 import { faultyRecord } from "../../support/machines/faulty-machine.ts";
 import { type FaultyMachine, type MachineFault } from "../../support/machines/machine-fault.ts";
 import { Transactions } from "../../support/tx.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { OPERATION_KEYS, OPERATIONS } from "../../../src/core/query/operations.ts";
 import { isFault, QueryFields, readFields } from "../../../src/core/query/request.ts";
 import { UnitTable } from "../../../src/core/query/units.ts";
-import { createWireNames } from "../../../src/core/wire/wire-names.ts";
+import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { SITE } from "../../support/http-parts.ts";
 
 const names = createWireNames({ word: "sensor", service: "" });

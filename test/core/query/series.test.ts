@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { packFloats } from "../../../src/core/query/packed.ts";
 import { createSeriesMaker } from "../../../src/core/query/series.ts";
-import { DftPlans } from "../../../src/core/signal/fft.ts";
 import type { SignalUnit } from "../../../src/core/unit.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 
 interface Vector {
   readonly case: string;

@@ -1,0 +1,69 @@
+/** Clamp currents of both module versions (signal-definitions 9). */
+import { bad, type Graded, good, uncertain } from "../../core/quality.ts";
+import type { RawRecord } from "../../core/record.ts";
+import type { Sensor } from "../../core/sensor.ts";
+import { currentChannels } from "./channels.ts";
+import { decimal } from "./decimal.ts";
+import { numberField, type ValueSheet } from "./value-sheet.ts";
+
+/** A = reading · rating/100, for clamps with a known rating. */
+const CLAMP_FACTORS: ReadonlyMap<number, number> = new Map([
+  [50, 0.5],
+  [100, 1],
+  [250, 2.5],
+  [500, 5],
+]);
+
+/** Amperes of one reading; a missing clamp, or one of unknown rating, is no calibration. */
+export function clampValue(reading: Graded, clamp: number | undefined): Graded {
+  const factor = clamp === undefined ? undefined : CLAMP_FACTORS.get(clamp);
+  if (clamp === undefined || factor === undefined) return bad("no_calibration");
+  if (reading.value === null) return reading;
+  if (reading.value < 0) return bad("under_range");
+  const amperes = decimal(reading.value * factor);
+  return amperes > clamp ? uncertain(amperes, "over_range") : good(amperes);
+}
+
+export interface CurrentParts {
+  readonly min: Graded;
+  readonly max: Graded;
+  readonly avg: Graded;
+}
+
+/** Minimum, maximum and average, each independently; if all are present they must be in order. */
+export function clampParts(readings: CurrentParts, clamp: number | undefined): CurrentParts {
+  const parts = {
+    min: clampValue(readings.min, clamp),
+    max: clampValue(readings.max, clamp),
+    avg: clampValue(readings.avg, clamp),
+  };
+  const [min, max, avg] = [parts.min.value, parts.max.value, parts.avg.value];
+  if (min === null || max === null || avg === null || (min <= avg && avg <= max)) return parts;
+  return {
+    min: uncertain(min, "inconsistent"),
+    max: uncertain(max, "inconsistent"),
+    avg: uncertain(avg, "inconsistent"),
+  };
+}
+
+export function convertCurrent(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
+  for (const { name, config } of currentChannels(sensor, 3)) {
+    sheet.number(name, "A", clampValue(numberField(record, name), config.clamp));
+  }
+}
+
+export function convertCurrentV2(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
+  for (const { name, config } of currentChannels(sensor, 4)) {
+    const parts = clampParts(
+      {
+        min: numberField(record, `min_${name}`),
+        max: numberField(record, `max_${name}`),
+        avg: numberField(record, `avg_${name}`),
+      },
+      config.clamp,
+    );
+    sheet.number(`${name}_min`, "A", parts.min);
+    sheet.number(`${name}_max`, "A", parts.max);
+    sheet.number(`${name}_avg`, "A", parts.avg);
+  }
+}

@@ -1,0 +1,91 @@
+import { CallFailure, classOfHttpStatus, snippetOf } from "../../core/failure.ts";
+import type { SecretGate } from "../../lib/secrets.ts";
+import { type Outcome, readOutcome } from "../decode/outcome.ts";
+import { decodedBody } from "./decoded-body.ts";
+import type { ExchangeHead } from "./exchange.ts";
+import { headerText, retryAfter } from "./response-headers.ts";
+
+/** Responses of settings operations, and error pages, are far smaller. */
+export const SMALL_BODY_BYTES_MAX = 1_048_576;
+const SNIPPET_BYTES = 4_096;
+/** How much of a service's own text is shown, characters. */
+const DESCRIPTION_MAX = 500;
+
+/** Reads small responses and errors, and describes them in text that contains none of our secrets. */
+export class ResponseWords {
+  readonly #gate: SecretGate;
+
+  constructor(gate: SecretGate) {
+    this.#gate = gate;
+  }
+
+  /** The status of a 2xx response; throws a CallFailure if it has none. */
+  async outcome(head: ExchangeHead): Promise<Outcome> {
+    const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
+    try {
+      const outcome = readOutcome(bytes);
+      if (outcome) {
+        const description = this.#gate.redact(outcome.description);
+        return { ...outcome, description: description.slice(0, DESCRIPTION_MAX) };
+      }
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    const isEmpty = bytes.length === 0;
+    throw new CallFailure({
+      message: isEmpty ? "the response is empty" : "the response contains no outcome",
+      failureClass: isEmpty ? "truncated" : "not_json",
+      snippet: this.#snippet(bytes),
+    });
+  }
+
+  /** The failure for a response other than 2xx; `nowMs` is the wall clock, for Retry-After. */
+  async refusal(head: ExchangeHead, nowMs: number): Promise<CallFailure> {
+    const { status, headers } = head;
+    const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
+    const snippet = this.#snippet(start);
+    // Only the text of a web server's page; its HTML would fill the line.
+    const words = snippet
+      .replace(/<[^>]*(>|$)/g, " ")
+      .replace(/\s+/g, " ")
+      .trim();
+    const location = headerText(headers, "location");
+    const isRedirect = status >= 300 && status < 400;
+    return new CallFailure({
+      message: isRedirect
+        ? `the gateway returned HTTP ${status}, a redirect${location ? ` to ${this.#gate.redact(location).slice(0, DESCRIPTION_MAX)}` : ""}; redirects are not followed`
+        : `the gateway returned HTTP ${status}${words === "" ? "" : `: ${words}`}`,
+      failureClass: classOfHttpStatus(status),
+      code: isRedirect ? "redirect" : "http_status",
+      httpStatus: status,
+      retryAfterMs: retryAfter(headers, nowMs),
+      snippet,
+    });
+  }
+
+  #snippet(bytes: Uint8Array): string {
+    return snippetOf(bytes, (text) => this.#gate.redact(text));
+  }
+}
+
+async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+/** The start of a body, even if the rest of it fails. */
+async function firstBytes(body: AsyncIterable<Uint8Array>, count: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of body) {
+      pieces.push(Buffer.from(piece));
+      bytes += piece.length;
+      if (bytes >= count) break;
+    }
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+  }
+  return Buffer.concat(pieces).subarray(0, count);
+}

@@ -1,0 +1,374 @@
+/** The connection to a broker over all its sessions. In one file: what each session ended with decides when, where and how the next one begins. */
+import type { LinkState } from "../../core/agent-status.ts";
+import { type Certificate, endingOf, firstToEnd } from "../../core/certificate.ts";
+import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../../core/link.ts";
+import type { Message, PublishOutcome } from "../../core/message.ts";
+import { describeCertificate } from "../../lib/certificates.ts";
+import { type Address, Addresses } from "./addresses.ts";
+import type { LinkFailure } from "./link-errors.ts";
+import { type MqttLinkOptions, type MqttLinkParts } from "./link-options.ts";
+import { MqttSession } from "./mqtt-session.ts";
+import { isTls, lookAtChain } from "./peer-chain.ts";
+import { PublishPace } from "./publish-pace.ts";
+import { publishPacketBytes } from "./publish-writer.ts";
+import type { Done } from "./publishes.ts";
+import { isReachable } from "./reach.ts";
+import { isAboutRate, PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from "./refusals.ts";
+import { type RetainMode, RetainSupport } from "./retain-support.ts";
+import type { SessionEnd } from "./session-end.ts";
+import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
+import { NO_RETAIN, refusedSubscription } from "./session-texts.ts";
+
+/** Longest wait for acknowledgements, and for the DISCONNECT to be sent, when closing. */
+const CLOSE_INFLIGHT_MS = 5000;
+const CLOSE_DISCONNECT_MS = 1000;
+const CLOSE_FINAL_MS = 1000;
+
+/** Between two tries of the own address while another one is in use; more if it accepts connections but no session. */
+const OWN_CHECK_MS = 30_000;
+const OWN_CHECK_MAX_MS = 600_000;
+
+/** Between two looks at the certificate of a broker that ends soon. */
+const CERTIFICATE_CHECK_MS = 600_000;
+
+/**
+ * A broker session that is reopened whenever it ends, at the next address, with a new client, a new will and back-off
+ * each time. It stores nothing: what was not acknowledged when a session ends is `lost`, and the caller's queue sends
+ * it again.
+ */
+export class MqttLink implements SessionLink {
+  readonly #options: MqttLinkOptions;
+  readonly #parts: MqttLinkParts;
+  readonly #addresses: Addresses;
+  readonly #history: SessionHistory;
+  readonly #refusals: RefusedTopics;
+  readonly #retain: RetainSupport;
+  /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
+  readonly #pace: PublishPace;
+  readonly #readyListeners = new Set<() => void>();
+  #current: MqttSession | null = null;
+  /** The CONNACK and `onConnected` are done. */
+  #isReady = false;
+  #isClosing = false;
+  #isReturning = false;
+  #ownCheckMs: number;
+  #wake = new AbortController();
+  #session = 0;
+  #since: number | null = null;
+  #lastError: string | null = null;
+  #brokerCertificates: readonly Certificate[] = [];
+
+  constructor(parts: MqttLinkParts, options: MqttLinkOptions) {
+    this.#parts = parts;
+    this.#options = {
+      ...options,
+      onCertificates: (chain) => {
+        this.#brokerCertificates = chain;
+      },
+    };
+    this.#addresses = new Addresses(options.urls, options.clientId);
+    this.#ownCheckMs = options.ownCheckMs ?? OWN_CHECK_MS;
+    this.#history = new SessionHistory(options, parts.clock);
+    this.#refusals = new RefusedTopics(parts.clock, options.clientId);
+    this.#retain = new RetainSupport(parts.clock);
+    this.#pace = new PublishPace(parts.clock, options.publishesPerS ?? 0);
+  }
+
+  get isConnected(): boolean {
+    return this.#current?.isOpen ?? false;
+  }
+  get session(): number {
+    return this.#session;
+  }
+  get inflightMax(): number {
+    return this.#current?.inflightMax ?? this.#options.inflight;
+  }
+  /** A publish would be sent at once: the window and the platform's limit per second have room. */
+  get hasRoom(): boolean {
+    return this.#current?.hasRoom ?? false;
+  }
+  /** Until the limit per second lets the next publish through, ms; 0 if it does now. */
+  get paceWaitMs(): number {
+    return this.#pace.bucket.waitMs;
+  }
+  get state(): LinkState {
+    return {
+      name: this.#options.name,
+      isConnected: this.isConnected,
+      url: this.#addresses.current.shown,
+      since: this.#since,
+      lastError: this.#lastError,
+      refused: this.#refusals.state(this.#addresses.current.shown),
+      stolen: this.#history.stolen,
+      brokerCertificates: this.#brokerCertificates,
+      retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
+      addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),
+    };
+  }
+
+  /** Keeps a session open until aborted or closed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    const stop = () => this.#wake.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    let isWillUnused = false;
+    while (!signal.aborted && !this.#isClosing) {
+      const will = this.#options.will?.(isWillUnused) ?? null;
+      const mode = will?.retain === true ? this.#retain.mode : "retained";
+      const end = await this.#runSession(this.#addresses.current, will, mode, signal);
+      isWillUnused = !end.connectSent;
+      if (signal.aborted || this.#isClosing) break;
+      if (this.#isReturning) {
+        this.#isReturning = false;
+        this.#addresses.returnToOwn();
+        // Until a session there has lasted, the next try is later.
+        this.#ownCheckMs = Math.min(OWN_CHECK_MAX_MS, 2 * this.#ownCheckMs);
+        continue;
+      }
+      // The same address again: it has just shown which kind of CONNECT it needs.
+      if (will?.retain === true && this.#retain.ended(end)) continue;
+      const pauseMs = this.#history.pauseMs(end);
+      await clock.sleep(pauseMs, this.#wake.signal);
+      this.#addresses.advance();
+    }
+    signal.removeEventListener("abort", stop);
+    this.#notifyReady();
+  }
+
+  ready(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted || this.#isClosing) return Promise.resolve(false);
+    if (this.#isReady && this.isConnected) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const look = () => {
+        const isOver = signal.aborted || this.#isClosing;
+        if (!isOver && !(this.#isReady && this.isConnected)) return;
+        this.#readyListeners.delete(look);
+        signal.removeEventListener("abort", look);
+        resolve(!isOver);
+      };
+      this.#readyListeners.add(look);
+      signal.addEventListener("abort", look, { once: true });
+    });
+  }
+
+  publish(message: Message): Promise<PublishOutcome> {
+    const { hooks } = this.#parts;
+    return new Promise((resolve) =>
+      this.send(message, (outcome) => {
+        if (outcome.result === "delivered") hooks?.onAccepted?.();
+        resolve(outcome);
+      }),
+    );
+  }
+
+  /** `publish` with a callback, called exactly once, for callers that send thousands of messages. */
+  send(message: Message, done: Done): void {
+    const session = this.#current;
+    if (!session?.isOpen) return done({ result: "lost" });
+    this.#refusals.sending(message);
+    if (message.qos === 1 && !session.isQos1Available) {
+      this.#refusals.refused(message.topic, QOS_NOT_SUPPORTED);
+      return done({ result: "refused", code: QOS_NOT_SUPPORTED });
+    }
+    const heldCode = this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic);
+    if (heldCode !== null) return done({ result: "refused", code: heldCode });
+    const bytes = publishPacketBytes(message, this.#options.version);
+    const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
+    const limitBytes = Math.min(announced, this.#history.packetBytesMax);
+    if (bytes > limitBytes) {
+      if (message.isDivisible !== true) this.#refusals.refused(message.topic, PACKET_TOO_LARGE);
+      return done({ result: "oversize", bytes, limitBytes });
+    }
+    session.send(message, bytes, done);
+  }
+
+  /** `state` no longer tells that the topic is refused. */
+  forgetRefusal(topic: string): void {
+    this.#refusals.accepted(topic);
+  }
+
+  /**
+   * Waits for messages in flight (at most 5 s, of which `waitedMs` are used), publishes `final`, disconnects; `run`
+   * ends.
+   */
+  async close(final: readonly Message[] = [], waitedMs = 0): Promise<void> {
+    this.#isClosing = true;
+    this.#notifyReady();
+    const session = this.#current;
+    if (session?.isOpen) {
+      const timeout = new AbortController();
+      const until = this.#parts.clock.monotonic() + CLOSE_INFLIGHT_MS - waitedMs;
+      while (session.inflight > 0 && session.isOpen && this.#parts.clock.monotonic() < until) {
+        await this.#parts.clock.sleep(10, timeout.signal);
+      }
+      await Promise.race([
+        Promise.all(final.map((message) => this.publish(message))),
+        this.#parts.clock.sleep(CLOSE_FINAL_MS, timeout.signal),
+      ]);
+      timeout.abort();
+      await session.disconnect(CLOSE_DISCONNECT_MS, false, null);
+    } else session?.abort("closed");
+    this.#wake.abort();
+  }
+
+  renew(reason: string): void {
+    this.#current?.abort(reason);
+  }
+
+  async leave(publishWill: boolean, failure: string | null): Promise<void> {
+    const reason = failure === null ? null : { text: failure, needsHands: true };
+    await this.#current?.disconnect(CLOSE_DISCONNECT_MS, publishWill, reason);
+  }
+
+  /** Subscribes in the open session. Resolves with the topics that the broker granted; with none if the session ends first. */
+  async subscribe(topics: readonly string[]): Promise<readonly string[]> {
+    const session = this.#current;
+    if (!session?.isOpen) return [];
+    const refused = await session.subscribe(topics.map((topic) => ({ topic, qos: 1 })));
+    return session.isOpen ? topics.filter((topic) => !refused.includes(topic)) : [];
+  }
+
+  prove(): Promise<boolean> {
+    return this.#current?.prove() ?? Promise.resolve(false);
+  }
+
+  /**
+   * Leaves the session for the client's own address once that is reachable, after a random wait: all boxes that lost
+   * that broker see it return in the same half minute.
+   */
+  async #returnToOwn(session: MqttSession, ended: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#parts;
+    while (!ended.aborted) {
+      await clock.sleep(this.#ownCheckMs, ended);
+      const own = this.#addresses.own;
+      if (ended.aborted || own === null) return;
+      if (!(await isReachable(own.url, this.#options.proxy))) continue;
+      await clock.sleep(Math.random() * (this.#options.backoffMinMs ?? BACKOFF_MIN_MS), ended);
+      // Nothing in flight, so that nothing is sent twice; a backlog does not hold it up for long.
+      const until = clock.monotonic() + CLOSE_INFLIGHT_MS;
+      while (session.inflight > 0 && clock.monotonic() < until) await clock.sleep(10, ended);
+      if (ended.aborted || this.#isClosing) return;
+      logger.info({ link: this.#options.name, url: own.shown }, "returning to the own address");
+      this.#isReturning = true;
+      await session.disconnect(CLOSE_DISCONNECT_MS, false, null);
+    }
+  }
+
+  /** A session may outlast the certificate it began with: before that ends, the broker is asked what it shows now. */
+  async #followCertificate({ url }: Address, ended: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    while (!ended.aborted) {
+      await clock.sleep(CERTIFICATE_CHECK_MS, ended);
+      const first = firstToEnd(this.#brokerCertificates);
+      if (ended.aborted) return;
+      if (first === null || endingOf(first, clock.now()).state === "valid") continue;
+      const chain = await lookAtChain(url, this.#options);
+      if (chain.length > 0 && !ended.aborted)
+        this.#brokerCertificates = chain.map(describeCertificate);
+    }
+  }
+
+  async #runSession(
+    address: Address,
+    will: Will | null,
+    mode: RetainMode,
+    signal: AbortSignal,
+  ): Promise<SessionEnd> {
+    const { clock, hooks, metrics, logger } = this.#parts;
+    const isolate = this.#history.shouldIsolate;
+    const retain = mode === "retained" || mode === "confirm";
+    const session = new MqttSession(this.#options, address.url, {
+      isolate,
+      retain,
+      pace: this.#pace.bucket,
+      refusals: this.#refusals,
+    });
+    const abort = () => session.abort("stopped");
+    signal.addEventListener("abort", abort, { once: true });
+    this.#current = session;
+    let openedAt: number | null = null;
+    const ended = new AbortController();
+    const end = await session.run(will && { ...will, retain: will.retain && retain }, {
+      onConnectSent: () => hooks?.onConnectSent?.(),
+      onOpen: () => {
+        if (mode === "probe") return void session.disconnect(CLOSE_DISCONNECT_MS, false, null);
+        openedAt = clock.monotonic();
+        this.#session += 1;
+        if (this.#addresses.own === null)
+          this.#ownCheckMs = this.#options.ownCheckMs ?? OWN_CHECK_MS;
+        else if (this.#options.returnsToOwn) void this.#returnToOwn(session, ended.signal);
+        if (isTls(address.url)) void this.#followCertificate(address, ended.signal);
+        this.#since = clock.now();
+        metrics?.brokerConnects.inc({ link: this.#options.name });
+        this.#greet(session, address).catch((err: unknown) => {
+          logger.error({ err, link: this.#options.name }, "session could not be prepared");
+          session.abort("the session could not be prepared");
+        });
+      },
+      onMessage: (message) => hooks?.onMessage?.(message),
+    });
+    signal.removeEventListener("abort", abort);
+    ended.abort();
+    this.#current = null;
+    this.#isReady = false;
+    if (openedAt !== null) this.#since = clock.now();
+    const culprit = this.#history.culpritOf(end);
+    if (culprit !== null) this.#refusals.endedSession(culprit.topic, culprit.code);
+    if (end.wasOpen && isAboutRate(end.code)) this.#pace.exceeded();
+    if (!signal.aborted && !this.#isClosing) {
+      const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
+      const failure = this.#history.judge({ ...end, culprit }, livedMs, isolate);
+      if (failure !== null) this.#reportFailure(address, failure);
+    }
+    if (openedAt !== null) hooks?.onDisconnected?.(end.failure?.text ?? "closed");
+    return end;
+  }
+
+  /**
+   * Subscriptions first, then the owner's messages, then the publishers. The order on the wire ensures that a command
+   * sent in response to `online` reaches us: readings do not wait for a broker that does not answer SUBSCRIBE.
+   */
+  async #greet(session: MqttSession, address: Address): Promise<void> {
+    const { logger, hooks } = this.#parts;
+    const { name, clientId, subscriptions = [], needsSubscriptions = false } = this.#options;
+    const refused = session.subscribe(subscriptions);
+    const info = session.info(this.#session);
+    const { receiveMaximum, maximumPacketSize, retainAvailable } = info;
+    logger.info(
+      { url: address.shown, clientId, receiveMaximum, maximumPacketSize },
+      `${name} connected`,
+    );
+    if (!retainAvailable) {
+      logger.warn({ link: name, url: address.shown }, NO_RETAIN);
+    }
+    await hooks?.onConnected?.(info);
+    if (needsSubscriptions) {
+      const topics = await refused;
+      if (topics.length > 0) return session.abort(refusedSubscription(topics), true);
+    } else {
+      void refused.then((topics) => {
+        if (topics.length > 0) logger.error({ link: name, topics }, refusedSubscription(topics));
+      });
+    }
+    if (!session.isOpen) return;
+    this.#lastError = null;
+    address.lastError = null;
+    this.#isReady = true;
+    this.#notifyReady();
+  }
+
+  /** Shown, and logged once per change of each address. */
+  #reportFailure(address: Address, { text: given, needsHands }: LinkFailure): void {
+    const text = this.#options.redact?.(given) ?? given;
+    this.#lastError = text;
+    if (text === address.lastError) return;
+    address.lastError = text;
+    const fields = { link: this.#options.name, url: address.shown, reason: text };
+    if (needsHands) this.#parts.logger.error(fields, "no broker session");
+    else this.#parts.logger.warn(fields, "no broker session");
+  }
+
+  #notifyReady(): void {
+    for (const look of this.#readyListeners) look();
+  }
+}

@@ -1,0 +1,178 @@
+import type { RecentTimes } from "../../core/recent-times.ts";
+import { UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
+
+/**
+ * Learns when a sensor's next record will be visible at the gateway, so that it is fetched within seconds.
+ *
+ * Two estimates: the period (median of the last steps between record times) and the lag (from a record's time to its
+ * becoming visible). The lag is adjusted by hits and misses: a read that came too early raises it to where the record
+ * was found, each first-try hit lowers it a little. Hits change it little and misses much, so that nine reads in ten
+ * are hits.
+ */
+const STEPS_KEPT = 9;
+const STEPS_NEEDED = 2;
+/** If reads with new records are this much further apart than the records, these come in batches. */
+const BATCH_FACTOR = 1.5;
+/** After a miss the record is tried again this much later, or a quarter of the period if that is less; doubling, ms. */
+const MISS_RETRY_MS = 2_000;
+/** A hit lowers the lag by this share of that: a gateway that became faster is noticed within minutes, and one read in ten is a miss. */
+const HIT_STEP = 0.1;
+
+export class Cadence {
+  #steps: number[] = [];
+  /** Time between reads of the current day that found something new, ms. */
+  #gaps: number[] = [];
+  #lastFoundMs: number | null = null;
+  #newestMs: number | null = null;
+  #oldestMs: number | null = null;
+  /** The period is from stored records that do not show how many come at once, until as many steps were seen here. */
+  #isRemembered = false;
+  #stepsSeen = 0;
+  #lagMs = 1_500;
+  #lastReadMs: number | null = null;
+  #misses = 0;
+  // Medians, kept because states of all sensors are read every few seconds.
+  #periodMs: number | null = null;
+  #gapMs: number | null = null;
+
+  /** Period between records, ms; null before three records. */
+  get periodMs(): number | null {
+    return this.#periodMs;
+  }
+
+  /**
+   * How long the next record may take to appear, ms; null while the period is unknown. That is the period, except for
+   * sensors that deliver several records at once, and days so large that they are read less often.
+   */
+  get expectedMs(): number | null {
+    const period = this.#periodMs;
+    if (period === null) return null;
+    if (this.#gapMs === null) {
+      return this.#isRemembered ? Math.max(period, UNKNOWN_CADENCE_MS) : period;
+    }
+    return this.#gapMs > BATCH_FACTOR * period ? this.#gapMs : period;
+  }
+
+  get newestMs(): number | null {
+    return this.#newestMs;
+  }
+
+  /**
+   * What the store remembers from before this process.
+   * @param recent its newest records
+   * @param wasSilent it was silent by all that the earlier process had learned, and has no newer record
+   */
+  seed(newestMs: number | null, { timesMs, cameSingly }: RecentTimes, wasSilent = false): void {
+    if (this.#newestMs !== null) return;
+    this.#newestMs = newestMs;
+    this.#oldestMs = timesMs[0] ?? newestMs;
+    this.#steps = stepsOf(timesMs);
+    this.#periodMs = medianOf(this.#steps, this.#steps.length);
+    this.#isRemembered = this.#periodMs !== null && !cameSingly && !wasSilent;
+  }
+
+  /**
+   * Records a good read of the current day.
+   * @param gatewayNowMs when, by the gateway's clock
+   * @param newTimesMs times of the new records, in any order
+   * @param isFirst true if this is the first read of the day: its records say nothing about the lag
+   */
+  observe(gatewayNowMs: number, newTimesMs: readonly number[], isFirst: boolean): void {
+    const before = this.#newestMs;
+    const fresh = newTimesMs
+      .filter((ms) => before === null || ms > before)
+      .toSorted((a, b) => a - b);
+    let last = before;
+    for (const ms of fresh) {
+      if (last !== null && ms > last) {
+        this.#steps.push(ms - last);
+        this.#stepsSeen += 1;
+      }
+      last = ms;
+    }
+    if (this.#stepsSeen >= STEPS_NEEDED) this.#isRemembered = false;
+    if (this.#steps.length < STEPS_NEEDED) this.#learnOlder(newTimesMs);
+    if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
+    this.#oldestMs ??= fresh[0] ?? null;
+    if (fresh.length > 0) this.#periodMs = medianOf(this.#steps, this.#steps.length);
+    if (fresh.length > 0) this.#found(gatewayNowMs);
+    this.#newestMs = last;
+    if (fresh.length === 0) {
+      const due = this.#dueAtMs();
+      if (due !== null && gatewayNowMs >= due) this.#misses += 1;
+    } else {
+      if (!isFirst && this.#lastReadMs !== null && last !== null)
+        this.#learnLag(gatewayNowMs, last);
+      this.#misses = 0;
+    }
+    this.#lastReadMs = gatewayNowMs;
+  }
+
+  /** When to read next, gateway time in ms; null while the interval is unknown or the sensor is long overdue. */
+  nextReadMs(gatewayNowMs: number): number | null {
+    const due = this.#dueAtMs();
+    const period = this.periodMs;
+    if (due === null || period === null) return null;
+    // A record may be dated ahead by a wrong clock; the next one comes after a period all the same.
+    if (this.#misses === 0) return Math.min(Math.max(due, gatewayNowMs), gatewayNowMs + period);
+    const retryMs = missRetryMs(period);
+    const retry = gatewayNowMs + retryMs * 2 ** Math.min(this.#misses - 1, 12);
+    // Too long overdue: aim at the next expected record.
+    if (retry - due < period / 2) return retry;
+    const cycles = Math.ceil((gatewayNowMs - due + retryMs) / period);
+    return due + cycles * period;
+  }
+
+  /** Today may hold too few records of a sensor that sends every few hours: those of earlier days show its interval. */
+  #learnOlder(timesMs: readonly number[]): void {
+    const oldest = this.#oldestMs;
+    if (oldest === null) return;
+    const older = timesMs.filter((ms) => ms < oldest).toSorted((a, b) => a - b);
+    if (older.length === 0) return;
+    this.#oldestMs = older[0] ?? oldest;
+    this.#steps = [...stepsOf([...older, oldest]), ...this.#steps].slice(-STEPS_KEPT);
+    this.#periodMs = medianOf(this.#steps, this.#steps.length);
+  }
+
+  #found(gatewayNowMs: number): void {
+    // A gateway clock that was set back proves nothing.
+    if (this.#lastFoundMs !== null && gatewayNowMs > this.#lastFoundMs) {
+      this.#gaps = [...this.#gaps, gatewayNowMs - this.#lastFoundMs].slice(-STEPS_KEPT);
+      // The lower one of two: an outage leaves one long gap.
+      this.#gapMs = medianOf(this.#gaps, this.#gaps.length - 1);
+    }
+    this.#lastFoundMs = gatewayNowMs;
+  }
+
+  #dueAtMs(): number | null {
+    const period = this.periodMs;
+    return period === null || this.#newestMs === null
+      ? null
+      : this.#newestMs + period + this.#lagMs;
+  }
+
+  #learnLag(gatewayNowMs: number, recordMs: number): void {
+    const foundLagMs = gatewayNowMs - recordMs;
+    const period = this.periodMs;
+    if (period !== null && foundLagMs > period) return; // Found long after it became visible: this says nothing about the lag.
+    if (this.#misses > 0) this.#lagMs = Math.max(this.#lagMs, foundLagMs);
+    else {
+      const stepMs = HIT_STEP * missRetryMs(period ?? Number.POSITIVE_INFINITY);
+      this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - stepMs);
+    }
+  }
+}
+
+const missRetryMs = (periodMs: number) => Math.min(MISS_RETRY_MS, periodMs / 4);
+
+/** From one time to the next, ms; equal times are one. */
+function stepsOf(timesMs: readonly number[]): number[] {
+  const steps = timesMs.map((ms, i) => ms - (timesMs[i - 1] ?? ms));
+  return steps.filter((ms) => ms > 0);
+}
+
+/** The value at half of `count` in ascending order; null with too few values. */
+function medianOf(values: readonly number[], count: number): number | null {
+  if (values.length < STEPS_NEEDED) return null;
+  return values.toSorted((a, b) => a - b)[Math.floor(count / 2)] ?? null;
+}

@@ -1,0 +1,94 @@
+/**
+ * Azure IoT Hub (learn.microsoft.com, azure/iot/iot-mqtt-connect-to-iot-hub): MQTT 3.1.1, one topic for everything that
+ * a device sends, with a property bag at its end that gives the type. Nothing is retained; the client id is the device
+ * id.
+ */
+import { eventTimeMs, isEvent } from "../../../core/alarm/event.ts";
+import type { Message } from "../../../core/message.ts";
+import { compactWaveforms } from "./compact-waveform.ts";
+import { createTimeText, type Encode } from "./encoder.ts";
+import { createGatesideProfile, encodeNothing } from "./gateside.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
+
+/** "Device-to-cloud messages can be at most 256 KB", properties included. */
+const MESSAGE_BYTES_MAX = 256 * 1024 - 4096;
+
+type Properties = Readonly<Record<string, string>>;
+
+/**
+ * "Sending device-to-cloud messages": `devices/{device-id}/messages/events/{property-bag}`, URL-encoded. System
+ * properties: $.ct content type, $.ce content encoding (without both, message routing cannot read the body), $.mid
+ * message id, $.ctime time of creation.
+ */
+export function azureTopic(deviceId: string, properties: Properties): string {
+  const all = { "$.ct": "application/json", "$.ce": "utf-8", ...properties };
+  const bag = Object.entries(all).map(
+    ([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`,
+  );
+  return `devices/${deviceId}/messages/events/${bag.join("&")}`;
+}
+
+export function createAzureIotProfile(
+  parts: ProfileParts,
+  options: ProfileOptions & { readonly deviceId: string },
+): PayloadProfile {
+  const { deviceId, waveforms } = options;
+  const gateside = createGatesideProfile(parts, { ...options, retain: false });
+  const timeText = createTimeText();
+  const as = (message: Message, properties: Properties): Message => ({
+    topic: azureTopic(deviceId, properties),
+    payload: message.payload,
+    qos: 1,
+    retain: false,
+  });
+  const each = (messages: readonly Message[], properties: Properties) =>
+    messages.map((message) => as(message, properties));
+  const encode: Encode = (entry) => {
+    const { id, sensor, kind, timeMs, values } = entry.reading;
+    const createdMs = isEvent(entry.reading) ? eventTimeMs(values) : timeMs;
+    const common = { "$.mid": id, "$.ctime": timeText(createdMs), sensor, kind };
+    const own = isEvent(entry.reading)
+      ? { type: "event" }
+      : { type: "reading", historical: String(!entry.live) };
+    return each(gateside.encode.json(entry), { ...common, ...own });
+  };
+  const waveform = compactWaveforms(
+    parts.waveforms,
+    { ...options, which: waveforms === "never" ? "alarm" : waveforms },
+    {
+      bytesMax: MESSAGE_BYTES_MAX,
+      message: ({ sensor, timeMs, readingId, channel }, { index, content }) => ({
+        topic: azureTopic(deviceId, {
+          "$.mid": `${readingId}-${channel}-${index + 1}`,
+          "$.ctime": timeText(timeMs),
+          sensor,
+          kind: "accel",
+          type: "waveform",
+        }),
+        payload: JSON.stringify(content),
+        qos: 1,
+        retain: false,
+      }),
+    },
+  );
+  return {
+    ...gateside,
+    takesCommands: false,
+    encode: {
+      json: encode,
+      plain: encodeNothing,
+      waveform: waveforms === "never" ? encodeNothing : waveform,
+    },
+    will: (word) => {
+      const message = gateside.will(word);
+      return message === null ? null : as(message, { type: "state" });
+    },
+    agentState: (word) => each(gateside.agentState(word), { type: "state" }),
+    stats: (status) => each(gateside.stats(status), { type: "stats" }),
+    gap: (gap) => each(gateside.gap(gap), { type: "gap", sensor: gap.sensor, kind: gap.kind }),
+    sensorState: (state) =>
+      each(gateside.sensorState(state), { type: "sensorState", sensor: state.code }),
+    describe: (sensor) => each(gateside.describe(sensor), { type: "about", sensor: sensor.code }),
+    retainedTopics: () => ({ state: [], descriptions: [], readings: [], values: [] }),
+  };
+}

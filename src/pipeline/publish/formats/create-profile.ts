@@ -1,0 +1,53 @@
+import { fromSite, type SiteSource } from "../../../core/site-source.ts";
+import { createSelector, type Uplink } from "../../../core/uplink.ts";
+import { createAwsIotProfile } from "./aws-iot.ts";
+import { createAzureIotProfile } from "./azure-iot.ts";
+import { createGatesideProfile } from "./gateside.ts";
+import { createHomeAssistantProfile } from "./homeassistant.ts";
+import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
+import { createThingsBoardProfile } from "./thingsboard.ts";
+
+export interface UplinkText {
+  readonly site: SiteSource;
+  readonly version: string;
+  readonly instance?: string;
+  /** PUBLISH_CLEAR_REMOVED. */
+  readonly clearRemoved: boolean;
+}
+
+/** The profile configured for an uplink. The site's name is fixed: another one requires a restart. */
+export function createProfile(
+  uplink: Uplink,
+  parts: ProfileParts,
+  text: UplinkText,
+): PayloadProfile {
+  const selector = fromSite(text.site, ({ sensors }) => createSelector(uplink.select, sensors));
+  const options: ProfileOptions = {
+    prefix: uplink.topicPrefix,
+    site: text.site.current.site,
+    source: text.site,
+    templates: uplink.topics,
+    version: text.version,
+    ...(text.instance === undefined ? {} : { instance: text.instance }),
+    formats: uplink.formats,
+    waveforms: uplink.waveforms,
+    withRaw: uplink.withRaw,
+    compact: uplink.compact,
+    retain: uplink.retain,
+    clearRemoved: text.clearRemoved,
+    isWanted: selector().value,
+    isChosen: (sensor, kind) => selector().includes(sensor, kind),
+  };
+  switch (uplink.profile) {
+    case "gateside":
+      return createGatesideProfile(parts, options);
+    case "homeassistant":
+      return createHomeAssistantProfile(parts, options);
+    case "thingsboard":
+      return createThingsBoardProfile(parts, options);
+    case "aws-iot":
+      return createAwsIotProfile(parts, options);
+    case "azure-iot":
+      return createAzureIotProfile(parts, { ...options, deviceId: uplink.clientId });
+  }
+}

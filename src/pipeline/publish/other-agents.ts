@@ -1,0 +1,172 @@
+/**
+ * Another agent that publishes as the same site at this broker, as after a copied configuration: both would overwrite each
+ * other's states. It is seen on `agent/state`, which names the instance that published it. While it was seen lately, our own
+ * state is repeated, so that the other one learns of us, too.
+ */
+
+import type { Message } from "../../core/message.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
+import { isJsonObject } from "../../core/record.ts";
+import type { RetainedReader } from "./retained-query.ts";
+
+export interface OtherAgentsParts {
+  /** The topic of the agent's state; null if nothing may be read. */
+  readonly marker: string | null;
+  readonly site: string;
+  /** Our own, 12 hex digits. */
+  readonly instance: string;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly logger: Logger;
+  /** Of all uplinks of this agent. */
+  readonly states: SentStates;
+  readonly uplink: string;
+}
+
+/** It counts as there for this long after its last state, ms: three repetitions. */
+const SEEN_MS = 180_000;
+/** Our own state is repeated at this interval meanwhile, ms. */
+const REPEAT_MS = 60_000;
+/** A longer payload is no state of an agent, bytes. */
+const PAYLOAD_MAX = 65_536;
+/** Own states of an uplink that may still come back. */
+const OWN_MAX = 16;
+
+/** What the uplinks of this agent published as its state: one that hears another's text has the same topics at the same broker. */
+export class SentStates {
+  /** A copied data directory has the same instance, but not the same texts. */
+  readonly #texts = new Map<string, readonly string[]>();
+  readonly #neighbours = new Map<string, Set<string>>();
+
+  add(uplink: string, texts: readonly string[]): void {
+    this.#texts.set(uplink, [...(this.#texts.get(uplink) ?? []), ...texts].slice(-OWN_MAX));
+  }
+
+  /**
+   * Which uplink published what `uplink` hears; null if none did. At two brokers two may have said the same in the same
+   * millisecond: then it was the own one.
+   */
+  senderOf(text: string, uplink: string): string | null {
+    if (this.#texts.get(uplink)?.includes(text)) return uplink;
+    for (const [other, texts] of this.#texts) if (texts.includes(text)) return other;
+    return null;
+  }
+
+  /** Returns whether that was not known. */
+  meet(uplink: string, other: string): boolean {
+    if (this.neighboursOf(uplink).has(other)) return false;
+    for (const [a, b] of [[uplink, other] as const, [other, uplink] as const])
+      this.#neighbours.set(a, new Set(this.neighboursOf(a)).add(b));
+    return true;
+  }
+
+  /** Seen at the same broker under the same prefix, whatever their addresses say. */
+  neighboursOf(uplink: string): ReadonlySet<string> {
+    return this.#neighbours.get(uplink) ?? new Set();
+  }
+}
+
+export class OtherAgents implements RetainedReader {
+  readonly #parts: OtherAgentsParts;
+  #seen: { readonly instance: string; readonly at: number } | null = null;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #isOverwritten = false;
+  #sessions = 0;
+
+  constructor(parts: OtherAgentsParts) {
+    this.#parts = parts;
+  }
+
+  begin(): string | null {
+    this.#sessions += 1;
+    return this.#parts.marker;
+  }
+  received(): void {}
+  async look(): Promise<void> {}
+
+  /** Our own state, before it is published. */
+  sending(messages: readonly Message[]): void {
+    const { states, uplink } = this.#parts;
+    const texts = messages.map(({ payload }) => String(payload));
+    states.add(uplink, texts);
+    this.#sentAt = this.#parts.clock.monotonic();
+    this.#isOverwritten = false;
+  }
+
+  /** Every inbound message; `isRetained` if the broker had it before we subscribed. */
+  heard(topic: string, payload: Uint8Array, isRetained: boolean): void {
+    const { marker, instance, states, uplink } = this.#parts;
+    if (topic !== marker || payload.length === 0 || payload.length > PAYLOAD_MAX) return;
+    const text = Buffer.from(payload).toString();
+    const sender = states.senderOf(text, uplink);
+    if (sender === uplink) return;
+    const announced = stateOf(text);
+    if (announced === null) return;
+    if (sender !== null) this.#meet(sender);
+    const isOurs = announced.instance === instance;
+    if (announced.state === "offline") {
+      // The other one has left, or an old session of ours has ended: the topic must not stay like that.
+      if (!isRetained) this.#isOverwritten = true;
+      // One that stands there since before our first session is a former installation. Later it has published between two
+      // of ours, as one does that uses our client id.
+      if (isRetained && !isOurs && this.#sessions > 1) this.#see(announced.instance);
+      else if (this.#seen?.instance === announced.instance) this.#seen = null;
+      return;
+    }
+    if (sender !== null) return;
+    if (!isOurs || !isRetained) this.#see(announced.instance);
+  }
+
+  #meet(other: string): void {
+    const { logger, states, uplink } = this.#parts;
+    if (states.meet(uplink, other))
+      logger.warn(
+        { uplinks: [uplink, other] },
+        "two uplinks publish the same topics at one broker; use a different topicPrefix for each",
+      );
+  }
+
+  /** Another uplink of this agent publishes the same topics at this broker. */
+  get hasNeighbour(): boolean {
+    return this.#parts.states.neighboursOf(this.#parts.uplink).size > 0;
+  }
+
+  #see(instance: string): void {
+    const { clock, logger, site } = this.#parts;
+    if (this.current === null)
+      logger.error({ site, instance }, "another agent publishes as this site");
+    this.#seen = { instance, at: clock.monotonic() };
+  }
+
+  /** True if our own state is to be published again now. */
+  get isRepeatDue(): boolean {
+    if (this.#isOverwritten) return true;
+    return this.current !== null && this.#parts.clock.monotonic() - this.#sentAt >= REPEAT_MS;
+  }
+
+  /** What is wrong, and what to do; null if no other agent was seen lately. */
+  get current(): string | null {
+    const seen = this.#seen;
+    if (seen === null || this.#parts.clock.monotonic() - seen.at > SEEN_MS) return null;
+    return `another agent (instance ${seen.instance}) publishes as site ${this.#parts.site} at this broker; give one of them another name ("site" in its site file), or stop it`;
+  }
+}
+
+/** The instance whose state says online; null for anything else. */
+export function onlineInstance(payload: Uint8Array): string | null {
+  if (payload.length > PAYLOAD_MAX) return null;
+  const announced = stateOf(Buffer.from(payload).toString());
+  return announced?.state === "online" ? announced.instance : null;
+}
+
+/** Null for what agents from 0.3 on do not publish. */
+function stateOf(text: string): { readonly state: string; readonly instance: string } | null {
+  try {
+    const announced: unknown = JSON.parse(text);
+    if (!isJsonObject(announced)) return null;
+    const { state, instance } = announced;
+    if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
+    return state === "online" || state === "offline" ? { state, instance } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,300 @@
+import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { syncDirectory } from "../../../lib/durable-file.ts";
+import { APPLICATION_ID, migrate, requireKnownVersion } from "./migrate.ts";
+import { StoreFailure } from "./store-failure.ts";
+
+type Column = string | number | Buffer | null;
+type Statement<T> = Sqlite.Statement<unknown[], T>;
+
+export interface DatabaseOptions {
+  readonly dataDir: string;
+  /** Path of better_sqlite3.node; undefined lets the package find it. */
+  readonly nativeBinding?: string | undefined;
+  /** Size of the -wal at which it is checkpointed, bytes. */
+  readonly checkpointBytes: number;
+}
+
+/**
+ * Page size of new files. A commit writes every page that it touches completely, so small pages wear a memory card much
+ * less; below 1 kB the chains of sample pages become long. Files with other pages keep them.
+ */
+const PAGE_BYTES = 1024;
+/** Pages that the reading connection keeps, kB. */
+const CACHE_KB = 2_000;
+/** During the start, when the newest readings of all sensors are looked up several times: each page is read from the file once. */
+const START_CACHE_KB = 8_000;
+/** Maximum size of the -wal after a checkpoint, bytes. */
+const JOURNAL_SIZE_LIMIT = 1 << 20;
+/** Above this size an unclean stop checks only the tables that control delivery: a full check would delay the start. */
+const FULL_CHECK_BYTES_MAX = 256 << 20;
+const RULING_TABLES = ["meta", "streams", "outbox", "live_marks", "day_progress", "forgotten"];
+
+/**
+ * Two connections on gateside.db: one writes, one reads only what is committed, so that no reader sees rows of an
+ * unfinished transaction. Statements are prepared once and again after `reopen`.
+ */
+export class Database {
+  readonly path: string;
+  readonly #options: DatabaseOptions;
+  readonly #writes = new Map<string, Statement<unknown>>();
+  readonly #reads = new Map<string, Statement<unknown>>();
+  readonly #arrayReads = new Map<string, Statement<unknown>>();
+  #writer: Sqlite.Database | null = null;
+  #reader: Sqlite.Database | null = null;
+  /** Of the open file. */
+  #pageBytes = PAGE_BYTES;
+  #bytesMax = 0;
+  /** Of the reading connection. */
+  #cacheKb = START_CACHE_KB;
+  #isShut = false;
+  /** Device and inode of the file that the connections have open. */
+  #place = "";
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.path = join(options.dataDir, "gateside.db");
+  }
+
+  /** Opens an existing file, or creates it. Throws StoreFailure `corrupt` for a file that is damaged or not ours. */
+  open(): void {
+    const existed = existsSync(this.path);
+    if (!existed) this.#create();
+    else if (statSync(this.path).size === 0) {
+      throw new StoreFailure("corrupt", `${this.path} is empty`);
+    }
+    const wasUnclean = existed && sizeOf(`${this.path}-wal`) > 0;
+    try {
+      this.#connect();
+      this.#check(wasUnclean);
+    } catch (error) {
+      this.disconnect();
+      throw StoreFailure.from(error, `cannot open ${this.path}`);
+    }
+  }
+
+  /** While an agent may be running: reads only, takes no lock, changes nothing. */
+  openReadOnly(): void {
+    if (!existsSync(this.path))
+      throw new StoreFailure(
+        "missing",
+        `${this.path} does not exist; no agent has run with this DATA_DIR yet`,
+      );
+    try {
+      this.#reader = this.#connection(this.path, true);
+      if (Number(this.#reader.pragma("application_id", { simple: true })) !== APPLICATION_ID) {
+        throw new StoreFailure("corrupt", `${this.path} is not a Gateside store`);
+      }
+      requireKnownVersion(this.#reader, this.path);
+    } catch (error) {
+      this.close();
+      throw StoreFailure.from(error, `cannot read ${this.path}`);
+    }
+  }
+
+  /** What the reader sees stays as it is now until the store is closed; meanwhile, the log cannot be emptied. */
+  keepSnapshot(): void {
+    this.reader.exec("BEGIN");
+  }
+
+  /** New files are created under another name first: a gateside.db without a schema is always damage. */
+  #create(): void {
+    const fresh = `${this.path}.new`;
+    try {
+      for (const suffix of ["", "-wal", "-shm", "-journal"])
+        rmSync(fresh + suffix, { force: true });
+      // Leftovers of a deleted database would be replayed into the new one.
+      for (const suffix of ["-wal", "-shm"]) rmSync(this.path + suffix, { force: true });
+      const db = this.#connection(fresh, false);
+      try {
+        db.pragma(`page_size = ${PAGE_BYTES}`);
+        db.pragma("auto_vacuum = INCREMENTAL");
+        db.pragma(`application_id = ${APPLICATION_ID}`);
+        migrate(db, this.path);
+        db.pragma("journal_mode = WAL");
+      } finally {
+        db.close();
+      }
+      renameSync(fresh, this.path);
+      syncDirectory(this.#options.dataDir);
+    } catch (error) {
+      throw StoreFailure.from(error, `cannot create ${this.path}`);
+    }
+  }
+
+  #connection(path: string, readonly: boolean): Sqlite.Database {
+    const { nativeBinding } = this.#options;
+    return new Sqlite(path, {
+      readonly,
+      timeout: 5000,
+      ...(nativeBinding === undefined ? {} : { nativeBinding }),
+    });
+  }
+
+  #connect(): void {
+    const writer = this.#connection(this.path, false);
+    this.#writer = writer;
+    if (Number(writer.pragma("application_id", { simple: true })) !== APPLICATION_ID) {
+      throw new StoreFailure("corrupt", `${this.path} is another program's database`);
+    }
+    writer.pragma("journal_mode = WAL");
+    // better-sqlite3 is compiled with NORMAL for WAL: without this a power cut loses acknowledged commits.
+    writer.pragma("synchronous = FULL");
+    this.#pageBytes = Number(writer.pragma("page_size", { simple: true }));
+    const checkpointPages = Math.floor(this.#options.checkpointBytes / this.#pageBytes);
+    writer.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    writer.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
+    writer.pragma("mmap_size = 0");
+    writer.pragma("temp_store = MEMORY");
+    writer.pragma("foreign_keys = OFF");
+    writer.pragma("cache_size = -8000");
+    const settings = ["synchronous", "journal_mode"].map((name) =>
+      String(writer.pragma(name, { simple: true })),
+    );
+    if (settings.join() !== "2,wal") {
+      throw new StoreFailure(
+        "io",
+        `${this.path} does not support WAL and FULL: ${settings.join()}`,
+      );
+    }
+    migrate(writer, this.path);
+    this.#place = placeOf(this.path);
+    this.#cap();
+    this.#reader = this.#connection(this.path, true);
+    this.#reader.pragma("mmap_size = 0");
+    this.#reader.pragma(`cache_size = -${this.#cacheKb}`);
+  }
+
+  /** Everything that a start looks up has been read. */
+  started(): void {
+    this.#cacheKb = CACHE_KB;
+    this.#reader?.pragma(`cache_size = -${CACHE_KB}`);
+  }
+
+  #check(wasUnclean: boolean): void {
+    const writer = this.writer;
+    // Reading each root page detects a truncated file or a damaged catalogue even after a clean stop.
+    writer.pragma("schema_version");
+    for (const name of RULING_TABLES) writer.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get();
+    if (!wasUnclean) return;
+    const isSmall = sizeOf(this.path) <= FULL_CHECK_BYTES_MAX;
+    const checks = isSmall ? ["quick_check(1)"] : RULING_TABLES.map((t) => `quick_check(${t})`);
+    for (const check of checks) {
+      const finding = String(writer.pragma(check, { simple: true }));
+      if (finding !== "ok") throw new StoreFailure("corrupt", `${this.path}: ${finding}`);
+    }
+  }
+
+  /** False if the file was deleted or replaced under the open connections: what they write is then lost. */
+  get isInPlace(): boolean {
+    return this.#writer === null || placeOf(this.path) === this.#place;
+  }
+
+  /** Whether the file system would let this process write the file. */
+  get mayBeWritten(): boolean {
+    try {
+      accessSync(this.path, constants.R_OK | constants.W_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#writer !== null && this.#reader !== null;
+  }
+
+  get writer(): Sqlite.Database {
+    return this.#writer ?? this.#missing();
+  }
+
+  get reader(): Sqlite.Database {
+    return this.#reader ?? this.#missing();
+  }
+
+  #missing(): never {
+    if (this.#isShut) throw new StoreFailure("closed", `${this.path} is closed`);
+    throw new StoreFailure("io", `${this.path} could not be reopened yet`);
+  }
+
+  /** A statement of the writing connection: it sees what the running transaction has written. */
+  write<T = unknown>(sql: string): Statement<T> {
+    return prepared(this.#writes, sql, () => this.writer.prepare(sql));
+  }
+
+  /** A statement of the reading connection: it sees what is committed. */
+  read<T = unknown>(sql: string): Statement<T> {
+    return prepared(this.#reads, sql, () => this.reader.prepare(sql));
+  }
+
+  /** The same with rows as arrays, which take less time than objects. */
+  readArrays<R extends readonly Column[]>(sql: string): Statement<R> {
+    return prepared(this.#arrayReads, sql, () => this.reader.prepare(sql).raw(true));
+  }
+
+  /** Page size of the open file, bytes: files of earlier versions have larger pages. */
+  get pageBytes(): number {
+    return this.#pageBytes;
+  }
+
+  /** Rows written by the open connection, those that were rolled back included. */
+  get changes(): number {
+    return Number(this.write("SELECT total_changes()").pluck().get());
+  }
+
+  /** The file grows to at most this many of its pages; 0 is unlimited. */
+  capPages(pagesMax: number): boolean {
+    // In bytes: a damaged file may be replaced by one with other pages.
+    const before = this.#bytesMax;
+    this.#bytesMax = pagesMax * this.#pageBytes;
+    if (this.#writer !== null) this.#cap();
+    return this.#bytesMax > before;
+  }
+
+  #cap(): void {
+    if (this.#bytesMax <= 0) return;
+    this.writer.pragma(`max_page_count = ${Math.floor(this.#bytesMax / this.#pageBytes)}`);
+  }
+
+  /** Permanently. */
+  close(): void {
+    this.#isShut = true;
+    this.disconnect();
+  }
+
+  /** Until the next `open`. */
+  disconnect(): void {
+    this.#writes.clear();
+    this.#reads.clear();
+    this.#arrayReads.clear();
+    const connections = [this.#reader, this.#writer];
+    this.#reader = null;
+    this.#writer = null;
+    // The reader first: the last one to close, the writer, checkpoints and removes the -wal.
+    for (const connection of connections) connection?.close();
+  }
+}
+
+/** @typeParam T the columns that the statement selects */
+function prepared<T>(
+  known: Map<string, Statement<unknown>>,
+  sql: string,
+  prepare: () => Statement<unknown>,
+): Statement<T> {
+  let statement = known.get(sql);
+  if (statement === undefined) {
+    statement = prepare();
+    known.set(sql, statement);
+  }
+  return statement as Statement<T>;
+}
+
+function placeOf(path: string): string {
+  const about = statSync(path, { throwIfNoEntry: false });
+  return about === undefined ? "" : `${about.dev} ${about.ino}`;
+}
+
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,378 @@
+/**
+ * Every write of the store that can wait goes through this queue and shares transactions: one sync for a poll round or
+ * a hundred acknowledgements. A job is in its transaction completely or not at all. A long job pauses between slices so
+ * that the event loop stays free; its transaction stays open meanwhile, and the reading connection does not see it.
+ *
+ * Disk first, memory after: a job changes memory only through its Tx (core/tx.ts). Jobs that are written together share
+ * it. If one of them fails, all are rolled back, memory first is as before, and each is tried alone with its own Tx.
+ * What comes after a commit belongs into `onCommit`: the next transaction may begin before awaiting code runs again.
+ *
+ * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
+ * sensor every second would wear a card ten times as much as the same readings in rounds.
+ *
+ * In one file: groups, pauses, failures and reopening are one state.
+ */
+import assert from "node:assert/strict";
+import { setImmediate as immediate } from "node:timers/promises";
+import type { Runtime } from "../../../core/ports.ts";
+import { type Tx, UnitOfWork } from "../../../core/tx.ts";
+import type { Database } from "./database.ts";
+import { StoreFailure } from "./store-failure.ts";
+import { followDisk, transact } from "./transact.ts";
+import type { WriteJob } from "./write-job.ts";
+
+interface QueuedJob {
+  readonly job: WriteJob<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (failure: StoreFailure) => void;
+}
+
+interface WriteQueueParts extends Runtime {
+  readonly db: Database;
+  /** Called after each commit: its duration, s, and the bytes written before it. */
+  readonly onCommit?: ((seconds: number, bytesWritten: number) => void) | undefined;
+  /** Spacing between commits of a few jobs that can wait, ms; 0 = none. */
+  readonly paceMs: number;
+}
+
+/** What the queue calls; connected once the parts of the store exist, before the first write. */
+export interface WriteQueueHooks {
+  /**
+   * Frees space after SQLITE_FULL for a write whose oldest reading has this time, null if it contains none; true if a
+   * retry makes sense. Pauses at each `yield`, but ends soon once somebody waits for it.
+   */
+  makeRoom(
+    oldestIncomingMs: number | null,
+    isAwaited: () => boolean,
+  ): Generator<void, boolean, void>;
+  /**
+   * Opens new connections, setting a damaged file aside, and reads memory from disk again. Gets the failure that made
+   * it necessary.
+   */
+  reopen(seen: StoreFailure | null): void;
+}
+
+/** Waiting rows that end the window early. */
+const ROWS_MAX = 1500;
+/** From this many rows on nothing waits to share a commit: they fill the pages that it writes. */
+const LIGHT_ROWS = 50;
+/** Longest piece of work between two turns of the event loop, ms. */
+const SLICE_MS = 10;
+/** How often space is freed for one job: a response may be larger than what is freed in one go. */
+const ROOM_ROUNDS_MAX = 16;
+/** Overhead of the -wal per page. */
+const FRAME_HEAD_BYTES = 24;
+
+export class WriteQueue {
+  readonly #parts: WriteQueueParts;
+  /** Since the store was opened. */
+  readonly statistics = { commits: 0, bytesWritten: 0 };
+  #hooks: WriteQueueHooks | null = null;
+  #jobs: QueuedJob[] = [];
+  #rows = 0;
+  #active: Generator<void, void, void> | null = null;
+  #pump: Promise<void> | null = null;
+  #timer: { readonly dueAt: number; readonly abort: AbortController } | null = null;
+  #frames = { log: 0, checkpointed: 0 };
+  #failure: StoreFailure | null = null;
+  /** Somebody waits for the running work to end. */
+  #isAwaited = false;
+  /** What waits is written as soon as the running transaction has ended: some of it cannot wait, or is due. */
+  #isDue = false;
+  #isClosed = false;
+  #paceMs: number;
+  #committedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: WriteQueueParts) {
+    this.#parts = parts;
+    this.#paceMs = parts.paceMs;
+  }
+
+  connect(hooks: WriteQueueHooks): void {
+    this.#hooks = hooks;
+  }
+
+  get #connected(): WriteQueueHooks {
+    assert(this.#hooks !== null, "the queue is not connected");
+    return this.#hooks;
+  }
+
+  /** What was refused last; null while writing works, also while space is freed for it. */
+  get failure(): StoreFailure | null {
+    return this.#failure;
+  }
+
+  /**
+   * Queues a job; it is written at the latest `windowMs` from now, one that can wait at the latest after `paceMs`.
+   * Resolves with its result once that is on disk; rejects with a StoreFailure if nothing was written.
+   */
+  enqueue<T>(job: WriteJob<T>, windowMs: number): Promise<T> {
+    if (this.#isClosed)
+      return Promise.reject(new StoreFailure("closed", `${job.what}: store is closed`));
+    const written = new Promise<T>((resolve, reject) => {
+      this.#jobs.push({ job, resolve: resolve as QueuedJob["resolve"], reject });
+    });
+    this.#schedule(job, windowMs);
+    return written;
+  }
+
+  #schedule(job: WriteJob<unknown>, windowMs: number): void {
+    this.#rows += job.rows;
+    if (job.canWait !== true) this.#isDue = true;
+    if (this.#rows >= ROWS_MAX || windowMs <= 0) return void this.flush();
+    const now = this.#parts.clock.monotonic();
+    const dueAt = now + windowMs;
+    const isPatient = job.canWait === true && this.#rows < LIGHT_ROWS;
+    const { waitMaxMs = Number.POSITIVE_INFINITY } = job;
+    const sharedAt = Math.min(this.#committedAt + this.#paceMs, now + waitMaxMs);
+    this.#arm(isPatient ? Math.max(dueAt, sharedAt) : dueAt);
+  }
+
+  /** What waits, waits no longer than this for a commit to share, ms. */
+  hasten(ms: number): void {
+    if (this.#jobs.length > 0) this.#arm(this.#parts.clock.monotonic() + ms);
+  }
+
+  /** From now on nothing waits to share a commit: the agent stops. */
+  commitAtOnce(): void {
+    this.#paceMs = 0;
+    if (this.#jobs.length > 0) void this.flush();
+  }
+
+  #arm(dueAt: number): void {
+    if (this.#timer !== null && this.#timer.dueAt <= dueAt) return;
+    this.#timer?.abort.abort();
+    const timer = { dueAt, abort: new AbortController() };
+    this.#timer = timer;
+    const { clock } = this.#parts;
+    void clock.sleep(Math.max(0, dueAt - clock.monotonic()), timer.abort.signal).then(() => {
+      if (this.#timer === timer) void this.flush();
+    });
+  }
+
+  /** Writes all waiting jobs. Never rejects: each job gets its own result. */
+  flush(): Promise<void> {
+    this.#timer?.abort.abort();
+    this.#timer = null;
+    this.#isDue = true;
+    this.#pump ??= this.#drain().finally(() => {
+      this.#pump = null;
+      if (this.#jobs.length > 0 && this.#timer === null) void this.flush();
+    });
+    return this.#pump;
+  }
+
+  async #drain(): Promise<void> {
+    // Yields to the loop first, so that jobs queued in this turn share the transaction.
+    await immediate();
+    while (this.#jobs.length > 0 && this.#isDue) {
+      const active = this.#start();
+      let startedAt = performance.now();
+      while (!active.next().done) {
+        if (performance.now() - startedAt < SLICE_MS) continue;
+        await immediate();
+        startedAt = performance.now();
+      }
+    }
+  }
+
+  #start(): Generator<void, void, void> {
+    const group = this.#jobs;
+    this.#jobs = [];
+    this.#rows = 0;
+    this.#isDue = false;
+    this.#committedAt = this.#parts.clock.monotonic();
+    this.#active = this.#writeGroup(group);
+    return this.#active;
+  }
+
+  /** Writes at once, in its own transaction. Throws StoreFailure. */
+  direct<T>(what: string, write: (tx: Tx) => T): T {
+    if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
+    this.#finishActive();
+    try {
+      return this.#direct(write);
+    } catch (error) {
+      const failure = this.#fail(error, what);
+      if (failure.code !== "full" || !this.#makeRoomNow()) throw this.#refused(failure);
+      try {
+        return this.#direct(write);
+      } catch (again) {
+        throw this.#refused(this.#fail(again, what));
+      }
+    }
+  }
+
+  #direct<T>(write: (tx: Tx) => T): T {
+    this.#revive();
+    const result = transact(this.#parts.db, write);
+    this.#committed();
+    return result;
+  }
+
+  #makeRoomNow(): boolean {
+    const making = this.#connected.makeRoom(null, () => true);
+    for (;;) {
+      const step = making.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  #finishActive(): void {
+    const active = this.#active;
+    if (active === null) return;
+    this.#isAwaited = true;
+    try {
+      while (!active.next().done);
+    } finally {
+      this.#isAwaited = false;
+    }
+  }
+
+  /** Waits for running work, writes the rest synchronously: for a clean stop. */
+  close(): void {
+    this.#finishActive();
+    this.#timer?.abort.abort();
+    this.#timer = null;
+    while (this.#jobs.length > 0) {
+      this.#start();
+      this.#finishActive();
+    }
+    this.#isClosed = true;
+  }
+
+  /** A read whose failure is handled like a write's: a broken connection is replaced. Throws StoreFailure. */
+  read<T>(what: string, read: () => T): T {
+    try {
+      this.#revive();
+      return read();
+    } catch (error) {
+      if (this.#isClosed) throw StoreFailure.from(error, what);
+      this.#finishActive();
+      throw this.#refused(this.#fail(error, what));
+    }
+  }
+
+  *#writeGroup(group: readonly QueuedJob[]): Generator<void, void, void> {
+    try {
+      const failure = yield* this.#tryGroup(group);
+      if (failure === null) return;
+      const room = { isOut: failure.code !== "full" && group.length === 1 };
+      let known: StoreFailure | null = failure.code === "full" ? failure : null;
+      // One by one: a job that cannot be written must not fail its neighbours.
+      for (const queued of group) {
+        // If there is no space for the readings of one, there is none for the next; a settlement needs none.
+        const isHopeless =
+          room.isOut && (group.length === 1 || typeof queued.job.oldestMs === "number");
+        const own = isHopeless ? failure : yield* this.#tryAlone(queued, known, room);
+        known = null;
+        if (own !== null) queued.reject(this.#refused(own));
+      }
+    } finally {
+      this.#active = null;
+    }
+  }
+
+  /** `known` is its earlier failure; null if it should be tried first. */
+  *#tryAlone(
+    queued: QueuedJob,
+    known: StoreFailure | null,
+    room: { isOut: boolean },
+  ): Generator<void, StoreFailure | null, void> {
+    let failure = known ?? (yield* this.#tryGroup([queued]));
+    for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
+      const hasRoom = yield* this.#connected.makeRoom(
+        queued.job.oldestMs ?? null,
+        () => this.#isAwaited,
+      );
+      room.isOut = !hasRoom;
+      if (!hasRoom) break;
+      failure = yield* this.#tryGroup([queued]);
+    }
+    return failure;
+  }
+
+  *#tryGroup(group: readonly QueuedJob[]): Generator<void, StoreFailure | null, void> {
+    const { db, onCommit } = this.#parts;
+    const startedAt = performance.now();
+    const tx = new UnitOfWork();
+    const results: unknown[] = [];
+    try {
+      this.#revive();
+      db.writer.exec("BEGIN IMMEDIATE");
+      for (const { job } of group) results.push(yield* job.run(tx));
+      const commitAt = performance.now();
+      db.writer.exec("COMMIT");
+      onCommit?.((performance.now() - commitAt) / 1000, this.statistics.bytesWritten);
+    } catch (error) {
+      const what = group.length === 1 ? (group[0]?.job.what ?? "") : `make ${group.length} writes`;
+      this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
+      return this.#fail(error, what, tx);
+    }
+    this.#committed();
+    const isFollowed = followDisk(() => tx.committed());
+    if (isFollowed) for (const [index, { resolve }] of group.entries()) resolve(results[index]);
+    return null;
+  }
+
+  /** After a failed reopen each further attempt starts with another one. */
+  #revive(): void {
+    if (!this.#isClosed && !this.#parts.db.isOpen) this.#connected.reopen(null);
+  }
+
+  /** `tx` is what the failed transaction changed in memory, if that still has to be taken back. */
+  #fail(error: unknown, what: string, tx?: UnitOfWork): StoreFailure {
+    const { db, logger } = this.#parts;
+    const failure = StoreFailure.from(error, what);
+    if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
+    try {
+      if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
+    } catch (again) {
+      logger.debug({ err: again }, "transaction could not be rolled back");
+    }
+    // Before anything is read from disk, and with no connection, too.
+    if (tx !== undefined) followDisk(() => tx.rolledBack());
+    try {
+      if (db.isOpen && failure.needsNewConnection(db)) this.#connected.reopen(failure);
+    } catch (again) {
+      logger.debug({ err: again }, "store could not be reopened");
+    }
+    // Space is freed for it first, and then it is tried again.
+    if (failure.code !== "full") this.#failure = failure;
+    return failure;
+  }
+
+  /** It is not tried again. */
+  #refused(failure: StoreFailure): StoreFailure {
+    this.#failure = failure;
+    return failure;
+  }
+
+  /** A transaction that wrote nothing succeeds on a file that cannot be written, too. */
+  #committed(): void {
+    try {
+      if (this.#count() > 0) this.#failure = null;
+    } catch (error) {
+      if (StoreFailure.from(error, "count").code === "internal") throw error;
+      this.#parts.logger.debug({ err: error }, "what was written is not counted");
+    }
+  }
+
+  /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
+  #count(): number {
+    const { db } = this.#parts;
+    this.statistics.commits += 1;
+    const before = this.#frames;
+    const state = db.write<typeof before>("PRAGMA wal_checkpoint(NOOP)").get();
+    if (state === undefined) return 0;
+    const isNewLog = state.log < before.log;
+    const frames = isNewLog ? state.log : state.log - before.log;
+    const pages = isNewLog
+      ? state.checkpointed
+      : Math.max(0, state.checkpointed - before.checkpointed);
+    const bytes = frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
+    this.statistics.bytesWritten += bytes;
+    this.#frames = { log: state.log, checkpointed: state.checkpointed };
+    return bytes;
+  }
+}

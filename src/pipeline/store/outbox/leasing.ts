@@ -1,0 +1,198 @@
+import { isEvent } from "../../../core/alarm/event.ts";
+import type { OutboxEntry } from "../../../core/delivery.ts";
+import type { GatewayTime } from "../../../core/gateway-time.ts";
+import type { Clock } from "../../../core/ports.ts";
+import type { Database } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import {
+  hourOf,
+  READING_COLUMNS,
+  type StoredReadingRow,
+  toStoredReading,
+} from "../readings/stored-reading.ts";
+import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import { NEXT_HOUR_SQL } from "./lane-rows.ts";
+
+interface LeasingParts {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly clock: Clock;
+  readonly age: Pick<GatewayTime, "now">;
+}
+
+/** What is done with an outbox row without its reading. */
+type Stray = (lane: LaneQueue, place: Place, page: Page) => void;
+
+/** Most rows taken of one sensor and kind before the next one's turn. */
+const PAGE_ROWS = 100;
+const PAGE_SQL = `SELECT ${READING_COLUMNS}, o.time_ms, o.seq
+  FROM outbox o LEFT JOIN readings r ON r.seq = o.seq
+  WHERE o.lane = ? AND o.hour = ? AND o.stream = ? AND (o.time_ms, o.seq) > (?, ?)
+  ORDER BY o.time_ms, o.seq LIMIT ?`;
+type Nulls<R extends readonly unknown[]> = { readonly [C in keyof R]: null };
+/** A pending row after the columns of its reading, which are null if that is gone. */
+type PageRow = readonly [
+  ...(StoredReadingRow | Nulls<StoredReadingRow>),
+  timeMs: number,
+  seq: number,
+];
+
+const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
+// Of what is committed.
+const SEQ_MAX_SQL = "SELECT max(seq) AS seq FROM readings";
+/** The read statements, so that their query plans can be asserted. */
+export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
+
+/** Reads the pending entries of a lane that may be sent now. */
+export class Leasing {
+  readonly #parts: LeasingParts;
+  readonly #onStray: Stray;
+  readonly #slots = new WeakMap<OutboxEntry, Slot>();
+
+  constructor(parts: LeasingParts, onStray: Stray) {
+    this.#parts = parts;
+    this.#onStray = onStray;
+  }
+
+  /** Also of an entry whose lease has ended; undefined if it was not handed out here. */
+  slotOf(entry: OutboxEntry): Slot | undefined {
+    return this.#slots.get(entry);
+  }
+
+  /**
+   * Entries that precede any backlog and ignore its rate: alarm events, all of them in order, then the newest reading
+   * of each sensor and kind.
+   */
+  live(lane: LaneQueue, max: number): OutboxEntry[] {
+    const entries = this.#events(lane, max);
+    const now = this.#parts.clock.monotonic();
+    const oldestMs = lane.uplink.oldestMs(this.#parts.age.now()) ?? Number.NEGATIVE_INFINITY;
+    for (const stream of lane.order) {
+      if (entries.length >= max) break;
+      const place = stream.candidate;
+      // Older ones wait to be dropped.
+      if (place === null || place.timeMs < oldestMs) continue;
+      if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
+      const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
+      // Removed alone; rows may have been stored since.
+      const page = { seqMax: place.seq };
+      if (row === undefined) this.#onStray(lane, place, page);
+      else entries.push(this.#take(lane, place, page, 0, row, true));
+    }
+    return entries;
+  }
+
+  /**
+   * An alarm is for somebody who must act: it does not wait behind history, although its row is part of the backlog.
+   */
+  #events(lane: LaneQueue, max: number): OutboxEntry[] {
+    const entries: OutboxEntry[] = [];
+    const now = this.#parts.clock.monotonic();
+    for (const stream of lane.order) {
+      if (entries.length >= max) break;
+      if (!lane.isReadable(stream, now)) continue;
+      if (!isEvent(this.#parts.streams.get(stream.stream))) continue;
+      this.#readBacklog(lane, stream, max - entries.length, entries);
+    }
+    return entries;
+  }
+
+  /** Oldest first per sensor and kind, fair between them. */
+  backlog(lane: LaneQueue, max: number): OutboxEntry[] {
+    const entries: OutboxEntry[] = [];
+    const { order } = lane;
+    const now = this.#parts.clock.monotonic();
+    // Round after round until every stream in turn has nothing more.
+    for (let empty = 0; empty < order.length && entries.length < max; empty++) {
+      const stream = order[lane.turn % order.length];
+      lane.turn = (lane.turn + 1) % order.length;
+      if (stream === undefined || !lane.isReadable(stream, now)) continue;
+      const before = entries.length;
+      this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - before), entries);
+      if (entries.length > before) empty = -1;
+    }
+    return entries;
+  }
+
+  /** Takes the stream's next rows in order of time, except leased, parked and nearly live ones. */
+  #readBacklog(lane: LaneQueue, stream: StreamQueue, max: number, entries: OutboxEntry[]): void {
+    const { db } = this.#parts;
+    const end = entries.length + max;
+    skipOlder(stream, lane.uplink.oldestMs(this.#parts.age.now()));
+    // Counted, to avoid searching other streams' hours after the last row of this one.
+    while (entries.length < end && lane.hasBacklog(stream)) {
+      const { hour, timeMs, seq } = stream.cursor;
+      const limit = end - entries.length;
+      const page = db.readArrays<PageRow>(PAGE_SQL);
+      const rows = page.all(lane.number, hour, stream.stream, timeMs, seq, limit);
+      this.#takeRows(lane, stream, rows, entries);
+      if (rows.length === limit) continue;
+      const next = db.read<{ hour: number }>(NEXT_HOUR_SQL).get(lane.number, hour);
+      if (next === undefined) {
+        stream.isExhausted = true;
+        return;
+      }
+      stream.cursor = {
+        stream: stream.stream,
+        hour: next.hour,
+        timeMs: Number.MIN_SAFE_INTEGER,
+        seq: -1,
+      };
+    }
+  }
+
+  #takeRows(
+    lane: LaneQueue,
+    stream: StreamQueue,
+    rows: readonly PageRow[],
+    entries: OutboxEntry[],
+  ): void {
+    const { hour } = stream.cursor;
+    const newest = this.#parts.db.read<{ seq: number | null }>(SEQ_MAX_SQL).get();
+    const seqMax = newest?.seq ?? 0;
+    const newPage = (): Page => ({ seqMax });
+    let page = newPage();
+    let index = 0;
+    for (const row of rows) {
+      const place = { stream: stream.stream, hour, timeMs: row[12], seq: row[13] };
+      stream.cursor = place;
+      const isOut =
+        lane.isTaken(place.seq) ||
+        lane.parked.has(place.seq) ||
+        stream.candidate?.seq === place.seq;
+      if (isOut || row[0] === null) {
+        // On its own page: between two of a run it would shorten the one DELETE that removes them.
+        if (!isOut) this.#onStray(lane, place, newPage());
+        page = newPage();
+        index = 0;
+      } else {
+        entries.push(this.#take(lane, place, page, index, row, false));
+        index += 1;
+      }
+    }
+  }
+
+  #take(
+    lane: LaneQueue,
+    place: Place,
+    page: Page,
+    index: number,
+    row: readonly [...StoredReadingRow, ...unknown[]],
+    live: boolean,
+  ): OutboxEntry {
+    const reading = lane.uplink.chosenOf(toStoredReading(row, this.#parts.streams));
+    const entry = { reading, live };
+    const slot = { place, page, index, live, isSettled: false };
+    lane.lease(slot);
+    this.#slots.set(entry, slot);
+    return entry;
+  }
+}
+
+/** The backlog is read from the first row that is not too old. */
+function skipOlder(stream: StreamQueue, oldestMs: number | null): void {
+  if (oldestMs === null || stream.cursor.timeMs >= oldestMs) return;
+  const hour = hourOf(oldestMs);
+  if (stream.cursor.hour > hour) return;
+  stream.cursor = { stream: stream.stream, hour, timeMs: oldestMs, seq: -1 };
+}

@@ -1,0 +1,265 @@
+/**
+ * What is pending for each destination: a row per reading and lane, deleted when its delivery is settled.
+ *
+ * - The disk is authoritative; memory holds a few numbers per sensor and kind, for a backlog of any length.
+ * - Rows are keyed by hour first, so that a round's inserts of all sensors share pages.
+ * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
+ */
+
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery.ts";
+import type { GatewayTime } from "../../../core/gateway-time.ts";
+import { laneName } from "../../../core/lane-plan.ts";
+import type { Outbox, Runtime } from "../../../core/ports.ts";
+import type { Kind } from "../../../core/sensor.ts";
+import { aborted } from "../../../lib/aborted.ts";
+import type { Database } from "../database/database.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import { newestPending } from "./lane-rows.ts";
+import type { Lanes } from "./lanes.ts";
+import { Leasing } from "./leasing.ts";
+import type { Pending } from "./pending.ts";
+import { Settlement } from "./settlement.ts";
+
+interface OutboxParts extends Runtime {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly queue: WriteQueue;
+  readonly lanes: Lanes;
+  readonly pending: Pending;
+  readonly age: Pick<GatewayTime, "now">;
+  /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
+  readonly settleWindowMs: number;
+  /** A delivery that damage made impossible. */
+  readonly onLost: () => void;
+}
+
+/** Oversize rows remembered individually in a lane. */
+const PARKED_MAX = 10_000;
+/** From this many on, outcomes wait no longer than `SETTLE_SOON_MS` for readings to share their commit. */
+const SETTLE_ROWS = 100;
+/** Written at once instead, two of five commits of a backfill held nothing but a hundred outcomes. */
+const SETTLE_SOON_MS = 200;
+/** This many are written at once: a kill repeats what is not written. */
+const SETTLE_ROWS_MAX = 1000;
+
+/** Hands out what is pending, and takes back how each delivery ended. */
+export class SqliteOutbox {
+  readonly #parts: OutboxParts;
+  readonly #lanes: Lanes;
+  readonly #closing = new AbortController();
+  readonly #leasing: Leasing;
+  #settlement: Settlement | null = null;
+  /** Outcomes that could not be written wait for the disk; nothing is leased before all of them are on it. */
+  readonly #blocked = new Set<Settlement>();
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+    this.#lanes = parts.lanes;
+    this.#leasing = new Leasing(parts, (lane, place, page) => this.#strayRow(lane, place, page));
+  }
+
+  /** That of one uplink, whether it is configured now or later. */
+  of(uplink: string): Outbox {
+    const name = (lane: Lane) => laneName(uplink, lane);
+    return {
+      lease: (lane, which, max) => this.#lease(name(lane), which, max),
+      settle: (lane, outcomes) => this.#settle(name(lane), outcomes),
+      release: (lane) => this.#release(name(lane)),
+      unpark: (lane) => this.#unpark(name(lane)),
+      changed: (lane, signal) => this.#changed(name(lane), signal),
+      depth: (lane) => {
+        const queue = this.#lanes.get(name(lane));
+        return queue ? this.#parts.pending.depth(queue) : { readings: 0, oldestTimeMs: null };
+      },
+      liveMark: (lane, sensor, kind) => this.#liveMark(name(lane), sensor, kind),
+      owesEvents: (lane, sensor) =>
+        (this.#streamOf(name(lane), sensor, EVENT_STREAM_KIND)?.pending ?? 0) > 0,
+      accepted: () => this.#lanes.accepted(uplink),
+      flush: () => this.flush(),
+    };
+  }
+
+  #lease(lane: string, which: "live" | "backlog", max: number): OutboxEntry[] {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return [];
+    if (which === "live") queue.hasLeasedLive = true;
+    if (which === "live" || !queue.hasLeasedLive) queue.seenVersion = queue.version;
+    if (this.#blocked.size > 0) return [];
+    try {
+      return this.#parts.queue.read(`read the pending rows of ${lane}`, () =>
+        which === "live" ? this.#leasing.live(queue, max) : this.#leasing.backlog(queue, max),
+      );
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.#parts.logger.error({ err: error, lane }, "outbox cannot be read");
+      return [];
+    }
+  }
+
+  /** A row whose reading is gone can only come from a damaged file; it would be pending for ever. */
+  #strayRow(lane: LaneQueue, place: Place, page: Page): void {
+    this.#parts.logger.error(
+      { lane: lane.name, seq: place.seq },
+      "the reading of an outbox row is missing",
+    );
+    this.#parts.onLost();
+    const slot: Slot = { place, page, index: -1, live: false, isSettled: true };
+    lane.lease(slot);
+    lane.stream(place.stream).dropCandidate(place);
+    this.#openSettlement().add(lane, slot);
+  }
+
+  #settle(
+    lane: string,
+    outcomes: readonly { readonly entry: OutboxEntry; readonly outcome: DeliveryOutcome }[],
+  ): Promise<void> {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return Promise.resolve();
+    let settlement: Settlement | null = null;
+    let hasNews = false;
+    for (const { entry, outcome } of outcomes) {
+      const slot = this.#leasing.slotOf(entry);
+      if (slot === undefined || slot.isSettled) continue;
+      // A live-only lane has nothing that could replace an oversize one later.
+      const isOver = outcome === "oversize" && queue.isLiveOnly;
+      if (outcome === "sent" || outcome === "skipped" || isOver) {
+        settlement ??= this.#openSettlement();
+        if (outcome === "sent") this.#lanes.accepted(queue.uplink.name);
+        this.#leave(queue, slot, outcome === "sent");
+        settlement.add(queue, slot);
+      } else if (queue.endLease(slot)) {
+        this.#return(queue, slot, outcome);
+        hasNews = true;
+      }
+    }
+    if (hasNews) queue.wake();
+    if (settlement === null) return Promise.resolve();
+    if (settlement.size >= SETTLE_ROWS_MAX) this.#closeSettlement();
+    else if (settlement.size >= SETTLE_ROWS) this.#parts.queue.hasten(SETTLE_SOON_MS);
+    return settlement.done;
+  }
+
+  #leave(lane: LaneQueue, slot: Slot, wasSent: boolean): void {
+    const stream = lane.stream(slot.place.stream);
+    slot.isSettled = true;
+    stream.dropCandidate(slot.place);
+    if (!wasSent) return;
+    if (slot.live) {
+      // At once, not when it is on disk: the broker has it, and its topic must not go back.
+      stream.mark = Math.max(stream.mark, slot.place.timeMs);
+      stream.liveRefusal.clear();
+      return;
+    }
+    stream.historyRefusal.clear();
+    const now = this.#parts.clock.monotonic();
+    // The broker took as history what it had refused as live: the live topic must not stay behind for minutes.
+    if (slot.place.timeMs > stream.mark && !stream.liveRefusal.isOver(now))
+      this.#wakeAfter(lane, stream.liveRefusal.hasten(now));
+  }
+
+  #wakeAfter(lane: LaneQueue, ms: number): void {
+    void this.#parts.clock.sleep(ms, this.#closing.signal).then(() => lane.wake());
+  }
+
+  #return(lane: LaneQueue, slot: Slot, outcome: "kept" | "refused" | "oversize"): void {
+    const stream = lane.stream(slot.place.stream);
+    if (outcome === "oversize") this.#park(lane, stream, slot);
+    else stream.rewind(slot.place);
+    if (outcome !== "refused") return;
+    const refusal = slot.live ? stream.liveRefusal : stream.historyRefusal;
+    const waitMs = refusal.add(this.#parts.clock.monotonic());
+    if (waitMs > 0) this.#wakeAfter(lane, waitMs);
+  }
+
+  #park(lane: LaneQueue, stream: StreamQueue, slot: Slot): void {
+    stream.dropCandidate(slot.place);
+    if (lane.parked.size < PARKED_MAX) {
+      lane.parked.set(slot.place.seq, slot.place);
+    } else {
+      stream.isParked = true;
+      stream.rewind(slot.place);
+    }
+  }
+
+  #release(lane: string): void {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return;
+    for (const slot of queue.leases) {
+      if (slot.isSettled || !queue.endLease(slot)) continue;
+      queue.stream(slot.place.stream).rewind(slot.place);
+    }
+    queue.wake();
+  }
+
+  #unpark(lane: string): void {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return;
+    const parked = [...queue.parked.values()];
+    queue.parked.clear();
+    for (const place of parked) queue.stream(place.stream).rewind(place);
+    for (const stream of queue.order) {
+      stream.isParked = false;
+      stream.liveRefusal.clear();
+      stream.historyRefusal.clear();
+    }
+    for (const number of new Set(parked.map(({ stream }) => stream))) {
+      const stream = queue.stream(number);
+      stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isTaken(seq));
+    }
+    queue.wake();
+  }
+
+  #changed(lane: string, signal: AbortSignal): Promise<void> {
+    const queue = this.#lanes.get(lane);
+    if (queue !== undefined) return queue.waitForNews(signal);
+    return aborted(AbortSignal.any([signal, this.#lanes.followed]));
+  }
+
+  #streamOf(lane: string, sensor: string, kind: Kind): StreamQueue | undefined {
+    const stream = this.#parts.streams.find(sensor, kind);
+    return stream ? this.#lanes.get(lane)?.streams.get(stream.stream) : undefined;
+  }
+
+  #liveMark(lane: string, sensor: string, kind: Kind): number | null {
+    const mark = this.#streamOf(lane, sensor, kind)?.mark;
+    return mark === undefined || !Number.isFinite(mark) ? null : mark;
+  }
+
+  /** Writes the waiting outcomes. */
+  flush(): Promise<void> {
+    this.#closeSettlement();
+    return this.#parts.queue.flush();
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#closeSettlement();
+  }
+
+  #openSettlement(): Settlement {
+    if (this.#settlement !== null) return this.#settlement;
+    const hooks = {
+      blocked: (settlement: Settlement) => void this.#blocked.add(settlement),
+      over: (settlement: Settlement) => {
+        this.#blocked.delete(settlement);
+        if (this.#blocked.size === 0) for (const lane of this.#lanes.all) lane.wake();
+      },
+      closing: this.#closing.signal,
+      started: () => {
+        if (this.#settlement === settlement) this.#settlement = null;
+      },
+    };
+    const settlement = new Settlement(this.#parts, hooks, this.#parts.settleWindowMs);
+    this.#settlement = settlement;
+    return settlement;
+  }
+
+  #closeSettlement(): void {
+    if (this.#settlement === null) return;
+    this.#settlement = null;
+    void this.#parts.queue.flush();
+  }
+}

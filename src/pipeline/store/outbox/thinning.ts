@@ -1,0 +1,296 @@
+/**
+ * Leaves out readings for uplinks that want fewer (`onChange`, `everyS`). What went last and what is held until its
+ * period is over is on disk, in the transaction of the readings themselves: nothing of it is in memory.
+ *
+ * Readings that come late (a backfill, a first start, which reads today first) have their own track, or each would
+ * look like a change of the newest one.
+ */
+
+import type { Kind } from "../../../core/sensor.ts";
+import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
+import { type Judged, periodOf } from "../../../core/thinning.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
+import type { Database } from "../database/database.ts";
+import type { Meta } from "../database/meta.ts";
+import type { Streams } from "../database/streams.ts";
+import { hourOf } from "../readings/stored-reading.ts";
+import type { Place } from "./lane-queue.ts";
+import type { LaneUplink, PendingContent } from "./lane-uplink.ts";
+
+/** A row about to be written with its reading. */
+export interface PendingRow extends Place {
+  readonly isFuture: boolean;
+  /** Of the reading, for selections. */
+  readonly content: PendingContent;
+}
+
+/** What goes to an uplink, and how many readings never will. */
+export interface Selected {
+  readonly going: readonly PendingRow[];
+  readonly leftOut: number;
+}
+
+/** With which an alarm was raised or cleared. */
+export interface CausingReading {
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly timeMs: number;
+  readonly id: string;
+}
+
+interface Track {
+  readonly last: Judged | null;
+  /** The newest of the period that is not over. */
+  readonly held: { readonly seq: number; readonly timeMs: number } | null;
+}
+interface State {
+  readonly newest: Track;
+  readonly late: Track;
+}
+type TrackName = keyof State;
+
+/** None is dated in the future: such readings are not thinned. */
+interface HeldRow {
+  readonly seq: number;
+  readonly stream: number;
+  readonly hour: number;
+  readonly timeMs: number;
+  readonly values: string;
+  readonly quality: string;
+}
+
+const NOTHING: Selected = { going: [], leftOut: 0 };
+const EMPTY: Track = { last: null, held: null };
+const COLUMNS = `seq, stream, hour, time_ms AS timeMs, "values", quality`;
+const ONE_SQL = `SELECT ${COLUMNS} FROM readings WHERE seq = ?`;
+const BY_ID_SQL = `SELECT ${COLUMNS} FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?
+  AND is_future = 0`;
+const NEWER_SQL = `SELECT 1 FROM readings WHERE hour = ? AND stream = ? AND (time_ms, seq) > (?, ?)
+  AND time_ms < ? AND is_future = 0 LIMIT 1`;
+const TIMES_SQL = `SELECT time_ms AS timeMs FROM readings WHERE hour = ? AND stream = ? AND time_ms <= ?
+  ORDER BY time_ms DESC LIMIT ?`;
+const STATES_SQL = "SELECT name, value FROM meta WHERE name >= ? AND name < ?";
+const FORGET_SQL = "DELETE FROM meta WHERE name >= ? AND name < ?";
+
+/** An interval is the median of this many steps; unknown while there are fewer than two. */
+const STEPS = 9;
+const UNKNOWN_INTERVAL_MS = 600_000;
+const INTERVAL_HOURS = 24;
+
+const keysOf = (uplink: string) => [`thinned:${uplink}:`, `thinned:${uplink};`] as const;
+
+export class Thinning {
+  readonly #db: Database;
+  readonly #meta: Pick<Meta, "get" | "put">;
+  readonly #streams: Streams;
+  /** What went last while stored readings are queued for an uplink, newest first: by uplink and stream. */
+  readonly #filled = new Map<string, Judged>();
+
+  constructor(parts: { db: Database; meta: Pick<Meta, "get" | "put">; streams: Streams }) {
+    this.#db = parts.db;
+    this.#meta = parts.meta;
+    this.#streams = parts.streams;
+  }
+
+  /** Inside the transaction that stores the reading: what goes now, and how many never will. */
+  take(uplink: LaneUplink, row: PendingRow): Selected {
+    const state = this.#load(uplink, row.stream);
+    const name = trackOf(state, row, uplink.everyS);
+    if (uplink.everyS === null) return this.#judge(uplink, state, name, row);
+    const { held } = state[name];
+    const hold = { seq: row.seq, timeMs: row.timeMs };
+    const isSame =
+      held !== null && periodOf(held.timeMs, uplink.everyS) === periodOf(row.timeMs, uplink.everyS);
+    const isNewer = held === null || row.timeMs >= held.timeMs || !isSame;
+    const next = { ...state, [name]: { ...state[name], held: isNewer ? hold : held } };
+    if (held === null || isSame) {
+      this.#save(uplink, row.stream, next);
+      return { going: [], leftOut: isSame ? 1 : 0 };
+    }
+    return this.#release(uplink, row.stream, next, name, held.seq);
+  }
+
+  /** A reading that raises or clears an alarm: nothing if it went already, or is not stored; one less left out if it was. */
+  always(uplink: LaneUplink, { sensor, kind, timeMs, id }: CausingReading): Selected {
+    const stream = this.#streams.find(sensor, kind);
+    const stored =
+      stream &&
+      this.#db
+        .write<HeldRow>(BY_ID_SQL)
+        .get(hourOf(timeMs), stream.stream, timeMs, Buffer.from(id, "hex"));
+    if (!stored) return NOTHING;
+    const row = this.#asRow(stored);
+    const state = this.#load(uplink, row.stream);
+    const name = trackOf(state, row, uplink.everyS);
+    const { last, held } = state[name];
+    if (last?.timeMs === timeMs) return NOTHING;
+    const wasHeld = held?.seq === row.seq;
+    const isAfter = last === null || timeMs > last.timeMs;
+    this.#save(uplink, row.stream, {
+      ...state,
+      [name]: {
+        last: isAfter ? uplink.after(last, judged(row)) : last,
+        held: wasHeld ? null : held,
+      },
+    });
+    return { going: [row], leftOut: wasHeld ? 0 : -1 };
+  }
+
+  /** Whether it goes once its period is over: until then no lane has a row of it. */
+  isHeld(uplink: LaneUplink, { stream, seq }: Place): boolean {
+    if (uplink.everyS === null) return false;
+    const { newest, late } = this.#load(uplink, stream);
+    return newest.held?.seq === seq || late.held?.seq === seq;
+  }
+
+  /** Inside the transaction that gives the reading up. Returns whether it was held. */
+  drop(uplink: LaneUplink, place: Place): boolean {
+    if (!this.isHeld(uplink, place)) return false;
+    const without = (track: Track) =>
+      track.held?.seq === place.seq ? { ...track, held: null } : track;
+    const { newest, late } = this.#load(uplink, place.stream);
+    this.#save(uplink, place.stream, { newest: without(newest), late: without(late) });
+    return true;
+  }
+
+  /** Inside a transaction: what was held, and whose period ended an interval ago. */
+  due(uplink: LaneUplink, nowMs: number): Selected {
+    const all: PendingRow[] = [];
+    let left = 0;
+    for (const { stream, name, seq } of this.#dueOf(uplink, nowMs)) {
+      const state = this.#load(uplink, stream);
+      const cleared = { ...state, [name]: { ...state[name], held: null } };
+      const { going, leftOut } = this.#release(uplink, stream, cleared, name, seq);
+      all.push(...going);
+      left += leftOut;
+    }
+    return { going: all, leftOut: left };
+  }
+
+  hasDue(uplink: LaneUplink, nowMs: number): boolean {
+    return this.#dueOf(uplink, nowMs).length > 0;
+  }
+
+  /** A reading stored before the uplink was added; they come newest first. */
+  isFilled(uplink: LaneUplink, row: PendingRow): boolean {
+    if (uplink.everyS !== null && !this.#isNewestOfPeriod(row, uplink.everyS)) return false;
+    const key = `${uplink.name}:${row.stream}`;
+    const last = this.#filled.get(key) ?? null;
+    const reading = judged(row);
+    // From here back to the last one, as far as time goes.
+    const back = last && { ...last, timeMs: 2 * row.timeMs - last.timeMs };
+    if (!uplink.isChanged(back, reading)) return false;
+    this.#filled.set(key, uplink.after(last, reading));
+    return true;
+  }
+
+  /** Inside a transaction: the uplink was removed. */
+  forget(uplink: string): void {
+    this.#db.write(FORGET_SQL).run(...keysOf(uplink));
+    for (const key of this.#filled.keys())
+      if (key.startsWith(`${uplink}:`)) this.#filled.delete(key);
+  }
+
+  #dueOf(uplink: LaneUplink, nowMs: number) {
+    const { everyS } = uplink;
+    if (everyS === null) return [];
+    const [from, to] = keysOf(uplink.name);
+    return this.#db
+      .write<{ name: string; value: string }>(STATES_SQL)
+      .all(from, to)
+      .flatMap(({ name: key, value }) => {
+        const stream = Number(key.slice(from.length));
+        const state = stateOf(value);
+        return (["late", "newest"] as const).flatMap((name) => {
+          const { held } = state[name];
+          if (held === null) return [];
+          const endMs = (periodOf(held.timeMs, everyS) + 1) * everyS * 1000;
+          const isDue = nowMs >= endMs && nowMs >= endMs + this.#intervalMs(stream, held.timeMs);
+          return isDue ? [{ stream, name, seq: held.seq }] : [];
+        });
+      });
+  }
+
+  #release(uplink: LaneUplink, stream: number, to: State, name: TrackName, seq: number): Selected {
+    const stored = this.#db.write<HeldRow>(ONE_SQL).get(seq);
+    const row = stored && this.#asRow(stored);
+    // Its period may have been sent before, with a newer one. One that is gone must not be looked for again.
+    if (!row || (name === "late" && !this.#isNewestOfPeriod(row, uplink.everyS ?? 1))) {
+      this.#save(uplink, stream, to);
+      return { going: [], leftOut: 1 };
+    }
+    return this.#judge(uplink, to, name, row);
+  }
+
+  #judge(uplink: LaneUplink, state: State, name: TrackName, row: PendingRow): Selected {
+    const { last } = state[name];
+    const reading = judged(row);
+    // Further back than the last late one: another run of late ones begins.
+    const before = last !== null && last.timeMs > row.timeMs ? null : last;
+    const goes = uplink.isChanged(before, reading);
+    const after = goes ? uplink.after(before, reading) : last;
+    this.#save(uplink, row.stream, { ...state, [name]: { ...state[name], last: after } });
+    return goes ? { going: [row], leftOut: 0 } : { going: [], leftOut: 1 };
+  }
+
+  #isNewestOfPeriod({ stream, timeMs, seq }: PendingRow, everyS: number): boolean {
+    const endMs = (periodOf(timeMs, everyS) + 1) * everyS * 1000;
+    for (let hour = hourOf(timeMs); hour * HOUR_MS < endMs; hour++) {
+      const newer = this.#db.write(NEWER_SQL).get(hour, stream, timeMs, seq, endMs);
+      if (newer !== undefined) return false;
+    }
+    return true;
+  }
+
+  /** Of the stream at that time. */
+  #intervalMs(stream: number, timeMs: number): number {
+    const times: number[] = [];
+    const first = hourOf(timeMs);
+    for (let hour = first; hour > first - INTERVAL_HOURS && times.length <= STEPS; hour--)
+      for (const row of this.#db
+        .write<{ timeMs: number }>(TIMES_SQL)
+        .all(hour, stream, timeMs, STEPS + 1 - times.length))
+        times.push(row.timeMs);
+    const steps = times.slice(1).map((time, i) => (times[i] ?? 0) - time);
+    if (steps.length < 2) return UNKNOWN_INTERVAL_MS;
+    return steps.sort((a, b) => a - b)[steps.length >> 1] ?? UNKNOWN_INTERVAL_MS;
+  }
+
+  #load(uplink: LaneUplink, stream: number): State {
+    const text = this.#meta.get(`${keysOf(uplink.name)[0]}${stream}`);
+    return text === null ? { newest: EMPTY, late: EMPTY } : stateOf(text);
+  }
+
+  #save(uplink: LaneUplink, stream: number, state: State): void {
+    this.#meta.put(`${keysOf(uplink.name)[0]}${stream}`, JSON.stringify(state));
+  }
+
+  #asRow({ values, quality, ...place }: HeldRow): PendingRow {
+    const stream = this.#streams.get(place.stream);
+    return {
+      ...place,
+      isFuture: false,
+      content: { stream, values, quality, recordingReason: undefined },
+    };
+  }
+}
+
+function trackOf({ newest }: State, { timeMs }: PendingRow, everyS: number | null): TrackName {
+  const { held, last } = newest;
+  if (everyS !== null && held !== null)
+    return periodOf(timeMs, everyS) < periodOf(held.timeMs, everyS) ? "late" : "newest";
+  return last !== null && timeMs < last.timeMs ? "late" : "newest";
+}
+
+/** Damaged texts count as empty: the publisher reports them. */
+function judged({ timeMs, content }: PendingRow): Judged {
+  try {
+    return { timeMs, values: storedValues(content), quality: storedQuality(content) };
+  } catch {
+    return { timeMs, values: {}, quality: {} };
+  }
+}
+
+function stateOf(text: string): State {
+  return JSON.parse(text);
+}

@@ -1,0 +1,290 @@
+import { isEvent } from "../../../core/alarm/event.ts";
+import type { MergedRange } from "../../../core/query/ports.ts";
+import { KINDS, type Kind, type StreamKey } from "../../../core/sensor.ts";
+import type { StoredReading } from "../../../core/stored-reading.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
+import type { Database } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import type { NewestTimes } from "./newest-times.ts";
+import {
+  hourOf,
+  READING_COLUMNS,
+  type StoredReadingRow,
+  toStoredReading,
+} from "./stored-reading.ts";
+
+export interface HistoryQuery {
+  /** All sensors if not given. */
+  readonly sensor?: string | undefined;
+  /** All kinds if not given. */
+  readonly kind?: Kind | undefined;
+  /** First instant, ms. */
+  readonly fromMs: number;
+  /** First instant after the range, ms. */
+  readonly toMs: number;
+  /** asc unless given. */
+  readonly order?: "asc" | "desc";
+  /** How many the caller takes, if it knows: not many more are read. */
+  readonly limit?: number;
+}
+
+/** Rows read at a time: a few milliseconds of work, then the caller gets its turn. */
+const SLICE_ROWS = 500;
+/** Readings of several sensors are read in pages of as many rows, in an order found for as many readings at a time. */
+const MERGED_ROWS = 200;
+const ORDER_ROWS = 5_000;
+/** Look-ups of a sensor and kind in an hour that take no longer than a page; the statements of an hour cost as much as some. */
+const LOOKUPS_MAX = 2_000;
+const LOOKUPS_EACH_HOUR = 4;
+
+const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
+/** Statements of the queries, so that their query plans can be asserted. */
+export const HISTORY_SQL = {
+  streamAsc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
+    ORDER BY r.time_ms, r.seq LIMIT ?`,
+  streamDesc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) < (?, ?)
+    ORDER BY r.time_ms DESC, r.seq DESC LIMIT ?`,
+  /** Of many streams of one hour, from the index alone. */
+  orderOfHour: `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
+    WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
+    ORDER BY r.time_ms, r.seq LIMIT ?`,
+  bySeq: `SELECT ${READING_COLUMNS} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`,
+  countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
+  nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
+  previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
+  newestSeq: "SELECT max(seq) FROM readings",
+  latest: `${BASE} AND r.stream = ? AND r.is_future = 0 AND r.time_ms =
+    (SELECT max(time_ms) FROM readings WHERE hour = ? AND stream = ? AND is_future = 0) ORDER BY r.seq LIMIT 1`,
+  /** The same of many streams of one hour. */
+  latestOf: `SELECT ${READING_COLUMNS} FROM json_each(?) CROSS JOIN readings r WHERE r.seq =
+    (SELECT min(seq) FROM readings WHERE hour = ? AND stream = value AND is_future = 0 AND time_ms =
+      (SELECT max(time_ms) FROM readings WHERE hour = ? AND stream = value AND is_future = 0))`,
+} as const;
+
+/**
+ * Local queries over stored readings, in limited slices. Times are searched hour by hour, a seek for each sensor and
+ * kind.
+ */
+export class History {
+  readonly #db: Database;
+  readonly #streams: Streams;
+  readonly #newest: NewestTimes | null;
+
+  /** Only the writing process has `newest`; without it each query searches the hours. */
+  constructor(db: Database, streams: Streams, newest: NewestTimes | null) {
+    this.#db = db;
+    this.#streams = streams;
+    this.#newest = newest;
+  }
+
+  /**
+   * The newest reading of a sensor and kind, as the live topic has it: of two with one time the first stored. Those
+   * dated in the future by a wrong clock do not count.
+   */
+  latest(sensor: string, kind: Kind): StoredReading | null {
+    const stream = this.#find(sensor, kind)[0];
+    if (stream === undefined) return null;
+    if (this.#newest === null) return this.#seekLatest(stream);
+    const known = this.#newestIn(this.#newest.hour(stream), stream);
+    if (known !== undefined) return known;
+    this.#newest.lookAgain();
+    return this.#newestIn(this.#newest.hour(stream), stream) ?? null;
+  }
+
+  /** The same of many: the site of a large plant is looked up at the start. Those without a reading are omitted. */
+  *latestOf<K extends StreamKey>(wanted: readonly K[]): Generator<readonly [K, StoredReading]> {
+    for (let from = 0; from < wanted.length; from += SLICE_ROWS) {
+      const slice = wanted.slice(from, from + SLICE_ROWS);
+      const numbers = slice.map(({ sensor, kind }) => this.#streams.find(sensor, kind)?.stream);
+      const known = numbers.filter((stream) => stream !== undefined);
+      const found = new Map<number, StoredReading>();
+      for (const [hour, streams] of this.#newest?.byHour(known) ?? []) {
+        const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.latestOf);
+        for (const row of rows.all(JSON.stringify(streams), hour, hour))
+          found.set(row[1], toStoredReading(row, this.#streams));
+      }
+      for (const [index, key] of slice.entries()) {
+        const stream = numbers[index];
+        if (stream === undefined) continue;
+        // One that is missing has none, or retention has removed the hour of its newest.
+        const reading = found.get(stream) ?? this.latest(key.sensor, key.kind);
+        if (reading !== null) yield [key, reading];
+      }
+    }
+  }
+
+  #seekLatest(stream: number): StoredReading | null {
+    for (let hour = this.#previousHour(1e12); hour !== null; hour = this.#previousHour(hour - 1)) {
+      const found = this.#newestIn(hour, stream);
+      if (found) return found;
+    }
+    return null;
+  }
+
+  /** Undefined if that hour no longer contains any. */
+  #newestIn(hour: number | null, stream: number): StoredReading | null | undefined {
+    if (hour === null) return null;
+    const [row] = this.#db
+      .readArrays<StoredReadingRow>(HISTORY_SQL.latest)
+      .all(hour, stream, hour, stream);
+    return row === undefined ? undefined : toStoredReading(row, this.#streams);
+  }
+
+  /** The highest number of a stored reading: those that are stored later have higher ones. 0 while nothing is stored. */
+  newestSeq(): number {
+    const [row] = this.#db.readArrays<[number | null]>(HISTORY_SQL.newestSeq).all();
+    return row?.[0] ?? 0;
+  }
+
+  /** The time span of all stored readings: no query need look outside it. Null while nothing is stored. */
+  extent(): { readonly fromMs: number; readonly toMs: number } | null {
+    const first = this.#nextHour(-1e12);
+    const last = this.#previousHour(1e12);
+    if (first === null || last === null) return null;
+    // Hours are truncated towards zero, so the one around 1970 is twice as long.
+    return { fromMs: (first - 1) * HOUR_MS, toMs: (last + 1) * HOUR_MS };
+  }
+
+  /** Readings of a range in order of time (within an hour: sensor and kind first if several are requested). */
+  *range(query: HistoryQuery): Generator<StoredReading, void, void> {
+    const isDescending = query.order === "desc";
+    const streams = this.#find(query.sensor, query.kind);
+    if (streams.length === 0 || query.toMs <= query.fromMs) return;
+    const firstHour = hourOf(query.fromMs);
+    const lastHour = this.#lastHour(streams, query.toMs);
+    let hour = isDescending ? this.#previousHour(lastHour) : this.#nextHour(firstHour);
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    while (hour !== null && hour >= firstHour && hour <= lastHour) {
+      for (const stream of streams) {
+        for (const reading of this.#hourOf(stream, hour, query, left, isDescending)) {
+          yield reading;
+          left -= 1;
+        }
+      }
+      hour = isDescending ? this.#previousHour(hour - 1) : this.#nextHour(hour + 1);
+    }
+  }
+
+  /**
+   * Readings of several sensors and kinds in order of time, those of one time in the order stored, page by page. A page
+   * may be empty: enough was looked up for the caller to give others their turn.
+   */
+  *merged({ streams, fromMs, toMs }: MergedRange): Generator<readonly StoredReading[], void, void> {
+    const wanted = streams.flatMap(({ sensor, kind }) => this.#find(sensor, kind));
+    if (wanted.length === 0 || toMs <= fromMs) return;
+    const numbers = JSON.stringify(wanted);
+    const lastHour = this.#lastHour(wanted, toMs);
+    const seqs: number[] = [];
+    let lookups = 0;
+    let hour = this.#nextHour(hourOf(fromMs));
+    while (hour !== null && hour <= lastHour) {
+      let last: readonly [number, number] | undefined = [-Number.MAX_SAFE_INTEGER, -1];
+      while (last !== undefined) {
+        const order = this.#db
+          .readArrays<[timeMs: number, seq: number]>(HISTORY_SQL.orderOfHour)
+          .all(numbers, hour, fromMs, toMs, ...last, ORDER_ROWS);
+        for (const [, seq] of order) seqs.push(seq);
+        lookups += wanted.length + LOOKUPS_EACH_HOUR;
+        last = order.length < ORDER_ROWS ? undefined : order.at(-1);
+        if (seqs.length < MERGED_ROWS && lookups < LOOKUPS_MAX) continue;
+        yield* this.#pages(seqs.splice(0));
+        lookups = 0;
+      }
+      hour = this.#nextHour(hour + 1);
+    }
+    yield* this.#pages(seqs);
+  }
+
+  /** At least one page. Readings that were removed meanwhile are left out. */
+  *#pages(seqs: readonly number[]): Generator<readonly StoredReading[], void, void> {
+    let from = 0;
+    do {
+      const page = seqs.slice(from, from + MERGED_ROWS);
+      const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.bySeq);
+      // SQLite promises no order without ORDER BY; the rows come as looked up, so this only compares neighbours.
+      const found = rows.all(JSON.stringify(page)).sort((a, b) => a[2] - b[2] || a[0] - b[0]);
+      yield found.map((row) => toStoredReading(row, this.#streams));
+      from += MERGED_ROWS;
+    } while (from < seqs.length);
+  }
+
+  /**
+   * Number of readings of one sensor and kind in a range: a seek for each stored hour, without reading the contents.
+   */
+  count({ sensor, kind, fromMs, toMs }: Required<Omit<HistoryQuery, "order" | "limit">>): number {
+    const [stream] = this.#find(sensor, kind);
+    if (stream === undefined || toMs <= fromMs) return 0;
+    const lastHour = this.#lastHour([stream], toMs);
+    let count = 0;
+    let hour = this.#nextHour(hourOf(fromMs));
+    while (hour !== null && hour <= lastHour) {
+      const counted = this.#db.read<{ count: number }>(HISTORY_SQL.countHour);
+      count += counted.get(hour, stream, fromMs, toMs)?.count ?? 0;
+      hour = this.#nextHour(hour + 1);
+    }
+    return count;
+  }
+
+  /** Last hour of a range that can contain readings: a sensor that fell silent costs no seek for each hour since. */
+  #lastHour(streams: readonly number[], toMs: number): number {
+    const wanted = hourOf(toMs - 1);
+    const newest = this.#newest;
+    if (newest === null) return wanted;
+    const hours = streams.map((stream) => newest.lastHour(stream) ?? Number.NEGATIVE_INFINITY);
+    return Math.min(wanted, Math.max(...hours));
+  }
+
+  *#hourOf(
+    stream: number,
+    hour: number,
+    { fromMs, toMs }: HistoryQuery,
+    left: number,
+    isDescending: boolean,
+  ): Generator<StoredReading, void, void> {
+    const sliceRows = Math.max(1, Math.min(left, SLICE_ROWS));
+    const sql = isDescending ? HISTORY_SQL.streamDesc : HISTORY_SQL.streamAsc;
+    const end = Number.MAX_SAFE_INTEGER;
+    let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];
+    for (;;) {
+      const rows: StoredReadingRow[] = this.#db
+        .readArrays<StoredReadingRow>(sql)
+        .all(hour, stream, fromMs, toMs, last[0], last[1], sliceRows);
+      for (const row of rows) yield toStoredReading(row, this.#streams);
+      const tail = rows.at(-1);
+      if (tail === undefined || rows.length < sliceRows) return;
+      last = [tail[2], tail[0]];
+    }
+  }
+
+  /** Sensors and kinds that were ever stored. */
+  streams(): readonly { readonly sensor: string; readonly kind: Kind }[] {
+    this.#streams.loadNewer();
+    return this.#streams.all().filter((stream) => !isEvent(stream));
+  }
+
+  #find(sensor: string | undefined, kind: Kind | undefined): number[] {
+    if (sensor === undefined) {
+      this.#streams.loadNewer();
+      return this.#streams
+        .all()
+        .filter((stream) => (kind === undefined ? !isEvent(stream) : stream.kind === kind))
+        .map(({ stream }) => stream);
+    }
+    const find = () =>
+      (kind === undefined ? KINDS : [kind]).flatMap(
+        (k) => this.#streams.find(sensor, k)?.stream ?? [],
+      );
+    const found = find();
+    if (found.length > 0) return found;
+    this.#streams.loadNewer();
+    return find();
+  }
+
+  #nextHour(hour: number): number | null {
+    return this.#db.read<{ hour: number }>(HISTORY_SQL.nextHour).get(hour)?.hour ?? null;
+  }
+
+  #previousHour(hour: number): number | null {
+    return this.#db.read<{ hour: number }>(HISTORY_SQL.previousHour).get(hour)?.hour ?? null;
+  }
+}

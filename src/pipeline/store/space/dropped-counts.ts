@@ -1,0 +1,51 @@
+import type { Tx } from "../../../core/tx.ts";
+import type { Meta } from "../database/meta.ts";
+
+const KEY = "dropped";
+
+/** How many readings and waveforms were dropped, by reason; across restarts. */
+export class DroppedCounts {
+  readonly #meta: Meta;
+  readonly #onDropped: ((reason: string, count: number) => void) | undefined;
+  #counts: Readonly<Record<string, number>> = {};
+
+  constructor(meta: Meta, onDropped: ((reason: string, count: number) => void) | undefined) {
+    this.#meta = meta;
+    this.#onDropped = onDropped;
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    return this.#counts;
+  }
+
+  load(): void {
+    this.#counts = JSON.parse(this.#meta.get(KEY) ?? "{}");
+  }
+
+  /** Inside the transaction that drops them. */
+  add(tx: Tx, reason: string, count: number): void {
+    const added = tx.draft(this, () => {
+      const made = new Map<string, number>();
+      tx.onCommit(() => {
+        for (const [one, more] of made) this.note(one, more);
+      });
+      return made;
+    });
+    added.set(reason, (added.get(reason) ?? 0) + count);
+    let all = this.#counts;
+    for (const [one, more] of added) all = plus(all, one, more);
+    this.#meta.put(KEY, JSON.stringify(all));
+  }
+
+  /** Found to be lost outside any transaction, perhaps in the middle of a read: written with the next count. */
+  note(reason: string, count: number): void {
+    this.#counts = plus(this.#counts, reason, count);
+    this.#onDropped?.(reason, count);
+  }
+}
+
+const plus = (
+  counts: Readonly<Record<string, number>>,
+  reason: string,
+  count: number,
+): Record<string, number> => ({ ...counts, [reason]: (counts[reason] ?? 0) + count });

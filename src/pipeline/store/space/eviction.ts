@@ -1,0 +1,261 @@
+import { EVENT_KIND } from "../../../core/alarm/event.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
+import type { Tx } from "../../../core/tx.ts";
+import type { Keeper } from "../kept/keeper.ts";
+import type { Place } from "../outbox/lane-queue.ts";
+import { carriesSamples } from "../outbox/pending.ts";
+import type { ReadingCount } from "../readings/reading-count.ts";
+import type { ReadingLogParts } from "../readings/reading-log-parts.ts";
+import { hashOf, parseRefs } from "../readings/stored-reading.ts";
+
+export interface EvictionParts
+  extends Pick<ReadingLogParts, "db" | "pending" | "waveforms" | "identities" | "gaps" | "hours"> {
+  readonly readings: ReadingCount;
+  readonly keeper: Pick<Keeper, "fateOf">;
+}
+
+/** Current position of a walk from the oldest reading on. */
+export interface EvictionWalk {
+  /** Which of several passes over the readings it is in. */
+  pass: number;
+  hour: number;
+  timeMs: number;
+  seq: number;
+  isOver: boolean;
+}
+
+export const startWalk = (pass = 0): EvictionWalk => ({
+  pass,
+  hour: -1e9,
+  timeMs: -1e15,
+  seq: -1,
+  isOver: false,
+});
+
+/** Uplinks that may lose a reading; null for all of them. */
+export type Tier = ReadonlySet<string> | null;
+
+/** The result of one slice. */
+export interface Slice {
+  /** Readings or waveforms removed. */
+  removed: number;
+  /** Those of them that were still pending. */
+  dropped: number;
+  /** Newest time of a reading that was dropped, ms; null if there is none. */
+  newestMs: number | null;
+}
+
+export const emptySlice = (): Slice => ({ removed: 0, dropped: 0, newestMs: null });
+
+interface Candidate extends Place {
+  readonly id: Buffer;
+  readonly isFuture: number;
+  readonly waveforms: string | null;
+}
+
+/** Readings of others that one slice passes at most. */
+const EXAMINED_ROWS_MAX = 500;
+/**
+ * Readings that are looked at together, most of them pending where a search for delivered ones takes long: each look
+ * sorts a whole hour, which has a hundred thousand of two thousand sensors.
+ */
+const TOGETHER_ROWS = 4_000;
+
+const HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
+/** The index alone says which: rows are read of those that are looked at, not of the whole hour. */
+const rowsSql = (
+  which = "",
+) => `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
+  WHERE seq IN (SELECT seq FROM readings WHERE hour = ? AND (time_ms, seq) > (?, ?) ${which} ORDER BY time_ms, seq LIMIT ?)
+  ORDER BY time_ms, seq`;
+const ROWS_SQL = rowsSql();
+const EVENTS = `(SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')`;
+/** Events of alarms are given up when nothing else is left: there are few, and somebody may have to act on them. */
+const GIVEN_UP_SQL = [rowsSql(`AND stream NOT IN ${EVENTS}`), rowsSql(`AND stream IN ${EVENTS}`)];
+const WAVEFORM_HOUR_SQL = "SELECT hour FROM waveforms WHERE hour >= ? ORDER BY hour LIMIT 1";
+const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs, lower(hex(reading_id)) AS id FROM waveforms
+  WHERE hour = ? AND (time_ms, file_id) > (?, ?)
+  AND file_id NOT IN (SELECT file_id FROM staged_waveforms) ORDER BY time_ms, file_id LIMIT ?`;
+
+/** Removes the oldest first, a slice at a time, inside the caller's transaction. */
+export class Eviction {
+  readonly #parts: EvictionParts;
+
+  constructor(parts: EvictionParts) {
+    this.#parts = parts;
+  }
+
+  /** Delivered readings before `untilMs`; removes `rowsMax` at most. */
+  readings(tx: Tx, walk: EvictionWalk, untilMs: number, rowsMax: number): Slice {
+    const { hours, pending, readings } = this.#parts;
+    const slice = emptySlice();
+    // As in a long outage: a search would look at all of them, in vain.
+    if (pending.isAllPending(readings.count)) {
+      walk.isOver = true;
+      return slice;
+    }
+    const counted = hours.leave();
+    for (const reading of this.#next(walk, untilMs, TOGETHER_ROWS)) {
+      if (pending.isPending(tx, reading) || this.#isStaying(reading)) continue;
+      counted.before(reading);
+      this.#remove(tx, reading);
+      slice.removed += 1;
+      if (slice.removed < rowsMax) continue;
+      // What comes after it is looked at again.
+      Object.assign(walk, { timeMs: reading.timeMs, seq: reading.seq });
+      break;
+    }
+    counted.write();
+    return slice;
+  }
+
+  /**
+   * The oldest readings, pending or not, each with a gap record; removes `rowsMax` at most. Each tier is the uplinks
+   * that it may cost a reading, and is exhausted before the next; null costs everybody. A walk over all of them starts
+   * at the oldest whatever was removed before: older ones may have been added since.
+   */
+  oldest(
+    tx: Tx,
+    walk: EvictionWalk,
+    rowsMax: number,
+    reason: string,
+    tiers: readonly Tier[],
+  ): Slice {
+    const { hours, pending } = this.#parts;
+    const counted = hours.leave();
+    const slice = emptySlice();
+    const passes = GIVEN_UP_SQL.flatMap((sql) => tiers.map((tier) => ({ sql, tier })));
+    if (tiers.includes(null)) Object.assign(walk, startWalk());
+    for (let examined = 0; slice.removed < rowsMax && examined < EXAMINED_ROWS_MAX; ) {
+      const pass = passes[walk.pass];
+      if (pass === undefined) {
+        walk.isOver = true;
+        break;
+      }
+      const most = rowsMax - slice.removed;
+      const found = this.#next(walk, Number.MAX_SAFE_INTEGER, most, pass.sql);
+      if (walk.isOver) Object.assign(walk, startWalk(walk.pass + 1));
+      for (const reading of found) {
+        // What is counted as lost must not arrive after all.
+        if (pending.isUnderWay(reading) || this.#isSpared(tx, reading, pass.tier)) continue;
+        if (this.#isStaying(reading)) continue;
+        counted.before(reading);
+        this.#giveUp(tx, reading, reason, slice);
+        this.#remove(tx, reading);
+        slice.removed += 1;
+      }
+      if (pass.tier !== null) examined += found.length;
+    }
+    counted.write();
+    return slice;
+  }
+
+  #isSpared(tx: Tx, reading: Candidate, tier: Tier): boolean {
+    const { pending } = this.#parts;
+    return tier !== null && pending.isPending(tx, reading, ({ uplink }) => !tier.has(uplink.name));
+  }
+
+  #giveUp(tx: Tx, reading: Candidate, reason: string, slice: Slice): void {
+    const { gaps, pending } = this.#parts;
+    const lanes = pending.drop(tx, reading);
+    if (lanes.length === 0) return;
+    for (const uplink of new Set(lanes.map((lane) => lane.uplink.name)))
+      gaps.add(tx, reading.stream, reading.timeMs, reason, uplink);
+    slice.dropped += 1;
+    // A record of a clock that ran ahead says nothing about the age of the others.
+    if (reading.isFuture === 0)
+      slice.newestMs = Math.max(slice.newestMs ?? reading.timeMs, reading.timeMs);
+  }
+
+  /** What is kept for years is moved out of the way; it stays while there is no space to move it. */
+  #isStaying({ stream, timeMs, id, waveforms }: Candidate): boolean {
+    if (waveforms === null) return false;
+    const place = { stream, timeMs, id: id.toString("hex") };
+    return this.#parts.keeper.fateOf(place, null) === "stays";
+  }
+
+  #remove(tx: Tx, reading: Candidate): void {
+    const { db, identities, readings, waveforms } = this.#parts;
+    for (const { fileId } of reading.waveforms === null ? [] : parseRefs(reading.waveforms)) {
+      waveforms.delete(fileId);
+    }
+    db.write("DELETE FROM readings WHERE seq = ?").run(reading.seq);
+    tx.onCommit(() => {
+      readings.count -= 1;
+    });
+    identities.forget(tx, reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
+  }
+
+  #next(walk: EvictionWalk, untilMs: number, rowsMax: number, sql = ROWS_SQL): Candidate[] {
+    return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, sql);
+  }
+
+  /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
+  waveforms(
+    tx: Tx,
+    walk: EvictionWalk,
+    untilMs: number,
+    rowsMax: number,
+    mayGiveUp: boolean,
+  ): Slice {
+    const { keeper, pending, waveforms } = this.#parts;
+    const slice = emptySlice();
+    const rows = this.#walk<Place & { readonly id: string }>(
+      walk,
+      untilMs,
+      rowsMax,
+      WAVEFORM_HOUR_SQL,
+      WAVEFORM_ROWS_SQL,
+    );
+    for (const { seq: fileId, ...place } of rows) {
+      const fate = keeper.fateOf(place, mayGiveUp ? null : untilMs);
+      if (fate === "kept") slice.removed += 1;
+      if (fate !== "gone") continue;
+      // The rows of one time: a reading's axes share its outbox row.
+      const readings = this.#readingsAt(place);
+      // What is counted as lost must not arrive after all.
+      if (readings.some((at) => pending.isUnderWay(at, carriesSamples))) continue;
+      const undelivered = readings.filter((at) => pending.isPending(tx, at, carriesSamples));
+      if (undelivered.length > 0 && !mayGiveUp) continue;
+      for (const at of undelivered) slice.dropped += pending.drop(tx, at, carriesSamples).length;
+      waveforms.delete(fileId);
+      slice.removed += 1;
+    }
+    return slice;
+  }
+
+  #readingsAt(place: Omit<Place, "seq">): Place[] {
+    return this.#parts.db
+      .write<{ seq: number }>(
+        "SELECT seq FROM readings WHERE hour = ? AND stream = ? AND time_ms = ?",
+      )
+      .all(place.hour, place.stream, place.timeMs)
+      .map(({ seq }) => ({ ...place, seq }));
+  }
+
+  #walk<T extends Place>(
+    walk: EvictionWalk,
+    untilMs: number,
+    rowsMax: number,
+    hourSql: string,
+    rowsSql: string,
+  ): T[] {
+    const { db } = this.#parts;
+    for (;;) {
+      const next = db.write<{ hour: number }>(hourSql).get(walk.hour);
+      if (next === undefined || next.hour * HOUR_MS >= untilMs) {
+        walk.isOver = true;
+        return [];
+      }
+      if (next.hour !== walk.hour) Object.assign(walk, { hour: next.hour, timeMs: -1e15, seq: -1 });
+      const rows = db.write<T>(rowsSql).all(walk.hour, walk.timeMs, walk.seq, rowsMax);
+      const last = rows.at(-1);
+      if (last === undefined) {
+        Object.assign(walk, { hour: walk.hour + 1, timeMs: -1e15, seq: -1 });
+        continue;
+      }
+      Object.assign(walk, { timeMs: last.timeMs, seq: last.seq });
+      return rows.filter(({ timeMs }) => timeMs < untilMs);
+    }
+  }
+}

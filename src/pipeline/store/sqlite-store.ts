@@ -1,0 +1,245 @@
+import type { BufferState } from "../../core/agent-status.ts";
+import type { OutboxUplink } from "../../core/delivery.ts";
+import type { LaneChange } from "../../core/lane-plan.ts";
+import type { GapLog, Outbox } from "../../core/ports.ts";
+import { MAIN_UPLINK } from "../../core/uplink.ts";
+import { DirectoryLock } from "./database/directory-lock.ts";
+import { StoreFailure } from "./database/store-failure.ts";
+import { openOrRecover } from "./recovery/open-or-recover.ts";
+import type { Store, StoreOptions } from "./store.ts";
+import { createStoreParts, type StoreParts } from "./store-parts.ts";
+
+/** Opens DATA_DIR for one agent. Throws StoreFailure: the operator must resolve `in_use` and `schema_newer`. */
+export function openStore(options: StoreOptions): Store {
+  const parts = createStoreParts(options);
+  const store = new SqliteStore(options, parts);
+  store.open();
+  const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeper } = parts;
+  const { measurements, meta, outbox, queue, readings, sessions, waveforms } = parts;
+  return Object.assign(store, {
+    alarms,
+    audit,
+    commands,
+    dayMedians,
+    gaps,
+    history,
+    hours: hourReader,
+    keeper,
+    measurements,
+    meta,
+    outbox: { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() },
+    readings,
+    sessions,
+    statistics: queue.statistics,
+    waveforms,
+  });
+}
+
+/** The store in one SQLite file, over its parts. The constructor connects them; `open` does the work. */
+class SqliteStore {
+  readonly #parts: StoreParts;
+  readonly #options: StoreOptions;
+  readonly #recovered = new Set<() => void>();
+  #lock: DirectoryLock | null = null;
+  #isSuspected = false;
+  #isClosed = false;
+
+  constructor(options: StoreOptions, parts: StoreParts) {
+    this.#options = options;
+    this.#parts = parts;
+    parts.queue.connect({
+      makeRoom: (oldestMs, isAwaited) => parts.full.makeRoom(oldestMs, isAwaited),
+      reopen: (seen) => this.#reopen(seen),
+    });
+  }
+
+  /** Locks DATA_DIR and opens the file; copies a damaged one first, which may take minutes. Throws StoreFailure. */
+  open(): void {
+    const { dataDir, logger, nativeBinding } = this.#options;
+    const lock = DirectoryLock.take(dataDir, nativeBinding);
+    try {
+      this.#parts.monitor.alarm = openOrRecover(this.#parts.db, this.#parts.recovery, {
+        load: () => {
+          this.#load();
+          this.#parts.waveforms.sweepStaged();
+        },
+      });
+      this.#begin();
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+    this.#lock = lock;
+    try {
+      this.#parts.commands.endInterrupted();
+    } catch (error) {
+      // They are reported as unknown all the same; a full disk must not keep the agent from starting.
+      logger.warn({ err: error }, "outcomes of interrupted commands could not be recorded");
+    }
+  }
+
+  #begin(): void {
+    try {
+      this.#parts.monitor.start();
+      this.#parts.full.load();
+    } catch (error) {
+      this.#parts.db.close();
+      throw error;
+    }
+  }
+
+  onRecovered(listener: () => void): void {
+    this.#recovered.add(listener);
+  }
+
+  #load(): void {
+    this.#parts.streams.load();
+    this.#parts.identities.load();
+    this.#parts.readings.load();
+    this.#parts.lanes.load();
+    this.#parts.gaps.load();
+    this.#parts.alarms.load();
+  }
+
+  /**
+   * After a failed sync the kernel may have dropped pages that it reports as written; only a new connection reads the
+   * disk.
+   */
+  #reopen(seen: StoreFailure | null): void {
+    this.#parts.db.disconnect();
+    // A disk that fails to read for a moment can look like damage; a damaged page is found again.
+    const isSuspicious = seen?.code === "corrupt";
+    const isDamaged = isSuspicious && this.#isSuspected;
+    this.#isSuspected = isSuspicious && !isDamaged;
+    const alarm = openOrRecover(this.#parts.db, this.#parts.recovery, {
+      load: () => this.#load(),
+      seen: isDamaged ? seen : null,
+    });
+    if (alarm === null) return;
+    this.#parts.monitor.alarm = alarm;
+    this.#parts.monitor.start();
+    for (const listener of this.#recovered) listener();
+  }
+
+  outboxOf(uplink: string): Outbox {
+    return this.#parts.outbox.of(uplink);
+  }
+
+  gapsOf(uplink: string): GapLog {
+    return this.#parts.gaps.of(uplink);
+  }
+
+  setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const changes = this.#parts.lanes.configure(uplinks);
+    this.#parts.gaps.uplinks = uplinks;
+    if (changes.length > 0) this.#parts.retention.wake();
+    return changes;
+  }
+
+  state(): BufferState {
+    const lanes = Object.fromEntries(
+      this.#parts.lanes.all.map((lane) => [lane.name, this.#parts.pending.depth(lane)]),
+    );
+    const { hours, ...sizes } = this.#parts.monitor.shown(
+      this.#parts.queue.statistics.commits,
+      () => ({
+        hours: this.#hoursState(),
+        hoursUntilFull: this.#hoursUntilFull(),
+      }),
+    );
+    return {
+      lanes,
+      readings: this.#parts.stored.count,
+      ...sizes,
+      limitBytes: this.#parts.limits.totalBytes,
+      hours: { ...hours, limitBytes: this.#parts.limits.hoursBytes },
+      dropped: this.#parts.counts.counts,
+      alarm: this.#pause ?? this.#parts.queue.failure?.message ?? this.#parts.monitor.alarm,
+      isWritable: !this.#isClosed && (this.#parts.queue.failure === null || this.#pause !== null),
+      kept: this.#parts.keeper.state,
+    };
+  }
+
+  /** Unknown, too, while the disk cannot be read: displays continue. */
+  #hoursUntilFull(): number | null {
+    if (!this.#parts.db.isOpen) return null;
+    try {
+      return this.#parts.queue.read("check sizes", () => this.#parts.monitor.hoursUntilFull());
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return null;
+    }
+  }
+
+  /** Zero, too, while the disk cannot be read. */
+  #hoursState(): Omit<BufferState["hours"], "limitBytes"> {
+    try {
+      return this.#parts.queue.read("look up hourly values", () => this.#parts.hourReader.state());
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return { bytes: 0, oldestHourMs: null, oldestDayMs: null };
+    }
+  }
+
+  get writeFailure(): string | null {
+    const { failure } = this.#parts.queue;
+    const isPause = failure?.code === "full" && this.#parts.full.isWaitingForDelivery;
+    return failure === null || isPause ? null : failure.message;
+  }
+
+  /** Why reading pauses; null if it does not, or if more than readings finds no room. */
+  get #pause(): string | null {
+    const { db, full, monitor, queue } = this.#parts;
+    const isPause = queue.failure?.code === "full" && full.isWaitingForDelivery && db.isOpen;
+    if (!isPause || !monitor.isAtLimit()) return null;
+    const what =
+      full.reason === "disk_full" ? "the disk has as little room as it may" : "the buffer is full";
+    return `${what}: reading pauses until more readings are delivered; they are read from the gateway later`;
+  }
+
+  isInPlace(): boolean {
+    return this.#isClosed || this.#parts.db.isInPlace;
+  }
+
+  isAlive(): boolean {
+    if (!this.isInPlace()) return false;
+    try {
+      // Uses the file's lock and first page: SELECT 1 would not touch either.
+      return this.#parts.db.read("SELECT count(*) FROM sqlite_schema").all().length === 1;
+    } catch {
+      return false;
+    }
+  }
+
+  runRetention(signal: AbortSignal): Promise<void> {
+    return this.#parts.retention.run(signal);
+  }
+
+  retain(): Promise<void> {
+    return this.#parts.retention.pass();
+  }
+
+  started(): void {
+    this.#parts.db.started();
+  }
+
+  commitAtOnce(): void {
+    this.#parts.queue.commitAtOnce();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#parts.outbox.flush();
+    try {
+      this.#parts.audit.close();
+    } catch {
+      // The entries themselves exist; a disk that accepts no more keeps the counts from them.
+    }
+    this.#parts.outbox.close();
+    this.#parts.queue.close();
+    this.#parts.db.close();
+    this.#parts.monitor.keepRoomToOpen();
+    this.#lock?.release();
+  }
+}

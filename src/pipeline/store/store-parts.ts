@@ -1,0 +1,268 @@
+/** The parts of the store over one SQLite file, each built over those before it, without any I/O. */
+import { GatewayTime } from "../../core/gateway-time.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { AlarmLog } from "./alarms/alarm-log.ts";
+import { SqliteAuditLog } from "./audit-log.ts";
+import { SqliteCommandLog } from "./command-log.ts";
+import { Database } from "./database/database.ts";
+import { Meta } from "./database/meta.ts";
+import { Streams } from "./database/streams.ts";
+import { WriteQueue } from "./database/write-queue.ts";
+import { DayMedianTable } from "./hours/day-medians.ts";
+import { HourReader } from "./hours/hour-reader.ts";
+import { HourlyValues } from "./hours/hourly-values.ts";
+import { Keeper } from "./kept/keeper.ts";
+import { StoredMeasurements } from "./kept/measurements.ts";
+import { SqliteGapLog } from "./outbox/gap-log.ts";
+import { Lanes } from "./outbox/lanes.ts";
+import { SqliteOutbox } from "./outbox/outbox.ts";
+import { Pending } from "./outbox/pending.ts";
+import { Thinning } from "./outbox/thinning.ts";
+import { History } from "./readings/history.ts";
+import { Identities } from "./readings/identities.ts";
+import { NewestTimes } from "./readings/newest-times.ts";
+import type { ReadingCount } from "./readings/reading-count.ts";
+import { SqliteReadingLog } from "./readings/reading-log.ts";
+import { StoredProgress } from "./readings/stored-progress.ts";
+import { Waveforms } from "./readings/waveforms.ts";
+import type { RecoveryParts } from "./recovery/open-or-recover.ts";
+import { SessionTable } from "./session-table.ts";
+import { shareBuffer } from "./space/buffer-limits.ts";
+import { BufferMonitor } from "./space/buffer-monitor.ts";
+import { DroppedCounts } from "./space/dropped-counts.ts";
+import { FullBuffer } from "./space/full-buffer.ts";
+import { Growth } from "./space/growth.ts";
+import { Retention } from "./space/retention.ts";
+import type { StoreOptions } from "./store.ts";
+
+const COMMIT_WINDOW_MS = 200;
+const SETTLE_WINDOW_MS = 50;
+/**
+ * With spaced commits, outcomes are written with the next readings: a round of polls is one commit, not two. Longer
+ * than the usual round; until then a power cut repeats deliveries with the same ids, as it does with acknowledgements
+ * that are still on their way.
+ */
+const SETTLE_WAIT_MS = 120_000;
+const TREND_DAYS = 3650;
+const MIB = 1 << 20;
+/** Kept measurements own what they hold, up to this share of the buffer. */
+const KEPT_SHARE = 1 / 4;
+
+export type StoreParts = ReturnType<typeof createStoreParts>;
+
+export function createStoreParts(options: StoreOptions) {
+  const { clock, logger } = options;
+  const limits = shareBuffer(options.bufferMaxMb * MIB);
+  const db = new Database({
+    dataDir: options.dataDir,
+    nativeBinding: options.nativeBinding,
+    checkpointBytes: limits.checkpointBytes,
+  });
+  const queue = new WriteQueue({
+    db,
+    clock,
+    logger,
+    onCommit: options.onCommit,
+    paceMs: options.commitPaceMs ?? 0,
+  });
+  const meta = new Meta(db, queue);
+  const streams = new Streams(db);
+  const growth = new Growth();
+  const newest = new NewestTimes(db);
+  const progress = new StoredProgress(db);
+  const identities = new Identities(db, meta, newest);
+  const counts = new DroppedCounts(meta, options.onDropped);
+  const stored: ReadingCount = { count: 0 };
+  const hours = new HourlyValues({ db, queue, streams });
+  const hourReader = new HourReader(db, streams);
+  const dayMedians = new DayMedianTable(db, queue, streams);
+  const waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
+    logger.error({ err, fileId }, "stored samples are damaged and count as lost");
+    counts.note("damaged_samples", 1);
+  });
+  const keeper = new Keeper(
+    { db, streams },
+    {
+      wholeMs: options.waveformDays * DAY_MS,
+      limitBytes: limits.totalBytes * KEPT_SHARE,
+    },
+  );
+  const measurements = new StoredMeasurements({ db, streams, queue, keeper });
+  const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
+  const isClockConfirmed = options.isClockConfirmed ?? (() => true);
+  const age = new GatewayTime({
+    clock,
+    gatewayNow: options.gatewayNow,
+    isConfirmed: isClockConfirmed,
+  });
+  const lanes = new Lanes(
+    { db, queue, clock, logger, startGraceMs: options.startGraceMs },
+    options.uplinks,
+  );
+  const pending = new Pending({
+    db,
+    queue,
+    lanes,
+    thinning: new Thinning({ db, meta, streams }),
+    onNotSelected: options.onNotSelected ?? (() => {}),
+  });
+  const outbox = new SqliteOutbox({
+    db,
+    streams,
+    queue,
+    lanes,
+    pending,
+    clock,
+    age,
+    logger,
+    settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
+    onLost: () => counts.note("damaged", 1),
+  });
+  const alarms = new AlarmLog({
+    db,
+    queue,
+    streams,
+    keeper,
+    pending,
+    clock,
+    age: time,
+    logger,
+    site: options.site ?? (() => ""),
+    stored: (count) => {
+      stored.count += count;
+    },
+  });
+  const gaps = new SqliteGapLog(
+    {
+      db,
+      streams,
+      queue,
+      logger,
+      hasBetween: (...between) => identities.hasBetween(...between),
+      onLost: options.onLost,
+    },
+    options.uplinks,
+  );
+  const monitor = new BufferMonitor({
+    db,
+    limits,
+    growth,
+    rememberedBytes: () => identities.fileBytes + hours.bytes,
+    diskFreeMinBytes: options.diskFreeMinMb * MIB,
+    diskFreeBytes: options.diskFreeBytes,
+    clock,
+    logger,
+  });
+  const full = new FullBuffer({
+    db,
+    lanes,
+    pending,
+    readings: stored,
+    waveforms,
+    identities,
+    gaps,
+    hours,
+    keeper,
+    meta,
+    monitor,
+    counts,
+    clock,
+    logger,
+    limitBytes: limits.totalBytes,
+  });
+  const readings = new SqliteReadingLog(
+    {
+      alarms,
+      db,
+      queue,
+      streams,
+      identities,
+      newest,
+      progress,
+      waveforms,
+      pending,
+      gaps,
+      full,
+      stored,
+      hours,
+      growth,
+      clock,
+    },
+    {
+      commitWindowMs: options.commitWindowMs ?? COMMIT_WINDOW_MS,
+      transactionBytesMax: limits.walBytes / 2,
+    },
+  );
+  const history = new History(db, streams, newest);
+  const commands = new SqliteCommandLog(db, queue);
+  const audit = new SqliteAuditLog(db, queue);
+  const sessions = new SessionTable(db, queue);
+  const recovery: RecoveryParts = {
+    nativeBinding: options.nativeBinding,
+    clock,
+    logger,
+    onProgress: () => options.onProgress?.(),
+    lanes,
+  };
+  const retention = new Retention(
+    {
+      db,
+      queue,
+      lanes,
+      pending,
+      streams,
+      readings: stored,
+      waveforms,
+      identities,
+      gaps,
+      hours,
+      meta,
+      monitor,
+      full,
+      counts,
+      keeper,
+      commands,
+      progress,
+      clock,
+      age,
+      logger,
+    },
+    {
+      historyDays: options.historyDays,
+      gatewayNow: options.gatewayNow,
+      isClockConfirmed,
+      waveformDays: options.waveformDays,
+      trendDays: options.trendDays ?? TREND_DAYS,
+      limits,
+    },
+  );
+  return {
+    db,
+    queue,
+    meta,
+    streams,
+    identities,
+    counts,
+    stored,
+    hourReader,
+    dayMedians,
+    waveforms,
+    keeper,
+    measurements,
+    lanes,
+    pending,
+    outbox,
+    alarms,
+    gaps,
+    monitor,
+    full,
+    readings,
+    history,
+    commands,
+    audit,
+    sessions,
+    recovery,
+    retention,
+    limits,
+  };
+}

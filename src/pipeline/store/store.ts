@@ -1,0 +1,116 @@
+import type { BufferState } from "../../core/agent-status.ts";
+import type { AlarmStore } from "../../core/alarm/ports.ts";
+import type { AuditLog } from "../../core/audit.ts";
+import type { DayKey } from "../../core/day.ts";
+import type { OutboxUplink } from "../../core/delivery.ts";
+import type { MeasuredMachines, Measurements } from "../../core/kept/ports.ts";
+import type { LaneChange } from "../../core/lane-plan.ts";
+import type { DayMedianStore } from "../../core/outlook/day-medians.ts";
+import type { GapLog, Outbox, ReadingLog, Runtime } from "../../core/ports.ts";
+import type { WaveformFiles } from "../../core/query/ports.ts";
+import type { RecentTimes } from "../../core/recent-times.ts";
+import type { StreamKey } from "../../core/sensor.ts";
+import type { SessionStore } from "../../core/session-store.ts";
+import type { SqliteCommandLog } from "./command-log.ts";
+import type { Meta } from "./database/meta.ts";
+import type { HourReader } from "./hours/hour-reader.ts";
+import type { History } from "./readings/history.ts";
+
+export interface StoreOptions extends Runtime {
+  /** DATA_DIR; created if it is missing. */
+  readonly dataDir: string;
+  /** Path of better_sqlite3.node beside the bundle; undefined lets the package find it. */
+  readonly nativeBinding?: string | undefined;
+  /** HISTORY_DAYS, WAVEFORM_DAYS, BUFFER_MAX_MB, DISK_FREE_MIN_MB. */
+  readonly historyDays: number;
+  /** The gateway's clock, ms; null until a response contained it. Readings age by it. */
+  readonly gatewayNow?: () => number | null;
+  /** False while nobody has confirmed the clock: nothing is then removed by age. Absent: always true. */
+  readonly isClockConfirmed?: () => boolean;
+  readonly waveformDays: number;
+  /** TREND_DAYS; 3650 unless given. */
+  readonly trendDays?: number;
+  readonly bufferMaxMb: number;
+  readonly diskFreeMinMb: number;
+  /** Configured destinations; the first ones are the first candidates to publish gaps of others. */
+  readonly uplinks: readonly OutboxUplink[];
+  /** Name of the site, for the payload of events; empty unless given. */
+  readonly site?: () => string;
+  /** Called after each commit, for the metrics: its duration, s, and the bytes written since the store was opened. */
+  readonly onCommit?: (seconds: number, bytesWritten: number) => void;
+  /** Called for each reading that is dropped, for the metrics. */
+  readonly onDropped?: (reason: string, count: number) => void;
+  /** Readings that `onChange` or `everyS` of an uplink left out. */
+  readonly onNotSelected?: (uplink: string, count: number) => void;
+  /** An uplink has lost pending readings; its gap record reports them. */
+  readonly onLost?: (uplink: string, reason: string, count: number) => void;
+  /** Called about every second while a damaged store is copied, which blocks everything else. */
+  readonly onProgress?: () => void;
+  /** How long after the start an uplink counts as delivering that has something in hand, ms; 0 unless given. */
+  readonly startGraceMs?: number;
+  /** Group-commit window, ms; 200 unless given. */
+  readonly commitWindowMs?: number;
+  /** Spacing of commits under light load, ms; 0 (none) unless given. What is acknowledged is on disk all the same. */
+  readonly commitPaceMs?: number;
+  /** Free bytes of the disk, if it should not be queried (tests). */
+  readonly diskFreeBytes?: () => number | null;
+}
+
+export interface Store {
+  readonly readings: ReadingLog & {
+    flush(): Promise<void>;
+    /** The buffer is full of readings that are being delivered: what is read now could not be stored. */
+    isWaitingForDelivery(): boolean;
+    canReread(key: DayKey): boolean;
+    readOn(day: string): (stream: StreamKey) => boolean;
+    recentTimes(wanted: readonly StreamKey[], count: number): readonly RecentTimes[];
+  };
+  /** That of `main`. */
+  readonly outbox: Outbox & { flush(): Promise<void> };
+  /** The outbox of one uplink. Stays valid while uplinks are added and removed. */
+  outboxOf(uplink: string): Outbox;
+  /** Of all uplinks. */
+  readonly gaps: GapLog;
+  /** Those that one uplink publishes. */
+  gapsOf(uplink: string): GapLog;
+  /**
+   * From now on readings are pending for these uplinks; returns what happens to the lanes of the others. The
+   * destination of an uplink that is removed, or whose formats change, is closed before. Throws StoreFailure, and then
+   * nothing has changed.
+   */
+  setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[];
+  readonly waveforms: WaveformFiles;
+  readonly measurements: Measurements;
+  /** Knows the machines for the choice of measurements that are kept. */
+  readonly keeper: { machines: MeasuredMachines | null };
+  readonly history: History;
+  readonly hours: HourReader;
+  /** Day rows of outlooks. */
+  readonly dayMedians: DayMedianStore;
+  readonly commands: SqliteCommandLog;
+  readonly alarms: AlarmStore;
+  readonly audit: AuditLog;
+  readonly sessions: SessionStore;
+  readonly meta: Meta;
+  /** Cheap; for stats, health and metrics. */
+  state(): BufferState;
+  readonly statistics: { readonly commits: number; readonly bytesWritten: number };
+  /** True if the database can be read now: for the watchdog and /healthz. */
+  isAlive(): boolean;
+  /** Why the last write failed; null while writing works, or waits for deliveries. */
+  readonly writeFailure: string | null;
+  /** False once DATA_DIR or its database was deleted or replaced under the agent. */
+  isInPlace(): boolean;
+  /** Enforces the limits of days and megabytes until aborted. */
+  runRetention(signal: AbortSignal): Promise<void>;
+  /** One pass of it, for tests and tools. */
+  retain(): Promise<void>;
+  /** What is looked up at the start has been read: less of the file is kept in memory. */
+  started(): void;
+  /** The agent stops: waiting jobs are written now, and from now on nothing waits to share a commit. */
+  commitAtOnce(): void;
+  /** Calls the listener whenever damage found while running was repaired: lost days must be read again. */
+  onRecovered(listener: () => void): void;
+  /** Writes waiting jobs, checkpoints and releases the directory. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,103 @@
+/** What a page of history reads. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HOUR_MS } from "../../../../src/core/time-units.ts";
+import { Database } from "../../../../src/pipeline/store/database/database.ts";
+import { Streams } from "../../../../src/pipeline/store/database/streams.ts";
+import { History } from "../../../../src/pipeline/store/readings/history.ts";
+import {
+  append,
+  readingOf,
+  START_MS,
+  tempDirectory,
+  tempStore,
+} from "../../../support/temp-database.ts";
+
+test("history – a page of a few readings reads hardly more rows than it gives, at 240 an hour", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir });
+  const all = Array.from({ length: 960 }, (_, n) => readingOf("1", START_MS + n * 15_000));
+  await append(store, all);
+  const db = new Database({ dataDir, checkpointBytes: 0 });
+  db.openReadOnly();
+  t.after(() => db.close());
+  const streams = new Streams(db);
+  streams.load();
+  let rows = 0;
+  const counting = {
+    read: (sql: string) => db.read(sql),
+    readArrays: (sql: string) => ({
+      all: (...parameters: unknown[]) => {
+        const found = db.readArrays(sql).all(...(parameters as never[]));
+        if (sql.includes("r.hour = ?")) rows += found.length;
+        return found;
+      },
+    }),
+  };
+  const history = new History(counting as unknown as Database, streams, null);
+  const query = { sensor: "1", kind: "rpm" as const, fromMs: START_MS, toMs: START_MS + 4e7 };
+  for (const limit of [1, 8, 300]) {
+    rows = 0;
+    const newest: number[] = [];
+    for (const { timeMs } of history.range({ ...query, order: "desc", limit })) {
+      newest.unshift(timeMs);
+      if (newest.length === limit) break;
+    }
+    assert.deepEqual(
+      newest,
+      all.slice(-limit).map(({ timeMs }) => timeMs),
+    );
+    assert.ok(rows <= 2 * limit + 1, `${rows} rows read for ${limit}`);
+  }
+});
+
+test("merged history – every reading of every sensor once, by time and place in the store, however many share an hour or a time", async (t) => {
+  const store = tempStore(t);
+  const sensors = ["1", "2", "3", "4"];
+  // Out of order and with equal times; one hour has more than one order of 5,000, others a few, others none.
+  for (const [index, sensor] of sensors.entries()) {
+    const times = [
+      ...Array.from({ length: 1_700 }, (_, n) => START_MS + ((n * 7_919) % 3_000) * 1_000 + index),
+      ...Array.from({ length: 200 }, () => START_MS + 600_000),
+      ...Array.from({ length: 9 }, (_, n) => START_MS + (30 - n) * 5 * HOUR_MS),
+    ].map((at, n) => readingOf(sensor, at, { salt: `${n}` }));
+    await append(store, times);
+  }
+  const streams = [...sensors, "never seen"].map((sensor) => ({ sensor, kind: "rpm" as const }));
+  const pages = [...store.history.merged({ streams, fromMs: -9e15, toMs: 9e15 })];
+  const seen = pages.flat();
+  assert.equal(seen.length, sensors.length * 1_909);
+  assert.ok(Math.max(...pages.map(({ length }) => length)) <= 200);
+  for (const [index, { timeMs, seq }] of seen.entries()) {
+    const before = seen[index - 1];
+    if (before === undefined) continue;
+    assert.ok(before.timeMs < timeMs || (before.timeMs === timeMs && before.seq < seq), `${index}`);
+  }
+  const range = { fromMs: START_MS + 600_000, toMs: START_MS + 25 * HOUR_MS };
+  const some = streams.slice(1, 3);
+  const expected = seen.filter(
+    ({ sensor, timeMs }) =>
+      (sensor === "2" || sensor === "3") && timeMs >= range.fromMs && timeMs < range.toMs,
+  );
+  assert.deepEqual([...store.history.merged({ streams: some, ...range })].flat(), expected);
+  assert.deepEqual([...store.history.merged({ streams: streams.slice(4), ...range })].flat(), []);
+});
+
+test("merged history – many sensors without readings in many hours: others have their turn", async (t) => {
+  const store = tempStore(t);
+  const silent = Array.from({ length: 300 }, (_, n) => `${n}`);
+  for (const sensor of silent) await append(store, [readingOf(sensor, START_MS + 100 * HOUR_MS)]);
+  await append(
+    store,
+    Array.from({ length: 100 }, (_, n) => readingOf("other", START_MS + n * HOUR_MS)),
+  );
+  const streams = silent.map((sensor) => ({ sensor, kind: "rpm" as const }));
+  const query = { streams, fromMs: START_MS, toMs: START_MS + 101 * HOUR_MS };
+  const pages = [...store.history.merged(query)].map(({ length }) => length);
+  // 300 look-ups in each of 101 hours, at most some 2,000 at a time.
+  assert.ok(pages.filter((length) => length === 0).length >= 12, pages.join());
+  assert.equal(
+    pages.reduce((sum, length) => sum + length),
+    300,
+  );
+});
