@@ -44,7 +44,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "a Sparkplug message counts as delivered once it is written",
-    file: "src/pipeline/publish/sparkplug/node.ts",
+    file: "src/features/sparkplug/node.ts",
     from: "onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),",
     to: 'onSent: (lane, entries) => { window.add(lane, [], clock.monotonic()); settlements.settle(lane, entries, "sent"); },',
     formats: "json,sparkplug",

@@ -1,6 +1,6 @@
 /** The Sparkplug side of a campaign: the primary host, which comes and goes, and an observer that is always connected. */
 import mqtt, { type MqttClient } from "mqtt";
-import { StrictHost } from "../../test/pipeline/publish/sparkplug/strict-host.ts";
+import { StrictHost } from "../../test/features/sparkplug/strict-host.ts";
 import type { Wanted } from "./expectation.ts";
 import type { Values } from "./received.ts";
 

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import type { Site } from "../../src/core/site.ts";
-import { type RefusalReason, signDocument } from "../../src/setup/signed-document.ts";
+import { type RefusalReason, signDocument } from "../../src/features/setup/signed-document.ts";
 import { PLANT_SITE } from "../chaos/events.ts";
 import { SeededRandom } from "../chaos/random.ts";
 import type { SiteFile } from "../chaos/site-file.ts";

@@ -4,9 +4,9 @@ import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
+import type { ConfigurationFiles } from "../features/setup/reload.ts";
+import type { Accepted } from "../features/setup/trial-journal.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
-import type { ConfigurationFiles } from "../setup/reload.ts";
-import type { Accepted } from "../setup/trial-journal.ts";
 
 export interface AgentOptions {
   readonly settings: Settings;

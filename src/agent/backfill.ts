@@ -1,4 +1,3 @@
-import { DaysAgain } from "../bands/days-again.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Clock } from "../core/ports.ts";
 import type {
@@ -11,6 +10,7 @@ import { isRead } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { addDays, dayOf, isDay } from "../core/time-zone.ts";
+import { DaysAgain } from "../features/bands/days-again.ts";
 import { silentLogger } from "../lib/logger.ts";
 import type { BackfillJob } from "../pipeline/poll/backfill-job.ts";
 import type { Meta } from "../pipeline/store/database/meta.ts";

@@ -3,8 +3,8 @@
  * only those built before it. `openAgent` opens what must read or write something; nothing polls or publishes before
  * the agent runs.
  */
-import { Dispatcher } from "../command/dispatcher.ts";
-import { createSettingsGateway } from "../command/settings-gateway.ts";
+import { Dispatcher } from "../features/commands/dispatcher.ts";
+import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";

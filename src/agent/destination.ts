@@ -1,11 +1,12 @@
 /** One way out of the buffer, and its parts. */
-import type { Dispatcher } from "../command/dispatcher.ts";
+
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, LinkState, SensorState } from "../core/agent-status.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { GapLog, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import type { Dispatcher } from "../features/commands/dispatcher.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";

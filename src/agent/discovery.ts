@@ -1,9 +1,5 @@
 /** Queries an analytics service for its sensors, in the background of a running agent; the result stays in memory until the next one. */
 
-import { AnalyticsClient } from "../analytics/client.ts";
-import { draftSite } from "../analytics/draft.ts";
-import { AnalyticsFailure } from "../analytics/failure.ts";
-import { type Survey, survey } from "../analytics/survey.ts";
 import type { Logger } from "../core/ports.ts";
 import { isJsonObject, type JsonObject } from "../core/record.ts";
 import { normalCode, type PolledKind } from "../core/sensor.ts";
@@ -13,6 +9,10 @@ import type {
   DiscoveryRequest,
   DiscoveryState,
 } from "../core/setup.ts";
+import { AnalyticsClient } from "../features/discover/client.ts";
+import { draftSite } from "../features/discover/draft.ts";
+import { AnalyticsFailure } from "../features/discover/failure.ts";
+import { type Survey, survey } from "../features/discover/survey.ts";
 import { createWireNames } from "../pipeline/wire/wire-names.ts";
 
 /** A service with thousands of devices takes minutes. */

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import type { Dispatcher } from "../command/dispatcher.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
+import type { Dispatcher } from "../features/commands/dispatcher.ts";
 import type { HttpParts } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";

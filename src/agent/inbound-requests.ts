@@ -1,8 +1,8 @@
-import { acknowledge } from "../command/acknowledge.ts";
-import { CommandGate } from "../command/command-gate.ts";
-import { mqttActor } from "../command/request.ts";
 import type { InboundMessage } from "../core/link.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
+import { acknowledge } from "../features/commands/acknowledge.ts";
+import { CommandGate } from "../features/commands/command-gate.ts";
+import { mqttActor } from "../features/commands/request.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { createRespond } from "./respond.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";

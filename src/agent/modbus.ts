@@ -3,10 +3,15 @@ import type { AgentStatus, ModbusState, SensorState } from "../core/agent-status
 import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WordOrder } from "../core/state/registers.ts";
-import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "../modbus/map-file.ts";
-import { RegisterImage } from "../modbus/register-image.ts";
-import { RegisterMap } from "../modbus/register-map.ts";
-import { ModbusServer } from "../modbus/server.ts";
+import {
+  MapFileFailure,
+  mapFilePath,
+  readMapFile,
+  writeMapFile,
+} from "../features/modbus/map-file.ts";
+import { RegisterImage } from "../features/modbus/register-image.ts";
+import { RegisterMap } from "../features/modbus/register-map.ts";
+import { ModbusServer } from "../features/modbus/server.ts";
 import type { NewestReadings } from "./newest-readings.ts";
 
 /** Sensor states are refreshed at most this often, however often registers are read. */

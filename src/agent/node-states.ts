@@ -4,9 +4,9 @@ import type { Settings } from "../config/settings.ts";
 import type { SensorState } from "../core/agent-status.ts";
 import type { Reading } from "../core/reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import type { ModbusStates } from "../node-state/modbus-states.ts";
-import { type NodeCondition, NodeStates } from "../node-state/node-states.ts";
-import { ServiceStates } from "../node-state/service-states.ts";
+import type { ModbusStates } from "../features/nodes/modbus-states.ts";
+import { type NodeCondition, NodeStates } from "../features/nodes/node-states.ts";
+import { ServiceStates } from "../features/nodes/service-states.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
 import type { Store } from "../pipeline/store/store.ts";
@@ -66,7 +66,7 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
 
 /** Its code costs memory only if the site file names registers. */
 async function openModbusStates(): Promise<ModbusStates> {
-  const loaded = await import("../node-state/modbus-states.ts");
+  const loaded = await import("../features/nodes/modbus-states.ts");
   return new loaded.ModbusStates();
 }
 

@@ -7,13 +7,13 @@ import { currentEvent } from "../core/alarm/found-alarm.ts";
 import { boxFaults } from "../core/box-fault.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { BoxWatch } from "../features/notify/box-watch.ts";
+import type { Delivery, DeliveryMemory } from "../features/notify/delivery.ts";
+import { createDestinations, type DestinationSettings } from "../features/notify/destinations.ts";
+import { Heartbeat } from "../features/notify/heartbeat.ts";
+import { alarmNotice, type Notice } from "../features/notify/notice.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
-import { BoxWatch } from "../notify/box-watch.ts";
-import type { Delivery, DeliveryMemory } from "../notify/delivery.ts";
-import { createDestinations, type DestinationSettings } from "../notify/destinations.ts";
-import { Heartbeat } from "../notify/heartbeat.ts";
-import { alarmNotice, type Notice } from "../notify/notice.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import type { AlarmEngines } from "./alarms/engines.ts";
 

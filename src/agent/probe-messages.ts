@@ -6,9 +6,9 @@ import type { Reading } from "../core/reading.ts";
 import type { Site } from "../core/site.ts";
 import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
+import { NodeTopics } from "../features/sparkplug/topic.ts";
 import { VERSION } from "../lib/version.ts";
 import { createGatesideProfile } from "../pipeline/publish/formats/gateside.ts";
-import { NodeTopics } from "../pipeline/publish/sparkplug/topic.ts";
 
 /** What each configured format would publish. */
 export function messagesOf(

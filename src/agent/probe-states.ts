@@ -3,7 +3,7 @@
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
 import type { ProbedState } from "../core/setup.ts";
 import { messageOf } from "../core/thrown.ts";
-import type { ServiceStates } from "../node-state/service-states.ts";
+import type { ServiceStates } from "../features/nodes/service-states.ts";
 import { readServiceState, registersOnce } from "./state-once.ts";
 
 export interface StateSources {
@@ -22,7 +22,7 @@ export async function probeStates(
   signal: AbortSignal,
 ): Promise<ProbedState[]> {
   // Loaded here, so that its code costs memory only when it is used.
-  const { ModbusStates } = await import("../node-state/modbus-states.ts");
+  const { ModbusStates } = await import("../features/nodes/modbus-states.ts");
   const modbus = new ModbusStates();
   const probed: ProbedState[] = [];
   try {

@@ -1,9 +1,9 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
 
-import { BandMaker } from "../bands/band-maker.ts";
 import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import type { Reading } from "../core/reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
+import { BandMaker } from "../features/bands/band-maker.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
 import { DftPlans } from "../pipeline/signal/fft.ts";
 import { createAlarms } from "./alarms/alarms.ts";

@@ -1,12 +1,13 @@
 /** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
-import { replyTo } from "../command/reply.ts";
+
 import type { InboundMessage } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { publicUrl } from "../core/public-url.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { DocumentResult, RemoteConfiguration } from "../setup/remote.ts";
-import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";
+import { replyTo } from "../features/commands/reply.ts";
+import type { DocumentResult, RemoteConfiguration } from "../features/setup/remote.ts";
+import type { Accepted, ReplyTo } from "../features/setup/trial-journal.ts";
 
 /** Newest responses that are kept for uplinks that were not connected. */
 const KEPT_MAX = 10;

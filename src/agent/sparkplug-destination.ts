@@ -1,9 +1,10 @@
 /** The Sparkplug B edge node: its own session and will over the same buffer. */
-import { mqttActor } from "../command/request.ts";
+
 import { clientIdsOf, MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../core/uplink.ts";
+import { mqttActor } from "../features/commands/request.ts";
+import { SparkplugNode } from "../features/sparkplug/node.ts";
+import { nodeValues } from "../features/sparkplug/node-metrics.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
-import { SparkplugNode } from "../pipeline/publish/sparkplug/node.ts";
-import { nodeValues } from "../pipeline/publish/sparkplug/node-metrics.ts";
 import { sparkplugAlarms } from "./alarms/sparkplug-alarms.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";

@@ -3,7 +3,7 @@ import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.t
 import { registerValue } from "../core/state/registers.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
-import type { ServiceStates } from "../node-state/service-states.ts";
+import type { ServiceStates } from "../features/nodes/service-states.ts";
 
 /** Numbers that no node measures: float32 words in the wrong order give such values. */
 const ABSURD_ABOVE = 1e12;

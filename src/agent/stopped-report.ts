@@ -1,5 +1,5 @@
 /** The report on a machine of a stopped agent, from what its store holds. */
-import { reportDocument } from "../core/report/document.ts";
+import { reportDocument } from "../features/report/rules/document.ts";
 import { MachineConditions } from "../http/machine-conditions.ts";
 import { gatherReport, type ReportQuery } from "../http/machine-report.ts";
 import { VERSION } from "../lib/version.ts";

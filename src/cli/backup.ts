@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { INSTANCE } from "../agent/instance.ts";
+import { backupOf } from "../features/setup/restore.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
 import { writeSynced } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
 import { storedMeta } from "../pipeline/store/read-only-store.ts";
-import { backupOf } from "../setup/restore.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { digestOf } from "./check.ts";
 import { type CommandContext, UsageError } from "./command.ts";

@@ -24,10 +24,10 @@ import type { Site } from "../core/site.ts";
 import { codeOf, messageOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
+import type { ConfigurationTexts } from "../features/setup/reload.ts";
+import { readPublicKeys } from "../features/setup/signed-document.ts";
+import type { PendingSecrets } from "../features/setup/typed-secrets.ts";
 import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
-import type { ConfigurationTexts } from "../setup/reload.ts";
-import { readPublicKeys } from "../setup/signed-document.ts";
-import type { PendingSecrets } from "../setup/typed-secrets.ts";
 import type { CommandContext, FlagSpec } from "./command.ts";
 
 export const ENVIRONMENT_FLAG: FlagSpec = {

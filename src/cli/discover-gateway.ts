@@ -4,10 +4,10 @@
  */
 
 import { readOnce } from "../agent/one-read.ts";
-import type { Survey } from "../analytics/survey.ts";
 import { NO_SECRETS } from "../config/secrets-of.ts";
 import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
+import type { Survey } from "../features/discover/survey.ts";
 import { type Flags, UsageError } from "./command.ts";
 import { type GatewayAccess, type GatewaySettings, openGateway } from "./gateway-access.ts";
 

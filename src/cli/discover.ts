@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { AnalyticsClient } from "../analytics/client.ts";
-import { type DraftHints, draftSite } from "../analytics/draft.ts";
-import { AnalyticsFailure } from "../analytics/failure.ts";
-import { survey } from "../analytics/survey.ts";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
 import { isJsonObject } from "../core/record.ts";
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { messageOf } from "../core/thrown.ts";
+import { AnalyticsClient } from "../features/discover/client.ts";
+import { type DraftHints, draftSite } from "../features/discover/draft.ts";
+import { AnalyticsFailure } from "../features/discover/failure.ts";
+import { survey } from "../features/discover/survey.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { createWireNames } from "../pipeline/wire/wire-names.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";

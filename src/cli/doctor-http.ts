@@ -3,7 +3,7 @@ import { listenFailure } from "../agent/listen-failure.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ModbusState } from "../core/agent-status.ts";
 import { codeOf } from "../core/thrown.ts";
-import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
+import { MapFileFailure, mapFilePath, readMapFile } from "../features/modbus/map-file.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { Finding } from "./finding.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "../core/sensor.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
 import { messageOf } from "../core/thrown.ts";
-import { ModbusFailure, ModbusStates } from "../node-state/modbus-states.ts";
+import { ModbusFailure, ModbusStates } from "../features/nodes/modbus-states.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 import { type GatewayAccess, openGateway, openServiceStates } from "./gateway-access.ts";

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { UnboundSettings } from "../config/settings.ts";
+import { type Accepted, TrialJournal } from "../features/setup/trial-journal.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
-import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 
 /** Before the files are read: restores what an interrupted trial had replaced. Null if there was none. */
 export function recoverTrial(settings: UnboundSettings): Accepted | null {

@@ -1,7 +1,7 @@
-import { Dispatcher } from "../command/dispatcher.ts";
-import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { CommandResult } from "../core/command.ts";
 import { fixedSite } from "../core/site-source.ts";
+import { Dispatcher } from "../features/commands/dispatcher.ts";
+import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { findAgent } from "./agent-client.ts";

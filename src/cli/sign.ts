@@ -8,8 +8,12 @@ import { placedIn } from "../config/written-file.ts";
 import type { ConfigurationFault } from "../core/configuration.ts";
 import { isJsonObject } from "../core/record.ts";
 import { DAY_MS } from "../core/time-units.ts";
+import {
+  DOCUMENT_BYTES_MAX,
+  type SignedContent,
+  signDocument,
+} from "../features/setup/signed-document.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
-import { DOCUMENT_BYTES_MAX, type SignedContent, signDocument } from "../setup/signed-document.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 
 const DAYS_MAX = 3650;

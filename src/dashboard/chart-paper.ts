@@ -1,7 +1,7 @@
 /** Graphs on paper: drawn anew as SVG when the page is printed, in light colours and at the paper's width. */
 
-import { roundTicks, timeTicks } from "../core/report/figure-axes.ts";
-import { type Figure, figureSvg } from "../core/report/figures.ts";
+import { roundTicks, timeTicks } from "../core/drawing/figure-axes.ts";
+import { type Figure, figureSvg } from "../core/drawing/figures.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { h } from "./dom.ts";
 

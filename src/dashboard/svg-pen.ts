@@ -1,5 +1,5 @@
 /** Draws on paper what is otherwise drawn on a canvas. */
-import { escapeText } from "../core/report/figure-axes.ts";
+import { escapeText } from "../core/drawing/figure-axes.ts";
 
 /** What the drawings use of a canvas. */
 export type Pen = Pick<

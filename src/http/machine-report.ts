@@ -4,10 +4,15 @@ import type { LimitView } from "../core/alarm/shown.ts";
 import { capital } from "../core/capital.ts";
 import type { ReadUnits } from "../core/read-units.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
-import type { ReportAlarm, ReportFinding, ReportInput, ReportTrend } from "../core/report/input.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
+import type {
+  ReportAlarm,
+  ReportFinding,
+  ReportInput,
+  ReportTrend,
+} from "../features/report/rules/input.ts";
 import { zoneLimits } from "../pipeline/signal/severity.ts";
 import { MachineConditions } from "./machine-conditions.ts";
 import { outlookFor } from "./machine-outlook.ts";

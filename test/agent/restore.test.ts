@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { digestOf } from "../../src/setup/backup.ts";
+import { digestOf } from "../../src/features/setup/backup.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";

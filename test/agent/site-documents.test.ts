@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SiteDocuments } from "../../src/agent/site-documents.ts";
 import type { Message } from "../../src/core/message.ts";
-import type { ReportResult } from "../../src/setup/remote.ts";
-import type { Accepted, ReplyTo } from "../../src/setup/trial-journal.ts";
+import type { ReportResult } from "../../src/features/setup/remote.ts";
+import type { Accepted, ReplyTo } from "../../src/features/setup/trial-journal.ts";
 
 const TOPIC = "gateside/plant/agent/cmd/site";
 const RESULT = `${TOPIC}/result`;

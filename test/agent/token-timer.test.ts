@@ -4,7 +4,7 @@ import { TokenTimer } from "../../src/agent/token-timer.ts";
 import type { LinkHooks } from "../../src/core/link.ts";
 import type { Message } from "../../src/core/message.ts";
 import { sasToken } from "../../src/pipeline/publish/formats/azure-sas.ts";
-import { startTap } from "../pipeline/publish/sparkplug/tap.ts";
+import { startTap } from "../features/sparkplug/tap.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { linkFor } from "../support/link.ts";
 import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";

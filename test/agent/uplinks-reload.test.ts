@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { decode, valueOf } from "../pipeline/publish/sparkplug/peer.ts";
+import { decode, valueOf } from "../features/sparkplug/peer.ts";
 import { metricOf } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import {

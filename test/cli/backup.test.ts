@@ -16,8 +16,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { digestOf } from "../../src/features/setup/backup.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
-import { digestOf } from "../../src/setup/backup.ts";
 import { publishAll } from "../support/collecting.ts";
 import { freePort, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild } from "../support/plant.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisOf, decades, yOf } from "../../src/core/report/figure-axes.ts";
+import { axisOf, decades, yOf } from "../../src/core/drawing/figure-axes.ts";
 
 test("figure axes – a value stands between the lowest and the highest tick by its share, in decades by its logarithm", () => {
   for (const [scale, isLog, middle] of [

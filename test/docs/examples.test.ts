@@ -5,12 +5,12 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { checkSettings } from "../../src/command/save-settings.ts";
 import { parseEnvironmentLines } from "../../src/config/environment-lines.ts";
 import { faultLine } from "../../src/config/fault.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { loadSite } from "../../src/config/site.ts";
 import { loadUplinks } from "../../src/config/uplinks.ts";
+import { checkSettings } from "../../src/features/commands/save-settings.ts";
 import {
   type CodeBlock,
   codeBlocks,

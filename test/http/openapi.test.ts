@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { checkSettings } from "../../src/command/save-settings.ts";
+import { checkSettings } from "../../src/features/commands/save-settings.ts";
 import { createApp } from "../../src/http/server.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";

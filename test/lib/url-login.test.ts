@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { request } from "undici";
 import { secretsOf } from "../../src/config/secrets-of.ts";
 import { loadSettings } from "../../src/config/settings.ts";
+import { splitLogin } from "../../src/features/notify/address.ts";
 import { proxyAgent } from "../../src/lib/proxy.ts";
 import { basicAuthorization, loginOf } from "../../src/lib/url-login.ts";
-import { splitLogin } from "../../src/notify/address.ts";
 import { openTunnel } from "../../src/pipeline/link/tunnel.ts";
 import { startForwardProxy } from "../support/forward-proxy.ts";
 

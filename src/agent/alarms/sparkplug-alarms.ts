@@ -2,7 +2,7 @@ import type { AlarmEvent } from "../../core/alarm/event.ts";
 import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import { SILENT } from "../../core/alarm/time-changes.ts";
 import { severityOf } from "../../core/alarm/transitions.ts";
-import type { AlarmSource } from "../../pipeline/publish/sparkplug/alarm-metrics.ts";
+import type { AlarmSource } from "../../features/sparkplug/alarm-metrics.ts";
 import type { AlarmEngines } from "./engines.ts";
 
 /**

@@ -9,14 +9,11 @@ import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
-import type {
-  AlarmSource,
-  AlarmStand,
-} from "../../../src/pipeline/publish/sparkplug/alarm-metrics.ts";
-import { Device } from "../../../src/pipeline/publish/sparkplug/device.ts";
+import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarm-metrics.ts";
+import { Device } from "../../../src/features/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
-import { rebirth, valueOf } from "../../pipeline/publish/sparkplug/peer.ts";
-import { metric, PUMP, TestSite } from "../../pipeline/publish/sparkplug/site.ts";
+import { rebirth, valueOf } from "../../features/sparkplug/peer.ts";
+import { metric, PUMP, TestSite } from "../../features/sparkplug/site.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { Transactions } from "../../support/tx.ts";
 

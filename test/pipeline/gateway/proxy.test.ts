@@ -6,7 +6,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { AnalyticsClient } from "../../../src/analytics/client.ts";
+import { AnalyticsClient } from "../../../src/features/discover/client.ts";
 import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { createCertificates } from "../../support/certificates.ts";
 import { startForwardProxy } from "../../support/forward-proxy.ts";

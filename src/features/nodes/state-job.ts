@@ -1,0 +1,94 @@
+import { normalCode, type Sensor, type StateRead } from "../../core/sensor.ts";
+import type { StateContent, StateSeries } from "../../core/state/state-reading.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
+import { Backoff } from "../../lib/backoff.ts";
+
+/** Retries after a failure: from here up to the interval, or up to an hour if the read has none of its own. */
+const RETRY_MIN_MS = 10_000;
+const RETRY_MAX_MS = HOUR_MS;
+/** Reads of the service share this lane; every Modbus device has its own. */
+const SERVICE_LANE = "service";
+
+/** One state read of one sensor and its schedule. */
+export interface StateJob {
+  readonly key: string;
+  readonly sensor: Sensor;
+  readonly read: StateRead;
+  /** Reads with the same source must not overlap. */
+  readonly lane: string;
+  readonly intervalMs: number;
+  /** Longest time between two tries; a node that returned nothing in three of it is not current. */
+  readonly patienceMs: number;
+  /** True without `intervalS`: read with the polls, and less often if its source is slow. */
+  readonly isPaced: boolean;
+  readonly names: ReadonlySet<string>;
+  readonly backoff: Backoff;
+  /** Null until the store was queried. */
+  series: StateSeries | null;
+  /** Its last state; null before that. */
+  current: StateContent | null;
+  /** Monotonic, ms. */
+  readonly createdAtMs: number;
+  /** Monotonic, ms. */
+  dueAtMs: number;
+  isRunning: boolean;
+  /** Day of the last good read, in the gateway's zone. */
+  lastDay: string | null;
+  /** Wall clock, ms. */
+  lastReadAtMs: number | null;
+  /** Wall clock, ms. */
+  lastGoodAtMs: number | null;
+  lastError: string | null;
+}
+
+export function isModbus(read: StateRead): read is Extract<StateRead, { via: "modbus" }> {
+  return read.via === "modbus";
+}
+
+/** The names of the values that a read gives. */
+function valueNames(read: StateRead): string[] {
+  return isModbus(read) ? read.registers.map(({ value }) => value) : Object.keys(read.fields);
+}
+
+/** Equal for a read with the same request and interpretation as before. */
+export function keyOf(sensor: Sensor, read: StateRead): string {
+  const { code, type, pollIntervalS = "" } = sensor;
+  return `${normalCode(code)} ${type} ${pollIntervalS} ${JSON.stringify(read)}`;
+}
+
+/**
+ * @param dueAtMs monotonic, ms
+ * @param pollIntervalMs POLL_INTERVAL_S, ms
+ */
+export function createJob(
+  sensor: Sensor,
+  read: StateRead,
+  dueAtMs: number,
+  random: () => number,
+  pollIntervalMs: number,
+): StateJob {
+  const seconds = read.intervalS ?? sensor.pollIntervalS;
+  const intervalMs = seconds === undefined ? pollIntervalMs : seconds * 1000;
+  const isPaced = read.intervalS === undefined;
+  const patienceMs = isPaced ? Math.max(intervalMs, RETRY_MAX_MS) : intervalMs;
+  return {
+    key: keyOf(sensor, read),
+    sensor,
+    read,
+    lane: isModbus(read) ? read.url : SERVICE_LANE,
+    intervalMs,
+    patienceMs,
+    isPaced,
+    names: new Set(valueNames(read)),
+    backoff: new Backoff(RETRY_MIN_MS, patienceMs, random),
+    series: null,
+    current: null,
+    createdAtMs: dueAtMs,
+    dueAtMs,
+    isRunning: false,
+    lastDay: null,
+    lastReadAtMs: null,
+    lastGoodAtMs: null,
+    lastError: null,
+  };
+}

@@ -1,0 +1,208 @@
+/** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
+import type { REPORT } from "../../../core/diagnosis/shown.ts";
+import { escapeText as esc } from "../../../core/drawing/figure-axes.ts";
+import { digits, shownUnit } from "../../../core/drawing/units.ts";
+import { alarmTextAsRead, frequencyScale, textAsRead } from "../../../core/read-units.ts";
+import type { Of } from "../../../core/schema.ts";
+import { withTimes } from "../../../core/times-in-text.ts";
+import type { ReportFinding, ReportInput, ReportTrend } from "./input.ts";
+import { spectrumFigure, trendFigure } from "./measured-figures.ts";
+
+const CSS = `
+.report { max-width: 190mm; margin: 0 auto; padding: 8mm; color: #1a1a1a; background: #fff; font: 10.5pt/1.4 system-ui, sans-serif; }
+.report h1, .report .machine { font-size: 18pt; margin: 0 0 2mm; border: 0; }
+.report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
+.report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
+.report p { margin: 1mm 0; }
+.report dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 4mm; margin: 2mm 0; }
+.report dt { color: #555; }
+.report dd { margin: 0; }
+.report figure { margin: 2mm 0 4mm; break-inside: avoid; }
+.report figcaption { font-weight: 600; }
+.report svg { display: block; width: 100%; height: auto; }
+.report table { width: 100%; border-collapse: collapse; font-size: 9pt; }
+.report th, .report td { padding: 1mm 2mm; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
+.report .scroll { overflow-x: auto; }
+.report tr { break-inside: avoid; }
+.report .zone { display: inline-block; min-width: 1.2em; border: 1.5px solid #333; border-radius: 3px; text-align: center; font-weight: 700; }
+.report .state { display: inline-block; padding: 0 2mm; border: 1.5px solid #333; border-radius: 3px; font-weight: 700; }
+@page { margin: 14mm 12mm 16mm; @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
+@media print { .report { max-width: none; padding: 0; } .report .scroll { overflow: visible; } }
+`;
+
+/** A report has 5 MB at most; what is no figure takes far less than the rest. */
+const FIGURES_LENGTH_MAX = 3_500_000;
+
+/** @returns the title, and the whole document */
+export function reportDocument(input: ReportInput): Of<typeof REPORT> {
+  const title = `${input.machine} – report`;
+  const html = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${CSS}</style></head>
+<body><article class="report">${bodyOf(input)}</article></body></html>
+`;
+  return { title, html };
+}
+
+function bodyOf(input: ReportInput): string {
+  const at = timesOf(input.zone);
+  const wanted = input.units;
+  const said = (text: string) => esc(textAsRead(text, wanted));
+  const area = input.area === null ? "" : `, ${input.area}`;
+  return [
+    `<h1>${esc(input.machine)}</h1>`,
+    facts([
+      ["Site", `${input.site}${area}`],
+      ["Period", `${at(input.fromMs)} to ${at(input.toMs)}`],
+      ["Times", input.zone],
+      ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
+    ]),
+    "<h2>State</h2>",
+    `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : ` ${input.isSinceAtLeast ? "At least since" : "Since"} ${at(input.sinceMs)}.`}</p>`,
+    input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
+    table(
+      ["Sensor", "Zone", "Last reading"],
+      input.sensors.map(({ name, zone, lastMs }) => [
+        esc(name),
+        zone === null ? "–" : `<span class="zone">${esc(zone)}</span>`,
+        lastMs === null ? "none" : at(lastMs),
+      ]),
+    ),
+    "<h2>Findings</h2>",
+    input.findings.length === 0
+      ? "<p>No findings stand.</p>"
+      : asManyAsFit(input.findings, (finding) => findingOf(finding, input, at), "findings"),
+    "<h2>Trends</h2>",
+    input.trends.length === 0
+      ? "<p>No readings of this period are stored.</p>"
+      : asManyAsFit(input.trends, (trend) => trendOf(trend, input), "trends"),
+    "<h2>Outlook</h2>",
+    input.outlook.length === 0
+      ? "<p>None: no velocity or band has been followed for long enough.</p>"
+      : table(
+          ["Sensor", "Value", "Outlook"],
+          input.outlook.map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
+        ),
+    "<h2>Alarms of the period</h2>",
+    input.alarms.length === 0
+      ? "<p>None.</p>"
+      : table(
+          ["Time", "Sensor", "Alarm", "State", "What", "Acknowledged by"],
+          input.alarms.map((alarm) => [
+            at(alarm.timeMs),
+            esc(alarm.sensor),
+            esc(alarm.subject),
+            esc(alarm.state === "active" ? alarm.severity : alarm.state),
+            esc(withTimes(alarmTextAsRead(alarm.text, alarm, wanted), at)),
+            esc(alarm.by ?? ""),
+          ]),
+        ),
+    input.alarmsCut ? "<p>Older ones of the period are left out.</p>" : "",
+    "<h2>Open notes</h2>",
+    input.notes.length === 0
+      ? "<p>None.</p>"
+      : `<ul>${input.notes
+          .map(
+            ({ subject, by, timeMs, note }) =>
+              `<li>${esc(subject)}: “${esc(note)}” (${esc(by)}${timeMs === null ? "" : `, ${at(timeMs)}`})</li>`,
+          )
+          .join("")}</ul>`,
+  ].join("\n");
+}
+
+function asManyAsFit<T>(all: readonly T[], htmlOf: (one: T) => string, what: string): string {
+  const parts: string[] = [];
+  let length = 0;
+  for (const [at, one] of all.entries()) {
+    const part = htmlOf(one);
+    length += part.length;
+    if (length > FIGURES_LENGTH_MAX / 2) {
+      parts.push(
+        `<p>${all.length - at} more ${what} are left out: the report would be too large.</p>`,
+      );
+      break;
+    }
+    parts.push(part);
+  }
+  return parts.join("\n");
+}
+
+const SPECTRUM = { kind: "accel", value: "" };
+
+function findingOf(
+  finding: ReportFinding,
+  { units }: ReportInput,
+  at: (ms: number) => string,
+): string {
+  const { evidence, spectrum } = finding;
+  const shown = spectrum === null ? null : shownUnit(SPECTRUM, spectrum.unit, units);
+  const frequency = frequencyScale(units.frequency, finding.speedRpm / 60);
+  // The next column has the orders.
+  const { words } = frequency.unit === "orders" ? frequencyScale("Hz", null) : frequency;
+  const figure =
+    spectrum === null || shown === null
+      ? "<p>The measurement is not stored any more: no spectrum.</p>"
+      : spectrumFigure({
+          title: `Spectrum of ${at(spectrum.timeMs)}, ${digits(finding.speedRpm)} rpm`,
+          yLabel: `${shown.label} peak`,
+          xLabel: frequency.unit,
+          step: spectrum.stepHz * frequency.perHz,
+          values: Array.from(spectrum.values, shown.of),
+          marks: evidence.map(({ hz, name }) => ({ x: hz * frequency.perHz, label: name })),
+        });
+  return [
+    `<h3>${esc(finding.name)}, stage ${finding.stage} of 3, ${esc(finding.place)}</h3>`,
+    `<p>${esc(textAsRead(finding.text, units))}</p>`,
+    `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
+    table(
+      ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
+      evidence.map((line) => {
+        const unit = shownUnit(SPECTRUM, line.unit, units);
+        return [
+          esc(line.name),
+          esc(`${line.spectrum}, axis ${line.axis}`),
+          words(line.hz),
+          `${line.order.toFixed(2)}x`,
+          `${digits(unit.of(line.amplitude))} ${esc(unit.label)} peak`,
+        ];
+      }),
+    ),
+    figure,
+  ].join("\n");
+}
+
+function trendOf(trend: ReportTrend, { fromMs, toMs, zone, units }: ReportInput): string {
+  const unit = shownUnit(trend, trend.unit, units);
+  return trendFigure({
+    title: trend.title,
+    unit: trend.isRms ? `${unit.label} RMS` : unit.label,
+    fromMs,
+    toMs,
+    zone,
+    lines: trend.lines.map(({ label, points }) => ({
+      label,
+      points: points.map(({ x, y }) => ({ x, y: unit.of(y) })),
+    })),
+    levels: trend.levels.map(({ label, y }) => ({ label, y: unit.of(y) })),
+  });
+}
+
+function facts(rows: readonly (readonly [string, string])[]): string {
+  return `<dl>${rows.map(([name, value]) => `<dt>${name}</dt><dd>${esc(value)}</dd>`).join("")}</dl>`;
+}
+
+/** Cells are HTML. */
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const head = heads.map((text) => `<th scope="col">${text}</th>`).join("");
+  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`);
+  const label = esc(heads.filter((text) => text !== "").join(", "));
+  return `<div class="scroll" tabindex="0" role="group" aria-label="Table: ${label}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;
+}
+
+function timesOf(zone: string): (ms: number) => string {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
+  return (ms) => format.format(ms);
+}

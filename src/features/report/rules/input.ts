@@ -1,0 +1,101 @@
+/** What a report tells of a machine. */
+
+import type { ZoneLevel } from "../../../core/drawing/figures.ts";
+import type { ReadUnits } from "../../../core/read-units.ts";
+
+export interface ReportFinding {
+  readonly name: string;
+  readonly stage: number;
+  readonly place: string;
+  readonly text: string;
+  readonly sinceMs: number;
+  readonly lastSeenMs: number;
+  readonly speedRpm: number;
+  readonly evidence: readonly {
+    readonly name: string;
+    readonly spectrum: string;
+    readonly axis: string;
+    readonly hz: number;
+    readonly order: number;
+    /** Peak. */
+    readonly amplitude: number;
+    readonly unit: string;
+  }[];
+  /** Null if the measurement is not stored any more. */
+  readonly spectrum: {
+    readonly timeMs: number;
+    readonly unit: string;
+    readonly stepHz: number;
+    readonly values: ArrayLike<number>;
+  } | null;
+}
+
+export interface ReportTrend {
+  readonly title: string;
+  readonly kind: string;
+  /** The first of its values. */
+  readonly value: string;
+  readonly unit: string | null;
+  /** Of a value that is an RMS: told beside the unit. */
+  readonly isRms: boolean;
+  readonly lines: readonly {
+    readonly label: string;
+    readonly points: readonly { readonly x: number; readonly y: number }[];
+  }[];
+  readonly levels: readonly ZoneLevel[];
+}
+
+export interface ReportAlarm {
+  readonly timeMs: number;
+  readonly sensor: string;
+  readonly subject: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly severity: string;
+  readonly state: string;
+  readonly text: string;
+  /** Who acknowledged it; null for nobody. */
+  readonly by: string | null;
+}
+
+export interface ReportInput {
+  readonly site: string;
+  readonly machine: string;
+  readonly area: string | null;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly madeMs: number;
+  /** IANA zone of all times. */
+  readonly zone: string;
+  readonly version: string;
+  readonly units: ReadUnits;
+  readonly condition: string;
+  readonly reason: string;
+  /** The alarm that is the reason; null if none is. */
+  readonly worst: Pick<ReportAlarm, "alarm" | "value"> | null;
+  readonly sinceMs: number | null;
+  /** Storage begins there: it may be longer. */
+  readonly isSinceAtLeast: boolean;
+  readonly speedRpm: number | null;
+  readonly sensors: readonly {
+    readonly name: string;
+    readonly zone: string | null;
+    readonly lastMs: number | null;
+  }[];
+  readonly findings: readonly ReportFinding[];
+  readonly trends: readonly ReportTrend[];
+  readonly outlook: readonly {
+    readonly sensor: string;
+    readonly value: string;
+    readonly text: string;
+  }[];
+  /** Newest first. */
+  readonly alarms: readonly ReportAlarm[];
+  readonly alarmsCut: boolean;
+  readonly notes: readonly {
+    readonly subject: string;
+    readonly by: string;
+    readonly timeMs: number | null;
+    readonly note: string;
+  }[];
+}

@@ -1,0 +1,92 @@
+/** Figures of what was measured: a trend and a spectrum. */
+import { escapeText, roundTicks, timeTicks } from "../../../core/drawing/figure-axes.ts";
+import {
+  figureSvg,
+  LINES,
+  legend,
+  type PlotPoint,
+  piecesOf,
+  type ZoneLevel,
+} from "../../../core/drawing/figures.ts";
+
+export interface TrendFigure {
+  readonly title: string;
+  /** Of the y axis. */
+  readonly unit: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly zone: string;
+  readonly lines: readonly { readonly label: string; readonly points: readonly PlotPoint[] }[];
+  readonly levels: readonly ZoneLevel[];
+}
+
+export function trendFigure({
+  title,
+  unit,
+  fromMs,
+  toMs,
+  zone,
+  lines,
+  levels,
+}: TrendFigure): string {
+  const height = 200;
+  const svg = figureSvg({
+    title,
+    height,
+    from: fromMs,
+    to: toMs,
+    ticks: timeTicks(fromMs, toMs, zone),
+    xLabel: zone,
+    yLabel: unit,
+    levels,
+    lines: lines.map(({ label, points }, at) => ({
+      label,
+      pieces: piecesOf(points),
+      ...(LINES[at % LINES.length] ?? LINES[0]),
+    })),
+  });
+  const names = legend(
+    lines.map(({ label }) => label),
+    height,
+  );
+  return withHeading(title, svg.replace("</svg>", `${names}</svg>`));
+}
+
+export interface SpectrumFigure {
+  readonly title: string;
+  readonly xLabel: string;
+  readonly yLabel: string;
+  /** Between two values, as `x` of the marks. */
+  readonly step: number;
+  readonly values: ArrayLike<number>;
+  readonly marks: readonly { readonly x: number; readonly label: string }[];
+}
+
+export function spectrumFigure({
+  title,
+  xLabel,
+  yLabel,
+  step,
+  values,
+  marks,
+}: SpectrumFigure): string {
+  const farthest = Math.max(...marks.map(({ x }) => x), 0);
+  const end = Math.min(step * values.length, farthest > 0 ? farthest * 1.5 : Infinity);
+  const count = Math.min(values.length, Math.ceil(end / step));
+  const points = Array.from({ length: count }, (_, k) => ({ x: k * step, y: values[k] ?? 0 }));
+  const svg = figureSvg({
+    title,
+    height: 190,
+    from: 0,
+    to: end,
+    ticks: roundTicks(0, end),
+    xLabel,
+    yLabel,
+    marks,
+    lines: [{ label: title, pieces: [points], ...LINES[0] }],
+  });
+  return withHeading(title, svg);
+}
+
+const withHeading = (title: string, svg: string) =>
+  `<figure><figcaption>${escapeText(title)}</figcaption>${svg}</figure>`;

@@ -1,0 +1,105 @@
+/**
+ * Which files may be named over HTTP: those in the credentials directory and the configuration directory, except the
+ * agent's own secrets. A browser must not make the agent read, or send to a broker, other files on the same disk.
+ */
+import { realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { ConfigurationFault } from "../../core/configuration.ts";
+import { isSameWay, uplinksOf } from "./hidden-secrets.ts";
+
+const FILE_KEYS = [
+  "usernameFile",
+  "passwordFile",
+  "sasKeyFile",
+  "proxyAuthFile",
+  "caFile",
+  "certFile",
+  "keyFile",
+] as const;
+
+/**
+ * The agent's own files, by their names in both directories: settings, its store, and every credential that the unit
+ * passes on (`mqtt.password`, `alarm.email.url`, …), under its own name or its name in /etc/credstore
+ * (`gateside.mqtt.password`). CA certificates are not secret.
+ */
+const OWN_FILES =
+  /^(.*\.env|.*(http\.(view\.)?token|http\.key(\.pem)?|gateway\.(headers|proxy))|(alarm|analytics|collect|config|gateway|http|modbus|mqtt|query|sparkplug)\.(?!ca$).*|gateside\.(?!(mqtt|gateway)\.ca$).*|(site|uplinks)([.-].*)?\.json)$/;
+
+interface PolicyOptions {
+  /** Relative paths start here. */
+  readonly base: string;
+  /** Absolute: files below these may be named. */
+  readonly directories: readonly string[];
+  /** Absolute: files that may not be named, wherever they are. */
+  readonly own: readonly string[];
+  /** Absolute: the agent's own copies of configurations. */
+  readonly ownDirectory: string;
+}
+
+export class FilePolicy {
+  readonly #options: PolicyOptions;
+
+  constructor(options: PolicyOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Checks names only, and opens nothing. @param current the current file: its author chose its paths
+   * @param given members that are checked elsewhere, as `index.member`
+   */
+  faults(content: unknown, current: unknown, given: ReadonlySet<string>): ConfigurationFault[] {
+    const known = new Map(uplinksOf(current).map((uplink) => [uplink["name"], uplink]));
+    return uplinksOf(content).flatMap((uplink, index) =>
+      FILE_KEYS.flatMap((key) => {
+        const path = uplink[key];
+        if (typeof path !== "string" || path === "" || given.has(`${index}.${key}`)) return [];
+        const before = known.get(uplink["name"]);
+        if (before?.[key] === path && isSameWay(before, uplink)) return [];
+        const problem = this.#problem(path);
+        return problem === null ? [] : [{ place: `uplinks[${index}].${key}`, ...problem }];
+      }),
+    );
+  }
+
+  #problem(path: string): Pick<ConfigurationFault, "problem" | "remedy"> | null {
+    const { base, directories, own, ownDirectory } = this.#options;
+    const wanted = resolve(base, path);
+    // The target of a link counts; for a file that does not exist, its directory.
+    const real = realPath(wanted);
+    const isAllowed = directories.some(
+      (directory) => isBelow(wanted, directory) && isBelow(real, realPath(directory)),
+    );
+    if (path.includes("\0") || !isAllowed)
+      return {
+        problem: `${JSON.stringify(path)} is outside the allowed directories`,
+        remedy: `use a file below ${directories.join(" or ")}; other files can be set only in UPLINKS_FILE itself`,
+      };
+    const isOwn = [wanted, real].some(
+      (one) => own.includes(one) || OWN_FILES.test(basename(one)) || isBelow(one, ownDirectory),
+    );
+    return isOwn
+      ? {
+          problem: `${JSON.stringify(path)} is one of the agent's own files, which are never sent to a broker`,
+          remedy: "use a file that was created for this uplink",
+        }
+      : null;
+  }
+}
+
+function isBelow(path: string, directory: string): boolean {
+  const way = relative(directory, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // A file that does not exist yet: its future location.
+    try {
+      return join(realpathSync(dirname(path)), basename(path));
+    } catch {
+      return path;
+    }
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * Applies changed files to the running agent: read and checked completely first, then applied by difference. One reload
+ * at a time. A fault leaves everything as it was, and is reported until a reload succeeds.
+ */
+
+import type { KeyObject } from "node:crypto";
+import {
+  type ConfigurationChanges,
+  type ConfigurationFault,
+  type ConfigurationState,
+  changeLines,
+  changesOf,
+  faultText,
+  hasChanges,
+  NO_CHANGES,
+  type ReloadReport,
+  SAME_SITE,
+  uplinksDifference,
+  withRenewedMain,
+} from "../../core/configuration.ts";
+import { isUnnamed } from "../../core/empty-site.ts";
+import type { Logger } from "../../core/ports.ts";
+import type { Sensor } from "../../core/sensor.ts";
+import type { Site } from "../../core/site.ts";
+import { siteDifference, withUnchanged } from "../../core/site-difference.ts";
+import type { ReplaceableSite } from "../../core/site-source.ts";
+import { messageOf } from "../../core/thrown.ts";
+import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
+import { sha256 } from "./digest.ts";
+import type { PendingSecrets } from "./typed-secrets.ts";
+
+/** The texts of the files; null if there is none, or it cannot be read. */
+export interface ConfigurationTexts {
+  readonly site: string | null;
+  readonly uplinks: string | null;
+}
+
+/** Current settings and files, next to the running ones. */
+interface Examined {
+  /** Null with faults. */
+  readonly site: Site | null;
+  readonly uplinks: readonly Uplink[] | null;
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
+  readonly texts: ConfigurationTexts;
+  /** Of CONFIG_PUBLIC_KEY_FILE. */
+  readonly documentKeys: readonly KeyObject[];
+}
+
+export interface ConfigurationFiles {
+  /** Reads everything again; `proposed` texts and `pending` secrets replace files, to be checked before they are written. */
+  examine(proposed?: Partial<ConfigurationTexts>, pending?: PendingSecrets): Examined;
+  /** Settings as `check` shows them, but for all that are secrets. */
+  settings(): Readonly<Record<string, string>>;
+  /** Names of the secret ones that are set. */
+  secretSettings(): readonly string[];
+  /** Cheap: only the files' texts. */
+  texts(): ConfigurationTexts;
+  /** Settings of the environment, and of the file it is set from, that differ from the running ones. */
+  pendingRestart(): readonly string[];
+  compare(
+    nonce: string,
+    digests: Readonly<Record<string, string>>,
+    withSecrets: boolean,
+  ): readonly string[];
+  /** One sensor as it would be in the site file, checked on its own. */
+  sensor(written: unknown): Checked<Sensor>;
+  /** One uplink as it would be in the uplinks file, checked on its own. */
+  uplink(written: unknown, pending?: PendingSecrets): Checked<Uplink>;
+}
+
+type Checked<T> = { readonly value: T } | { readonly faults: readonly ConfigurationFault[] };
+
+/** Adds, removes and renews uplinks. */
+export interface RunningUplinks {
+  /** Null without MQTT_URL. */
+  readonly main: Uplink | null;
+  readonly current: readonly Uplink[];
+  /** Opens, closes and renews the uplinks that differ, and no others; `main` stays as it is unless it is among them. */
+  replace(uplinks: readonly Uplink[]): Promise<void>;
+}
+
+export interface ReloaderParts {
+  readonly files: ConfigurationFiles;
+  readonly site: ReplaceableSite;
+  readonly uplinks: RunningUplinks;
+  readonly digest: (site: Site, uplinks: readonly Uplink[]) => string;
+  /** Settings whose files change with a restart alone. */
+  readonly restartFiles?: () => readonly string[];
+  readonly logger: Logger;
+}
+
+export class Reloader {
+  readonly #parts: ReloaderParts;
+  #turn: Promise<unknown> = Promise.resolve();
+  #faults: readonly string[] = [];
+  #pendingRestart: readonly string[] = [];
+  #pendingReload: readonly string[] = [];
+  /** Digests of the texts that were last applied, or refused. */
+  #seen: { readonly site: string; readonly uplinks: string };
+  #digest: string;
+  #documentKeys: readonly KeyObject[];
+
+  /** @param texts of the files that the agent was started with, as are the `documentKeys` */
+  constructor(
+    parts: ReloaderParts,
+    texts: ConfigurationTexts,
+    documentKeys: readonly KeyObject[] = [],
+  ) {
+    this.#parts = parts;
+    this.#documentKeys = documentKeys;
+    this.#seen = digestsOf(texts);
+    this.#digest = parts.digest(parts.site.current, othersOf(parts.uplinks.current));
+  }
+
+  /** Whose signatures are valid: those of the last reload without a fault. */
+  get documentKeys(): readonly KeyObject[] {
+    return this.#documentKeys;
+  }
+
+  get state(): ConfigurationState {
+    return {
+      configuration: this.#digest,
+      pendingRestart: this.#pendingRestart,
+      pendingReload: this.#pendingReload,
+      configurationFaults: this.#faults,
+      renewedByRestart: this.#parts.restartFiles?.() ?? [],
+    };
+  }
+
+  /** Checks whether files or environment differ from the running configuration; changes nothing. */
+  look(): void {
+    const { files } = this.#parts;
+    const now = digestsOf(files.texts());
+    this.#pendingReload = [
+      ...(now.site === this.#seen.site ? [] : ["SITE_FILE"]),
+      ...(now.uplinks === this.#seen.uplinks ? [] : ["UPLINKS_FILE"]),
+    ];
+    this.#pendingRestart = files.pendingRestart();
+  }
+
+  /** Never rejects because of the files' content. */
+  reload(by: string): Promise<ReloadReport> {
+    const turn = this.#turn.then(() => this.#reload(by));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #reload(by: string): Promise<ReloadReport> {
+    const { files, site, uplinks, logger } = this.#parts;
+    const examined = files.examine();
+    this.#seen = digestsOf(examined.texts);
+    this.#pendingReload = [];
+    this.#pendingRestart = files.pendingRestart();
+    const faults = [...examined.faults, ...renamed(site.current, examined.site)];
+    if (examined.site === null || examined.uplinks === null || faults.length > 0) {
+      this.#faults = faults.map(faultText);
+      logger.error(
+        { by, faults: this.#faults, configuration: this.#digest },
+        "reload refused; the running configuration is unchanged",
+      );
+      return this.#report("refused", NO_CHANGES, faults, examined.warnings);
+    }
+    this.#faults = [];
+    this.#renewKeys(examined.documentKeys, by);
+    const next = othersOf(examined.uplinks);
+    // Topics and client ids, including those of `main`, contain the name that the first site file brings.
+    const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);
+    const after = withUnchanged(site.current, examined.site);
+    const difference = siteDifference(site.current, after);
+    const main = examined.uplinks.find(({ name }) => name === MAIN_UPLINK) ?? null;
+    const others = uplinksDifference(uplinks.current, next);
+    const renewed = withRenewedMain(others, uplinks.main, main);
+    const isWhole = isFirst || renewed !== others;
+    const changes = changesOf(difference, renewed);
+    if (!hasChanges(changes)) {
+      logger.info({ by, configuration: this.#digest }, "reload: nothing has changed");
+      return this.#report("unchanged", changes, [], examined.warnings);
+    }
+    const ahead = changes.consequences?.slice(0, LINES_MAX) ?? [];
+    if (ahead.length > 0) logger.warn({ by, consequences: ahead }, "reload: about to be applied");
+    const formerMain = isWhole && uplinks.main !== null ? [uplinks.main] : [];
+    const before = { site: site.current, uplinks: [...formerMain, ...othersOf(uplinks.current)] };
+    try {
+      site.replace(after);
+      if (isWhole || hasChanges(changesOf(SAME_SITE, others)))
+        await uplinks.replace(isWhole ? examined.uplinks : next);
+    } catch (error) {
+      site.replace(before.site);
+      await uplinks.replace(before.uplinks);
+      const problem = messageOf(error);
+      const fault = {
+        place: "reload",
+        problem,
+        remedy: "the running configuration stays in effect; try again",
+      };
+      this.#faults = [faultText(fault)];
+      logger.error({ err: error, by }, "reload failed; the running configuration stays in effect");
+      return this.#report("refused", NO_CHANGES, [fault], examined.warnings);
+    }
+    this.#digest = this.#parts.digest(after, next);
+    const what = changeLines(changes).slice(0, LINES_MAX);
+    logger.info({ by, configuration: this.#digest, changes: what }, "reload applied");
+    return this.#report("applied", changes, [], examined.warnings);
+  }
+
+  #renewKeys(keys: readonly KeyObject[], by: string): void {
+    const known = this.#documentKeys;
+    if (keys.length === known.length && keys.every((key, i) => known[i]?.equals(key))) return;
+    this.#documentKeys = keys;
+    this.#parts.logger.info({ by, keys: keys.length }, "the keys of signed documents have changed");
+  }
+
+  #report(
+    outcome: ReloadReport["outcome"],
+    changes: ConfigurationChanges,
+    faults: readonly ConfigurationFault[],
+    warnings: readonly ConfigurationFault[],
+  ): ReloadReport {
+    const { configuration, pendingRestart, renewedByRestart } = this.state;
+    const after = { configuration, pendingRestart, renewedByRestart };
+    return { outcome, changes, faults, warnings, ...after };
+  }
+}
+
+/** Changes listed in one log line. */
+const LINES_MAX = 50;
+
+/** `main` comes from the environment: it changes only with a restart. */
+function othersOf(uplinks: readonly Uplink[]): Uplink[] {
+  return uplinks.filter(({ name }) => name !== MAIN_UPLINK);
+}
+
+/** Why a reload refuses this valid site file: its name differs from the running one. */
+export function renamed(before: Site, after: Site | null): ConfigurationFault[] {
+  if (after === null || after.site === before.site || isUnnamed(before)) return [];
+  if (isUnnamed(after))
+    return [
+      {
+        place: "SITE_FILE",
+        problem: `is empty, but ${JSON.stringify(before.site)} is running`,
+        remedy: "restore the file; the set-up page has the last versions",
+      },
+    ];
+  return [
+    {
+      place: "SITE_FILE: site",
+      problem: `the site's name is ${JSON.stringify(after.site)}, and ${JSON.stringify(before.site)} is running`,
+      remedy: "restart the agent, because every topic and the client id contain the name",
+    },
+  ];
+}
+
+function digestsOf({ site, uplinks }: ConfigurationTexts): { site: string; uplinks: string } {
+  return { site: sha256(site ?? ""), uplinks: sha256(uplinks ?? "") };
+}

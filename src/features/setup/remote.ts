@@ -1,0 +1,257 @@
+/**
+ * Applies signed documents: verified, fully checked, written, applied by difference, and tried; one that fails is
+ * reverted.
+ */
+
+import type { KeyObject } from "node:crypto";
+import { faultText, type ReloadReport } from "../../core/configuration.ts";
+import { messageOf } from "../../core/thrown.ts";
+import { LogPace } from "../../lib/log-pace.ts";
+import type { ConfigurationTexts } from "./reload.ts";
+import {
+  type DocumentRefusal,
+  isRefusal,
+  openDocument,
+  type RefusalReason,
+  type SignedDocument,
+} from "./signed-document.ts";
+import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
+import { type Ending, type ReplyTo, type Trial } from "./trial-journal.ts";
+
+/**
+ * Before this time a box without a clock chip does not know the time yet, so it cannot tell whether a document has
+ * expired.
+ */
+const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
+
+/** As published on the response topic, or on `agent/cmd/site/result`. */
+export interface DocumentResult {
+  readonly ok: boolean;
+  readonly outcome: "trial" | "refused" | Ending["outcome"];
+  readonly version: number | null;
+  readonly reason: RefusalReason | "trial" | null;
+  readonly detail: string;
+  /** The configuration now in effect. */
+  readonly configuration: string;
+}
+
+/** `isRepeated`: a document that was accepted before only gets its earlier result again. */
+export type ReportResult = (result: DocumentResult, reply: ReplyTo, isRepeated: boolean) => void;
+
+export interface RemoteParts extends TriedChangeParts {
+  /** Those in effect now. */
+  readonly keys: () => readonly KeyObject[];
+  /** While a restored backup is on trial. */
+  readonly isRestoring: () => boolean;
+}
+
+export class RemoteConfiguration {
+  readonly #parts: RemoteParts;
+  readonly #trialMs: number;
+  readonly #pace: LogPace;
+  #isBusy = false;
+  #signal: AbortSignal = new AbortController().signal;
+
+  /** @param trialMs CONFIG_TRIAL_S */
+  constructor(parts: RemoteParts, trialMs: number) {
+    this.#parts = parts;
+    this.#trialMs = trialMs;
+    this.#pace = new LogPace(parts.clock);
+  }
+
+  /** True from a document's arrival until it is settled. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Ends a running trial with the agent; the next start reverts the document. */
+  endWith(signal: AbortSignal): void {
+    this.#signal = signal;
+  }
+
+  /** Processes one document. Reports `refused`, or `trial` and later its result. Never rejects. */
+  async take(bytes: Uint8Array, reply: ReplyTo, report: ReportResult): Promise<void> {
+    const { logger, clock, journal, keys, site } = this.#parts;
+    const reportResult = (result: Omit<DocumentResult, "configuration">, isRepeated = false) => {
+      const { configuration } = this.#parts.reloader.state;
+      const level = result.ok ? "info" : "warn";
+      // Whoever may publish can send refused and repeated documents as fast as the broker delivers them.
+      const isOwn = result.outcome !== "refused" && !isRepeated;
+      const line = isOwn ? {} : this.#pace.next(`${result.outcome} ${result.reason}`);
+      if (line !== null)
+        logger[level]({ ...result, configuration, ...line }, "signed configuration");
+      report({ ...result, configuration }, reply, isRepeated);
+    };
+    const refuse = ({ reason, detail }: DocumentRefusal, version: number | null) =>
+      reportResult({ ok: false, outcome: "refused", version, reason, detail });
+    let isOurs = false;
+    try {
+      const nowMs = clock.now();
+      if (nowMs < PLAUSIBLE_SINCE_MS)
+        return refuse(
+          {
+            reason: "clock",
+            detail: "this box does not know the time yet; send the document again later",
+          },
+          null,
+        );
+      const last = journal.accepted;
+      const expected = { site: site().site, nowMs, version: 0 };
+      const document = openDocument(bytes, keys(), expected);
+      if (isRefusal(document)) return refuse(document, null);
+      const { version } = document;
+      const isRepeated = last !== null && document.digest === last.digest;
+      if (isRepeated && !this.#isBusy) {
+        const { outcome, detail } = last;
+        const isApplied = outcome === "applied";
+        return reportResult(
+          {
+            ok: isApplied,
+            outcome,
+            version,
+            reason: isApplied ? null : outcome === "superseded" ? "changed_here" : "replayed",
+            detail: `already received: ${detail}`,
+          },
+          true,
+        );
+      }
+      if (last !== null && !isRepeated && version <= last.version)
+        return refuse(
+          {
+            reason: "version",
+            detail: `its version is ${version}, but version ${last.version} was already accepted; sign it with a higher version`,
+          },
+          version,
+        );
+      // Last: a document that is invalid in itself is refused for that, whatever else is going on.
+      if (this.#isBusy || this.#parts.isRestoring())
+        return refuse(
+          {
+            reason: "trial_running",
+            detail: "another configuration is on trial; wait until the trial ends",
+          },
+          version,
+        );
+      this.#isBusy = true;
+      isOurs = true;
+      const prepared = this.#prepare(document);
+      if ("reason" in prepared) return refuse(prepared, version);
+      const before = trialHealthOf(this.#parts, site());
+      const trial: Trial = {
+        version,
+        digest: document.digest,
+        ...prepared,
+        startedAtMs: nowMs,
+        reply,
+      };
+      const begun = await this.#begin(trial);
+      if ("reason" in begun) return refuse(begun, version);
+      const change = { site: site(), uplinks: begun.changes.uplinks };
+      const watched = new ChangeTrial(this.#parts, before, change);
+      reportResult({
+        ok: true,
+        outcome: "trial",
+        version,
+        reason: null,
+        detail: `applied; on trial for at most ${Math.round(this.#trialMs / 1000)} s`,
+      });
+      const ended = await this.#end(trial, watched);
+      if (ended !== null) reportResult({ ok: ended.outcome === "applied", version, ...ended });
+    } catch (error) {
+      logger.error({ err: error }, "a signed configuration could not be processed");
+      const detail = messageOf(error);
+      refuse(
+        {
+          reason: "not_writable",
+          detail: `${detail}; the agent must be able to write SITE_FILE, UPLINKS_FILE and the directories they are in`,
+        },
+        null,
+      );
+    } finally {
+      if (isOurs) this.#isBusy = false;
+    }
+  }
+
+  /** The texts of before and after, once everything is known to be valid; a refusal leaves no trace. */
+  #prepare({
+    content,
+  }: SignedDocument):
+    | { readonly before: ConfigurationTexts; readonly after: ConfigurationTexts }
+    | DocumentRefusal {
+    const { configuration, paths, reloader } = this.#parts;
+    if (content.uplinks !== undefined && paths.uplinks === null)
+      return {
+        reason: "content",
+        detail: "it contains uplinks, but UPLINKS_FILE is not set on this box",
+      };
+    const before = configuration.texts();
+    reloader.look();
+    const { pendingReload } = reloader.state;
+    if (pendingReload.length > 0)
+      return {
+        reason: "changed_here",
+        detail: `the file of ${pendingReload.join(" and ")} was changed on this box but not reloaded: reload it, or undo the change`,
+      };
+    const after = {
+      site: content.site === undefined ? before.site : textOf(content.site),
+      uplinks: content.uplinks === undefined ? before.uplinks : textOf(content.uplinks),
+    };
+    const { faults, site } = configuration.examine(after);
+    if (faults.length > 0) return { reason: "content", detail: faults.map(faultText).join("\n") };
+    if (site?.site !== this.#parts.site().site)
+      return {
+        reason: "content",
+        detail: `its site file is for site ${JSON.stringify(site?.site)}`,
+      };
+    return { before, after };
+  }
+
+  /** The report of the reload, once the new files are in effect. */
+  async #begin(trial: Trial): Promise<ReloadReport | DocumentRefusal> {
+    const { journal, paths, reloader } = this.#parts;
+    journal.begin(trial);
+    try {
+      journal.write(paths, trial.after, trial.before);
+    } catch (error) {
+      journal.restore(trial, paths);
+      journal.abandon();
+      throw error;
+    }
+    const report = await reloader.reload(`signed document ${trial.version}`);
+    if (report.outcome !== "refused") return report;
+    journal.restore(trial, paths);
+    await reloader.reload("the last good configuration");
+    journal.abandon();
+    return { reason: "content", detail: report.faults.map(faultText).join("\n") };
+  }
+
+  /** How it ended, with the files in their places; null if the agent ended first. */
+  async #end(trial: Trial, watched: ChangeTrial): Promise<Ending | null> {
+    const { journal, paths, reloader, clock } = this.#parts;
+    const worse = await watched.run(this.#trialMs, this.#signal);
+    if (worse === null) return null;
+    const { version, digest, reply } = trial;
+    const changed = journal.changedSince(trial, paths);
+    const kept = `${changed.join(" and ")} was changed on this box during the trial and is kept`;
+    let detail = "each link is up, and each sensor that had records has some";
+    if (worse.length > 0) {
+      journal.restore(trial, paths);
+      const report = await reloader.reload(`the configuration before document ${version}`);
+      const isBack = report.outcome !== "refused";
+      const restored = changed.length === 0 ? "the last good configuration" : "the other file";
+      detail = `not as good as before: ${worse.join(", ")}; ${restored} was restored${isBack ? "" : `, but cannot be applied: ${report.faults.map(faultText).join("; ")}`}`;
+    }
+    const ending: Ending =
+      changed.length > 0
+        ? { outcome: "superseded", reason: "changed_here", detail: `${kept}; ${detail}` }
+        : worse.length > 0
+          ? { outcome: "rolled_back", reason: "trial", detail }
+          : { outcome: "applied", reason: null, detail };
+    journal.end({ version, digest, reply, atMs: clock.now(), ...ending });
+    return ending;
+  }
+}
+
+function textOf(part: object): string {
+  return `${JSON.stringify(part, null, 2)}\n`;
+}

@@ -1,0 +1,191 @@
+/**
+ * Backup and restore through the running agent: a restore is checked in whole, kept as a version, applied by difference
+ * and tried like a signed document; where links or reads get worse, the files of before come back.
+ */
+
+import { faultText } from "../../core/configuration.ts";
+import { isUnnamed } from "../../core/empty-site.ts";
+import type {
+  BackupActions,
+  RestoreOutcome,
+  RestoreRequest,
+  RestoreView,
+} from "../../core/setup.ts";
+import { messageOf } from "../../core/thrown.ts";
+import type { Uplink } from "../../core/uplink.ts";
+import { type Backup, openBackup } from "./backup.ts";
+import type { FileVersions } from "./file-versions.ts";
+import type { ConfigurationTexts } from "./reload.ts";
+import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
+import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
+import type { Trial } from "./trial-journal.ts";
+
+interface RestorerParts extends TriedChangeParts {
+  readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
+  readonly dataDir: string;
+  readonly uplinks: () => readonly Uplink[];
+  /** Shared with the editors of the two files: one change at a time. */
+  readonly turn: { isTaken: boolean };
+  /** Of a signed document. */
+  readonly isTrialRunning: () => boolean;
+  readonly version: string;
+  readonly instance: () => string | null;
+  /** Where a box of this site is online at these brokers; null if none shows it. For a box that has no sessions yet. */
+  readonly lookElsewhere: (site: string, uplinks: readonly Uplink[]) => Promise<string | null>;
+  /** For what happens after the response. */
+  readonly audit: (outcome: string, detail: string) => void;
+}
+
+/** A restore has no version, and nobody waits for its result at a broker. */
+const NO_DOCUMENT = {
+  version: 0,
+  digest: "",
+  reply: { uplink: "", broker: "", responseTopic: null, correlation: null },
+  isRestore: true,
+} as const;
+
+export class Restorer implements BackupActions {
+  readonly #parts: RestorerParts;
+  readonly #trialMs: number;
+  #isBusy = false;
+  #signal: AbortSignal = new AbortController().signal;
+
+  /** @param trialMs CONFIG_TRIAL_S */
+  constructor(parts: RestorerParts, trialMs: number) {
+    this.#parts = parts;
+    this.#trialMs = trialMs;
+  }
+
+  /** True until the trial is over. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Ends a running trial with the agent; the next start brings back the files of before. */
+  endWith(signal: AbortSignal): void {
+    this.#signal = signal;
+  }
+
+  /** Where the box of the backup seems to go on; null if none was seen, or somebody repeats its site's name. */
+  async #runningElsewhere(backup: Backup, repeated: string | null): Promise<string | null> {
+    const { instance, status, lookElsewhere, site } = this.#parts;
+    if (backup.instance === instance() || repeated === backup.site) return null;
+    if (!isUnnamed(site()))
+      return status().links.find(({ otherAgent }) => otherAgent)?.otherAgent ?? null;
+    const examined = examineRestore(backup, repeated, this.#state());
+    return "outcome" in examined ? null : lookElsewhere(backup.site, examined.uplinks);
+  }
+
+  #state(): BoxState {
+    const { configuration, paths, dataDir, site, uplinks } = this.#parts;
+    return { configuration, paths, dataDir, site: site(), uplinks: uplinks() };
+  }
+
+  backup(): object {
+    const { clock, reloader, version, instance } = this.#parts;
+    const about = { version, instance: instance(), timeMs: clock.now() };
+    return backupOf(this.#state(), { ...about, configuration: reloader.state.configuration });
+  }
+
+  async restore(request: RestoreRequest, by: string): Promise<RestoreOutcome> {
+    const { turn, isTrialRunning } = this.#parts;
+    if (this.#isBusy || isTrialRunning())
+      return { outcome: "busy", detail: "a configuration is on trial; wait until the trial ends" };
+    const opened = openBackup(request.text);
+    if ("problem" in opened)
+      return { outcome: "unusable", detail: `${opened.problem}; ${opened.remedy}` };
+    const { backup } = opened;
+    const running = await this.#runningElsewhere(backup, request.site);
+    if (running !== null) return runningRefusal(running);
+    const examined = examineRestore(backup, request.site, this.#state());
+    if ("outcome" in examined) return examined;
+    const { texts, view } = examined;
+    if (view.unchanged) return { outcome: "unchanged", view };
+    if (request.isDryRun) return { outcome: "planned", view };
+    if (turn.isTaken)
+      return { outcome: "busy", detail: "another change is being saved; try again in a moment" };
+    turn.isTaken = true;
+    this.#isBusy = true;
+    let isTried = false;
+    try {
+      const begun = await this.#begin(texts, view, by);
+      isTried = begun.trial !== null;
+      if (begun.trial !== null) void this.#end(begun.trial);
+      return begun.outcome;
+    } finally {
+      turn.isTaken = false;
+      if (!isTried) this.#isBusy = false;
+    }
+  }
+
+  /** Writes and applies; without a trial where it is in effect at the next start only. */
+  async #begin(
+    after: ConfigurationTexts,
+    view: RestoreView,
+    by: string,
+  ): Promise<{ readonly outcome: RestoreOutcome; readonly trial: RunningTrial | null }> {
+    const { clock, configuration, journal, paths, reloader, site, versions, logger } = this.#parts;
+    const before = configuration.texts();
+    const health = trialHealthOf(this.#parts, site());
+    const trial: Trial = { ...NO_DOCUMENT, before, after, startedAtMs: clock.now() };
+    try {
+      if (!view.nextStart) journal.begin(trial);
+      for (const part of ["site", "uplinks"] as const) {
+        const text = before[part];
+        if (text !== null && text !== after[part])
+          versions[part].keep({ replacedAtMs: clock.now(), replacedBy: by, text });
+      }
+      journal.write(paths, after, before);
+    } catch (err) {
+      journal.restore(trial, paths);
+      journal.abandon();
+      logger.error({ err, by }, "the backup could not be restored");
+      const detail = messageOf(err);
+      return { outcome: { outcome: "not_writable", detail }, trial: null };
+    }
+    if (view.nextStart) {
+      logger.warn({ by }, "backup restored; it is in effect at the next start");
+      return { outcome: { outcome: "saved", view, report: null }, trial: null };
+    }
+    const report = await reloader.reload(by);
+    if (report.outcome === "refused") {
+      journal.restore(trial, paths);
+      await reloader.reload("the configuration before the restore");
+      journal.abandon();
+      return { outcome: { outcome: "faults", faults: report.faults }, trial: null };
+    }
+    logger.info({ by, disabled: view.disabled }, "backup restored; on trial");
+    const change = { site: site(), uplinks: report.changes.uplinks };
+    const watched = new ChangeTrial(this.#parts, health, change);
+    return { outcome: { outcome: "saved", view, report }, trial: { trial, watched } };
+  }
+
+  async #end({ trial, watched }: RunningTrial): Promise<void> {
+    const { journal, paths, reloader, audit, logger } = this.#parts;
+    try {
+      const worse = await watched.run(this.#trialMs, this.#signal);
+      // The agent ends: the next start brings back the files of before.
+      if (worse === null) return;
+      if (worse.length > 0) {
+        const kept = journal.restore(trial, paths);
+        const report = await reloader.reload("the configuration before the restore");
+        const faults = report.outcome === "refused" ? report.faults.map(faultText) : [];
+        logger.error({ worse, kept, faults }, "restored backup rolled back");
+        audit("rolled_back", `not as good as before: ${worse.join(", ")}`);
+      } else {
+        logger.info({}, "restored backup is in effect");
+        audit("applied", "each link is up, and each sensor that had records has some");
+      }
+      journal.abandon();
+    } catch (err) {
+      logger.error({ err }, "the trial of the restored backup could not be ended");
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+}
+
+interface RunningTrial {
+  readonly trial: Trial;
+  readonly watched: ChangeTrial;
+}

@@ -1,0 +1,169 @@
+/**
+ * What is on disk around a trial, so that a power cut between any two steps leaves the old configuration or the new
+ * one, complete:
+ * 1. `trial.json` contains both, before a file is touched    2. the files are written    3. the trial
+ * 4. `accepted.json` records the result: from here on it is settled    5. `trial.json` is deleted
+ * A start that finds `trial.json` without its `accepted.json` restores the old files: a trial that did not end counts
+ * as failed.
+ */
+
+import { join } from "node:path";
+import { parsedJson } from "../../core/parsed-json.ts";
+import type { DurableFiles } from "../../lib/durable-file.ts";
+import { makeDirectory } from "../../lib/make-directory.ts";
+import type { ConfigurationTexts } from "./reload.ts";
+
+export interface ConfigurationPaths {
+  readonly site: string;
+  /** Null if UPLINKS_FILE is not set. */
+  readonly uplinks: string | null;
+}
+
+/** Where the response to a document goes. */
+export interface ReplyTo {
+  /** Of the uplink that the document came through. */
+  readonly uplink: string;
+  /** Its addresses: another broker's clients get no response at a topic that was named here. */
+  readonly broker: string;
+  readonly responseTopic: string | null;
+  /** Base64. */
+  readonly correlation: string | null;
+}
+
+export interface Trial {
+  readonly version: number;
+  readonly digest: string;
+  readonly before: ConfigurationTexts;
+  readonly after: ConfigurationTexts;
+  readonly startedAtMs: number;
+  readonly reply: ReplyTo;
+  /** A restored backup: it has no version, and leaves what is known of documents as it is. */
+  readonly isRestore?: boolean;
+}
+
+/** How the trial of an accepted document ended. */
+export interface Ending {
+  /** `superseded`: somebody changed a file on the box meanwhile. */
+  readonly outcome: "applied" | "rolled_back" | "superseded";
+  readonly reason: "trial" | "changed_here" | null;
+  readonly detail: string;
+}
+
+/** The result of the last document that was accepted. */
+export interface Accepted extends Ending {
+  readonly version: number;
+  readonly digest: string;
+  readonly atMs: number;
+  readonly reply: ReplyTo;
+  readonly isRestore?: boolean;
+}
+
+export class TrialJournal {
+  readonly #files: DurableFiles;
+  readonly #trialPath: string;
+  readonly #acceptedPath: string;
+  readonly #directory: string;
+
+  constructor(files: DurableFiles, dataDir: string) {
+    this.#files = files;
+    this.#directory = join(dataDir, "configuration");
+    this.#trialPath = join(this.#directory, "trial.json");
+    this.#acceptedPath = join(this.#directory, "accepted.json");
+  }
+
+  get accepted(): Accepted | null {
+    return parse(this.#files.read(this.#acceptedPath));
+  }
+  get trial(): Trial | null {
+    return parse(this.#files.read(this.#trialPath));
+  }
+
+  begin(trial: Trial): void {
+    makeDirectory(this.#directory, 0o700);
+    this.#files.write(this.#trialPath, JSON.stringify(trial));
+  }
+
+  end(accepted: Accepted): void {
+    this.#files.write(this.#acceptedPath, JSON.stringify(accepted));
+    this.#files.remove(this.#trialPath);
+  }
+
+  /** The old files are restored, and the document counts as never accepted. */
+  abandon(): void {
+    this.#files.remove(this.#trialPath);
+  }
+
+  /** Puts a part of the new configuration, or of the old one, in its place. */
+  write(paths: ConfigurationPaths, texts: ConfigurationTexts, seen: ConfigurationTexts): void {
+    for (const part of ["site", "uplinks"] as const) {
+      const path = paths[part];
+      const text = texts[part];
+      if (path !== null && text !== null && text !== seen[part]) this.#files.write(path, text);
+    }
+  }
+
+  /**
+   * Restores the old files; one that did not exist is deleted. A file that is neither the old nor the new one was
+   * changed by somebody since and stays: its path is returned.
+   */
+  restore({ before, after }: Trial, paths: ConfigurationPaths): string[] {
+    const kept: string[] = [];
+    for (const part of ["site", "uplinks"] as const) {
+      const path = paths[part];
+      const old = before[part];
+      if (path === null || old === after[part]) continue;
+      const now = this.#files.read(path);
+      if (now === old) continue;
+      if (now !== null && now !== after[part]) kept.push(path);
+      else if (old === null) this.#files.remove(path);
+      else this.#files.write(path, old);
+    }
+    return kept;
+  }
+
+  /** The files that differ from those of the trial: somebody has changed or deleted them. */
+  changedSince({ after }: Trial, paths: ConfigurationPaths): string[] {
+    return (["site", "uplinks"] as const).flatMap((part) => {
+      const path = paths[part];
+      return path === null || this.#files.read(path) === after[part] ? [] : [path];
+    });
+  }
+
+  /** Before the files are read at a start. Null if no trial was interrupted. */
+  recover(paths: ConfigurationPaths, nowMs: number): Accepted | null {
+    const trial = this.trial;
+    if (trial === null) {
+      if (this.#files.read(this.#trialPath) !== null) this.#files.remove(this.#trialPath);
+      return null;
+    }
+    const { version, digest, reply } = trial;
+    const { isRestore = false } = trial;
+    const settled = this.accepted;
+    if (settled?.digest === digest && !isRestore) {
+      this.#files.remove(this.#trialPath);
+      return null;
+    }
+    const kept = this.restore(trial, paths);
+    const also =
+      kept.length === 0 ? "" : `; ${kept.join(" and ")} was changed since then and is kept`;
+    const accepted: Accepted = {
+      version,
+      digest,
+      ...(kept.length === 0
+        ? ({ outcome: "rolled_back", reason: "trial" } as const)
+        : ({ outcome: "superseded", reason: "changed_here" } as const)),
+      detail: `the agent stopped during the trial; the last good configuration was restored${also}`,
+      atMs: nowMs,
+      reply,
+    };
+    if (isRestore) this.abandon();
+    else this.end(accepted);
+    return isRestore ? { ...accepted, isRestore } : accepted;
+  }
+}
+
+/** Null if it is not a JSON object: damage on disk must not keep the agent from starting. */
+function parse<T extends object>(text: string | null): T | null {
+  const value = parsedJson<T>(text ?? "null");
+  return typeof value === "object" ? value : null;
+}

@@ -1,0 +1,100 @@
+import type { Logger } from "../../core/ports.ts";
+import { settingsOf } from "./device-command.ts";
+import { decodeCommand } from "./payload.ts";
+import type { PrimaryHost } from "./primary-host.ts";
+import { REBIRTH_METRIC } from "./session.ts";
+import type { NodeTopics } from "./topic.ts";
+
+export interface InboxParts {
+  readonly topics: NodeTopics;
+  readonly host: PrimaryHost | null;
+  readonly logger: Logger;
+  readonly onNews: () => void;
+  /** Settings for a device, by its id; null if commands are disabled. */
+  readonly onSettings:
+    | ((device: string, settings: Readonly<Record<string, number>>) => void)
+    | null;
+}
+
+/** Messages received during one session, kept until the session processes them. No message can cause an exception. */
+export class SparkplugInbox {
+  readonly #parts: InboxParts;
+  #isRebirthDue = false;
+  #hasHostLeft = false;
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+  /** A rebirth request since the last call; several at once are one. */
+  takeRebirth(): boolean {
+    const isDue = this.#isRebirthDue;
+    this.#isRebirthDue = false;
+    return isDue;
+  }
+  /** A rebirth request is pending: the next message on the wire is the NBIRTH, not data. */
+  get isRebirthDue(): boolean {
+    return this.#isRebirthDue;
+  }
+  /** The primary host reported offline in this session. */
+  get hasHostLeft(): boolean {
+    return this.#hasHostLeft;
+  }
+  /** Births begin: the earlier state of the host does not matter. */
+  begin(): void {
+    this.#hasHostLeft = false;
+    this.#isRebirthDue = false;
+  }
+  get mayBeBorn(): boolean {
+    return this.#parts.host === null || this.#parts.host.isOnline;
+  }
+
+  receive(topic: string, payload: Uint8Array): void {
+    const { topics, host, logger } = this.#parts;
+    const incoming = topics.parse(topic);
+    switch (incoming.what) {
+      case "state": {
+        const wasOnline = host?.isOnline ?? false;
+        const hadDoubt = host !== null && host.doubt !== null;
+        const change = host?.apply(incoming.host, payload) ?? "ignored";
+        if (host !== null && host.doubt !== null && !hadDoubt) {
+          logger.warn({ topic, host: host.hostId }, `the primary host: ${host.doubt}`);
+        }
+        if (change === "ignored") {
+          logger.info({ topic }, "an invalid host state was ignored");
+          return;
+        }
+        if (change === "offline" && wasOnline) this.#hasHostLeft = true;
+        break;
+      }
+      case "ncmd":
+        // Recognised only by name and value: hosts send it with and without datatype, with QoS 0 or 1.
+        if (
+          !this.#decode(topic, payload).some((m) => m.name === REBIRTH_METRIC && m.value === true)
+        ) {
+          return;
+        }
+        this.#isRebirthDue = true;
+        break;
+      case "dcmd": {
+        const settings = settingsOf(this.#decode(topic, payload));
+        if (!this.#parts.onSettings || settings === null) return;
+        this.#parts.onSettings(incoming.device, settings);
+        break;
+      }
+      case "other":
+        return;
+    }
+    this.#parts.onNews();
+  }
+
+  #decode(topic: string, payload: Uint8Array) {
+    const metrics = decodeCommand(payload);
+    if (metrics === null) {
+      this.#parts.logger.warn(
+        { topic, bytes: payload.length },
+        "a command that cannot be decoded was ignored",
+      );
+    }
+    return metrics ?? [];
+  }
+}

@@ -1,0 +1,227 @@
+/** Trials of signed documents, over real files: what is kept, what comes back, and how it is reported. */
+import assert from "node:assert/strict";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { examineFiles } from "../../../src/cli/configuration.ts";
+import { createConfigurationFiles } from "../../../src/cli/configuration-files.ts";
+import { loadSettings } from "../../../src/config/settings.ts";
+import type { AgentStatus } from "../../../src/core/agent-status.ts";
+import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import type { Uplink } from "../../../src/core/uplink.ts";
+import { Reloader } from "../../../src/features/setup/reload.ts";
+import { type DocumentResult, RemoteConfiguration } from "../../../src/features/setup/remote.ts";
+import { signDocument } from "../../../src/features/setup/signed-document.ts";
+import { TrialJournal } from "../../../src/features/setup/trial-journal.ts";
+import { durableFiles } from "../../../src/lib/durable-file.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+import { tempDirectory } from "../../support/temp-database.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 23, 12);
+const TRIAL_MS = 10_000;
+/** Sensors that the gateway has records of. */
+const RECORDED = ["1", "2"];
+const REPLY = { uplink: "main", broker: "mqtt://b", responseTopic: null, correlation: null };
+const siteOf = (...codes: string[]) => ({
+  site: "plant-7",
+  sensors: codes.map((code) => ({ code, type: 40, kinds: ["rpm"] })),
+});
+const uplinksOf = (...hosts: string[]) => ({
+  uplinks: hosts.map((host, i) => ({ name: `cloud${i || ""}`, url: `mqtt://${host}` })),
+});
+const text = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
+
+function setUp(t: TestContext) {
+  const directory = tempDirectory(t);
+  const paths = { site: join(directory, "site.json"), uplinks: join(directory, "uplinks.json") };
+  const keyPath = join(directory, "fleet.pub.pem");
+  writeFileSync(paths.site, text(siteOf("1", "2")));
+  writeFileSync(paths.uplinks, text(uplinksOf("old")));
+  const newKey = () => {
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    writeFileSync(keyPath, publicKey.export({ type: "spki", format: "pem" }));
+    return privateKey;
+  };
+  const key = newKey();
+  const env = {
+    GATEWAY_URL: "http://gateway",
+    MQTT_URL: "mqtt://broker",
+    SITE_FILE: paths.site,
+    UPLINKS_FILE: paths.uplinks,
+    CONFIG_PUBLIC_KEY_FILE: keyPath,
+    DATA_DIR: join(directory, "data"),
+  };
+  const loaded = loadSettings(env, { cwd: directory });
+  const { configuration: whole, faults, documentKeys } = examineFiles(loaded);
+  assert.ok(whole, JSON.stringify(faults));
+  const site = new ReplaceableSite(whole.site);
+  const flags = { text: () => null } as never;
+  const configuration = createConfigurationFiles({ env, cwd: directory, flags }, loaded);
+  const uplinks = {
+    current: whole.uplinks.filter(({ name }) => name !== "main"),
+    main: whole.uplinks.find(({ name }) => name === "main") ?? null,
+    replace(next: readonly Uplink[]) {
+      this.current = [...next];
+      return Promise.resolve();
+    },
+  };
+  const logger = new RecordingLogger();
+  const { lines } = logger;
+  const reloader = new Reloader(
+    { files: configuration, site, uplinks, digest: () => "d", logger },
+    configuration.texts(),
+    documentKeys,
+  );
+  const clock = new ManualClock(NOW_MS);
+  /** Only a session with the host `old` or `new` comes up. */
+  const status = () =>
+    ({
+      links: uplinks.current.map(({ name, urls }) => ({
+        name: "mqtt",
+        uplink: name,
+        isConnected: /old|new/.test(String(urls)),
+      })),
+    }) as unknown as AgentStatus;
+  const journal = new TrialJournal(durableFiles, env.DATA_DIR);
+  const remote = new RemoteConfiguration(
+    {
+      reloader,
+      configuration,
+      journal,
+      paths,
+      isRestoring: () => false,
+      keys: () => reloader.documentKeys,
+      site: () => site.current,
+      status,
+      reads: {
+        get found() {
+          return site.current.sensors.flatMap(({ code, kinds }) =>
+            kinds.map((kind) => ({
+              sensor: code,
+              kind,
+              hadRecords: RECORDED.includes(code),
+              foundAt: RECORDED.includes(code) ? clock.monotonic() : null,
+            })),
+          );
+        },
+        readSoon: () => {},
+      },
+      clock,
+      logger,
+    },
+    TRIAL_MS,
+  );
+  let version = 0;
+  const take = async (content: object, signer: KeyObject = key, during?: () => void) => {
+    const results: DocumentResult[] = [];
+    version += 1;
+    const document = signDocument(
+      { site: "plant-7", version, notAfterMs: NOW_MS * 2, content },
+      signer,
+    );
+    const taken = remote.take(Buffer.from(document), REPLY, (result) => {
+      results.push(result);
+      if (result.outcome === "trial") during?.();
+    });
+    let isDone = false;
+    void taken.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await clock.advance(500);
+    }
+    return results;
+  };
+  const found = () => ({
+    site: readFileSync(paths.site, "utf8"),
+    uplinks: readFileSync(paths.uplinks, "utf8"),
+  });
+  return { take, found, paths, newKey, reloader, remote, lines, journal, uplinks };
+}
+
+test("signed document – a file that somebody edits during a failing trial stays, the other goes back, and it was never applied", async (t) => {
+  const { take, found, paths, journal, uplinks } = setUp(t);
+  const edited = text(siteOf("1", "2", "3"));
+  const results = await take({ site: siteOf("1"), uplinks: uplinksOf("broken") }, undefined, () =>
+    writeFileSync(paths.site, edited),
+  );
+  assert.deepEqual(
+    results.map(({ ok, outcome, reason }) => [ok, outcome, reason]),
+    [
+      [true, "trial", null],
+      [false, "superseded", "changed_here"],
+    ],
+  );
+  assert.match(results[1]?.detail ?? "", /site\.json was changed .* kept; .*every link/);
+  assert.deepEqual(found(), { site: edited, uplinks: text(uplinksOf("old")) });
+  assert.match(String(uplinks.current[0]?.urls), /old/);
+  assert.equal(journal.accepted?.outcome, "superseded");
+});
+
+test("signed document – a file edited during a trial that is won is kept with the rest, and not told as applied", async (t) => {
+  const { take, found, paths } = setUp(t);
+  const edited = text(siteOf("1", "2", "3"));
+  const results = await take({ uplinks: uplinksOf("new") }, undefined, () =>
+    writeFileSync(paths.site, edited),
+  );
+  assert.deepEqual(results.at(-1)?.outcome, "superseded");
+  assert.deepEqual(results.at(-1)?.reason, "changed_here");
+  assert.deepEqual(found(), { site: edited, uplinks: text(uplinksOf("new")) });
+});
+
+test("signed document – after a reload only the keys that are in the file now are valid", async (t) => {
+  const { take, newKey, reloader } = setUp(t);
+  const next = newKey();
+  const reasons = async (signer?: KeyObject) =>
+    (await take({ site: siteOf("1") }, signer)).at(-1)?.reason;
+  assert.equal(await reasons(next), "signature");
+  await reloader.reload("a person");
+  assert.equal(await reasons(), "signature", "the removed key");
+  assert.equal(await reasons(next), null);
+});
+
+test("signed document – 5,000 unsigned ones write little to the log, and each gets its response", async (t) => {
+  const { remote, lines } = setUp(t);
+  let responses = 0;
+  for (let i = 0; i < 5_000; i++) {
+    const bytes = Buffer.from(JSON.stringify({ payload: `AAAA${i}`, signature: "AAAA" }));
+    await remote.take(bytes, REPLY, () => {
+      responses += 1;
+    });
+  }
+  assert.equal(responses, 5_000);
+  assert.ok(lines.length <= 2, `${lines.length} lines`);
+});
+
+for (const [what, content, missing] of [
+  ["all codes are wrong", { site: siteOf("8", "9") }, /8 rpm: no records, 9 rpm: no records/],
+  ["one code is wrong", { site: siteOf("1", "9") }, /good as before: 9 rpm: no records/],
+  [
+    "the only sensor left is another one",
+    { site: { ...siteOf(), sensors: [{ code: "9", type: 41, kinds: ["rpm"] }] } },
+    /every sensor: no records/,
+  ],
+  ["a link that it adds is down", { uplinks: uplinksOf("old", "broken") }, /link cloud1 mqtt/],
+  ["a link that it changes is down", { uplinks: uplinksOf("broken") }, /every link/],
+] as const)
+  test(`signed document – the trial fails where ${what}`, async (t) => {
+    const { take, found } = setUp(t);
+    const before = found();
+    const last = (await take(content)).at(-1);
+    assert.deepEqual([last?.outcome, last?.reason], ["rolled_back", "trial"]);
+    assert.match(last?.detail ?? "", missing);
+    assert.deepEqual(found(), before);
+  });
+
+test("signed document – a link that was down before, a removed sensor and a new one without records hold nothing up", async (t) => {
+  const { take, paths, reloader } = setUp(t);
+  writeFileSync(paths.uplinks, text(uplinksOf("old", "broken")));
+  await reloader.reload("a person");
+  const added = { code: "9", type: 41, kinds: ["rpm"] };
+  const last = (await take({ site: { ...siteOf(), sensors: [...siteOf("1").sensors, added] } })).at(
+    -1,
+  );
+  assert.equal(last?.outcome, "applied", last?.detail);
+});
