@@ -1,10 +1,11 @@
 // The one command of a fresh clone: installs and builds what is missing or outdated, then runs the demo.
 // Plain JavaScript without packages, because it runs before there are any.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { misfit } from "./fit-native.mjs";
+import { npmStep } from "./set-up-step.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bundle = join(root, "dist", "gateside.js");
@@ -42,23 +43,29 @@ function isInstalled() {
   );
 }
 
-function step(what, npmWords) {
-  console.error(`${what}: npm ${npmWords.join(" ")}`);
-  // npm's own messages go to stderr, so that stdout carries only readings.
-  const { status, error } = spawnSync("npm", npmWords, {
+async function step(what, usual, words) {
+  // stdout carries only readings.
+  const fault = await npmStep({
+    what,
+    usual,
+    words,
     cwd: root,
-    stdio: ["ignore", 2, 2],
-    shell: process.platform === "win32",
+    tell: (text) => console.error(text),
   });
-  if (status !== 0) fail(`${what} failed${error ? ` (${error.message})` : ""}`);
+  if (fault !== null) fail(fault);
 }
 
 if (!isSupported())
   fail(
-    `Node 20.20, 22.12 or 24 is required, or a newer release of these; this is ${process.versions.node}`,
+    `this is Node ${process.versions.node}; Gateside needs Node 22.12 or newer (24 is best; 20.20 works until its support ends). Install one, for example with nvm: nvm install 24`,
   );
 
-if (!isInstalled()) step("Installing packages", ["ci", "--no-audit", "--no-fund"]);
+if (!isInstalled())
+  await step(
+    "Installing packages",
+    "20 s to 2 min, on a Raspberry Pi up to 15 min where SQLite has to be compiled",
+    ["ci", "--no-audit", "--no-fund"],
+  );
 
 const sources = [
   "src",
@@ -73,7 +80,7 @@ const sourceAt = Math.max(
 );
 // Also after a change of Node's version: the build replaces a SQLite binding that does not fit.
 if (changedAt(bundle) < sourceAt || misfit(join(root, "dist", "better_sqlite3.node")) !== null)
-  step("Building", ["run", "build", "--silent"]);
+  await step("Building", "5 s, on a Raspberry Pi 30 s", ["run", "build", "--silent"]);
 
 const demo = spawn(process.execPath, [bundle, "demo", ...process.argv.slice(2)], {
   stdio: "inherit",

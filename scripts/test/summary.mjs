@@ -7,6 +7,33 @@ import { isAbsolute } from "node:path";
 import { sourceOf } from "./run-name.mjs";
 
 const SLOWEST_SHOWN = 15;
+/** Names of skipped tests shown for one reason. */
+const SKIPPED_SHOWN = 3;
+/** Words of a reason for skipping, and the Debian package that brings what is missing. */
+const PACKAGES = [
+  ["mosquitto", "mosquitto mosquitto-clients"],
+  ["chromium", "chromium-headless-shell"],
+  ["firefox", "firefox-esr"],
+  ["PostgreSQL", "postgresql"],
+  ["RabbitMQ", "rabbitmq-server"],
+  ["haproxy", "haproxy"],
+  ["nginx", "nginx"],
+  ["PgBouncer", "pgbouncer"],
+  ["iproute2", "iproute2"],
+  ["gcc", "gcc"],
+  ["promtool", "prometheus"],
+  ["protoc", "protobuf-compiler"],
+  ["openssl", "openssl"],
+  ["libfaketime", "faketime"],
+];
+/** The line that installs what the reasons for skipping name; "" where that is nothing. */
+function installLine(reasons) {
+  const text = [...reasons].join("\n");
+  const names = PACKAGES.flatMap(([word, name]) => (text.includes(word) ? [name] : []));
+  if (names.length === 0) return "";
+  return `# To test that too (Debian, Ubuntu): sudo apt-get install -y --no-install-recommends ${names.join(" ")}\n`;
+}
+
 /** Of what a file has written to its stderr: the end, which says why the process ended. */
 const STDERR_SHOWN = 4000;
 
@@ -65,7 +92,8 @@ export default async function* summary(events) {
   const count = [...reasons.values()].reduce((sum, names) => sum + names.length, 0);
   yield count === 0 ? "# No test was skipped\n" : `# ${count} skipped\n`;
   for (const [reason, names] of reasons)
-    yield `#   ${names.length} × ${reason}: ${names.join("; ")}\n`;
+    yield `#   ${names.length} × ${reason}: ${names.slice(0, SKIPPED_SHOWN).join("; ")}${names.length > SKIPPED_SHOWN ? "; …" : ""}\n`;
+  yield installLine(reasons.keys());
   const isSkipFailure =
     count > 0 && process.env.CI === "true" && !process.env.GATESIDE_TESTS_MISSING;
   if (isSkipFailure) {

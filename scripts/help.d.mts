@@ -1,0 +1,2 @@
+/** Name of an npm script, and what it does. */
+export const SCRIPTS: Readonly<Record<string, string>>;
