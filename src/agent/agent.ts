@@ -1,7 +1,7 @@
 /** One agent from start to end: what runs, what is monitored meanwhile, and in which order everything is closed. */
 
 import type { AgentStatus } from "../core/agent-status.ts";
-import { faultText } from "../core/configuration.ts";
+import { faultText } from "../core/configuration-fault.ts";
 import { aborted } from "../lib/aborted.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";

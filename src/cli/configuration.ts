@@ -19,7 +19,7 @@ import {
 } from "../config/site.ts";
 import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { Site } from "../core/site.ts";
 import { codeOf, messageOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";

@@ -1,10 +1,10 @@
 import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
 import { measureBands } from "../core/bands/measure.ts";
 import { MachineSignals } from "../core/machine-state/machine-signals.ts";
-import { numberOf } from "../core/machine-state/signal.ts";
 import type { Reading } from "../core/reading.ts";
 import { type Kind, normalCode, sameCode } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
+import { numberOf } from "../core/value-number.ts";
 import type { Finding } from "./finding.ts";
 
 const SECONDS_PER_MINUTE = 60;

@@ -4,7 +4,7 @@ import { createAudit } from "../agent/audit.ts";
 import { INSTANCE } from "../agent/instance.ts";
 import { runningElsewhere } from "../agent/running-elsewhere.ts";
 import type { UnboundSettings } from "../config/settings.ts";
-import { type ConfigurationFault, faultText } from "../core/configuration.ts";
+import { type ConfigurationFault, faultText } from "../core/configuration-fault.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { RestoreView } from "../core/setup.ts";
 import { messageOf } from "../core/thrown.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { LoadedSettings } from "../config/settings.ts";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { replaceTrouble } from "../lib/write-trouble.ts";
 
 /** Writes nothing. */

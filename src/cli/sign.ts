@@ -5,7 +5,7 @@ import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
 import { readUplinks, sparkplugHints } from "../config/uplinks.ts";
 import { placedIn } from "../config/written-file.ts";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { isJsonObject } from "../core/record.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import {

@@ -6,7 +6,7 @@
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 

@@ -1,5 +1,5 @@
 /** The addresses of a collector: the brokers it reads from, and its database. No fault repeats them, as they contain passwords. */
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { databaseAddress } from "../core/database-url.ts";
 
 export function checkFrom(

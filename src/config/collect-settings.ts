@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CollectOptions } from "../core/collect-options.ts";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { checkFrom, checkTo } from "./collect-addresses.ts";
 import {

@@ -1,6 +1,6 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";

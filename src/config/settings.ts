@@ -4,7 +4,7 @@
 import { basename } from "node:path";
 import envSchema from "env-schema";
 import { byName } from "../core/by-name.ts";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import {
   type Environment,

@@ -5,7 +5,7 @@
 
 import siteSchema from "#site-schema";
 import { sensorBands } from "../core/bands/definition.ts";
-import type { ConfigurationFault } from "../core/configuration.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";

@@ -2,23 +2,13 @@
  * The configuration in effect, what a reload would change or has changed, and what prevents it (plant sections 12 and
  * 16).
  */
-
+import { CONFIGURATION_FAULT } from "./configuration-fault.ts";
 import { consequencesOf } from "./consequences.ts";
 import { publicUrl } from "./public-url.ts";
 import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
 import type { Site } from "./site.ts";
 import { canonicalJson, changedFields, type SiteDifference } from "./site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
-
-/**
- * One fault in settings or files: an environment name, or a path inside a file such as
- * `sensors[2].channels.current1.clamp`; the value seen, and how to correct it.
- */
-const CONFIGURATION_FAULT = named(
-  "ConfigurationFault",
-  object({ place: TEXT, problem: TEXT, remedy: TEXT }),
-);
-export type ConfigurationFault = Of<typeof CONFIGURATION_FAULT>;
 
 /** As shown by `status`, `agent/state` and the statistics. */
 export const CONFIGURATION_STATE = {
@@ -253,8 +243,4 @@ export function changeLines({ sensors, site, consequences = [], uplinks }: Older
       return `uplink ${name} changes${session}: ${fields.join(", ")}`;
     }),
   ];
-}
-
-export function faultText({ place, problem, remedy }: ConfigurationFault): string {
-  return `${place}: ${problem}; ${remedy}`;
 }

@@ -1,5 +1,6 @@
 /** Set-up over HTTP (plant section 12): the files being edited, reads and sessions tested before saving, discovery. */
-import { type ConfigurationFault, RELOAD_REPORT, type ReloadReport } from "./configuration.ts";
+import { RELOAD_REPORT, type ReloadReport } from "./configuration.ts";
+import { type ConfigurationFault } from "./configuration-fault.ts";
 import {
   ANYTHING,
   INTEGER,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { faultText } from "../core/configuration.ts";
+import { faultText } from "../core/configuration-fault.ts";
 import { input, OBJECT, type Of } from "../core/schema.ts";
 import { RESTORED, type RestoreOutcome } from "../core/setup.ts";
 import { isLocalSocket } from "./api-commands.ts";

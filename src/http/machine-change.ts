@@ -9,7 +9,7 @@ import {
 } from "../core/machine-condition/change.ts";
 import type { OpenAlarm } from "../core/machine-condition/condition.ts";
 import type { Change } from "../core/machine-condition/words.ts";
-import { median } from "../core/outlook/robust.ts";
+import { median } from "../core/median.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../core/sensor.ts";
 import {
   type StoredReading,

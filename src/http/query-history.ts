@@ -1,7 +1,6 @@
 /** Operations that answer from stored readings over time. */
 
 import { grouped } from "../core/grouped.ts";
-import { numberOf } from "../core/machine-state/signal.ts";
 import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import {
   channelElement,
@@ -18,6 +17,7 @@ import {
 import type { AxisPlace } from "../core/query/site-tree.ts";
 import { unitFactor } from "../core/query/units.ts";
 import { type StoredReading, storedUnits } from "../core/stored-reading.ts";
+import { numberOf } from "../core/value-number.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../pipeline/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./query-context.ts";
 import { tableFrame } from "./query-lists.ts";

@@ -3,10 +3,10 @@
 import type { RunningSignal } from "../core/machine.ts";
 import type { ConditionSince } from "../core/machine-condition/condition.ts";
 import { isRunning } from "../core/machine-state/machine-signals.ts";
-import { numberOf } from "../core/machine-state/signal.ts";
 import type { PlaceSpan } from "../core/query/place.ts";
 import type { HistoryPosition, HistoryReader } from "../core/query/ports.ts";
 import { storedValues } from "../core/stored-reading.ts";
+import { numberOf } from "../core/value-number.ts";
 import { yieldToLoop } from "./yield-to-loop.ts";
 
 const PAGE = 200;

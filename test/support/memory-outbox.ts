@@ -1,5 +1,5 @@
-import { isEvent } from "../../src/core/alarm/event.ts";
 import type { DeliveryOutcome, Lane, LaneDepth, OutboxEntry } from "../../src/core/delivery.ts";
+import { isEvent } from "../../src/core/event-kind.ts";
 import type { Clock, Outbox } from "../../src/core/ports.ts";
 import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { Backoff } from "../../src/lib/backoff.ts";

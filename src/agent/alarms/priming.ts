@@ -3,7 +3,7 @@
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
 import { sharedValues } from "../../core/alarm/reading-step.ts";
-import { numberOf, type SignalPoint } from "../../core/machine-state/signal.ts";
+import { type SignalPoint } from "../../core/machine-state/signal.ts";
 import type { Earlier } from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
@@ -19,6 +19,7 @@ import {
   storedValues,
 } from "../../core/stored-reading.ts";
 import { DAY_MS } from "../../core/time-units.ts";
+import { numberOf } from "../../core/value-number.ts";
 
 export interface StoredHistory extends Pick<HistoryReader, "latest" | "latestOf"> {
   range(query: StreamRange & { readonly order: "desc" }): Iterable<StoredReading>;

@@ -6,13 +6,6 @@ import type { Worst } from "./watch-state.ts";
 
 export type Severity = "warning" | "alarm";
 
-/** The kind under which events are stored and sent; no poll and no query uses it. */
-export const EVENT_KIND = "event";
-
-export function isEvent({ kind }: { readonly kind: string }): boolean {
-  return kind === EVENT_KIND;
-}
-
 interface Acknowledgement {
   readonly by: string;
   readonly timeMs: number;

@@ -1,8 +1,8 @@
 /** The effect of one reading on the alarms of its sensor. */
 import { decimal } from "../../pipeline/convert/decimal.ts";
-import { numberOf } from "../machine-state/signal.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
+import { numberOf } from "../value-number.ts";
 import {
   type BaselineState,
   baselineBounds,

@@ -2,18 +2,18 @@
 
 import { SPEED_MIN_RPM } from "../bands/definition.ts";
 import type { MeasuredMachines } from "../kept/ports.ts";
-import { median } from "../outlook/robust.ts";
+import { median } from "../median.ts";
 import { normalCode } from "../sensor.ts";
 import { fromSite, type SiteSource } from "../site-source.ts";
 import { type StoredReading, storedValues } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
+import { numberOf } from "../value-number.ts";
 import {
   isRunning,
   MachineSignals,
   type MachineSignalsOf,
   type Signal,
 } from "./machine-signals.ts";
-import { numberOf } from "./signal.ts";
 import type { Wait } from "./wait.ts";
 
 interface MachinesParts {

@@ -1,5 +1,6 @@
 /** The readings of a signal that shows a machine's state or speed, and what they say of a time. */
-import { median } from "../outlook/robust.ts";
+
+import { median } from "../median.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 
 export interface SignalPoint {
@@ -44,10 +45,4 @@ export function valueAt(points: SignalPoints, timeMs: number): number | null {
   if (point === undefined) return null;
   const isFresh = timeMs - point.timeMs <= SILENT_AFTER_INTERVALS * intervalMs(points);
   return isFresh ? point.value : null;
-}
-
-/** A value of a reading as a number, contacts as 1 and 0; null if it has none. */
-export function numberOf(value: unknown): number | null {
-  if (typeof value === "boolean") return value ? 1 : 0;
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
 }

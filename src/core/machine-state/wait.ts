@@ -20,13 +20,14 @@ import { type Kind, normalCode, streamKey } from "../sensor.ts";
 import { type Site } from "../site.ts";
 import { dayOf } from "../time-zone.ts";
 import type { Tx } from "../tx.ts";
+import { numberOf } from "../value-number.ts";
 import {
   isRunning,
   MachineSignals,
   type MachineSignalsOf,
   type Signal,
 } from "./machine-signals.ts";
-import { INTERVAL_POINTS, intervalMs, numberOf, type SignalPoint, valueAt } from "./signal.ts";
+import { INTERVAL_POINTS, intervalMs, type SignalPoint, valueAt } from "./signal.ts";
 import { type Earlier, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
 import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";

@@ -1,7 +1,8 @@
 /** Day rows for outlooks (plant section 19): medians of what the running machine showed on a UTC day. */
+
+import { median } from "../median.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import { type StoredReading, storedUnits, storedValues } from "../stored-reading.ts";
-import { median } from "./robust.ts";
 
 /** Of one value. */
 interface DayMedian {

@@ -9,7 +9,9 @@
  * The range: a fault that grows by a share of itself each week reaches the limit sooner than one that grows evenly. `from`
  * follows the former at its steepest, `to` the latter at its slowest.
  */
-import { mannKendall, median, medianDeviation, type Point, theilSen } from "./robust.ts";
+
+import { median, medianDeviation } from "../median.ts";
+import { mannKendall, type Point, theilSen } from "./robust.ts";
 import type { OutlookReason } from "./words.ts";
 
 /** One UTC day of one value on the running machine. */

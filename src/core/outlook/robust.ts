@@ -4,25 +4,11 @@
  * Sources: P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968); H. B. Mann,
  * "Nonparametric tests against trend", Econometrica 13 (1945).
  */
-
+import { median } from "../median.ts";
 /** A point of a series; `x` rises. */
 export interface Point {
   readonly x: number;
   readonly y: number;
-}
-
-/** The mean of the middle two for an even count; NaN of nothing. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.length >> 1;
-  if (sorted.length % 2 === 1) return sorted[half] ?? Number.NaN;
-  return ((sorted[half - 1] ?? Number.NaN) + (sorted[half] ?? Number.NaN)) / 2;
-}
-
-/** Median absolute deviation from the median. */
-export function medianDeviation(values: readonly number[]): number {
-  const middle = median(values);
-  return median(values.map((value) => Math.abs(value - middle)));
 }
 
 /** Standard deviation of Mann–Kendall's S for `n` values without ties. */

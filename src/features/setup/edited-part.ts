@@ -2,13 +2,8 @@
 
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import {
-  type ConfigurationFault,
-  changeLines,
-  changesOf,
-  SAME_SITE,
-  uplinksDifference,
-} from "../../core/configuration.ts";
+import { changeLines, changesOf, SAME_SITE, uplinksDifference } from "../../core/configuration.ts";
+import { type ConfigurationFault } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import type { EditedFile, FileCheck } from "../../core/setup.ts";

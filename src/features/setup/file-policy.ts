@@ -4,7 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { ConfigurationFault } from "../../core/configuration.ts";
+import type { ConfigurationFault } from "../../core/configuration-fault.ts";
 import { isSameWay, uplinksOf } from "./hidden-secrets.ts";
 
 const FILE_KEYS = [

@@ -7,7 +7,7 @@
 
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
-import type { ConfigurationFault } from "../../core/configuration.ts";
+import type { ConfigurationFault } from "../../core/configuration-fault.ts";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 
 /** Placeholder for a value that is hidden and stays unchanged in the file. */

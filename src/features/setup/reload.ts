@@ -6,11 +6,9 @@
 import type { KeyObject } from "node:crypto";
 import {
   type ConfigurationChanges,
-  type ConfigurationFault,
   type ConfigurationState,
   changeLines,
   changesOf,
-  faultText,
   hasChanges,
   NO_CHANGES,
   type ReloadReport,
@@ -18,6 +16,7 @@ import {
   uplinksDifference,
   withRenewedMain,
 } from "../../core/configuration.ts";
+import { type ConfigurationFault, faultText } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { Sensor } from "../../core/sensor.ts";

@@ -4,7 +4,8 @@
  */
 
 import type { KeyObject } from "node:crypto";
-import { faultText, type ReloadReport } from "../../core/configuration.ts";
+import { type ReloadReport } from "../../core/configuration.ts";
+import { faultText } from "../../core/configuration-fault.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { ConfigurationTexts } from "./reload.ts";

@@ -1,11 +1,7 @@
 /** What a restore would do on this box, running or stopped; nothing is written here. */
 import { dirname, join, resolve } from "node:path";
-import {
-  type ConfigurationFault,
-  changeLines,
-  changesOf,
-  uplinksDifference,
-} from "../../core/configuration.ts";
+import { changeLines, changesOf, uplinksDifference } from "../../core/configuration.ts";
+import { type ConfigurationFault } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type { RestoreView } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";

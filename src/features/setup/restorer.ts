@@ -3,7 +3,7 @@
  * and tried like a signed document; where links or reads get worse, the files of before come back.
  */
 
-import { faultText } from "../../core/configuration.ts";
+import { faultText } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type {
   BackupActions,

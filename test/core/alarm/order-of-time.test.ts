@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
-import { numberOf } from "../../../src/core/machine-state/signal.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
+import { numberOf } from "../../../src/core/value-number.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   Disk,

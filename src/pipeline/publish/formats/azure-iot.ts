@@ -3,7 +3,8 @@
  * a device sends, with a property bag at its end that gives the type. Nothing is retained; the client id is the device
  * id.
  */
-import { eventTimeMs, isEvent } from "../../../core/alarm/event.ts";
+import { eventTimeMs } from "../../../core/alarm/event.ts";
+import { isEvent } from "../../../core/event-kind.ts";
 import type { Message } from "../../../core/message.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createTimeText, type Encode } from "./encoder.ts";

@@ -4,8 +4,9 @@
  * is no will: ThingsBoard detects the end of the session by itself.
  */
 
-import { eventTimeMs, isEvent } from "../../../core/alarm/event.ts";
+import { eventTimeMs } from "../../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../../core/delivery.ts";
+import { isEvent } from "../../../core/event-kind.ts";
 import type { Message } from "../../../core/message.ts";
 import { storedQuality, storedValues, withValues } from "../../../core/stored-reading.ts";
 import { aboutPayload } from "./about.ts";

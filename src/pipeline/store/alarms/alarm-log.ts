@@ -1,7 +1,8 @@
-import { type AlarmEvent, EVENT_KIND } from "../../../core/alarm/event.ts";
+import { type AlarmEvent } from "../../../core/alarm/event.ts";
 import type { FollowUp, LearningSample, ReadingFollower } from "../../../core/alarm/follow-up.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../../core/alarm/shown.ts";
+import { EVENT_KIND } from "../../../core/event-kind.ts";
 import type { DayReadAt } from "../../../core/machine-state/signal-reads.ts";
 import type { Logger } from "../../../core/ports.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";

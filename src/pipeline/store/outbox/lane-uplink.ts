@@ -1,5 +1,5 @@
-import { isEvent } from "../../../core/alarm/event.ts";
 import type { Lane, OutboxUplink } from "../../../core/delivery.ts";
+import { isEvent } from "../../../core/event-kind.ts";
 import { hasChosen, type StoredReading, withValues } from "../../../core/stored-reading.ts";
 import { type ChangeCheck, createChangeCheck, type Judged } from "../../../core/thinning.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";

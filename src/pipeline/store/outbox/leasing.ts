@@ -1,5 +1,5 @@
-import { isEvent } from "../../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../../core/delivery.ts";
+import { isEvent } from "../../../core/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Clock } from "../../../core/ports.ts";
 import type { Database } from "../database/database.ts";

@@ -1,5 +1,5 @@
-import { isEvent } from "../../../core/alarm/event.ts";
 import type { LaneDepth } from "../../../core/delivery.ts";
+import { isEvent } from "../../../core/event-kind.ts";
 import { isWaveform } from "../../../core/lane-plan.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";

@@ -1,4 +1,4 @@
-import { EVENT_KIND } from "../../../core/alarm/event.ts";
+import { EVENT_KIND } from "../../../core/event-kind.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Keeper } from "../kept/keeper.ts";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { EVENT_KIND } from "../../../../src/core/alarm/event.ts";
+import { EVENT_KIND } from "../../../../src/core/event-kind.ts";
 import type { Kind } from "../../../../src/core/sensor.ts";
 import { createAwsIotProfile } from "../../../../src/pipeline/publish/formats/aws-iot.ts";
 import {

@@ -1,0 +1,5 @@
+/** A value of a reading as a number, contacts as 1 and 0; null if it has none. */
+export function numberOf(value: unknown): number | null {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
