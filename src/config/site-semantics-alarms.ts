@@ -142,6 +142,7 @@ function checkCanFire(
   const found = checkSelect(select, `${place}.select`, sensors, machines, notes.warnings);
   if (found === null) return;
   checkReach(limits, place, found, notes.warnings);
+  checkBrokenWire(limits, place, found, notes.warnings);
   if (rule["onlyRunning"] === true) checkRunning(place, found, machines, notes);
 }
 
@@ -185,6 +186,28 @@ function checkSelect(
   }
   const targets = targetsOf(texts(written["values"]), place, reachable, warnings);
   return warnings.length > before ? null : targets;
+}
+
+/** Of 0–20 mA, a broken wire reads as the lowest value. */
+function checkBrokenWire(
+  limits: readonly [LimitName, number][],
+  place: string,
+  targets: readonly Target[],
+  warnings: ConfigurationFault[],
+): void {
+  const [lower] = limits.filter(([name]) => name === "low" || name === "lowLow");
+  const zeroBased = targets.filter(
+    ({ sensor, kind, value }) =>
+      kind === "loop" && sensor.channels[value.name.replace("_ma", "")]?.signal === "0-20",
+  );
+  const [first] = zeroBased;
+  if (lower === undefined || first === undefined) return;
+  const more = zeroBased.length > 1 ? ` and ${zeroBased.length - 1} more` : "";
+  warnings.push({
+    place: `${place}.${lower[0]}`,
+    problem: `${first.value.name} of sensor ${first.sensor.code}${more} has the signal 0-20: this alarm can also mean a broken wire`,
+    remedy: "say so in what people do about this alarm",
+  });
 }
 
 function checkRunning(

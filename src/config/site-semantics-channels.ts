@@ -2,6 +2,7 @@ import { CHANNEL_MEMBERS } from "../core/channel-members.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import { parseRatio, QUOTIENT, RATIO_MAX, RATIO_MIN } from "../pipeline/convert/ratio.ts";
 import { shown } from "./fault.ts";
 import { dict } from "./written-parts.ts";
 
@@ -84,13 +85,63 @@ export function checkChannel(
       remedy: "enter the rating of the fitted clamp: 50, 100, 250 or 500",
     });
   }
+  checkRatio(channel["ratio"], place, faults);
   // With accel on the same channel, its loop half is optional as a whole.
   const isLoop = users.includes("loop") && (!users.includes("accel") || hasLoopFields(channel));
-  if (isLoop) checkRange(channel, place, faults, warnings);
+  if (isLoop) {
+    checkRange(channel, place, faults, warnings);
+    checkExtraction(channel, place, faults, warnings);
+  }
 }
 
 function hasLoopFields(channel: JsonObject | null): boolean {
-  return channel !== null && ["unit", "low", "high"].some((member) => member in channel);
+  return (
+    channel !== null &&
+    ["unit", "low", "high", "signal", "extraction"].some((member) => member in channel)
+  );
+}
+
+/** A quotient out of bounds; its form, and the bounds of a number, are the schema's. */
+function checkRatio(ratio: unknown, place: string, faults: ConfigurationFault[]): void {
+  if (typeof ratio !== "string" || !QUOTIENT.test(ratio)) return;
+  const quotient = parseRatio(ratio);
+  if (quotient >= RATIO_MIN && quotient <= RATIO_MAX) return;
+  faults.push({
+    place: `${place}.ratio`,
+    problem: `${shown(ratio)} is ${Number.isNaN(quotient) ? "no quotient" : Number(quotient.toPrecision(6))}`,
+    remedy: `use a ratio from ${RATIO_MIN} to ${RATIO_MAX}, such as 400:5`,
+  });
+}
+
+function checkExtraction(
+  channel: JsonObject,
+  place: string,
+  faults: ConfigurationFault[],
+  warnings: ConfigurationFault[],
+): void {
+  const { signal, extraction, lowFlowCutoff: cutoff } = channel;
+  const isRoot = extraction === "squareRoot";
+  if (typeof cutoff === "number" && cutoff > 0 && !isRoot) {
+    faults.push({
+      place: `${place}.lowFlowCutoff`,
+      problem: "has no effect without the extraction squareRoot",
+      remedy: `add "extraction": "squareRoot", or remove it`,
+    });
+  }
+  if (isRoot && !(typeof cutoff === "number" && cutoff > 0)) {
+    warnings.push({
+      place: `${place}.extraction`,
+      problem: "near zero, the root makes a flow of noise, and there is no lowFlowCutoff",
+      remedy: "add lowFlowCutoff, usually 0.05; take the root once, in the transmitter or here",
+    });
+  }
+  if (signal === "0-20") {
+    warnings.push({
+      place: `${place}.signal`,
+      problem: "a broken wire reads as the lowest value, and cannot be told from it",
+      remedy: "use a 4-20 mA transmitter where that matters",
+    });
+  }
 }
 
 function checkRange(
@@ -99,9 +150,10 @@ function checkRange(
   faults: ConfigurationFault[],
   warnings: ConfigurationFault[],
 ): void {
+  const lowest = channel["signal"] === "0-20" ? 0 : 4;
   const remedies = {
     unit: "enter the engineering unit, e.g. bar",
-    low: "enter the value at 4 mA",
+    low: `enter the value at ${lowest} mA`,
     high: "enter the value at 20 mA",
   };
   for (const [member, remedy] of Object.entries(remedies)) {
@@ -113,7 +165,7 @@ function checkRange(
     warnings.push({
       place: `${place}.high`,
       problem: `${shown(channel["high"])} is also the value of low, so every value is bad (no_calibration)`,
-      remedy: "enter different values for 4 mA and 20 mA",
+      remedy: `enter different values for ${lowest} mA and 20 mA`,
     });
   }
 }

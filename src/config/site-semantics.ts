@@ -112,6 +112,13 @@ function checkClass(
       });
     }
   }
+  if ("pulsesPerRevolution" in sensor && !kinds.includes("rpm")) {
+    faults.push({
+      place: `${place}.pulsesPerRevolution`,
+      problem: "has no effect without the kind rpm",
+      remedy: "remove it, or add the kind",
+    });
+  }
   const limits: unknown = sensor["limits"];
   if (Array.isArray(limits) && limits.length === 3) {
     const [a, b, c] = limits.map(Number);

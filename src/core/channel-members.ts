@@ -8,11 +8,15 @@ export const CHANNEL_MEMBERS: Readonly<
   >
 > = {
   accel: { word: "channel", count: 3, members: ["axis"] },
-  current: { word: "current", count: 3, members: ["clamp"] },
-  currentV2: { word: "current", count: 4, members: ["clamp"] },
+  current: { word: "current", count: 3, members: ["clamp", "ratio"] },
+  currentV2: { word: "current", count: 4, members: ["clamp", "ratio"] },
   // The clamp is a property of the channel for all that is read from it, although ampere-hours need no factor.
-  accCurrent: { word: "current", count: 4, members: ["clamp"] },
-  loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
+  accCurrent: { word: "current", count: 4, members: ["clamp", "ratio"] },
+  loop: {
+    word: "channel",
+    count: 4,
+    members: ["unit", "low", "high", "resistorOhm", "signal", "extraction", "lowFlowCutoff"],
+  },
   dryContact: { word: "input", count: 4, members: ["invert"] },
   rpm: { word: "", count: 0, members: [] },
 };

@@ -1,6 +1,6 @@
 /** What a new site file means for memory, alarms and trends, beyond what it says: told before it is applied (plant section 23). */
 import { compileAlarms } from "./alarm/compile.ts";
-import { changedScales, scaleKey, scalesOf } from "./scaling.ts";
+import { changedScales, scaleKey, scalesOf, scaleWords } from "./scaling.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
 
@@ -32,8 +32,9 @@ function rescaledLines(before: Sensor, after: Sensor, site: Site): string[] {
   const [old, now] = [scalesOf(before), scalesOf(after)];
   return [...changedScales(old, now)].flatMap((key) => {
     const channel = key.slice(key.indexOf("/") + 1);
-    const what = `sensor ${after.code}, ${channel}: ${old[key]?.[1]} becomes ${now[key]?.[1]}`;
-    const isOtherUnit = old[key]?.[0] !== now[key]?.[0];
+    const [[formerUnit, formerWords], [unit, words]] = [scaleWords(old, key), scaleWords(now, key)];
+    const what = `sensor ${after.code}, ${channel}: ${formerWords} becomes ${words}`;
+    const isOtherUnit = formerUnit !== unit;
     const trends = isOtherUnit
       ? "trends begin another series"
       : "trends show earlier values as they were";

@@ -1,5 +1,6 @@
 import { ACCEL_VALUES, hasZone, publishedChannels } from "../pipeline/convert/accel.ts";
 import { currentChannels, isPublished, loopChannels } from "../pipeline/convert/channels.ts";
+import { loopReach } from "../pipeline/convert/loop.ts";
 import { bandUnit } from "./bands/definition.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
@@ -9,7 +10,7 @@ export interface KindValue {
   /** Null for booleans and texts, which have none. */
   readonly unit: string | null;
   readonly type: "number" | "boolean" | "string";
-  /** Lowest and highest value of the configured range, if there is one. */
+  /** Lowest and highest value that is no bad one, if a range is configured. */
   readonly range?: readonly [number, number];
 }
 
@@ -92,10 +93,12 @@ function bandValues(sensor: Sensor): KindValue[] {
   return hasSpeed ? [...values, number("speed_rpm", "rpm")] : values;
 }
 
-/** `low` is the value at 4 mA, which may be the larger one. */
-function rangeOf({ low, high }: ChannelConfig): Pick<KindValue, "range"> {
+/** `low` may be the larger one. */
+function rangeOf(config: ChannelConfig): Pick<KindValue, "range"> {
+  const { low, high } = config;
   if (low === undefined || high === undefined) return {};
-  return { range: [Math.min(low, high), Math.max(low, high)] };
+  const [from, to] = loopReach(low, high, config);
+  return { range: [Math.min(from, to), Math.max(from, to)] };
 }
 
 function accelValues(sensor: Sensor): KindValue[] {

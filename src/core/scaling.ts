@@ -3,7 +3,7 @@
  * cannot be compared.
  */
 import { loopChannels } from "../pipeline/convert/channels.ts";
-import type { Kind, Sensor } from "./sensor.ts";
+import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** By `kind/channel`: the unit, and the whole in words. */
 export type Scales = Readonly<Record<string, readonly [unit: string, words: string]>>;
@@ -14,13 +14,17 @@ export function scalesOf(sensor: Sensor): Scales {
   for (const { name, config } of sensor.kinds.includes("loop") ? loopChannels(sensor) : []) {
     const { unit = "1", low, high, resistorOhm } = config;
     const shunt = resistorOhm === undefined ? "" : ` over ${resistorOhm} ohm`;
-    scales[`loop/${name}`] = [unit, `${low} to ${high} ${unit}${shunt}`];
+    scales[`loop/${name}`] = [unit, `${low} to ${high} ${unit}${shunt}${loopWords(config)}`];
   }
-  for (const [name, { clamp, invert = false }] of Object.entries(sensor.channels)) {
-    if (clamp !== undefined) scales[`current/${name}`] = ["A", `a clamp of ${clamp} A`];
+  for (const [name, { clamp, ratio = 1, invert = false }] of Object.entries(sensor.channels)) {
+    const times = ratio === 1 ? "" : ` with the ratio ${ratio}`;
+    if (clamp !== undefined) scales[`current/${name}`] = ["A", `a clamp of ${clamp} A${times}`];
+    if (ratio !== 1) scales[`accCurrent/accumulated_${name}`] = ["Ah", `the ratio ${ratio}`];
     if (name.startsWith("input"))
       scales[`dryContact/${name}`] = ["", invert ? "inverted" : "not inverted"];
   }
+  const { pulsesPerRevolution: pulses = 1 } = sensor;
+  if (pulses !== 1) scales["rpm/rpm"] = ["rpm", `${pulses} pulses per revolution`];
   for (const read of sensor.stateReads ?? []) {
     if (read.via !== "modbus") {
       for (const [value, { unit = "1" }] of Object.entries(read.fields))
@@ -32,6 +36,21 @@ export function scalesOf(sensor: Sensor): Scales {
   }
   return scales;
 }
+
+function loopWords({ signal = "4-20", extraction = "none", lowFlowCutoff = 0 }: ChannelConfig) {
+  const current = signal === "4-20" ? "" : `, ${signal} mA`;
+  if (extraction === "none") return current;
+  return `${current}, by the square root${lowFlowCutoff > 0 ? ` from ${lowFlowCutoff} on` : ""}`;
+}
+
+/** What stands for a scale that was not set: of what is measured without one, as most are. */
+const UNSET: Readonly<Record<string, readonly [unit: string, words: string]>> = {
+  accCurrent: ["Ah", "no ratio"],
+  rpm: ["rpm", "1 pulse per revolution"],
+};
+
+const scaleIn = (scales: Scales, key: string) =>
+  scales[key] ?? UNSET[key.slice(0, key.indexOf("/"))];
 
 /** Of the text that alarms keep; null: of a sensor without scales. */
 export function parseScales(text: string | null): Scales {
@@ -46,9 +65,16 @@ export function scaleKey(kind: Kind, value: string): string {
 
 /** Keys of scales that differ; where a channel is added or removed, nothing has changed its meaning. */
 export function changedScales(before: Scales, after: Scales): ReadonlySet<string> {
-  const changed = Object.entries(before).filter(
-    ([key, [unit, words]]) =>
-      after[key] !== undefined && (after[key][0] !== unit || after[key][1] !== words),
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return new Set(
+    [...keys].filter((key) => {
+      const [old, now] = [scaleIn(before, key), scaleIn(after, key)];
+      return old !== undefined && now !== undefined && (old[0] !== now[0] || old[1] !== now[1]);
+    }),
   );
-  return new Set(changed.map(([key]) => key));
+}
+
+/** A scale in words. */
+export function scaleWords(scales: Scales, key: string): readonly [unit: string, words: string] {
+  return scaleIn(scales, key) ?? ["", ""];
 }

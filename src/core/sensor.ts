@@ -22,10 +22,18 @@ export interface ChannelConfig {
   readonly axis?: "H" | "V" | "A";
   /** current, currentV2: rating of the fitted clamp, A. */
   readonly clamp?: 50 | 100 | 250 | 500;
-  /** loop: engineering unit, value at 4 mA, value at 20 mA (low > high is allowed). */
+  /** current, currentV2, accCurrent: what the conductor carries for 1 A in the clamp; text such as 400:5 is a quotient. */
+  readonly ratio?: number | string;
+  /** loop: engineering unit, value at 4 mA (0 mA of 0–20 mA), value at 20 mA (low > high is allowed). */
   readonly unit?: string;
   readonly low?: number;
   readonly high?: number;
+  /** loop: current that stands for `low` and `high`, mA; default 4-20. */
+  readonly signal?: "4-20" | "0-20";
+  /** loop: squareRoot of a flow that is measured by its differential pressure; default none. */
+  readonly extraction?: "none" | "squareRoot";
+  /** loop with squareRoot: smaller shares of the flow's span are `low`; default 0. */
+  readonly lowFlowCutoff?: number;
   /** loop: shunt in ohm; default 100. */
   readonly resistorOhm?: number;
   /** dryContact: true publishes the opposite of the wire's value. */
@@ -146,6 +154,8 @@ export interface Sensor {
   readonly checkDisplacement?: boolean;
   /** Nominal shaft speed, r/min: marks harmonics, and below 600 lowers the velocity band to 2 Hz. */
   readonly speedRpm?: number;
+  /** rpm: pulses that its transmitter counts as turns; default 1. */
+  readonly pulsesPerRevolution?: number;
   /** Counts at which this sensor clips if below the 16-bit limit. */
   readonly fullScaleCounts?: number;
   /** Battery type code that the query service returns (1–4); never copied from `battery_type`. */

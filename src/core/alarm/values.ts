@@ -14,18 +14,11 @@ export function alarmValues(sensor: Sensor, kind: Kind): readonly KindValue[] {
   return [...values, ...missing];
 }
 
-/** Current beyond which a loop value is bad and has no number (signal-definitions section 9), mA. */
-const LOOP_MA: readonly [number, number] = [3.6, 21];
-
 /** Lowest and highest possible value; infinite if nothing is known, as of what a node reports about itself. */
 export function possibleRange(value: KindValue, kind: Kind): readonly [number, number] {
   if (kind === "node") return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   if (value.type === "boolean") return [0, 1];
-  if (value.range !== undefined) {
-    const [low, high] = value.range;
-    const perMa = (high - low) / 16;
-    return [low - (4 - LOOP_MA[0]) * perMa, high + (LOOP_MA[1] - 20) * perMa];
-  }
+  if (value.range !== undefined) return value.range;
   const isSigned = value.unit === "degC" || /_(kurtosis|ma)$/.test(value.name);
   return [isSigned ? Number.NEGATIVE_INFINITY : 0, Number.POSITIVE_INFINITY];
 }

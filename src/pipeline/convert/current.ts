@@ -4,6 +4,7 @@ import type { RawRecord } from "../../core/record.ts";
 import type { Sensor } from "../../core/sensor.ts";
 import { currentChannels } from "./channels.ts";
 import { decimal } from "./decimal.ts";
+import { ratioOf } from "./ratio.ts";
 import { numberField, type ValueSheet } from "./value-sheet.ts";
 
 /** A = reading · rating/100, for clamps with a known rating. */
@@ -14,14 +15,15 @@ const CLAMP_FACTORS: ReadonlyMap<number, number> = new Map([
   [500, 5],
 ]);
 
-/** Amperes of one reading; a missing clamp, or one of unknown rating, is no calibration. */
-export function clampValue(reading: Graded, clamp: number | undefined): Graded {
+/** Amperes of one reading; a missing clamp, or one of unknown rating, is no calibration. The rating is that of what the clamp sees. */
+export function clampValue(reading: Graded, clamp: number | undefined, ratio = 1): Graded {
   const factor = clamp === undefined ? undefined : CLAMP_FACTORS.get(clamp);
   if (clamp === undefined || factor === undefined) return bad("no_calibration");
   if (reading.value === null) return reading;
   if (reading.value < 0) return bad("under_range");
-  const amperes = decimal(reading.value * factor);
-  return amperes > clamp ? uncertain(amperes, "over_range") : good(amperes);
+  const amperes = decimal(reading.value * factor * ratio);
+  const isOver = decimal(reading.value * factor) > clamp;
+  return isOver ? uncertain(amperes, "over_range") : good(amperes);
 }
 
 export interface CurrentParts {
@@ -31,11 +33,15 @@ export interface CurrentParts {
 }
 
 /** Minimum, maximum and average, each independently; if all are present they must be in order. */
-export function clampParts(readings: CurrentParts, clamp: number | undefined): CurrentParts {
+export function clampParts(
+  readings: CurrentParts,
+  clamp: number | undefined,
+  ratio = 1,
+): CurrentParts {
   const parts = {
-    min: clampValue(readings.min, clamp),
-    max: clampValue(readings.max, clamp),
-    avg: clampValue(readings.avg, clamp),
+    min: clampValue(readings.min, clamp, ratio),
+    max: clampValue(readings.max, clamp, ratio),
+    avg: clampValue(readings.avg, clamp, ratio),
   };
   const [min, max, avg] = [parts.min.value, parts.max.value, parts.avg.value];
   if (min === null || max === null || avg === null || (min <= avg && avg <= max)) return parts;
@@ -48,7 +54,7 @@ export function clampParts(readings: CurrentParts, clamp: number | undefined): C
 
 export function convertCurrent(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
   for (const { name, config } of currentChannels(sensor, 3)) {
-    sheet.number(name, "A", clampValue(numberField(record, name), config.clamp));
+    sheet.number(name, "A", clampValue(numberField(record, name), config.clamp, ratioOf(config)));
   }
 }
 
@@ -61,6 +67,7 @@ export function convertCurrentV2(record: RawRecord, sensor: Sensor, sheet: Value
         avg: numberField(record, `avg_${name}`),
       },
       config.clamp,
+      ratioOf(config),
     );
     sheet.number(`${name}_min`, "A", parts.min);
     sheet.number(`${name}_max`, "A", parts.max);

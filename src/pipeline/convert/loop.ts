@@ -1,4 +1,4 @@
-/** 4–20 mA transmitters over a shunt (signal-definitions 9; limits of NAMUR NE 43). */
+/** 4–20 mA transmitters over a shunt (signal-definitions 9; limits of NAMUR NE 43), 0–20 mA, and flow by its root (plant 24). */
 import { bad, type Graded, good, uncertain } from "../../core/quality.ts";
 import type { RawRecord } from "../../core/record.ts";
 import type { ChannelConfig, Sensor } from "../../core/sensor.ts";
@@ -27,12 +27,16 @@ export interface LoopValue {
 }
 
 const SHUNT_OHM = 100;
-/** 4, 20 and 16 mA. */
-const NANOAMPS_LOW = 4e6;
+/** In nanoamperes: 20 mA, and the current that stands for `low`. */
 const NANOAMPS_HIGH = 20e6;
-const NANOAMPS_SPAN = NANOAMPS_HIGH - NANOAMPS_LOW;
+const NANOAMPS_LOW = { "4-20": 4e6, "0-20": 0 } as const;
+/** A zero current that is measured as slightly negative, mA. */
+const ZERO_MIN = -0.2;
 
-/** I = V/R·1000 mA; value = low + (I-4)/16·(high-low). `low` may be above `high`. */
+/**
+ * I = V/R·1000 mA; value = low + (I-4)/16·(high-low), of 0–20 mA low + I/20·(high-low). `low` may be above `high`. Quality is
+ * that of the current alone.
+ */
 export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
   const { low = Number.NaN, high = Number.NaN, resistorOhm = SHUNT_OHM } = config;
   if (!(Number.isFinite(resistorOhm) && resistorOhm > 0)) {
@@ -47,13 +51,44 @@ export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
   if (!Number.isFinite(low) || !Number.isFinite(high) || low === high) {
     return { milliamps, value: bad("no_calibration"), state: "CONFIG_INVALID" };
   }
-  const state = loopState(current);
+  const state = config.signal === "0-20" ? zeroBasedState(current) : loopState(current);
+  return { milliamps, value: valueIn(state, scaled(nanoamps, low, high, config)), state };
+}
+
+/** Currents from which on a value is bad, nA: the lower one of each signal, and the upper. */
+const NANOAMPS_MIN = { "4-20": 3.6e6, "0-20": 0 } as const;
+const NANOAMPS_MAX = 21e6;
+
+/** Values at the ends of what is not bad: towards `low`, and towards `high`. */
+export function loopReach(
+  low: number,
+  high: number,
+  config: ChannelConfig,
+): readonly [number, number] {
+  const lowest = NANOAMPS_MIN[config.signal ?? "4-20"];
+  return [scaled(lowest, low, high, config), scaled(NANOAMPS_MAX, low, high, config)];
+}
+
+function scaled(nanoamps: number, low: number, high: number, config: ChannelConfig): number {
+  const { signal = "4-20", extraction = "none", lowFlowCutoff = 0 } = config;
+  const zero = NANOAMPS_LOW[signal];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  // A zero current a little below zero is zero; so is the root of less than nothing.
+  const hasFloor = signal === "0-20" || extraction === "squareRoot";
+  const part = hasFloor ? Math.max(nanoamps, zero) : nanoamps;
+  const span = NANOAMPS_HIGH - zero;
+  if (extraction === "squareRoot") {
+    const root = Math.sqrt((part - zero) / span);
+    return root < lowFlowCutoff ? low : decimal(low + (high - low) * root, size);
+  }
   // In whole nanoamperes and with one division, so that a value near zero has no more rounding noise than any other.
-  const linear = decimal(
-    (low * (NANOAMPS_HIGH - nanoamps) + high * (nanoamps - NANOAMPS_LOW)) / NANOAMPS_SPAN,
-    Math.max(Math.abs(low), Math.abs(high)),
-  );
-  return { milliamps, value: valueIn(state, linear), state };
+  return decimal((low * (NANOAMPS_HIGH - part) + high * (part - zero)) / span, size);
+}
+
+/** NE 43 does not apply: 0 mA is the lowest value, and a broken wire cannot be told from it. */
+function zeroBasedState(milliamps: number): LoopState {
+  if (milliamps < ZERO_MIN) return "FAILURE_LOW";
+  return milliamps <= 20.0 ? "NORMAL" : stateAbove(milliamps);
 }
 
 function loopState(milliamps: number): LoopState {
@@ -61,7 +96,10 @@ function loopState(milliamps: number): LoopState {
   if (milliamps <= 3.6) return "FAILURE_LOW";
   if (milliamps < 3.8) return "INDETERMINATE_LOW";
   if (milliamps < 4.0) return "UNDER_RANGE";
-  if (milliamps <= 20.0) return "NORMAL";
+  return milliamps <= 20.0 ? "NORMAL" : stateAbove(milliamps);
+}
+
+function stateAbove(milliamps: number): LoopState {
   if (milliamps <= 20.5) return "OVER_RANGE";
   return milliamps < 21.0 ? "INDETERMINATE_HIGH" : "FAILURE_HIGH";
 }

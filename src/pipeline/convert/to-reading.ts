@@ -97,7 +97,7 @@ function convertScalars(record: RawRecord, sensor: Sensor, sheet: ValueSheet): v
     case "dryContact":
       return convertDryContact(record, sensor, sheet);
     case "rpm":
-      return convertRpm(record, sheet);
+      return convertRpm(record, sensor, sheet);
     default:
       return record.kind satisfies never;
   }

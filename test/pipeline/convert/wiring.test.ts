@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bad, good, uncertain } from "../../../src/core/quality.ts";
+import type { RawRecord } from "../../../src/core/record.ts";
+import type { ChannelConfig, PolledKind, Sensor } from "../../../src/core/sensor.ts";
+import { clampParts, clampValue } from "../../../src/pipeline/convert/current.ts";
+import { loopValue } from "../../../src/pipeline/convert/loop.ts";
+import { parseRatio } from "../../../src/pipeline/convert/ratio.ts";
+import { toReading } from "../../../src/pipeline/convert/to-reading.ts";
+
+const atMa = (ma: number, config: ChannelConfig) =>
+  loopValue(good(ma / 10), { low: 0, high: 100, ...config });
+
+function convert(kind: PolledKind, fields: RawRecord["fields"], parts: Partial<Sensor>) {
+  const record: RawRecord = {
+    kind,
+    sensorCode: "1",
+    fields,
+    times: {},
+    channels: [],
+    extra: {},
+    faults: [],
+  };
+  return toReading(
+    record,
+    { code: "1", type: 1, kinds: [kind], channels: {}, ...parts },
+    {
+      id: "5f0c",
+      time: { ms: 0, offsetMinutes: null },
+      timeSource: "time_data",
+      gatewayNowMs: 0,
+    },
+  );
+}
+
+test("a root is taken of the share of the span, and 8 mA of 0 to 100 is 50", () => {
+  const root = { extraction: "squareRoot" } as const;
+  assert.deepEqual(atMa(8, root).value, good(50));
+  assert.deepEqual(atMa(20, root).value, good(100));
+  assert.deepEqual(atMa(3.9, root).value, good(0), "below zero counts as zero");
+  assert.deepEqual(atMa(3.7, root).value, uncertain(0, "under_range"), "quality is the current's");
+  assert.deepEqual(atMa(1, root).value, bad("wire_break"));
+  assert.deepEqual(atMa(20.7, root).value.doubt, { quality: "uncertain", reason: "over_range" });
+  assert.deepEqual(atMa(8, { ...root, low: 100, high: 0 }).value, good(50));
+});
+
+test("a root below the cutoff is the lowest value, and one at it is not", () => {
+  const cut = { extraction: "squareRoot", lowFlowCutoff: 0.05, low: 10, high: 110 } as const;
+  assert.deepEqual(atMa(4.04, cut).value, good(15), "exactly 0.05");
+  assert.deepEqual(atMa(4.0399, cut).value, good(10));
+});
+
+test("of 0 to 20 mA, a current a little below zero is zero, and a wire break is never told", () => {
+  const zero = { signal: "0-20" } as const;
+  assert.deepEqual(atMa(0, zero).value, good(0));
+  assert.deepEqual(atMa(5, zero).value, good(25));
+  assert.deepEqual(atMa(-0.2, zero).value, good(0));
+  assert.deepEqual(atMa(-0.200001, zero).value, bad("under_range"));
+  assert.deepEqual(atMa(20.5, zero).value, good(102.5));
+  assert.deepEqual(atMa(20.6, zero).value, uncertain(103, "over_range"));
+  assert.deepEqual(atMa(21, zero).value, bad("over_range"));
+  assert.deepEqual(atMa(5, { ...zero, extraction: "squareRoot" }).value, good(50));
+});
+
+test("a ratio is a number or a quotient, and amperes are rounded once", () => {
+  assert.equal(parseRatio("400:5"), 80);
+  assert.equal(parseRatio("0.5/2"), 0.25);
+  assert.equal(parseRatio(0.25), 0.25);
+  for (const wrong of ["4:0", ":5", "400:5:1", "-4:5", "4.:5"])
+    assert.ok(Number.isNaN(parseRatio(wrong)), wrong);
+  assert.deepEqual(clampValue(good(6.4), 50, 80), good(256));
+  assert.deepEqual(clampValue(good(24.9), 250, 0.25), good(15.5625));
+});
+
+test("over range is what the clamp sees, not what the conductor carries", () => {
+  assert.deepEqual(clampValue(good(100), 50, 80), good(4000));
+  assert.deepEqual(clampValue(good(101), 50, 0.25), uncertain(12.625, "over_range"));
+  const parts = clampParts({ min: good(1), max: good(3), avg: good(2) }, 100, 80);
+  assert.deepEqual(parts, { min: good(80), max: good(240), avg: good(160) });
+});
+
+test("one ratio holds for all current kinds of a channel, ampere-hours with and without a clamp", () => {
+  const raw = { accumulated_current1: 12.31, accumulated_current2: 12.31 };
+  const channels: Sensor["channels"] = {
+    current1: { ratio: "400:5" },
+    current2: { clamp: 250, ratio: 0.25 },
+  };
+  const { values } = convert("accCurrent", raw, { channels });
+  assert.equal(values["accumulated_current1"], 984.8);
+  assert.equal(values["accumulated_current2"], 3.0775);
+  const plain = convert("accCurrent", raw, {});
+  assert.equal(plain.values["accumulated_current1"], 12.31);
+  const { values: now, raw: read } = convert("current", { current2: 40 }, { channels });
+  assert.equal(now["current2"], 25);
+  assert.equal(read["current2"], 40, "raw stays as read");
+});
+
+test("a speed of several pulses per revolution is divided by them", () => {
+  const speed = (parts: Partial<Sensor>) => convert("rpm", { RPM: 1778 }, parts).values["rpm"];
+  assert.equal(speed({}), 1778);
+  assert.equal(speed({ pulsesPerRevolution: 1 }), 1778);
+  assert.equal(speed({ pulsesPerRevolution: 2 }), 889);
+  assert.equal(speed({ pulsesPerRevolution: 3 }), 592.666666666667);
+  const backwards = convert("rpm", { RPM: -10 }, { pulsesPerRevolution: 2 });
+  assert.deepEqual(backwards.quality["rpm"], { quality: "bad", reason: "under_range" });
+});
