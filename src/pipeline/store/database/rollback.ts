@@ -7,6 +7,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
+import type { Kind, PolledKind } from "../../../core/sensor.ts";
+import { unfinishedSalvage } from "../recovery/set-aside.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import { APPLICATION_ID, requireKnownVersion, SCHEMA_VERSION } from "./migrate.ts";
 import { back as wholeTimesBack } from "./migrations/006-whole-times.ts";
@@ -30,8 +32,12 @@ const RELEASED_NUMBERS_SQL = LANE_TABLES.flatMap((table) =>
  * of BUFFER_MAX_MB.
  */
 const OLD_PAGE_BYTES = 4096;
-/** Kinds that 0.1 does not know: their rows would be sent as readings of an unexpected kind. */
-const LATER_KINDS = "SELECT stream FROM streams WHERE kind IN ('event', 'node', 'bands')";
+/** The version of the store of the release that brought each kind; programs before it would send its readings as they are. */
+const BROUGHT_WITH: Readonly<Record<Exclude<Kind, PolledKind> | "event", number>> = {
+  event: 3,
+  node: 3,
+  bands: 6,
+};
 
 /** Entry n converts a store from version n + 2 to n + 1. */
 const BACK: readonly string[] = [
@@ -44,12 +50,7 @@ DROP TABLE lanes;
 ALTER TABLE gaps DROP COLUMN uplink;
 `,
   /* sql */ `
-DELETE FROM outbox WHERE stream IN (${LATER_KINDS});
-DELETE FROM live_marks WHERE stream IN (${LATER_KINDS});
-DELETE FROM day_progress WHERE stream IN (${LATER_KINDS});
-DELETE FROM forgotten WHERE stream IN (${LATER_KINDS}) OR hour = 4000000000;
-DELETE FROM readings WHERE stream IN (${LATER_KINDS});
-DELETE FROM streams WHERE kind IN ('event', 'node', 'bands');
+DELETE FROM forgotten WHERE hour = 4000000000;
 DROP INDEX readings_never_live;
 DROP TABLE alarm_states;
 DROP TABLE alarm_samples;
@@ -77,12 +78,9 @@ DROP TABLE sessions;
   // Kept measurements stay where they are: the next upgrade finds them.
   "",
 ];
-/** Older programs assign the numbers of these streams again. */
-const LATER_HOURS_SQL = ["hours", "days", "day_medians"]
-  .map((table) => `DELETE FROM ${table} WHERE place & 1048575 IN (${LATER_KINDS});`)
-  .concat(`DELETE FROM hour_series WHERE stream IN (${LATER_KINDS});`)
-  .join("\n");
-const HAS_HOURS_SQL = "SELECT count(*) FROM sqlite_master WHERE name = 'hour_series'";
+/** The tables whose rows belong to a stream; `place` holds its number in the lower 20 bits. */
+const FILED_SQL = `SELECT m.name, c.name AS column FROM sqlite_master m, pragma_table_info(m.name) c
+  WHERE m.type = 'table' AND m.name <> 'streams' AND c.name IN ('stream', 'place')`;
 
 export interface Rollback {
   readonly from: number;
@@ -104,6 +102,12 @@ export function rollBack(dataDir: string, to: number, nativeBinding?: string): R
   }
   const lock = DirectoryLock.take(dataDir, nativeBinding);
   try {
+    if (unfinishedSalvage(path) !== null) {
+      throw new StoreFailure(
+        "unusable",
+        `${path} is an incomplete copy of a damaged store: start this version once, so that it completes the copy, and try again`,
+      );
+    }
     const db = new Sqlite(path, nativeBinding === undefined ? {} : { nativeBinding });
     try {
       return stepBack(db, path, to);
@@ -126,11 +130,28 @@ function stepBack(db: Sqlite.Database, path: string, to: number): Rollback {
   db.pragma("synchronous = FULL");
   if (from > to) repage(db);
   db.transaction(() => {
-    if (to < 3 && db.prepare(HAS_HOURS_SQL).pluck().get() === 1) db.exec(LATER_HOURS_SQL);
+    dropKinds(
+      db,
+      Object.entries(BROUGHT_WITH).flatMap(([kind, version]) => (to < version ? [kind] : [])),
+    );
     for (let version = from; version > to; version--) db.exec(stepFrom(version, path));
     if (from > to) db.pragma(`user_version = ${to}`);
   }).immediate();
   return { from, to: Math.min(from, to) };
+}
+
+/** Removes what any table holds of these kinds: older programs also assign the numbers of their streams again. */
+function dropKinds(db: Sqlite.Database, kinds: readonly string[]): void {
+  const names = kinds.map((kind) => `'${kind}'`).join(", ");
+  for (const { name, column } of db
+    .prepare<[], { name: string; column: string }>(FILED_SQL)
+    .all()) {
+    const stream = column === "place" ? "place & 1048575" : column;
+    db.exec(
+      `DELETE FROM ${name} WHERE ${stream} IN (SELECT stream FROM streams WHERE kind IN (${names}))`,
+    );
+  }
+  db.exec(`DELETE FROM streams WHERE kind IN (${names})`);
 }
 
 /** Copies a file with other pages than older programs expect. A power cut leaves the copy or the original; both programs read both. */
