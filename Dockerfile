@@ -1,5 +1,5 @@
 # Gateside in a container: build with  docker build -t gateside .   run with  -v gateside:/data -v ./site.json:/etc/gateside/site.json
-FROM node:22-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY package.json package-lock.json ./
@@ -7,7 +7,7 @@ RUN npm ci
 COPY . .
 RUN npm run build
 
-FROM node:22-bookworm-slim
+FROM node:24-bookworm-slim
 COPY --from=build /src/dist /usr/lib/gateside
 COPY packaging/container/health.mjs /usr/lib/gateside/health.mjs
 # The path that the package and scripts/container.sh have, so that one compose file fits both images.
@@ -18,5 +18,5 @@ VOLUME /data
 STOPSIGNAL SIGTERM
 # For the agent and for a collector, whatever port, address and certificate they have.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["/usr/lib/gateside/node", "/usr/lib/gateside/health.mjs"]
-ENTRYPOINT ["/usr/lib/gateside/node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/launch.js"]
+ENTRYPOINT ["/usr/lib/gateside/node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "--no-separate-gc-phases", "/usr/lib/gateside/launch.js"]
 CMD ["run"]

@@ -97,7 +97,7 @@ command=${1-}
 # The agent's memory is kept small; the receiving end works in batches on a larger machine.
 case "$command" in
   collect) set -- /usr/lib/gateside/node --max-old-space-size=1024 /usr/lib/gateside/gateside.js "$@" ;;
-  *) set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/launch.js "$@" ;;
+  *) set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc --no-separate-gc-phases /usr/lib/gateside/launch.js "$@" ;;
 esac
 # Commands that write the store run as the service's user, who could not open root's files later. So do commands that test the settings,
 # because root can read everything and the service cannot.

@@ -79,7 +79,7 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
     const { components } = JSON.parse(require("fs").readFileSync("/usr/share/doc/gateside/sbom.cdx.json", "utf8"));
     const node = components.find(({ name }) => name === "node");
     const said = Object.fromEntries([node, ...node.components].map(({ name, version }) => [name, version]));
-    const names = { uv: "libuv", ares: "c-ares", cjs_module_lexer: "cjs-module-lexer" };
+    const names = { uv: "libuv", ares: "c-ares" };
     // Interfaces and data, not libraries.
     const { modules, napi, cldr, tz, unicode, ...libraries } = process.versions;
     const plain = (version) => String(version).replace(/[-+].*/, "");

@@ -45,7 +45,7 @@ buildah config \
   --env SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
   --healthcheck 'CMD ["/usr/lib/gateside/node", "/usr/lib/gateside/health.mjs"]' \
   --healthcheck-interval 30s --healthcheck-timeout 5s --healthcheck-start-period 20s \
-  --entrypoint '["/usr/lib/gateside/node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/launch.js"]' \
+  --entrypoint '["/usr/lib/gateside/node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "--no-separate-gc-phases", "/usr/lib/gateside/launch.js"]' \
   --cmd run --label org.opencontainers.image.version="$version" --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 mkdir -p "$out"
 buildah commit -q "$container" "$image" >/dev/null

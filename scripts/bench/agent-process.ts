@@ -11,6 +11,7 @@ export const NODE_FLAGS = [
   "--max-semi-space-size=4",
   "--max-old-space-size=128",
   "--single-threaded-gc",
+  "--no-separate-gc-phases",
 ] as const;
 
 /** Builds from before the launcher do not have it. */
