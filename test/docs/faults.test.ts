@@ -6,20 +6,39 @@ const DOCUMENT = "docs/faults.md";
 const CASES = "test/agent/faults.test.ts";
 const EVENTS = "scripts/chaos/events.ts";
 
-/** The last cell of every row of a table that says what shows it, with the row's first cells for the message. */
+/** A fault, and the tests that show what happens then; the page has the first 70 or so, the list further ones. */
+interface Shown {
+  readonly fault: string;
+  readonly tests: readonly string[];
+}
+const SHOWN = JSON.parse(readFileSync("test/docs/fault-tests.json", "utf8")) as readonly Shown[];
+
 function proofs(): { readonly row: string; readonly proof: string }[] {
-  const found: { row: string; proof: string }[] = [];
-  let isProofTable = false;
+  return SHOWN.map(({ fault, tests }) => ({ row: fault, proof: tests.join(" · ") }));
+}
+
+/** First cells of the tables of faults on the page. */
+function faultsOfPage(): string[] {
+  const found: string[] = [];
+  let isOfFaults = false;
   for (const line of readFileSync(DOCUMENT, "utf8").split("\n")) {
-    if (!line.startsWith("|")) isProofTable = false;
-    else if (/\| *Shown by *\|$/.test(line)) isProofTable = true;
-    else if (isProofTable && !/^\|[ :|-]+\|$/.test(line)) {
-      const cells = line.split(/(?<!\\)\|/).slice(1, -1);
-      found.push({ row: cells.slice(0, 2).join(" "), proof: cells.at(-1)?.trim() ?? "" });
-    }
+    if (!line.startsWith("|")) isOfFaults = false;
+    else if (/^\| fault \|/.test(line)) isOfFaults = true;
+    else if (isOfFaults && !/^\|[ :|-]+\|$/.test(line))
+      found.push(line.split(/(?<!\\)\|/)[1]?.trim() ?? "");
   }
   return found;
 }
+
+test("docs/faults.md – each fault has a test in the list", () => {
+  const listed = new Set(SHOWN.map(({ fault }) => fault));
+  const page = faultsOfPage();
+  assert.ok(page.length >= 80, `${page.length} faults`);
+  assert.deepEqual(
+    page.filter((fault) => !listed.has(fault)),
+    [],
+  );
+});
 
 /** `place`: “name” “name” · `place`: word, word */
 function citations(proof: string): { readonly place: string; readonly names: string[] }[] {
@@ -37,7 +56,7 @@ const titlesOf = (path: string): string[] =>
     ([, , title = ""]) => title,
   );
 
-test("docs/faults.md – every test, case and event that it cites exists", () => {
+test("docs/faults.md – every test, case and event of the list exists", () => {
   const rows = proofs();
   assert.ok(rows.length >= 40, `${rows.length} rows`);
   const cases = readFileSync(CASES, "utf8");
