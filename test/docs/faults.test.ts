@@ -23,7 +23,7 @@ function faultsOfPage(): string[] {
   let isOfFaults = false;
   for (const line of readFileSync(DOCUMENT, "utf8").split("\n")) {
     if (!line.startsWith("|")) isOfFaults = false;
-    else if (/^\| fault \|/.test(line)) isOfFaults = true;
+    else if (line.startsWith("| fault |")) isOfFaults = true;
     else if (isOfFaults && !/^\|[ :|-]+\|$/.test(line))
       found.push(line.split(/(?<!\\)\|/)[1]?.trim() ?? "");
   }
