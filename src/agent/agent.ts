@@ -139,6 +139,7 @@ class RunningAgent implements Agent {
       this.#parts.loadWatch.run(publishing.signal),
       this.#parts.bands.run(publishing.signal),
       this.#parts.dayMedians.run(publishing.signal),
+      this.#parts.conditions.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
     ];
     const place = this.#watchPlace(publishing.signal);

@@ -9,6 +9,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
+import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
 import { createHttpSide, httpParts } from "./http-side.ts";
 import { INSTANCE, instanceOf } from "./instance.ts";
@@ -28,8 +29,10 @@ export type AgentParts = ReturnType<typeof buildParts>;
 export function buildParts(options: AgentOptions, base: AgentBase, resources: AgentResources) {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, gate } = base;
   const { store, gateway } = resources;
-  const side = buildReadingSide(base, resources);
+  const note = (sensor: string) => conditions.note(sensor);
+  const side = buildReadingSide(base, resources, note);
   const report = new StatusReport({ ...base, ...resources, ...side });
+  const conditions = createConditions({ ...base, ...side, store, sensors: report.recentSensors });
   const watchdog = new Watchdog({ ...base, store });
   const notifications = new Notifications({
     ...base,
@@ -96,6 +99,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     ...side,
     ...configuration,
     store,
+    conditions,
     status: report.current,
     watchdog,
     live: side.hub,
@@ -121,6 +125,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     notifications,
     loadWatch,
     audit,
+    conditions,
     dispatcher,
     uplinks,
     shown,

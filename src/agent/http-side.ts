@@ -27,6 +27,7 @@ interface HttpSideParts
   readonly watchdog: Watchdog;
   readonly store: Store;
   readonly live: LiveHub;
+  readonly conditions: HttpParts["conditions"];
   readonly dispatcher: Dispatcher;
   /** Null if there is nothing to reload. */
   readonly configuration: ConfigurationControl | null;
@@ -67,6 +68,7 @@ export function httpParts(parts: HttpSideParts): HttpParts {
     tryPublish: parts.tryPublish,
     findings: alarms?.findingViews ?? null,
     machineSignals: parts.signals.wait,
+    conditions: parts.conditions,
     dayMedians: store.dayMedians,
     setup,
     backup: parts.restorer,

@@ -23,7 +23,12 @@ const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 
 export type ReadingSide = ReturnType<typeof buildReadingSide>;
 
-export function buildReadingSide(base: AgentBase, { store, marks, gateway }: AgentResources) {
+/** @param note called with the sensor of each reading once it is durable */
+export function buildReadingSide(
+  base: AgentBase,
+  { store, marks, gateway }: AgentResources,
+  note: (sensor: string) => void,
+) {
   const { settings, site, clock, gatewayClock, logger, metrics } = base;
   const hub = new LiveHub();
   const newest = new NewestReadings((sensor, kind) => store.history.latest(sensor, kind));
@@ -33,6 +38,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     gatewayClock.observeRecord(reading.timeMs);
     newest.stored(reading);
     watch.stored(reading);
+    note(reading.sensor);
   };
   const engines = settings.alarmsEnabled
     ? new AlarmEngines({

@@ -1,6 +1,5 @@
 /** The report on a machine of a stopped agent, from what its store holds. */
 import { reportDocument } from "../features/report/rules/document.ts";
-import { MachineConditions } from "../http/machine-conditions.ts";
 import { gatherReport, type ReportQuery } from "../http/machine-report.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
@@ -25,7 +24,7 @@ export async function openStoppedAgent(options: AgentOptions): Promise<StoppedAg
   signals.open();
   const timezone = options.settings.gatewayTimezone;
   return {
-    machines: () => new MachineConditions(shown).worstFirst(),
+    machines: () => shown.conditions.worstFirst(),
     async report(query) {
       const input = await gatherReport(shown, { version: VERSION, timezone }, query);
       return input === null ? null : reportDocument(input).html;

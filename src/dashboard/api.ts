@@ -13,9 +13,8 @@ import type {
   ShownAlarm,
 } from "../core/alarm/shown.ts";
 import type { GAPS, Gap } from "../core/delivery.ts";
-import type { MachineFindings, RankedMachine, REPORT } from "../core/diagnosis/shown.ts";
+import type { MachineFindings, REPORT } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
-import type { Change } from "../core/machine-condition/words.ts";
 import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { FAULTS, Fault } from "../core/query/fault.ts";
 import type {
@@ -31,6 +30,8 @@ import type {
 import { alarmTextAsRead, textAsRead } from "../core/read-units.ts";
 import type { Of } from "../core/schema.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { RankedMachine } from "../features/condition/rules/shown.ts";
+import type { Change } from "../features/condition/rules/words.ts";
 import {
   alarmAsRead,
   baselineAsRead,

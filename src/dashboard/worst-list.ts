@@ -1,9 +1,9 @@
 /** Machines, worst first, as the agent orders them. A live change never moves a row under hand or focus. */
 
 import { boxFaults } from "../core/box-fault.ts";
-import type { RankedMachine } from "../core/diagnosis/shown.ts";
 import { messageOf } from "../core/thrown.ts";
 import { HOUR_MS } from "../core/time-units.ts";
+import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import type { Api } from "./api.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";

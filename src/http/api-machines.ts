@@ -1,13 +1,13 @@
 import type { FastifyInstance } from "fastify";
-import { MACHINE_FINDINGS, MACHINES, REPORT } from "../core/diagnosis/shown.ts";
+import { MACHINE_FINDINGS, REPORT } from "../core/diagnosis/shown.ts";
 import { MACHINE_OUTLOOK } from "../core/outlook/words.ts";
 import { PRESETS, READ_UNITS } from "../core/read-units.ts";
 import { input } from "../core/schema.ts";
 import { DAY_MS } from "../core/time-units.ts";
+import { MACHINES } from "../features/condition/rules/shown.ts";
 import { reportDocument } from "../features/report/rules/document.ts";
 import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
 import { choice, INSTANT, instantMs, integer } from "./api-schemas.ts";
-import { MachineConditions } from "./machine-conditions.ts";
 import { outlookFor } from "./machine-outlook.ts";
 import { gatherReport } from "./machine-report.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
@@ -93,14 +93,13 @@ export function registerMachinesApi(
   responses: SharedResponses,
 ): void {
   const { findings } = parts;
-  const conditions = new MachineConditions(parts);
   serve(app, MACHINE_LIST, async (request, reply) => {
     if (request.query.sort === undefined)
       return findings === null
         ? refuse(reply, 501, FINDINGS_OFF)
         : reply.send({ machines: findings.machines() });
     return responses.send(request, reply, "machines worst", async () =>
-      JSON.stringify({ machines: await conditions.worstFirst() }),
+      JSON.stringify({ machines: await parts.conditions.worstFirst() }),
     );
   });
   serve(app, REPORT_PAGE, async (request, reply) => {

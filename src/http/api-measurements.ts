@@ -19,6 +19,7 @@ import { normalCode } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayOf } from "../core/time-zone.ts";
 import type { SignalUnit } from "../core/unit.ts";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import {
   flag,
@@ -35,7 +36,6 @@ import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
-import { yieldToLoop } from "./yield-to-loop.ts";
 
 type MeasurementParts = Pick<
   HttpParts,

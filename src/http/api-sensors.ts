@@ -14,13 +14,13 @@ import {
 } from "../core/sensor.ts";
 import { fromSite } from "../core/site-source.ts";
 import { storedValues } from "../core/stored-reading.ts";
+import { YIELD_EVERY, yieldToLoop } from "../lib/yield-to-loop.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, integer, SENSOR_CODE, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 import { JSON_UTF8, type SharedResponses } from "./shared-responses.ts";
-import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";
 
 const SENSOR_LIST = {
   path: "/api/v1/sensors",

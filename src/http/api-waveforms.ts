@@ -10,12 +10,12 @@ import { normalCode, type Sensor } from "../core/sensor.ts";
 import type { StoredWaveform } from "../core/stored-reading.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { SignalUnit } from "../core/unit.ts";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, INSTANT, instantMs, integer, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
-import { yieldToLoop } from "./yield-to-loop.ts";
 
 export const SIGNAL_UNIT = choice(SIGNAL_UNIT_CODES, 0);
 const FILE_ID = input({ fileId: integer(1, 2_147_483_647) }, ["fileId"]);

@@ -14,7 +14,6 @@ import type {
   ReportTrend,
 } from "../features/report/rules/input.ts";
 import { zoneLimits } from "../pipeline/signal/severity.ts";
-import { MachineConditions } from "./machine-conditions.ts";
 import { outlookFor } from "./machine-outlook.ts";
 import type { HttpParts } from "./parts.ts";
 import { placeTrend } from "./place-trend.ts";
@@ -44,7 +43,7 @@ export async function gatherReport(
   { version, timezone }: { readonly version: string; readonly timezone: string },
   query: ReportQuery,
 ): Promise<ReportInput | null> {
-  const entry = await new MachineConditions(parts).of(query.id);
+  const entry = await parts.conditions.of(query.id);
   if (entry === null) return null;
   const { site, status } = parts;
   const sensors = site.current.sensors.filter(({ location }) => location?.machine === query.id);

@@ -23,6 +23,7 @@ import type {
 import type { SessionStore } from "../core/session-store.ts";
 import type { BackupActions, SetupActions } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
@@ -69,6 +70,7 @@ export interface HttpParts extends Runtime {
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingViews | null;
   readonly machineSignals: MachineSignalsNow;
+  readonly conditions: Pick<MachineConditions, "worstFirst" | "of">;
   /** Day rows of outlooks. */
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   readonly metrics: Metrics;

@@ -3,8 +3,8 @@ import type { HourQuery } from "../core/query/ports.ts";
 import type { Resolution } from "../core/query/shown.ts";
 import { resolutionFor, SPAN_MS, TrendBuckets, type TrendRange } from "../core/query/trend.ts";
 import { walk } from "../core/query/walk.ts";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import type { HttpParts } from "./parts.ts";
-import { yieldToLoop } from "./yield-to-loop.ts";
 
 /** Hours or days read before other work gets its turn. */
 const POINTS_PER_TURN = 200;

@@ -18,6 +18,7 @@ import {
 import { type AxisPlace, axisNodes, type TreeFilter } from "../core/query/site-tree.ts";
 import { type Kind, normalCode, type Sensor, streamsOf } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import { YIELD_EVERY, yieldToLoop } from "../lib/yield-to-loop.ts";
 import {
   API_CHANNEL,
   API_DEVICE,
@@ -28,7 +29,6 @@ import {
 } from "../pipeline/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rowPieces } from "./query-context.ts";
 import { factReadings, measuredChannels } from "./query-measured.ts";
-import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";
 
 const F = API_REQUEST;
 

@@ -15,6 +15,7 @@ import { ENVELOPE_TAIL, envelopeHead } from "../core/query/responses.ts";
 import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
 import { fromSite } from "../core/site-source.ts";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import { API_REQUEST, API_SERVICE } from "../pipeline/wire/names.ts";
 import type { FailureLimit } from "./auth.ts";
 import { sourceOf } from "./client.ts";
@@ -30,7 +31,6 @@ import { outlineOf } from "./query-outline.ts";
 import * as signal from "./query-signal.ts";
 import { SharedResponses } from "./shared-responses.ts";
 import { RequestSlots, RequestTurns } from "./turns.ts";
-import { yieldToLoop } from "./yield-to-loop.ts";
 
 /**
  * Queries processed at once and waiting: the box has other work, and responses are computed one after another anyway.

@@ -6,9 +6,9 @@ import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/
 import type { Sensor } from "../core/sensor.ts";
 import type { StoredWaveform } from "../core/stored-reading.ts";
 import { CPM_PER_HZ, type SignalUnit } from "../core/unit.ts";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import { API_COORDINATES, API_PACKED, API_REQUEST } from "../pipeline/wire/names.ts";
 import type { QueryContext, QueryResponse } from "./query-context.ts";
-import { yieldToLoop } from "./yield-to-loop.ts";
 
 const F = API_REQUEST;
 const SPECTRUM = 1;

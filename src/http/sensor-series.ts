@@ -1,5 +1,5 @@
 import type { SensorState } from "../core/agent-status.ts";
-import { YIELD_EVERY, yieldToLoop } from "./yield-to-loop.ts";
+import { YIELD_EVERY, yieldToLoop } from "../lib/yield-to-loop.ts";
 
 const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import { refuse } from "./problem.ts";
-import { yieldToLoop } from "./yield-to-loop.ts";
 
 /** Different responses that wait to be computed. */
 const WAITING_MAX = 64;

@@ -8,6 +8,8 @@ import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { DAY_MS } from "../../src/core/time-units.ts";
+import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
+import { outlookFor } from "../../src/http/machine-outlook.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
@@ -78,6 +80,9 @@ interface Entry {
   readonly zoneSince: string | null;
   readonly marks: readonly { readonly mark: string }[];
   readonly alarms: readonly { readonly id: string }[];
+  readonly running: boolean | null;
+  readonly alarmCount: { readonly alarm: number; readonly warning: number };
+  readonly activeFindings: readonly object[];
 }
 
 /** A box whose sensors were all read a minute ago. */
@@ -104,16 +109,30 @@ function box(
     parts.setStatus(agentStatus({ sensors: [...states.values()] }));
   };
   setState("1", {});
-  const app = createApp({ ...parts, history: historyPages(store.history) }, OPTIONS);
+  const shown = { ...parts, history: historyPages(store.history) };
+  const conditions = new MachineConditions({
+    ...shown,
+    machineSignals: alarms.engines.signals.wait,
+    sensors: () => parts.status.status().sensors,
+    outlook: (id) => outlookFor(id, shown),
+  });
+  const app = createApp({ ...shown, conditions }, OPTIONS);
   t.after(() => app.close());
-  const read = (sensor: string, kind: Kind, minutesAgo: number, values: Record<string, unknown>) =>
-    append(store, [
+  const read = async (
+    sensor: string,
+    kind: Kind,
+    minutesAgo: number,
+    values: Record<string, unknown>,
+  ) => {
+    await append(store, [
       readingOf(sensor, NOW - minutesAgo * MINUTE, {
         kind,
         values: values as never,
         units: kind === "accel" ? { channel1_vel_rms: "mm/s" } : {},
       }),
     ]);
+    conditions.note(sensor);
+  };
   const headers = { host: "localhost" };
   const list = async () => {
     const answer = await app.inject({ url: "/api/v1/machines?sort=worst", headers });
@@ -180,6 +199,8 @@ test("machines – worst first: machines of the site file and of locations, and 
   await act(id, "acknowledge", { by: "anna", note: "bearing ordered" });
   const [known] = await list();
   assert.deepEqual([known?.condition, known?.acknowledged], ["alarm", true]);
+  assert.deepEqual([known?.alarmCount, known?.running], [{ alarm: 1, warning: 0 }, null]);
+  assert.deepEqual([pump?.running, pump?.activeFindings], [true, []]);
   await act(id, "shelve", { by: "anna", minutes: 60 });
   const shelved = (await list()).find((entry) => entry.id === 41);
   assert.equal(shelved?.condition, "ok");
@@ -187,6 +208,7 @@ test("machines – worst first: machines of the site file and of locations, and 
     shelved.marks.map(({ mark }) => mark),
     ["shelved"],
   );
+  assert.deepEqual(shelved.alarmCount, { alarm: 0, warning: 0 });
 });
 
 test("machines – standing says since when; what storage no longer knows is at least since", async (t) => {

@@ -357,6 +357,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     audit: null,
     findings: null,
     machineSignals: { stateOf: () => null, speedAt: () => null },
+    conditions: { worstFirst: () => Promise.resolve([]), of: () => Promise.resolve(null) },
     dayMedians: { changes: 0, of: () => [] },
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),

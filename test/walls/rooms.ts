@@ -26,6 +26,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "features/discover",
       "features/bands",
       "features/commands",
+      "features/condition",
       "config",
       "core",
       "pipeline/gateway",
@@ -96,6 +97,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "prom-client",
     ],
   },
+  "features/condition": { rooms: SHARED, node: [], packages: [] },
   "features/commands": { rooms: ["core", "pipeline/wire"], node: ["crypto"], packages: [] },
   config: {
     rooms: SHARED,
@@ -104,10 +106,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     readsEnvironment: true,
   },
   core: { rooms: PURE_STAGES, node: ["crypto"], packages: [], isPure: true },
-  dashboard: { rooms: ["core", "pipeline/signal"], node: [], packages: ["uplot"] },
+  dashboard: {
+    rooms: ["core", "features/condition", "pipeline/signal"],
+    node: [],
+    packages: ["uplot"],
+  },
   "pipeline/gateway": { rooms: SHARED, node: ["net", "stream", "zlib"], packages: ["undici"] },
   http: {
-    rooms: [...SHARED, "features/report"],
+    rooms: [...SHARED, "features/condition", "features/report"],
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
     packages: ["ajv", "fastify"],
   },

@@ -60,6 +60,10 @@ export class StoredAlarmActions implements AlarmActions {
     return { active, acknowledged, shelved, history, before: last };
   }
 
+  get revision(): number {
+    return this.#parts.engine.revision;
+  }
+
   counts(): AlarmCounts {
     const counts = { alarm: 0, warning: 0, acknowledged: 0, shelved: 0 };
     for (const { state } of this.#parts.engine.alarms()) {

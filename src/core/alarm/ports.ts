@@ -23,6 +23,8 @@ export interface AlarmStore {
   follower: ReadingFollower | null;
   /** Called after each commit that wrote events, with these in order. */
   onEvents: (events: readonly AlarmEvent[]) => void;
+  /** Called after each commit that changed states of alarms or findings, with the sensors as states are saved. */
+  onStates: (sensors: Iterable<string>) => void;
   /** What waits for the state or speed of its machine. */
   readonly waiting: WaitRows;
   saved(): SavedAlarms;

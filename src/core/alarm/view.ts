@@ -36,6 +36,8 @@ export type AlarmOutcome =
 export interface AlarmActions {
   lists(history: { readonly limit: number; readonly before: number | null }): AlarmLists;
   counts(): AlarmCounts;
+  /** Another number after any change of an alarm or of the site file. */
+  readonly revision: number;
   limits(sensor: string): readonly LimitView[];
   /** Never rejects because of an operator's mistake; rejects with StoreFailure. */
   act(request: AlarmRequest): Promise<AlarmOutcome>;

@@ -9,6 +9,7 @@ import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import { KeptStates } from "../alarm/kept-states.ts";
 import { sinceMs } from "../alarm/since.ts";
+import { grouped } from "../grouped.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
@@ -48,6 +49,7 @@ export class FindingEngine {
   /** Time of the newest reading that arrived, ms, whether it waits or was judged. */
   readonly #arrived = new TxMap<string, number>();
   #machines: readonly Machine[] = [];
+  #byMachine: ReadonlyMap<number, readonly Sensor[]> = new Map();
   #replaced: ReadonlySet<string> = new Set();
 
   constructor(site: Site, options: FindingOptions) {
@@ -67,6 +69,8 @@ export class FindingEngine {
     }
     this.#replaced = new Set(successors(site.sensors).keys());
     this.#watched = watched;
+    const sensors = [...watched.values()].map(({ sensor }) => sensor);
+    this.#byMachine = grouped(sensors, ({ location }) => location?.machine ?? 0);
   }
 
   get machines(): readonly Machine[] {
@@ -75,9 +79,7 @@ export class FindingEngine {
 
   /** Sensors of a machine that findings are based on. */
   sensorsOf(machine: number): readonly Sensor[] {
-    return [...this.#watched.values()]
-      .filter((watched) => watched.machine.id === machine)
-      .map(({ sensor }) => sensor);
+    return this.#byMachine.get(machine) ?? [];
   }
 
   /** Keys of what may be found on a sensor. */

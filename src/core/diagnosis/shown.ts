@@ -1,10 +1,7 @@
 /** Machines and findings in the form of the API; free of Node, because the dashboard uses it too. */
 
-import { ZONES } from "../../pipeline/signal/severity.ts";
-import { CHANGE, CONDITIONS, MARKS, UNKNOWN_REASONS } from "../machine-condition/words.ts";
 import {
   INTEGER,
-  ISO,
   known,
   list,
   NUMBER,
@@ -14,12 +11,11 @@ import {
   oneOf,
   orNull,
   TEXT,
-  YES_NO,
 } from "../schema.ts";
 import { CANNOT, EVIDENCE_LINE, FINDINGS, LINE_UNITS, type Stage } from "./finding.ts";
 
-const STAGE = known<Stage>(INTEGER);
-const STATE = {
+export const STAGE = known<Stage>(INTEGER);
+export const MACHINE_STATE = {
   /** Null: no signal, or no recent value. */
   state: orNull(oneOf(["running", "standing"])),
   /** r/min, now; null while it is unknown. */
@@ -31,50 +27,12 @@ const STATE = {
   worstStage: orNull(STAGE),
 };
 
-const MACHINE = named("Machine", object({ id: INTEGER, name: orNull(TEXT), ...STATE }));
+export const MACHINE = named(
+  "Machine",
+  object({ id: INTEGER, name: orNull(TEXT), ...MACHINE_STATE }),
+);
 export type MachineView = Of<typeof MACHINE>;
 
-/** An entry of the list with the worst first. */
-const RANKED_MACHINE = named(
-  "RankedMachine",
-  object({
-    id: { ...orNull(INTEGER), description: "Null for a sensor without a machine." },
-    sensor: { ...orNull(TEXT), description: "Such a sensor; otherwise null." },
-    name: orNull(TEXT),
-    area: orNull(TEXT),
-    ...STATE,
-    condition: oneOf(CONDITIONS),
-    order: { ...INTEGER, description: "1 is the worst." },
-    reason: { ...TEXT, description: "The most severe reason as a sentence." },
-    unknown: orNull(oneOf(UNKNOWN_REASONS)),
-    since: orNull(ISO),
-    sinceAtLeast: { ...YES_NO, description: "Storage begins there: it may be longer." },
-    acknowledged: YES_NO,
-    stage: orNull(STAGE),
-    zone: orNull(oneOf(ZONES)),
-    outlook: { ...orNull(ISO), description: "When the earliest outlook begins." },
-    changed: orNull(CHANGE),
-    zoneSince: { ...orNull(ISO), description: "Day of the last change of its zone." },
-    marks: list(object({ sensor: TEXT, mark: oneOf(MARKS), text: TEXT })),
-    alarms: list(
-      object({
-        id: TEXT,
-        sensor: TEXT,
-        alarm: TEXT,
-        value: TEXT,
-        severity: oneOf(["warning", "alarm"]),
-        acknowledged: YES_NO,
-        since: ISO,
-        text: TEXT,
-      }),
-    ),
-  }),
-);
-export type RankedMachine = Of<typeof RANKED_MACHINE>;
-
-export const MACHINES = object({
-  machines: list<MachineView | RankedMachine>({ anyOf: [MACHINE, RANKED_MACHINE] }),
-});
 /** An HTML document. */
 export const REPORT = object({ title: TEXT, html: TEXT });
 

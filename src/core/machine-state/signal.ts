@@ -43,6 +43,11 @@ export function intervalMs(points: SignalPoints): number {
 export function valueAt(points: SignalPoints, timeMs: number): number | null {
   const point = points.at(-1);
   if (point === undefined) return null;
-  const isFresh = timeMs - point.timeMs <= SILENT_AFTER_INTERVALS * intervalMs(points);
-  return isFresh ? point.value : null;
+  return timeMs < validUntilMs(points) ? point.value : null;
+}
+
+/** When the newest of these points is too old, ms. */
+export function validUntilMs(points: SignalPoints): number {
+  const newestMs = points.at(-1)?.timeMs ?? 0;
+  return newestMs + Math.floor(SILENT_AFTER_INTERVALS * intervalMs(points)) + 1;
 }

@@ -27,7 +27,7 @@ import {
   type MachineSignalsOf,
   type Signal,
 } from "./machine-signals.ts";
-import { INTERVAL_POINTS, intervalMs, type SignalPoint, valueAt } from "./signal.ts";
+import { INTERVAL_POINTS, intervalMs, type SignalPoint, validUntilMs, valueAt } from "./signal.ts";
 import { type Earlier, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
 import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
@@ -146,6 +146,16 @@ export class Wait {
       timeMs: point.timeMs,
       nextRpm: this.#log.firstAfter(speed, timeMs)?.value ?? null,
     };
+  }
+
+  /** Until when they hold without another reading, ms; null while neither is known. */
+  knownUntilMs(machine: number, timeMs: number): number | null {
+    const of = this.#signals.ofMachine(machine);
+    const ends = [of?.running ?? null, of?.speed ?? null].flatMap((signal) => {
+      const points = signal === null ? [] : this.#log.before(signal, timeMs);
+      return valueAt(points, timeMs) === null ? [] : [validUntilMs(points)];
+    });
+    return ends.length === 0 ? null : Math.min(...ends);
   }
 
   #at(signal: Signal, timeMs: number): number | null {

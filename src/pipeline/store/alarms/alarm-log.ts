@@ -52,6 +52,9 @@ export class AlarmLog implements AlarmStore {
   /** Null if alarms are disabled. */
   follower: ReadingFollower | null = null;
   onEvents: AlarmStore["onEvents"] = () => {};
+  onStates: AlarmStore["onStates"] = () => {};
+  /** Owns the drafts of the latter. */
+  readonly #changes = {};
   #hasFailed = false;
 
   constructor(parts: AlarmLogParts) {
@@ -126,6 +129,7 @@ export class AlarmLog implements AlarmStore {
     const { db, keeper } = this.#parts;
     const { events, states, samples, forgotten } = up;
     keeper.note(up);
+    this.#announce(tx, states);
     for (const { sensor, text } of states) {
       if (text === null) db.write("DELETE FROM alarm_states WHERE sensor = ?").run(sensor);
       else db.write("INSERT OR REPLACE INTO alarm_states VALUES (?, ?)").run(sensor, text);
@@ -145,6 +149,16 @@ export class AlarmLog implements AlarmStore {
       return made;
     });
     all.push(...events);
+  }
+
+  #announce(tx: Tx, states: FollowUp["states"]): void {
+    if (states.length === 0) return;
+    const changed = tx.draft(this.#changes, () => {
+      const sensors = new Set<string>();
+      tx.onCommit(() => this.onStates(sensors));
+      return sensors;
+    });
+    for (const { sensor } of states) changed.add(sensor);
   }
 
   apply(what: string, make: (tx: Tx) => FollowUp | null, isUrgent: boolean): Promise<boolean> {

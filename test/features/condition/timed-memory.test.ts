@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TimedMemory } from "../../src/http/timed-memory.ts";
+import { TimedMemory } from "../../../src/features/condition/timed-memory.ts";
 
 test("timed memory – made anew after its time or with another version, once there is time; until then the old one stays", () => {
   const site = {};

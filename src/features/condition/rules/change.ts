@@ -1,7 +1,7 @@
 /** What changed on a machine, as a sentence: its worst value now against that of a month ago (plant section 20). */
-import { amount, valueLabel } from "../alarm/sentence.ts";
-import type { Sensor } from "../sensor.ts";
-import { DAY_MS } from "../time-units.ts";
+import { amount, valueLabel } from "../../../core/alarm/sentence.ts";
+import type { Sensor } from "../../../core/sensor.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
 import type { Change } from "./words.ts";
 
 interface ChangeInput {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOf, zoneChangeDay } from "../../../src/core/machine-condition/change.ts";
+import { changeOf, zoneChangeDay } from "../../../../src/features/condition/rules/change.ts";
 import {
   type ConditionInput,
   type ConditionSensor,
   machineCondition,
   type OpenAlarm,
-} from "../../../src/core/machine-condition/condition.ts";
-import { worseFirst } from "../../../src/core/machine-condition/order.ts";
+} from "../../../../src/features/condition/rules/condition.ts";
+import { worseFirst } from "../../../../src/features/condition/rules/order.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
 const DAY = 86_400_000;

@@ -1,29 +1,34 @@
 /** What one sensor tells of the condition of its machine. */
-import type { SensorState } from "../core/agent-status.ts";
-import type { ConditionSensor } from "../core/machine-condition/condition.ts";
-import { readingZone } from "../core/query/reading-zone.ts";
-import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
-import { type StoredReading, storedValues } from "../core/stored-reading.ts";
-import type { Zone } from "../pipeline/signal/severity.ts";
+import type { SensorState } from "../../core/agent-status.ts";
+import type { CheckedSensor } from "../../core/diagnosis/shown.ts";
+import { readingZone } from "../../core/query/reading-zone.ts";
+import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { type StoredReading, storedValues } from "../../core/stored-reading.ts";
+import type { Zone } from "../../pipeline/signal/severity.ts";
+import type { ConditionParts } from "./condition-parts.ts";
 import type { KnownSensors } from "./condition-subjects.ts";
 import { isOfRunning } from "./machine-change.ts";
-import type { HttpParts } from "./parts.ts";
+import type { ConditionSensor } from "./rules/condition.ts";
 
-type SensorParts = Pick<HttpParts, "history" | "alarms" | "findings">;
+type SensorParts = Pick<ConditionParts, "history" | "alarms">;
 
 /** Records that are looked through for the last one of the running machine. */
 const RECORDS_WALKED = 50;
 
-/** @param recordsEndMs what is newer was recorded while the machine stood still */
+/**
+ * @param recordsEndMs what is newer was recorded while the machine stood still
+ * @param checked what was looked for on the machine's sensors
+ */
 export function conditionSensor(
   parts: SensorParts,
   sensor: Sensor,
   known: KnownSensors,
   recordsEndMs: number,
+  checked: readonly CheckedSensor[],
 ): ConditionSensor {
   const { code, name, location, batteryLowV } = sensor;
   const state = known.states.get(normalCode(code));
-  const isJudged = judgesOf(parts, sensor);
+  const isJudged = judgesOf(parts, sensor, checked);
   const judgedKinds = readingKinds(sensor).filter((kind) => {
     const reading = parts.history.latest(code, kind);
     return reading !== null && isJudged(kind, reading);
@@ -45,15 +50,10 @@ export function conditionSensor(
 }
 
 /** Whether a zone, a rule, a learned baseline or a check for findings judged a value of a reading. */
-function judgesOf({ alarms, findings }: SensorParts, { code, location }: Sensor) {
+function judgesOf({ alarms }: SensorParts, { code }: Sensor, all: readonly CheckedSensor[]) {
   const limits = (alarms?.limits(code) ?? []).filter(({ alarm }) => alarm !== "battery_low");
   const baselines = (alarms?.baselines(code) ?? []).filter(({ status }) => status !== "learning");
-  const checked =
-    location === undefined
-      ? undefined
-      : findings
-          ?.findingsOf(location.machine)
-          ?.checked.find(({ sensor }) => normalCode(sensor) === normalCode(code));
+  const checked = all.find(({ sensor }) => normalCode(sensor) === normalCode(code));
   return (kind: Kind, reading: StoredReading): boolean => {
     const values = storedValues(reading);
     const isThere = (value: string) => (values[value] ?? null) !== null;

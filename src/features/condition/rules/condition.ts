@@ -1,9 +1,9 @@
 /** One state per machine (plant section 20), from what is known of it now. */
 
-import { worstZone, type Zone } from "../../pipeline/signal/severity.ts";
-import type { AlarmEvent, Severity } from "../alarm/event.ts";
-import type { Stage } from "../diagnosis/finding.ts";
-import { DAY_MS } from "../time-units.ts";
+import type { AlarmEvent, Severity } from "../../../core/alarm/event.ts";
+import type { Stage } from "../../../core/diagnosis/finding.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
+import { worstZone, type Zone } from "../../../pipeline/signal/severity.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 
 type Condition = (typeof CONDITIONS)[number];
@@ -91,6 +91,9 @@ export interface MachineCondition {
 /** An outlook that begins within it is something to watch. */
 const WATCH_MS = 60 * DAY_MS;
 
+/** When the machine becomes something to watch, ms. */
+export const watchBeginsMs = ({ fromMs }: EarliestOutlook) => fromMs - WATCH_MS;
+
 /** They are the sensor's: they say nothing of the machine. */
 const SENSOR_ALARMS: ReadonlySet<string> = new Set(["silent", "battery_low", "bad_quality"]);
 
@@ -123,7 +126,7 @@ export function machineCondition(input: ConditionInput): MachineCondition {
   if (severity !== undefined)
     return { ...common, condition: severity, reason: `In zone ${common.zone}.`, since: null };
   const { outlook, nowMs } = input;
-  if (outlook !== null && outlook.fromMs <= nowMs + WATCH_MS)
+  if (outlook !== null && watchBeginsMs(outlook) <= nowMs)
     return { ...common, condition: "watch", reason: outlook.text, since: null };
   const unknown = unknownReason(input);
   if (unknown !== null)

@@ -1,27 +1,24 @@
 /** What changed on machines, gathered from what is stored. */
 
-import {
-  changeOf,
-  MONTH_BACK,
-  MONTH_REACH,
-  type ZoneDay,
-  zoneChangeDay,
-} from "../core/machine-condition/change.ts";
-import type { OpenAlarm } from "../core/machine-condition/condition.ts";
-import type { Change } from "../core/machine-condition/words.ts";
-import { median } from "../core/median.ts";
-import { type Kind, readingKinds, type Sensor, sameCode } from "../core/sensor.ts";
+import { median } from "../../core/median.ts";
+import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {
   type StoredReading,
   storedAttributes,
   storedUnits,
   storedValues,
-} from "../core/stored-reading.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import { worstZone, zoneLimits, zoneOf } from "../pipeline/signal/severity.ts";
-import type { HttpParts } from "./parts.ts";
+} from "../../core/stored-reading.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { worstZone, zoneLimits, zoneOf } from "../../pipeline/signal/severity.ts";
+import type { ConditionParts } from "./condition-parts.ts";
+import { changeOf, MONTH_BACK, MONTH_REACH, type ZoneDay, zoneChangeDay } from "./rules/change.ts";
+import type { OpenAlarm } from "./rules/condition.ts";
+import type { Change } from "./rules/words.ts";
 
-type ChangeParts = Pick<HttpParts, "history" | "hours" | "dayMedians" | "measurements" | "alarms">;
+type ChangeParts = Pick<
+  ConditionParts,
+  "history" | "hours" | "dayMedians" | "measurements" | "alarms"
+>;
 
 /** Readings of a day that are looked at, at most: more often than this, the newest say enough. */
 const READINGS_MAX = 200;

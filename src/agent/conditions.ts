@@ -1,0 +1,39 @@
+import { codeOfFindings, isFindingState } from "../core/diagnosis/finding-event.ts";
+import { type ConditionParts } from "../features/condition/condition-parts.ts";
+import { MachineConditions } from "../features/condition/machine-conditions.ts";
+import { outlookFor } from "../http/machine-outlook.ts";
+import type { Store } from "../pipeline/store/store.ts";
+import type { AgentBase } from "./base.ts";
+import { historyPages } from "./history-pages.ts";
+import type { ReadingSide } from "./reading-side.ts";
+
+interface ConditionSources extends AgentBase, Pick<ReadingSide, "alarms" | "signals"> {
+  readonly store: Store;
+  readonly sensors: ConditionParts["sensors"];
+}
+
+/** The conditions of the machines over the store, told of what is judged. */
+export function createConditions(sources: ConditionSources): MachineConditions {
+  const { site, store, alarms, signals, gatewayClock, clock, logger, sensors } = sources;
+  const parts = {
+    site,
+    sensors,
+    history: historyPages(store.history),
+    hours: store.hours,
+    measurements: store.measurements,
+    alarms: alarms?.actions ?? null,
+    findings: alarms?.findingViews ?? null,
+    machineSignals: signals.wait,
+    dayMedians: store.dayMedians,
+    gatewayNow: gatewayClock.now,
+    clock,
+    logger,
+  };
+  const outlook = (id: number) => outlookFor(id, parts);
+  const conditions = new MachineConditions({ ...parts, outlook });
+  store.alarms.onStates = (codes) => {
+    for (const code of codes) conditions.note(isFindingState(code) ? codeOfFindings(code) : code);
+  };
+  alarms?.engines.onEvents(() => conditions.wake());
+  return conditions;
+}

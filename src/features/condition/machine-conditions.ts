@@ -1,0 +1,276 @@
+/**
+ * The conditions of all machines, computed once and kept: page, API, report, topics, metric and platforms take them from
+ * here. A machine is computed anew when something of it has changed (`note`, an alarm, a state of a sensor, the site
+ * file) and at the next moment at which time alone could change it. Late readings of a sensor change what is known, and
+ * never what is newest, so that no output goes back.
+ */
+import type { SensorState } from "../../core/agent-status.ts";
+import { formerCodes, successors } from "../../core/replacement.ts";
+import { isRead, normalCode } from "../../core/sensor.ts";
+import type { Site } from "../../core/site.ts";
+import { MINUTE_MS } from "../../core/time-units.ts";
+import { yieldToLoop } from "../../lib/yield-to-loop.ts";
+import type { ConditionParts } from "./condition-parts.ts";
+import { zoneAt } from "./condition-sensor.ts";
+import {
+  type ConditionSubject,
+  type KnownSensors,
+  looseSubjects,
+  machineSubjects,
+  subjectKey,
+} from "./condition-subjects.ts";
+import { EntryMaker, type MachineEntry } from "./machine-entry.ts";
+import { bySensor } from "./open-alarms.ts";
+import type { OpenAlarm } from "./rules/condition.ts";
+import { worseFirst } from "./rules/order.ts";
+import type { RankedMachine } from "./rules/shown.ts";
+
+/** A large site that was just started shows its machines at once; what their past says follows with the next look. */
+const COMPUTE_MS = 500;
+/** Between looks at the states of sensors, which time changes. */
+const LOOK_MS = 5_000;
+/** Between two looks, however much changes. */
+const LOOKS_APART_MS = 1_000;
+/** A machine whose sensors cannot all be read is shown after this time. */
+const SETTLE_MAX_MS = 5 * MINUTE_MS;
+
+/** A machine as it is published. */
+export interface MachineNow extends MachineEntry {
+  readonly id: number;
+  /** Each of its sensors has been read since the start, or has had five minutes for it. */
+  readonly isSettled: boolean;
+}
+
+export class MachineConditions {
+  readonly #parts: ConditionParts;
+  readonly #maker: EntryMaker;
+  readonly #kept = new Map<string, MachineEntry>();
+  readonly #due = new Set<string>();
+  readonly #settled = new Set<string>();
+  /** When a machine was first looked at, monotonic ms. */
+  readonly #appearedAt = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+  #site: Site | null = null;
+  #machines: readonly ConditionSubject[] = [];
+  /** Machines by the normalised code of each sensor that says something about them. */
+  #bySensor: ReadonlyMap<string, readonly string[]> = new Map();
+  #alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null = null;
+  #revision: number | null = null;
+  #states: ReadonlyMap<string, SensorState> = new Map();
+  #dayMedians = -1;
+  #running: Promise<void> = Promise.resolve();
+  #queued: Promise<void> | null = null;
+  #wakeUp: () => void = () => {};
+
+  constructor(parts: ConditionParts) {
+    this.#parts = parts;
+    this.#maker = new EntryMaker(parts);
+  }
+
+  /** Something of a sensor was stored or judged. */
+  note(sensor: string): void {
+    for (const key of this.#bySensor.get(normalCode(sensor)) ?? []) this.#due.add(key);
+  }
+
+  /** An alarm was raised, or a person waits: looks now rather than within seconds. */
+  wake(): void {
+    this.#wakeUp();
+  }
+
+  /** Calls the listener after each look of `run`, which looks only while somebody listens. */
+  onLook(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.wake();
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The machines as of the last look, in the order of the site file. */
+  get current(): readonly MachineNow[] {
+    return this.#machines.flatMap((subject) => {
+      const entry = this.#kept.get(subjectKey(subject));
+      const { id } = subject;
+      if (entry === undefined || id === null) return [];
+      return [{ ...entry, id, isSettled: this.#settled.has(subjectKey(subject)) }];
+    });
+  }
+
+  /** The API's entries, worst first. */
+  async worstFirst(): Promise<readonly RankedMachine[]> {
+    await this.look();
+    return [...this.#kept.values()]
+      .toSorted((a, b) => worseFirst(a.ranked, b.ranked))
+      .map(({ members }, at) => ({ ...members, order: at + 1 }));
+  }
+
+  /** One machine, with the zones of its sensors by normalised code; null if nothing names it. */
+  async of(id: number) {
+    await this.look();
+    const entry = this.#kept.get(subjectKey({ id, sensor: null }));
+    if (entry === undefined) return null;
+    const nowMs = this.#parts.gatewayNow();
+    const zones = entry.subject.sensors.map(
+      (sensor) => [normalCode(sensor.code), zoneAt(this.#parts, sensor, nowMs)] as const,
+    );
+    return { ...entry.members, zones: new Map(zones) };
+  }
+
+  /** Computes what is due. One that began before this call is waited for, but not enough. */
+  look(): Promise<void> {
+    this.#queued ??= this.#running.then(() => {
+      this.#queued = null;
+      const looking = this.#look();
+      this.#running = looking.catch(() => {});
+      return looking;
+    });
+    return this.#queued;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#parts;
+    let isWell = true;
+    while (!signal.aborted) {
+      if (this.#listeners.size > 0) {
+        try {
+          await this.look();
+          isWell = true;
+        } catch (err) {
+          if (isWell) logger.warn({ err }, "conditions of machines could not be computed yet");
+          isWell = false;
+        }
+        for (const listener of this.#listeners) listener();
+        await clock.sleep(LOOKS_APART_MS, signal);
+      }
+      await this.#rest(signal);
+    }
+  }
+
+  async #rest(signal: AbortSignal): Promise<void> {
+    const { clock, gatewayNow } = this.#parts;
+    const woken = new AbortController();
+    this.#wakeUp = () => woken.abort();
+    const untilMs = Math.min(...[...this.#kept.values()].map((entry) => entry.untilMs));
+    const restMs = Math.min(LOOK_MS, Math.max(0, untilMs - gatewayNow())) - LOOKS_APART_MS;
+    if (restMs > 0) await clock.sleep(restMs, AbortSignal.any([signal, woken.signal]));
+    this.#wakeUp = () => {};
+  }
+
+  async #look(): Promise<void> {
+    const { clock, dayMedians, gatewayNow, site } = this.#parts;
+    if (site.current !== this.#site) this.#follow(site.current);
+    if (dayMedians.changes !== this.#dayMedians) this.#allDue();
+    this.#dayMedians = dayMedians.changes;
+    this.#lookAtAlarms();
+    this.#lookAtStates();
+    const startedAt = clock.monotonic();
+    const known: KnownSensors = {
+      nowMs: gatewayNow(),
+      states: this.#states,
+      alarms: this.#alarms,
+      mayCompute: () => clock.monotonic() - startedAt < COMPUTE_MS,
+    };
+    const subjects = [...this.#machines, ...looseSubjects(site.current, this.#alarms)];
+    const keys = new Set(subjects.map(subjectKey));
+    for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
+    for (const subject of subjects) {
+      if (this.#isDue(subject, known.nowMs)) await this.#compute(subject, known);
+      if (!this.#settled.has(subjectKey(subject))) this.#settle(subject);
+    }
+  }
+
+  #isDue(subject: ConditionSubject, nowMs: number): boolean {
+    const key = subjectKey(subject);
+    const entry = this.#kept.get(key);
+    return entry === undefined || this.#due.has(key) || nowMs >= entry.untilMs;
+  }
+
+  async #compute(subject: ConditionSubject, known: KnownSensors): Promise<void> {
+    const key = subjectKey(subject);
+    // What is noted meanwhile counts for the next look.
+    this.#due.delete(key);
+    try {
+      this.#kept.set(key, await this.#maker.make(subject, known));
+    } catch (error) {
+      this.#due.add(key);
+      throw error;
+    }
+    await yieldToLoop();
+  }
+
+  #allDue(): void {
+    for (const key of this.#kept.keys()) this.#due.add(key);
+  }
+
+  #follow(site: Site): void {
+    this.#site = site;
+    this.#machines = machineSubjects(site);
+    this.#kept.clear();
+    this.#due.clear();
+    const bySensor = new Map<string, string[]>();
+    const next = successors(site.sensors);
+    for (const subject of this.#machines) {
+      const machine = site.machines?.find(({ id }) => id === subject.id);
+      const signals = [machine?.running?.sensor, machine?.speed?.sensor].flatMap((code) =>
+        code === undefined ? [] : [code, next.get(normalCode(code))?.code ?? code],
+      );
+      const own = subject.sensors.flatMap((sensor) => [
+        sensor.code,
+        ...formerCodes(site.sensors, sensor),
+      ]);
+      for (const code of new Set([...own, ...signals].map(normalCode)))
+        bySensor.set(code, [...(bySensor.get(code) ?? []), subjectKey(subject)]);
+    }
+    for (const { code, location } of site.sensors)
+      if (location === undefined && !bySensor.has(normalCode(code)))
+        bySensor.set(normalCode(code), [subjectKey({ id: null, sensor: code })]);
+    this.#bySensor = bySensor;
+    const keys = new Set(this.#machines.map(subjectKey));
+    for (const known of [this.#settled, this.#appearedAt])
+      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+  }
+
+  #lookAtAlarms(): void {
+    const { alarms } = this.#parts;
+    if (alarms === null || alarms.revision === this.#revision) return;
+    this.#revision = alarms.revision;
+    const now = bySensor(alarms.lists({ limit: 0, before: null }));
+    const before = this.#alarms ?? new Map<string, readonly OpenAlarm[]>();
+    for (const code of new Set([...now.keys(), ...before.keys()]))
+      if (JSON.stringify(now.get(code)) !== JSON.stringify(before.get(code))) this.note(code);
+    this.#alarms = now;
+  }
+
+  #lookAtStates(): void {
+    const states = new Map<string, SensorState>();
+    for (const state of this.#parts.sensors()) {
+      const code = normalCode(state.code);
+      states.set(code, state);
+      if (!isSameState(state, this.#states.get(code))) this.note(code);
+    }
+    this.#states = states;
+  }
+
+  #settle(subject: ConditionSubject): void {
+    const key = subjectKey(subject);
+    const now = this.#parts.clock.monotonic();
+    const appearedAt = this.#appearedAt.get(key) ?? now;
+    this.#appearedAt.set(key, appearedAt);
+    const isKnown = subject.sensors.filter(isRead).every(({ code }) => {
+      const kinds = this.#states.get(normalCode(code))?.kinds;
+      return kinds?.every(({ lastReadAtMs, lastError }) => lastReadAtMs !== null && !lastError);
+    });
+    if (isKnown || now - appearedAt >= SETTLE_MAX_MS) this.#settled.add(key);
+  }
+}
+
+function isSameState(a: SensorState, b: SensorState | undefined): boolean {
+  return (
+    a.state === b?.state &&
+    a.lastReadingMs === b.lastReadingMs &&
+    a.batteryV === b.batteryV &&
+    a.kinds.length === b.kinds.length &&
+    a.kinds.every((kind, at) => {
+      const other = b.kinds[at];
+      return kind.isSilent === other?.isSilent && kind.lastReadingMs === other?.lastReadingMs;
+    })
+  );
+}

@@ -1,0 +1,201 @@
+/** Computes the condition of one machine, or of a sensor without one. */
+import { valueLabel } from "../../core/alarm/sentence.ts";
+import type { FindingView } from "../../core/diagnosis/shown.ts";
+import { firstReadingMs, type PlaceSpan, placeSpans } from "../../core/query/place.ts";
+import { formerCodes, successors } from "../../core/replacement.ts";
+import { normalCode, type Sensor, sameCode } from "../../core/sensor.ts";
+import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
+import type { ConditionParts } from "./condition-parts.ts";
+import { conditionSensor } from "./condition-sensor.ts";
+import { type ConditionSubject, type KnownSensors, subjectKey } from "./condition-subjects.ts";
+import { type MachineChange, machineChange } from "./machine-change.ts";
+import { staged, unshelved } from "./open-alarms.ts";
+import {
+  type EarliestOutlook,
+  type MachineCondition,
+  machineCondition,
+  watchBeginsMs,
+} from "./rules/condition.ts";
+import type { Ranked } from "./rules/order.ts";
+import type { RankedMachine } from "./rules/shown.ts";
+import { StandingSince } from "./standing-since.ts";
+import { type MemorySource, TimedMemory } from "./timed-memory.ts";
+
+/** The outlook that begins first. */
+export interface OutlookSpan {
+  readonly sensor: string;
+  readonly value: string;
+  /** ISO. */
+  readonly from: string;
+  readonly to: string | null;
+}
+
+export interface MachineEntry {
+  readonly subject: ConditionSubject;
+  readonly members: Omit<RankedMachine, "order">;
+  readonly ranked: Ranked;
+  readonly outlook: OutlookSpan | null;
+  /** When time alone could change it, ms by the gateway's clock. */
+  readonly untilMs: number;
+}
+
+/** Day rows are made once an hour, and more often while days are being read. */
+const OUTLOOK_MS = HOUR_MS;
+const CHANGE_MS = 15 * MINUTE_MS;
+
+export class EntryMaker {
+  readonly #parts: ConditionParts;
+  readonly #standing: StandingSince;
+  readonly #outlooks = new TimedMemory<(EarliestOutlook & OutlookSpan) | null>(OUTLOOK_MS);
+  readonly #changes = new TimedMemory<MachineChange>(CHANGE_MS);
+
+  constructor(parts: ConditionParts) {
+    this.#parts = parts;
+    this.#standing = new StandingSince(parts.history);
+  }
+
+  async make(subject: ConditionSubject, known: KnownSensors): Promise<MachineEntry> {
+    const { findings, machineSignals } = this.#parts;
+    const { nowMs } = known;
+    const { id, sensors } = subject;
+    const state = id === null ? null : machineSignals.stateOf(id, nowMs);
+    const standing = state === "standing" ? await this.#standingSince(id, nowMs) : null;
+    const found = id === null ? null : (findings?.findingsOf(id) ?? null);
+    const open = this.#alarmsOf(sensors, known);
+    const alarms = open === null ? null : staged(open, found?.findings ?? []);
+    const recordsEndMs = standing === null ? nowMs : standing.timeMs;
+    const outlook = id === null ? null : this.#outlook(id, state === "standing", known);
+    const condition = machineCondition({
+      state,
+      standing,
+      sensors: sensors.map((sensor) =>
+        conditionSensor(this.#parts, sensor, known, recordsEndMs, found?.checked ?? []),
+      ),
+      alarms,
+      outlook,
+      nowMs,
+    });
+    const change = this.#changes.of(
+      `${subjectKey(subject)}/${condition.alarms[0]?.id}`,
+      this.#sourceOf(known),
+      known.mayCompute(),
+      () => machineChange(this.#parts, sensors, condition.alarms, nowMs),
+    );
+    const name = subject.name ?? (id === null ? `Sensor ${subject.sensor}` : `Machine ${id}`);
+    const members = {
+      id,
+      sensor: subject.sensor,
+      name: subject.name,
+      area: subject.area,
+      state,
+      running: state === null ? null : state === "running",
+      speedRpm: id === null ? null : machineSignals.speedAt(id, nowMs),
+      sensors: sensors.map(({ code }) => code),
+      findings: found?.machine.findings ?? 0,
+      worstStage: found?.machine.worstStage ?? null,
+      ...conditionMembers(condition),
+      ...(change ?? { changed: null, zoneSince: null }),
+      activeFindings: unshelved(found?.findings ?? [], alarms ?? []).map(activeFinding),
+    };
+    const isBehind = !known.mayCompute();
+    const untilMs = isBehind ? nowMs : this.#untilMs(id, outlook, nowMs);
+    return { subject, members, ranked: { ...condition, label: name }, outlook, untilMs };
+  }
+
+  #untilMs(id: number | null, outlook: EarliestOutlook | null, nowMs: number): number {
+    const signalsMs = id === null ? null : this.#parts.machineSignals.knownUntilMs(id, nowMs);
+    const watchMs = outlook === null ? null : watchBeginsMs(outlook);
+    const times = [signalsMs, watchMs].filter((ms) => ms !== null && ms > nowMs);
+    return Math.min(nowMs + CHANGE_MS, ...times.map(Number));
+  }
+
+  async #standingSince(id: number | null, nowMs: number) {
+    const machine = this.#parts.site.current.machines?.find((one) => one.id === id);
+    if (machine?.running === undefined) return null;
+    const { running } = machine;
+    return this.#standing.of(machine.id, running, this.#signalSpans(running.sensor), nowMs);
+  }
+
+  /** Alarms of a sensor that was replaced stand for its place until the next one there has a reading. */
+  #alarmsOf(sensors: readonly Sensor[], { alarms }: KnownSensors) {
+    if (alarms === null) return null;
+    const all = this.#parts.site.current.sensors;
+    const codes = sensors.flatMap((sensor) => [sensor.code, ...formerCodes(all, sensor)]);
+    return [...new Set(codes.map(normalCode))].flatMap((code) => alarms.get(code) ?? []);
+  }
+
+  /** A signal goes on with the sensor that replaces its own. */
+  #signalSpans(code: string): readonly PlaceSpan[] {
+    const { sensors } = this.#parts.site.current;
+    const present = successors(sensors).get(normalCode(code))?.code ?? code;
+    return placeSpans(sensors, present, (sensor) => firstReadingMs(this.#parts, sensor));
+  }
+
+  #sourceOf({ nowMs }: KnownSensors): MemorySource {
+    const { dayMedians, site } = this.#parts;
+    return { of: site.current, version: dayMedians.changes, nowMs };
+  }
+
+  /** The one that begins first. */
+  #outlook(id: number, isStanding: boolean, known: KnownSensors) {
+    const key = `${id}/${String(isStanding)}`;
+    return this.#outlooks.of(key, this.#sourceOf(known), known.mayCompute(), () => {
+      const values = this.#parts.outlook(id)?.values ?? [];
+      const told = values.flatMap(({ outlook, sensor, value, text }) =>
+        outlook === null
+          ? []
+          : [
+              {
+                fromMs: Date.parse(outlook.from),
+                text: this.#named(sensor, value, text),
+                sensor,
+                value,
+                from: outlook.from,
+                to: outlook.to,
+              },
+            ],
+      );
+      return told.sort((a, b) => a.fromMs - b.fromMs)[0] ?? null;
+    });
+  }
+
+  #named(code: string, value: string, text: string): string {
+    const sensor = this.#parts.site.current.sensors.find((one) => sameCode(one.code, code));
+    return sensor === undefined ? text : `${valueLabel(sensor, value)}: ${text}`;
+  }
+}
+
+const activeFinding = (found: FindingView): RankedMachine["activeFindings"][number] => {
+  const { finding, bearing, sensor, stage, since, text } = found;
+  return { finding, bearing, shaft: null, sensor, stage, since, text };
+};
+
+function conditionMembers(found: MachineCondition) {
+  const { condition, reason, unknown, since, alarms, isAcknowledged, stage, zone, marks } = found;
+  const { outlookMs } = found;
+  const countOf = (severity: "alarm" | "warning") =>
+    alarms.filter((one) => one.severity === severity).length;
+  return {
+    condition,
+    reason,
+    unknown,
+    since: since === null ? null : new Date(since.timeMs).toISOString(),
+    sinceAtLeast: since?.isAtLeast ?? false,
+    acknowledged: isAcknowledged,
+    stage,
+    zone,
+    outlook: outlookMs === null ? null : new Date(outlookMs).toISOString(),
+    alarmCount: { alarm: countOf("alarm"), warning: countOf("warning") },
+    marks,
+    alarms: alarms.map(({ id, sensor, alarm, value, severity, text, ...rest }) => ({
+      id,
+      sensor,
+      alarm,
+      value,
+      severity,
+      acknowledged: rest.isAcknowledged,
+      since: new Date(rest.sinceMs).toISOString(),
+      text,
+    })),
+  };
+}
