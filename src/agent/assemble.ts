@@ -70,10 +70,24 @@ export function openGatewayClient(
     url: settings.gatewayUrl,
     names,
     headers: settings.gatewayHeaders,
-    ca: settings.gatewayCaFile === null ? null : readFileSync(settings.gatewayCaFile, "utf8"),
+    ca: renewed(settings.gatewayCaFile),
     proxy: settings.gatewayProxy,
     timeoutMs: settings.gatewayTimeoutMs,
     concurrency: settings.gatewayConcurrency,
     bodyBytesMax: settings.gatewayMaxBodyMb * MIB,
   });
+}
+
+/** The content of a file that is renewed in place; while it is not there, what it held last. */
+function renewed(path: string | null): () => string | null {
+  if (path === null) return () => null;
+  let last = readFileSync(path, "utf8");
+  return () => {
+    try {
+      last = readFileSync(path, "utf8");
+    } catch {
+      // It is being replaced, or `check` says what is wrong with it.
+    }
+    return last;
+  };
 }

@@ -38,7 +38,7 @@ export interface GatewayClientOptions {
   /** Extra request headers; secret. */
   readonly headers?: Readonly<Record<string, string>>;
   /** PEM of a private CA, for https. */
-  readonly ca?: string | null;
+  readonly ca?: () => string | null;
   /** HTTP proxy in front of the gateway, http(s)://[user:password@]host:port; secret. */
   readonly proxy?: string | null;
   /** To the first byte, ms (GATEWAY_TIMEOUT_MS). */
@@ -109,7 +109,7 @@ export class GatewayClient implements RecordSource, StateSource {
         origin: url.origin,
         count: options.concurrency,
         connectMs: options.connectMs ?? CONNECT_MS,
-        ca: options.ca ?? null,
+        ca: options.ca ?? (() => null),
         proxy: options.proxy ?? null,
       },
       this.#aborts,

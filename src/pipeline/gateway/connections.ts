@@ -13,7 +13,8 @@ export interface GatewayConnectionOptions {
   readonly origin: string;
   readonly count: number;
   readonly connectMs: number;
-  readonly ca: string | null;
+  /** PEM of a private CA, read at each new connection, as it is renewed in place. */
+  readonly ca: () => string | null;
   /** http(s)://[user:password@]host:port; null for a direct connection. */
   readonly proxy: string | null;
 }
@@ -51,7 +52,8 @@ export class Connection {
 
   /** Data through a proxy arrives in its own memory. */
   #proxied(proxy: string): Dispatcher {
-    const { connectMs, ca } = this.#options;
+    const { connectMs } = this.#options;
+    const ca = this.#options.ca();
     this.#received = new ReceiveBuffers();
     return proxyAgent({
       proxy,
@@ -80,7 +82,8 @@ export class Connection {
   }
 
   readonly #connect: buildConnector.connector = (target, callback) => {
-    const { connectMs, ca } = this.#options;
+    const { connectMs } = this.#options;
+    const ca = this.#options.ca();
     const received = new ReceiveBuffers();
     const connect = buildConnector({
       timeout: connectMs,

@@ -87,7 +87,7 @@ async function bench(t: TestContext, isTls: boolean): Promise<Bench> {
     {
       url: `${isTls ? "https" : "http"}://127.0.0.1:${port}`,
       names: createWireNames({ word: "sensor", service: "SensorService.svc" }),
-      ca: certificates?.read("ca").toString() ?? null,
+      ca: () => certificates?.read("ca").toString() ?? null,
       timeoutMs: 20_000,
       concurrency: 1,
       bodyBytesMax: 1_000_000,

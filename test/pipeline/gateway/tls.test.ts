@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createPlainServer } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { openGatewayClient } from "../../../src/agent/assemble.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createMetrics } from "../../../src/lib/metrics.ts";
+import { SecretGate } from "../../../src/lib/secrets.ts";
+import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { type Certificates, createCertificates } from "../../support/certificates.ts";
+import { startForwardProxy } from "../../support/forward-proxy.ts";
 import { runCommand } from "../../support/run-command.ts";
 
 const skip =
@@ -102,3 +108,44 @@ test("gateway over TLS – http:// to a TLS port, and https:// to a plain one, a
     /^FAILED +gateway .*does not use TLS on that port; GATEWAY_URL should probably begin with http:\/\//m,
   );
 });
+
+for (const way of ["directly", "through a proxy"]) {
+  test(`gateway over TLS – a CA that is renewed in place is trusted at the next connection, ${way}`, {
+    skip,
+  }, async (t) => {
+    const b = await bench(t);
+    const caFile = join(dirname(b.certificates.caFile), "renewed.pem");
+    copyFileSync(b.certificates.otherCaFile, caFile);
+    const proxy = way === "directly" ? null : (await startForwardProxy(t)).url;
+    const client = openGatewayClient(
+      {
+        gatewayUrl: `https://127.0.0.1:${b.port}`,
+        gatewayCaFile: caFile,
+        gatewayConcurrency: 1,
+        gatewayHeaders: {},
+        gatewayMaxBodyMb: 1,
+        gatewayProxy: proxy,
+        gatewayTimeoutMs: 5000,
+      },
+      createWireNames({ word: "sensor", service: "SensorService.svc" }),
+      { clock: systemClock, metrics: createMetrics(), gate: new SecretGate([]) },
+    );
+    t.after(() => client.close());
+    const request = {
+      sensor: { code: "1", type: 40 },
+      kind: "rpm",
+      date: "2026-11-20",
+    } as const;
+    const read = () => client.read(request, new AbortController().signal);
+    await assert.rejects(read(), /no trusted TLS connection/);
+    copyFileSync(b.certificates.caFile, caFile);
+    const { body } = await read();
+    const pieces: Uint8Array[] = [];
+    for await (const piece of body) pieces.push(Uint8Array.from(piece));
+    assert.equal(Buffer.concat(pieces).toString(), DAY);
+    // Gone for a moment, it is what it was.
+    rmSync(caFile);
+    b.server.closeAllConnections();
+    for await (const _ of (await read()).body);
+  });
+}
