@@ -26,39 +26,82 @@ for word; do
     --bundle | --bundle=*) as_service=no ;;
   esac
 done
-trim() { trimmed=${1#"${1%%[![:space:]]*}"}; trimmed=${trimmed%"${trimmed##*[![:space:]]}"}; }
 is_set() { eval "[ \"\${$1+yes}\" = yes ]"; }
 
+# The .env file that the program adds is that of the unit's working directory, not of the one where somebody stands.
+[ -z "$config" ] || export GATESIDE_DOTENV=/dev/null
 if [ -n "$config" ] && [ -r "$config" ]; then
-  # As systemd: the last line of a name counts, blanks around names and values do not, and `export` is not understood.
-  from_file=' ' number=0
-  while IFS= read -r line || [ -n "$line" ]; do
-    number=$((number + 1))
-    trim "$line"; line=$trimmed
-    case "$line" in '' | '#'* | ';'*) continue ;; esac
-    trim "${line%%=*}"; name=$trimmed
-    trim "${line#*=}"; value=$trimmed
-    case "$line" in *=*) ;; *) name='' ;; esac
-    case "$name" in
-      '' | [0-9]* | *[!A-Za-z0-9_]*)
-        echo "warning: $config:$number: is not a NAME=value line and has no effect, here or in the service; correct it (without export), or put a # in front of it" >&2
-        continue
-        ;;
-    esac
-    case "$value" in
-      \"*\") value=${value#\"}; value=${value%\"} ;;
-      \'*\') value=${value#\'}; value=${value%\'} ;;
-    esac
+  GATESIDE_DOTENV=${config%/*}/.env
+  # As systemd (parse_env_file_internal, src/basic/env-file.c), state by state; src/config/service-environment.ts reads alike.
+  from_file=' '
+  lines=$(LC_ALL=C awk '
+    function quoted(text) { gsub(/\047/, "\047\\\047\047", text); return "\047" text "\047" }
+    function push() {
+      if (state == "value" && blanks) value = substr(value, 1, length(value) - blanks)
+      sub(/[ \t]+$/, "", key)
+      print "setting " line " " quoted(key) " " quoted(value)
+      state = ""; key = value = ""; blanks = 0
+    }
+    { text = text $0 "\n" }
+    END {
+      size = length(text); at_line = 1
+      for (i = 1; i <= size; i++) {
+        c = substr(text, i, 1)
+        is_end = c == "\n" || c == "\r"; is_blank = is_end || c == " " || c == "\t"
+        if (state == "") {
+          if (c == "#" || c == ";") state = "comment"
+          else if (!is_blank) { state = "key"; key = c; line = at_line }
+        } else if (state == "key") {
+          if (is_end) { print "no_setting " line; state = "" }
+          else if (c == "=") state = "before"
+          else key = key c
+        } else if (state == "before") {
+          if (is_end) push()
+          else if (c == "\047") state = "single"
+          else if (c == "\"") state = "double"
+          else if (c == "\\") state = "escape"
+          else if (!is_blank) { state = "value"; value = value c; blanks = 0 }
+        } else if (state == "value") {
+          if (is_end) push()
+          else if (c == "\\") { state = "escape"; blanks = 0 }
+          else { blanks = is_blank ? blanks + 1 : 0; value = value c }
+        } else if (state == "escape") {
+          state = "value"
+          if (!is_end) value = value c
+          if (c ~ /[A-Za-z0-9]/) print "backslash " at_line " " quoted(key)
+        } else if (state == "single") {
+          if (c == "\047") state = "before"; else value = value c
+        } else if (state == "double") {
+          if (c == "\"") state = "before"; else if (c == "\\") state = "double escape"; else value = value c
+        } else if (state == "double escape") {
+          state = "double"
+          if (c == "\"" || c == "\\" || c == "`" || c == "$") value = value c
+          else if (c != "\n") value = value "\\" c
+        } else if (state == "comment" && is_end) {
+          if (before == "\\") print "comment_escape " at_line
+          state = ""
+        }
+        before = c
+        if (c == "\n") at_line++
+      }
+      if (state != "" && state != "key" && state != "comment") push()
+    }' "$config")
+  warn() { echo "warning: $config:$1: $2" >&2; }
+  no_setting() { warn "$1" "is not a NAME=value line and has no effect, here or in the service; correct it (without export), or put a # in front of it"; }
+  backslash() { warn "$1" "the service leaves out the backslash in the value of $2; write two"; }
+  comment_escape() { warn "$1" "a comment ends in a backslash: systemd before 254 takes the next line for a part of it; remove the backslash"; }
+  setting() {
+    case "$2" in '' | [0-9]* | *[!A-Za-z0-9_]*) no_setting "$1"; return ;; esac
     case "$from_file" in
-      *" $name "*)
-        eval "earlier=\$$name"
-        [ "$earlier" = "$value" ] ||
-          echo "warning: $config:$number: sets $name to another value than a line before, and the last line counts; keep one of the two" >&2
-        export "$name=$value"
+      *" $2 "*)
+        eval "earlier=\$$2"
+        [ "$earlier" = "$3" ] || warn "$1" "sets $2 to another value than a line before, and the last line counts; keep one of the two"
+        export "$2=$3"
         ;;
-      *) is_set "$name" || { export "$name=$value"; from_file="$from_file$name "; from "$name" "$config"; } ;;
+      *) is_set "$2" || { export "$2=$3"; from_file="$from_file$2 "; from "$2" "$config"; } ;;
     esac
-  done <"$config"
+  }
+  eval "$lines"
   # The unit's credentials, if this user may read them: doctor and probe then use what the service uses.
   for pair in $secret_files; do
     name=${pair%%=*} file=$secrets.${pair#*=}
@@ -103,7 +146,12 @@ esac
 # because root can read everything and the service cannot.
 case "$(id -u) $command" in
   '0 run' | '0 backfill' | '0 settings' | '0 check' | '0 doctor' | '0 rollback')
-    if [ "$DATA_DIR" = "$data" ] && [ $as_service = yes ] && getent passwd gateside >/dev/null; then
+    # Of another DATA_DIR its owner, which is the service's user.
+    owner=gateside
+    [ "$DATA_DIR" = "$data" ] || owner=$(stat -L -c %u "$DATA_DIR" 2>/dev/null || echo 0)
+    if [ "$owner" != 0 ] && [ $as_service = yes ] && getent passwd gateside >/dev/null; then
+      groups=--init-groups
+      if getent passwd "$owner" >/dev/null; then group=$(id -g "$owner"); else group=$(stat -L -c %g "$DATA_DIR") groups=--clear-groups; fi
       # The unit's working directory; that user could not enter root's own.
       if [ -n "$config" ] && [ -d "${config%/*}" ]; then cd "${config%/*}"; fi
       # systemd passes copies to the service; its user could not read those in /etc/credstore.
@@ -112,16 +160,16 @@ case "$(id -u) $command" in
         name=${pair%%=*}
         eval "path=\${$name-}"
         case "$path" in "$secrets".*) ;; *) continue ;; esac
-        [ -n "$own" ] || { own=$(mktemp -d /run/gateside-XXXXXX) && chown gateside: "$own"; }
-        install -m 0400 -o gateside -g gateside "$path" "$own/${pair#*=}"
+        [ -n "$own" ] || { own=$(mktemp -d /run/gateside-XXXXXX) && chown "$owner:$group" "$own"; }
+        install -m 0400 -o "$owner" -g "$group" "$path" "$own/${pair#*=}"
         # As the unit gets it: a path of this command alone would be another setting than the running agent's.
         unset "$name"; export CREDENTIALS_DIRECTORY="$own"
       done
-      if [ -z "$own" ]; then exec setpriv --reuid=gateside --regid=gateside --init-groups "$@"; fi
+      if [ -z "$own" ]; then exec setpriv --reuid="$owner" --regid="$group" $groups "$@"; fi
       trap 'rm -rf "$own"' EXIT
       trap 'exit 130' INT
       trap 'exit 143' TERM
-      setpriv --reuid=gateside --regid=gateside --init-groups "$@"
+      setpriv --reuid="$owner" --regid="$group" $groups "$@"
       exit $?
     fi
     ;;

@@ -14,7 +14,8 @@ if [ "${1:-}" = --uninstall ]; then
   rm -rf /usr/lib/gateside /usr/bin/gateside /usr/lib/systemd/system/gateside.service /usr/lib/systemd/system/gateside@.service
   if systemd_runs; then systemctl daemon-reload; fi
   if [ "${2:-}" = --purge ]; then
-    rm -rf /var/lib/gateside /etc/gateside/gateside.env
+    rm -rf /var/lib/gateside || say "/var/lib/gateside stays: it is a mount, or could not be removed."
+    rm -f /etc/gateside/gateside.env
     rmdir /etc/gateside 2>/dev/null || true
     find /etc/systemd/system -name 'gateside@*.service' -type l -lname '*/gateside@.service' -delete 2>/dev/null || true
     userdel gateside 2>/dev/null || true

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Environment } from "./environment.ts";
-import { parseEnvironmentLines } from "./environment-lines.ts";
+import { parseServiceEnvironment } from "./service-environment.ts";
 
 /**
  * Names the file from which the service manager sets the environment. A process cannot see changes to that file in its
@@ -27,7 +27,7 @@ export function watchEnvironment(environment: Environment): () => Environment {
 
 function read(path: string): Environment | null {
   try {
-    return parseEnvironmentLines(readFileSync(path, "utf8"), path).values;
+    return parseServiceEnvironment(readFileSync(path, "utf8"));
   } catch {
     return null;
   }

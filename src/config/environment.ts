@@ -34,6 +34,9 @@ export interface GivenSettings {
  */
 const ORIGINS_NAME = "GATESIDE_ORIGINS";
 
+/** The `.env` file in place of the working directory's: the package's command runs anywhere, with the service's settings. */
+const DOTENV_NAME = "GATESIDE_DOTENV";
+
 /** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
 const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
 
@@ -49,7 +52,9 @@ export function gatherSettings(
 ): GivenSettings {
   const faults: ConfigurationFault[] = [];
   const note = (fault: ConfigurationFault) => void faults.push(fault);
-  const { values: fromFile, warnings: lineWarnings } = readEnvFile(cwd, envFile, faults);
+  const dotenv = environment[DOTENV_NAME] ?? ".env";
+  const file = { path: resolve(cwd, envFile ?? dotenv), isNamed: envFile !== null };
+  const { values: fromFile, warnings: lineWarnings } = readEnvFile(file, faults);
   const warnings: ConfigurationFault[] = [...lineWarnings];
   const values: Partial<Record<SettingName, string>> = {};
   const origins: Partial<Record<SettingName, Origin>> = {};
@@ -59,7 +64,7 @@ export function gatherSettings(
     const own = environment[name]?.trim();
     if (own) return { value: own, origin: "environment" };
     const fromEnvFile = fromFile[name]?.trim();
-    return fromEnvFile ? { value: fromEnvFile, origin: envFile ?? ".env" } : null;
+    return fromEnvFile ? { value: fromEnvFile, origin: envFile ?? dotenv } : null;
   };
 
   for (const name of SETTING_NAMES) {
@@ -153,16 +158,14 @@ function strangeCredentials(environment: Environment): ConfigurationFault[] {
 }
 
 function readEnvFile(
-  cwd: string,
-  envFile: string | null,
+  { path, isNamed }: { readonly path: string; readonly isNamed: boolean },
   faults: ConfigurationFault[],
 ): EnvironmentLines {
-  const path = resolve(cwd, envFile ?? ".env");
   try {
     return parseEnvironmentLines(readFileSync(path, "utf8"), path);
   } catch (error) {
     const code = codeOrMessage(error);
-    if (envFile !== null || (code !== "ENOENT" && code !== "ENOTDIR")) {
+    if (isNamed || (code !== "ENOENT" && code !== "ENOTDIR")) {
       faults.push({
         place: path,
         problem: fileTrouble(error),

@@ -560,6 +560,17 @@ test("settings – a PEM file that is not set is the systemd credential of its n
   assert.equal(own.settings?.mqttKeyFile, certificates.clientKeyFile);
 });
 
+test("settings – the package's command names the .env file that counts, and that of the working directory does not", (t) => {
+  const [cwd, service] = [directory(t), directory(t)];
+  writeFileSync(join(cwd, ".env"), "GATEWAY_PROXY=http://planted:1\n");
+  writeFileSync(join(service, ".env"), "LOG_LEVEL=debug\n");
+  const dotenv = join(service, ".env");
+  const loaded = loadSettings({ ...LINKS, GATESIDE_DOTENV: dotenv }, { cwd });
+  assert.equal(loaded.settings?.gatewayProxy, null);
+  assert.equal(loaded.settings?.logLevel, "debug");
+  assert.equal(loaded.origins.LOG_LEVEL, dotenv);
+});
+
 test("settings – .env is read, and the environment takes precedence", (t) => {
   const cwd = directory(t);
   writeFileSync(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { parseServiceEnvironment } from "../../src/config/service-environment.ts";
 
 const skip = process.platform === "win32" ? "a shell script" : false;
 
@@ -136,6 +138,78 @@ test("gateside – blanks, CRLF and a repeated name are read as systemd reads th
   assert.doesNotMatch(stderr, /secret/);
 });
 
+/** Lines of an environment file, and what systemd makes of each: parse_env_file_internal in its src/basic/env-file.c. */
+const AS_SYSTEMD: readonly (readonly [text: string, values: Readonly<Record<string, string>>])[] = [
+  ["MQTT_USERNAME=PLANT7\\gateside\n", { MQTT_USERNAME: "PLANT7gateside" }],
+  ["MQTT_USERNAME=PLANT7\\\\gateside\n", { MQTT_USERNAME: "PLANT7\\gateside" }],
+  ["MQTT_PASSWORD=x7\\Qr$9\n", { MQTT_PASSWORD: "x7Qr$9" }],
+  ['MQTT_PASSWORD="a\\"b\\\\c\\d"\n', { MQTT_PASSWORD: 'a"b\\c\\d' }],
+  ["MQTT_PASSWORD='a\\\"b'\n", { MQTT_PASSWORD: 'a\\"b' }],
+  ['SPARKPLUG_GROUP_ID="Plant 7" # comment\n', { SPARKPLUG_GROUP_ID: "Plant 7# comment" }],
+  ['GATEWAY_HEADERS={"X-Key":"a","Y":"b"}\n', { GATEWAY_HEADERS: '{"X-Key":"a","Y":"b"}' }],
+  ['GATEWAY_HEADERS="{\\"X-Key\\":\\"a\\"}"\n', { GATEWAY_HEADERS: '{"X-Key":"a"}' }],
+  ["MQTT_PASSWORD=abc#def\n", { MQTT_PASSWORD: "abc#def" }],
+  ["MQTT_CLIENT_ID=box-7 # the one\n", { MQTT_CLIENT_ID: "box-7 # the one" }],
+  [
+    "SITE_FILE=/etc/gateside/a\\\nb.json\nHTTP_PORT=1\n",
+    { SITE_FILE: "/etc/gateside/ab.json", HTTP_PORT: "1" },
+  ],
+  ["MQTT_PASSWORD='two\nlines'\nHTTP_PORT=1\n", { MQTT_PASSWORD: "two\nlines", HTTP_PORT: "1" }],
+  ['MQTT_PASSWORD=a"b"c\n', { MQTT_PASSWORD: 'a"b"c' }],
+  ["MQTT_PASSWORD=\"a\"'b'c\n", { MQTT_PASSWORD: "abc" }],
+  ["\tMQTT_PASSWORD = it's  \n", { MQTT_PASSWORD: "it's" }],
+  ["MQTT_PASSWORD=a\\ \n", { MQTT_PASSWORD: "a " }],
+  ["MQTT_PASSWORD=`id`$(id)%h\n", { MQTT_PASSWORD: "`id`$(id)%h" }],
+  ["MQTT_PASSWORD=grün\r\nHTTP_PORT=1\r\n", { MQTT_PASSWORD: "grün", HTTP_PORT: "1" }],
+  ["MQTT_PASSWORD\n=x\nHTTP_PORT=1\n", { HTTP_PORT: "1" }],
+  ["export MQTT_PASSWORD=x\nHTTP_PORT=1", { HTTP_PORT: "1" }],
+  ["MQTT_PASSWORD=a\nMQTT_PASSWORD=b\n", { MQTT_PASSWORD: "b" }],
+  ["MQTT_PASSWORD=\nHTTP_PORT=1\n", { MQTT_PASSWORD: "", HTTP_PORT: "1" }],
+  ["# no \\\n;nor \\\nHTTP_PORT=1\n", { HTTP_PORT: "1" }],
+];
+
+test("gateside – the command and the running agent read every text of a settings file as systemd does", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  for (const [text, values] of AS_SYSTEMD) {
+    assert.deepEqual(parseServiceEnvironment(text), values, JSON.stringify(text));
+    installed.write("etc/gateside/gateside.env", text);
+    const { env } = installed.run(["status"]);
+    const read = Object.fromEntries(Object.keys(values).map((name) => [name, env[name]]));
+    assert.deepEqual(read, values, JSON.stringify(text));
+  }
+});
+
+test("gateside – a backslash that the service leaves out, and a comment that may swallow a line, are told without the value", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  installed.write(
+    "etc/gateside/gateside.env",
+    "MQTT_USERNAME=PLANT7\\geheim\n# of hall 3 \\\nHTTP_PORT=1\nMQTT_PASSWORD=a\\\\b\n",
+  );
+  const lines = installed.run(["check"]).stderr.trim().split("\n");
+  assert.equal(lines.length, 2, lines.join("\n"));
+  assert.match(
+    lines[0] ?? "",
+    /gateside\.env:1: .* backslash in the value of MQTT_USERNAME; write two/,
+  );
+  assert.match(lines[1] ?? "", /gateside\.env:2: a comment ends in a backslash/);
+  assert.doesNotMatch(lines.join(), /geheim/);
+});
+
+test("gateside – the .env file that counts is that of the service's directory, wherever the command runs", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  assert.equal(installed.run(["probe"]).env["GATESIDE_DOTENV"], "/dev/null");
+  installed.write("etc/gateside/gateside.env", "");
+  assert.equal(installed.run(["probe"]).env["GATESIDE_DOTENV"], "/etc/gateside/.env");
+  const own = installed.run(["probe", "--environment", "x.env"]);
+  assert.equal(own.env["GATESIDE_DOTENV"], undefined);
+});
+
 test("gateside – the environment takes precedence over the file, and --environment ignores the file", {
   skip,
 }, (t) => {
@@ -245,14 +319,24 @@ test("gateside – commands that write the store or test the settings run as the
   };
   tool("id", "echo 0");
   tool("getent", "exit 0");
-  tool("setpriv", 'while [ "${1#--}" != "$1" ]; do shift; done; CHANGED_USER=yes exec "$@"');
+  tool(
+    "setpriv",
+    'CHANGED_USER=$1; while [ "${1#--}" != "$1" ]; do shift; done; export CHANGED_USER; exec "$@"',
+  );
   const path = { PATH: `${tools}:${process.env["PATH"]}` };
   for (const word of ["run", "backfill", "settings", "check", "doctor"])
-    assert.equal(installed.run([word], path).env["CHANGED_USER"], "yes", word);
+    assert.equal(installed.run([word], path).env["CHANGED_USER"], "--reuid=gateside", word);
   for (const word of ["status", "export"])
     assert.equal(installed.run([word], path).env["CHANGED_USER"], undefined, word);
-  const elsewhere = installed.run(["settings"], { ...path, DATA_DIR: "/elsewhere" });
-  assert.equal(elsewhere.env["CHANGED_USER"], undefined);
+  const other = join(installed.root, "ssd");
+  mkdirSync(other);
+  const asOwnerOf = (DATA_DIR: string) =>
+    installed.run(["settings"], { ...path, DATA_DIR }).env["CHANGED_USER"];
+  assert.equal(asOwnerOf("/elsewhere"), undefined);
+  if (process.getuid?.() !== 0) return;
+  assert.equal(asOwnerOf(other), undefined, "root's own");
+  chownSync(other, 65_534, 65_534);
+  assert.equal(asOwnerOf(other), "--reuid=65534");
 });
 
 test("packaging/postinst – an upgrade does not fail if an administrator removed gateside.env", {
@@ -322,6 +406,35 @@ test("packaging – an upgrade never asks: gateside.env is not a conffile, and t
   rmSync(live);
   configure("second\n", "0.1.0-1");
   assert.equal(existsSync(live), false, "a file that an administrator removed stays away");
+});
+
+test("packaging/postrm – a purge goes on where /var/lib/gateside is a mount, which can be emptied but not removed", {
+  skip,
+}, (t) => {
+  const root = mkdtempSync(join(tmpdir(), "gateside-purge-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const path of ["bin", "var/lib/gateside", "etc/gateside", "etc/systemd/system"])
+    mkdirSync(join(root, path), { recursive: true });
+  writeFileSync(join(root, "etc/gateside/gateside.env"), "");
+  const text = readFileSync("packaging/postrm", "utf8");
+  writeFileSync(
+    join(root, "postrm"),
+    text.replace(/\/(?:run|etc|var\/lib)\/(?:systemd|gateside)/g, `${root}$&`),
+  );
+  const tool = (name: string, script: string) => {
+    writeFileSync(join(root, "bin", name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(root, "bin", name), 0o755);
+  };
+  tool("rm", 'case "$*" in *lib/gateside) exit 1 ;; *) command -p rm "$@" ;; esac');
+  tool("deluser", `touch ${root}/deleted`);
+  const { status, stderr } = spawnSync("sh", [join(root, "postrm"), "purge"], {
+    encoding: "utf8",
+    env: { PATH: `${join(root, "bin")}:${process.env["PATH"]}` },
+  });
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /lib\/gateside stays: it is a mount/);
+  assert.ok(!existsSync(join(root, "etc/gateside")));
+  assert.ok(existsSync(join(root, "deleted")), "and the user goes");
 });
 
 for (const script of ["gateside.sh", "postinst", "prerm", "postrm"]) {

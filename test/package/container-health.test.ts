@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
@@ -37,6 +38,19 @@ test("container – both images use the health check, and it fits a collector, t
   t.after(() => collector.kill());
   await once(collector.stdout, "data");
   for (const [words, env] of forms) assert.equal(statusOf(words, env), 0);
+});
+
+test("container – the health check takes DATA_DIR from the file of --environment", async (t) => {
+  const directory = tempDirectory(t);
+  const file = join(directory, "box.env");
+  writeFileSync(file, `DATA_DIR="${directory}" # of this box\n`);
+  const words = ["gateside", "run", `--environment=${file}`];
+  assert.equal(statusOf(words), 1);
+  const server = createServer((_, response) => response.end());
+  await new Promise<void>((resolve) => server.listen(join(directory, "gateside.sock"), resolve));
+  t.after(() => server.close());
+  const child = spawn(process.execPath, ["packaging/container/health.mjs", ...words], { env: {} });
+  assert.deepEqual(await once(child, "exit"), [0, null]);
 });
 
 test("container – the health check finds an agent with TLS at another address, and no agent is unhealthy", {
