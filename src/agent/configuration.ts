@@ -7,6 +7,7 @@ import type { Logger, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { ServiceStates } from "../features/nodes/service-states.ts";
 import { configurationDigest, uplinkDigests } from "../features/setup/digest.ts";
+import type { FilePolicy } from "../features/setup/file-policy.ts";
 import { FileVersions } from "../features/setup/file-versions.ts";
 import { type ConfigurationFiles, Reloader } from "../features/setup/reload.ts";
 import { RemoteConfiguration } from "../features/setup/remote.ts";
@@ -21,6 +22,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
 import type { Certificates } from "./certificates.ts";
+import { filePolicy } from "./file-policy.ts";
 import type { ReadingParts } from "./polling.ts";
 import { runningElsewhere } from "./running-elsewhere.ts";
 import { Setup } from "./setup.ts";
@@ -30,6 +32,7 @@ import type { Uplinks } from "./uplinks.ts";
 interface ConfigurationParts extends Runtime {
   readonly settings: Settings;
   readonly files: ConfigurationFiles;
+  readonly policy: FilePolicy | null;
   readonly site: SiteSource;
   readonly reloader: Reloader;
 }
@@ -83,12 +86,14 @@ export function createConfiguration(
     files.texts(),
     options.documentKeys,
   );
-  const changing = { settings, files, site, reloader, clock, logger };
+  const policy = filePolicy(settings, options);
+  const changing = { settings, files, policy, site, reloader, clock, logger };
+  const credentialsDirectory = options.credentialsDirectory ?? null;
   const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
     return { reloader, remote: null, restorer: null, documents: null, setup: null, control };
   const turn = { isTaken: false };
-  const restorer = createRestorer(changing, wiring, options.credentialsDirectory ?? null, {
+  const restorer = createRestorer(changing, wiring, credentialsDirectory, {
     turn,
     isTrialRunning: () => remote?.isBusy ?? false,
   });
@@ -97,7 +102,7 @@ export function createConfiguration(
       ? null
       : createRemote(changing, wiring, () => restorer.isBusy);
   const setup = settings.setupEnabled
-    ? createSetup(changing, options, wiring, {
+    ? createSetup(changing, credentialsDirectory, wiring, {
         turn,
         isTrialRunning: () => remote?.isBusy === true || restorer.isBusy,
       })
@@ -147,15 +152,10 @@ interface ChangeTurn {
   readonly isTrialRunning: () => boolean;
 }
 
-type SetupPlaces = Pick<
-  AgentOptions,
-  "credentialsDirectory" | "configurationDirectory" | "ownFiles"
->;
-
 /** Set-up over HTTP; its test reads use `reading`, and are neither stored nor counted. */
 function createSetup(
-  { settings, files, site, reloader, clock, logger }: ConfigurationParts,
-  places: SetupPlaces,
+  { settings, files, policy, site, reloader, clock, logger }: ConfigurationParts,
+  credentialsDirectory: string | null,
   { uplinks, reading, gatewayClock, statesOf }: ConfigurationWiring,
   changes: ChangeTurn,
 ): Setup {
@@ -175,16 +175,15 @@ function createSetup(
       },
     },
     states: statesOf(metrics),
-    credentialsDirectory: places.credentialsDirectory ?? null,
-    configurationDirectory: places.configurationDirectory ?? null,
-    ownFiles: places.ownFiles ?? [],
+    credentialsDirectory,
+    policy,
     clock,
     logger,
   });
 }
 
 function triedChange(
-  { settings, files, site, reloader, clock, logger }: ConfigurationParts,
+  { settings, files, policy, site, reloader, clock, logger }: ConfigurationParts,
   { status, reads }: ConfigurationWiring,
 ): TriedChangeParts {
   return {
@@ -192,6 +191,7 @@ function triedChange(
     configuration: files,
     journal: new TrialJournal(durableFiles, settings.dataDir),
     paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
+    policy,
     site: () => site.current,
     status,
     reads,

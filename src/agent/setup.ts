@@ -1,5 +1,4 @@
 /** Set-up over HTTP: the two files, and tests before saving. Built only with SETUP_ENABLED. */
-import { dirname, join } from "node:path";
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { Settings } from "../config/settings.ts";
@@ -24,7 +23,7 @@ import { dayOf } from "../core/time-zone.ts";
 import type { ServiceStates } from "../features/nodes/service-states.ts";
 import { type EditedPart, sitePart, uplinksPart } from "../features/setup/edited-part.ts";
 import { FileEditor, type FileEditorParts } from "../features/setup/file-editor.ts";
-import { FilePolicy } from "../features/setup/file-policy.ts";
+import type { FilePolicy } from "../features/setup/file-policy.ts";
 import { FileVersions } from "../features/setup/file-versions.ts";
 import type { ConfigurationFiles, Reloader, RunningUplinks } from "../features/setup/reload.ts";
 import { TYPED_SCHEMA, TypedSecrets } from "../features/setup/typed-secrets.ts";
@@ -57,10 +56,8 @@ interface SetupParts extends Runtime {
   readonly states: Pick<ServiceStates, "read">;
   /** Files that systemd created from secrets; null if there are none. */
   readonly credentialsDirectory: string | null;
-  /** Where the unit keeps its configuration; null outside of one. */
-  readonly configurationDirectory: string | null;
-  /** Absolute: the settings file, and the files that contain secrets of the settings. */
-  readonly ownFiles: readonly string[];
+  /** Null without UPLINKS_FILE. */
+  readonly policy: FilePolicy | null;
 }
 
 export class Setup implements SetupActions {
@@ -92,13 +89,13 @@ export class Setup implements SetupActions {
       sitePart({ path: siteFile, configuration, running: parts.site }),
     );
     this.#uplinksPart =
-      uplinksFile === null
+      uplinksFile === null || parts.policy === null
         ? null
         : uplinksPart({
             path: uplinksFile,
             configuration,
             running: () => parts.uplinks.current,
-            policy: policyOf(parts, uplinksFile),
+            policy: parts.policy,
             secrets: new TypedSecrets(durableFiles, dataDir),
           });
     this.uplinks =
@@ -241,19 +238,3 @@ const NO_UPLINKS_FILE = {
   problem: "is not set",
   remedy: "set it to the path of a file, and restart the agent (docs/setup.md)",
 } as const;
-
-function policyOf(
-  { settings, credentialsDirectory, configurationDirectory, ownFiles }: SetupParts,
-  uplinksFile: string,
-): FilePolicy {
-  const { siteFile, httpKeyFile, httpCertFile, dataDir } = settings;
-  const base = dirname(uplinksFile);
-  const directories = [credentialsDirectory, configurationDirectory, base];
-  const own = [siteFile, uplinksFile, httpKeyFile, httpCertFile, ...ownFiles];
-  return new FilePolicy({
-    base,
-    directories: [...new Set(directories.filter((path) => path !== null))],
-    own: own.filter((path) => path !== null),
-    ownDirectory: join(dataDir, "configuration"),
-  });
-}

@@ -94,7 +94,7 @@ async function whileStopped(
   const configuration = createConfigurationFiles(context, loaded);
   const { dataDir, siteFile, uplinksFile } = settings;
   const paths = { site: siteFile, uplinks: uplinksFile };
-  const state = { configuration, paths, dataDir, site: site ?? EMPTY_SITE };
+  const state = { configuration, paths, dataDir, site: site ?? EMPTY_SITE, policy: null };
   const examined = examineRestore(backup, repeated, { ...state, uplinks: now?.uplinks ?? [] });
   if ("outcome" in examined) {
     if (examined.outcome === "other_site") return refused(context, examined.detail);

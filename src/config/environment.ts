@@ -141,14 +141,19 @@ function credentialPath(environment: Environment, name: string): string | null {
 
 const credentialName = (setting: string) => setting.toLowerCase().replaceAll("_", ".");
 
+/** The credential of every setting that has one, such as `mqtt.password` and `http.key`. */
+export function credentialNames(): string[] {
+  return SETTING_NAMES.flatMap((name) => {
+    if (SETTINGS[name].secret) return [credentialName(name)];
+    return isTlsFile(name) ? [credentialName(name.replace(/_FILE$/, ""))] : [];
+  });
+}
+
 /** Names that look like those of settings but are not, and so have no effect. */
 function strangeCredentials(environment: Environment): ConfigurationFault[] {
   const directory = environment["CREDENTIALS_DIRECTORY"];
   if (!directory || !existsSync(directory)) return [];
-  const known = SETTING_NAMES.flatMap((name) => {
-    if (SETTINGS[name].secret) return [credentialName(name)];
-    return isTlsFile(name) ? [credentialName(name.replace(/_FILE$/, ""))] : [];
-  });
+  const known = credentialNames();
   return readdirSync(directory).flatMap((name) => {
     const closest = known.includes(name) ? null : nearest(name, known);
     if (closest === null || editDistance(name, closest) > 2) return [];

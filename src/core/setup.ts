@@ -222,6 +222,8 @@ export interface RestoreRequest {
   /** Repeats the site's name of a backup of another site. */
   readonly site: string | null;
   readonly isDryRun: boolean;
+  /** Over the socket in DATA_DIR, whose owner may edit the files: it may name any file. */
+  readonly isLocal: boolean;
 }
 
 /** What a restore would do, or did. */

@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { faultText } from "../core/configuration-fault.ts";
 import { input, OBJECT, type Of } from "../core/schema.ts";
 import { RESTORED, type RestoreOutcome } from "../core/setup.ts";
-import { isLocalSocket } from "./api-commands.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { flag, text } from "./api-schemas.ts";
 import { SETUP_OFF, setupOff } from "./api-setup-files.ts";
 import { whoOf } from "./audit.ts";
+import { isLocalSocket } from "./local-socket.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse, refuseFaulty } from "./problem.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
@@ -18,6 +18,7 @@ const STATUS = { busy: 409, other_site: 409, unusable: 422, not_writable: 500 } 
 const BACKUP = {
   path: "/api/v1/setup/backup",
   method: "get",
+  role: "all",
   summary: "Site and uplinks files as one document, without secrets. For HTTP_TOKEN alone.",
   also: { ...SETUP_OFF, 501: "Not available in this agent." },
   response: "The backup; `missing` names the secrets of uplinks that are not in it.",
@@ -66,7 +67,12 @@ export function registerBackupApi(
     if (backups === null) return refuse(reply, 501, MISSING);
     const { site: repeated = null, dryRun: isDryRun } = request.query;
     request.auditDetail = isDryRun ? "dry run" : "";
-    const asked = { text: JSON.stringify(request.body), site: repeated, isDryRun };
+    const asked = {
+      text: JSON.stringify(request.body),
+      site: repeated,
+      isDryRun,
+      isLocal: isLocalSocket(request),
+    };
     const outcome = await backups.restore(asked, whoOf(request));
     if ("detail" in outcome) return refuse(reply, STATUS[outcome.outcome], outcome.detail);
     if (outcome.outcome === "faults") {

@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { PUBLISH_TRIAL } from "../core/agent-status.ts";
 import { SETTINGS_BOUNDS } from "../core/command.ts";
 import { BACKFILL_PROGRESS, SETTINGS_OUTCOME } from "../core/query/ports.ts";
 import { input, list, object, orNull, type Schema } from "../core/schema.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { DAY, integer, SENSOR } from "./api-schemas.ts";
+import { isLocalSocket } from "./local-socket.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 
@@ -160,14 +161,6 @@ export function registerCommandsApi(
     if (!isLocalSocket(request)) return refuse(reply, 403, DOCTOR_REFUSED);
     return reply.send({ uplinks: await parts.tryPublish() });
   });
-}
-
-/**
- * A command on this machine: only its owner can open the socket in DATA_DIR, and it has no address; a port is open to
- * every program on the machine.
- */
-export function isLocalSocket({ raw }: FastifyRequest): boolean {
-  return raw.socket.remoteAddress === undefined;
 }
 
 function unavailable(reply: FastifyReply, what: string): FastifyReply {

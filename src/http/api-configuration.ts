@@ -28,6 +28,7 @@ const IN_EFFECT = {
 const COMPARE = {
   path: "/api/v1/configuration/compare",
   method: "post",
+  asks: true,
   summary: "Which settings differ from the running ones, compared by digests keyed with a nonce.",
   body: input(
     {

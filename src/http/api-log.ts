@@ -14,6 +14,7 @@ const DEBUG_MINUTES = 15;
 const LOG = {
   path: "/api/v1/log",
   method: "get",
+  role: "all",
   summary:
     "The newest 5,000 lines or 2 MB of the agent's log since its start, secrets masked. For HTTP_TOKEN alone.",
   query: input({

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Of, Schema } from "../core/schema.ts";
+import { accessOf } from "./change.ts";
 import type { Problem } from "./problem.ts";
 import { shallowBody } from "./shallow-body.ts";
 
@@ -10,6 +11,10 @@ export interface Operation {
   readonly path: string;
   readonly method: "get" | "post" | "put" | "delete";
   readonly summary: string;
+  /** A POST that changes nothing; every other one is a change, which HTTP_VIEW_TOKEN may not make. */
+  readonly asks?: true;
+  /** For HTTP_TOKEN alone though it changes nothing: it shows addresses or accounts, or would confirm a guess at a secret. */
+  readonly role?: "all";
   readonly query?: Schema;
   readonly params?: Schema;
   readonly body?: Schema;
@@ -59,6 +64,7 @@ export function serve<O extends Operation>(
       ...(accepts && { body: accepts }),
     },
     ...(accepts && { preValidation: shallowBody }),
+    config: { access: accessOf(operation) },
     // Fastify has no type for a handler of requests that an operation types.
     handler: handler as unknown as RouteHandlerMethod,
   });

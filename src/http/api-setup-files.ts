@@ -95,6 +95,8 @@ function operationsOf(file: FileDescription) {
     check: {
       path: `${base}/check`,
       method: "post",
+      asks: true,
+      ...(what === "uplinks" && { role: "all" }),
       summary: `Checks ${a} without writing it, and lists the changes it would make.`,
       body,
       also,

@@ -139,6 +139,7 @@ const DISCOVERY = {
 const DRAFT = {
   path: "/api/v1/setup/discover/draft",
   method: "post",
+  asks: true,
   summary:
     "The sensors found, as entries of a site file, completed with the values in the request. Changes nothing.",
   body: input({

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AUDIT_PAGE } from "../core/audit.ts";
 import { input } from "../core/schema.ts";
-import { isLocalSocket } from "./api-commands.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
-import { isChange } from "./change.ts";
+import { accessTo } from "./change.ts";
+import { isLocalSocket } from "./local-socket.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 
@@ -46,7 +46,7 @@ export function registerAudit(
   app.decorateRequest("auditDetail", "");
   app.addHook("onSend", (request, reply, _payload, done) => {
     const { url: route } = request.routeOptions;
-    const isAudited = route?.startsWith(API_PREFIX) === true && isChange(request.method, route);
+    const isAudited = route?.startsWith(API_PREFIX) === true && accessTo(request).isChange;
     // Unauthenticated requests would only fill the log.
     if (audit !== null && isAudited && request.role !== null) {
       const outcome = String(reply.statusCode);

@@ -1,27 +1,34 @@
-/** Requests that use POST but change nothing. */
-const ASKING_POSTS = new Set([
-  "/api/v1/configuration/compare",
-  "/api/v1/setup/site/check",
-  "/api/v1/setup/uplinks/check",
-  "/api/v1/setup/discover/draft",
-]);
+/** What a request needs, by the route that it matched: the text of an address has many spellings. */
 
-/** Anything not listed as read-only counts as a change. */
-export function isChange(method: string, path: string): boolean {
-  return method !== "GET" && method !== "HEAD" && !ASKING_POSTS.has(path);
+import type { FastifyRequest } from "fastify";
+import type { TokenRole } from "./auth.ts";
+
+export interface Access {
+  /** The least role that may use it. */
+  readonly role: TokenRole;
+  readonly isChange: boolean;
 }
 
-/** Beside texts with secrets removed: backups and lines of the log name addresses and accounts. */
-const REFUSED_READS = new Set([
-  "/api/v1/setup/uplinks/check",
-  "/api/v1/setup/backup",
-  "/api/v1/log",
-]);
+declare module "fastify" {
+  interface FastifyContextConfig {
+    readonly access?: Access;
+  }
+}
 
-/**
- * Includes requests that change nothing but return texts with the secrets of the uplinks file removed: someone who
- * inserts a guess into such a text would see whether it is a secret.
- */
-export function isRefusedToViewers(method: string, path: string): boolean {
-  return isChange(method, path) || REFUSED_READS.has(path);
+export function accessOf({
+  method,
+  asks,
+  role,
+}: {
+  readonly method: string;
+  readonly asks?: true;
+  readonly role?: TokenRole;
+}): Access {
+  const isChange = !/^(get|head)$/i.test(method) && asks !== true;
+  return { role: role ?? (isChange ? "all" : "view"), isChange };
+}
+
+/** Where no operation matched, every method but GET and HEAD counts as a change. */
+export function accessTo({ method, routeOptions }: FastifyRequest): Access {
+  return routeOptions.config.access ?? accessOf({ method });
 }

@@ -9,7 +9,7 @@ import {
   TokenCheck,
   type TokenRole,
 } from "./auth.ts";
-import { isRefusedToViewers } from "./change.ts";
+import { accessTo } from "./change.ts";
 import { Clients, sourceOf } from "./client.ts";
 import { hostName, isLoopbackHost, isNavigation } from "./host-check.ts";
 import type { OwnAddresses, Scheme } from "./own-addresses.ts";
@@ -150,9 +150,14 @@ export function registerGuard(
   app.addHook("onRequest", (request, reply, done) => {
     const path = request.url.split("?", 1)[0] ?? "";
     if (!token.isRequired) request.role = "all";
-    const isSignIn = request.method === "POST" && path === "/";
+    // The route decides what is served; a path without one only says which refusal it gets.
+    const place = request.routeOptions.url ?? path;
+    const isSignIn = request.method === "POST" && place === "/";
     const isOpen =
-      isSignIn || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE) || path.startsWith(MANUAL);
+      isSignIn ||
+      OPEN_PATHS.has(place) ||
+      place.startsWith(QUERY_SERVICE) ||
+      place.startsWith(MANUAL);
     if (!token.isRequired || isOpen) return done();
     // URLs end up in histories and logs: a token in a URL is no longer secret, so it is not accepted.
     const allow = (role: TokenRole): void => {
@@ -160,7 +165,7 @@ export function registerGuard(
       reply.header("x-gateside-role", role);
       if (request.person !== null)
         reply.header("x-gateside-person", encodeURIComponent(request.person));
-      if (role === "view" && isRefusedToViewers(request.method, path))
+      if (role === "view" && accessTo(request).role === "all")
         return void reply.code(403).send(problem(403, VIEW_REFUSED));
       done();
     };

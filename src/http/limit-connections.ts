@@ -23,6 +23,8 @@ export function limitConnections(server: Server): () => void {
   const connections = new Map<string, ClientConnection>();
   server.maxConnections = CONNECTIONS_MAX;
   server.on("connection", (socket: Socket) => {
+    // Reset before it was accepted: nobody waits for a response, and what it sent would have no sender.
+    if (socket.remoteAddress === undefined) return void socket.destroy();
     if (connections.size >= CROWDED) cutOldestIdle(connections);
     const peer = peerOf(socket);
     connections.set(peer, { socket, request: null, response: null });

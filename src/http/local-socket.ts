@@ -4,10 +4,20 @@
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyRequest } from "fastify";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 
 /** The commands of one person. */
 const CONNECTIONS_MAX = 16;
+
+/** Marked by their listener. That a connection has no address says nothing: one over TCP that was reset has none either. */
+const accepted = new WeakSet<Socket>();
+
+/** A command on this machine: only its owner can open the socket; a port is open to every program on the machine. */
+export function isLocalSocket({ raw }: Pick<FastifyRequest, "raw">): boolean {
+  return accepted.has(raw.socket);
+}
 
 export class LocalSocket {
   readonly #path: string;
@@ -24,6 +34,7 @@ export class LocalSocket {
       handler,
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.on("connection", (socket) => accepted.add(socket));
   }
 
   /** Rejects if the file system has no sockets, or the path is longer than the system allows (107 bytes). */

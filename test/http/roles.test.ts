@@ -76,6 +76,105 @@ test("roles – HTTP_VIEW_TOKEN can read, by bearer and by session, and each cha
   }
 });
 
+/** One address in many spellings: every letter of its last words encoded, all of them, twice, and what a proxy may make of it. */
+function spellingsOf(path: string): string[] {
+  const encoded = (letter: string) =>
+    `%${letter.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()}`;
+  const letters = path.split("");
+  const all = letters.map((one) => (one === "/" ? one : encoded(one))).join("");
+  const single = letters.flatMap((letter, at) =>
+    letter === "/"
+      ? []
+      : [encoded(letter), encoded(letter).toLowerCase()].map(
+          (one) => path.slice(0, at) + one + path.slice(at + 1),
+        ),
+  );
+  const tails = [
+    "",
+    "/",
+    "?",
+    "?x=1",
+    "#",
+    ";x=1",
+    "%3Fx",
+    "%23x",
+    "//",
+    "/.",
+    "%20",
+    "%00",
+    "%2F",
+  ];
+  return [
+    ...single,
+    all,
+    all.replaceAll("%", "%25"),
+    ...tails.map((tail) => path + tail),
+    `/${path}`,
+    path.replace("/v1/", "/v1//"),
+    path.replace("/v1/", "/v1/./"),
+    path.replace("/v1/", "/v1/x/../"),
+    path.replace("/v1/", "%2Fv1%2F"),
+    path.toUpperCase(),
+    path.replaceAll("/", "\\"),
+    `http://localhost${path}`,
+  ];
+}
+
+test("roles – no spelling of an address lets HTTP_VIEW_TOKEN do what the operation is refused to it for", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  const reached: string[] = [];
+  app.addHook("preValidation", (request, _reply, done) => {
+    reached.push(`${request.method} ${request.routeOptions.url}`);
+    done();
+  });
+  const document = await app.inject({
+    url: "/api/v1/openapi.json",
+    headers: { host, authorization: `Bearer ${TOKENS.token}` },
+  });
+  const { paths } = document.json<{ paths: Record<string, Record<string, object>> }>();
+  const LOOKS = new Set([
+    "POST /api/v1/configuration/compare",
+    "POST /api/v1/setup/site/check",
+    "POST /api/v1/setup/discover/draft",
+  ]);
+  const FOR_ALL = new Set([
+    "GET /api/v1/setup/backup",
+    "GET /api/v1/log",
+    "HEAD /api/v1/setup/backup",
+    "HEAD /api/v1/log",
+  ]);
+  const mayNot = (method: string, path: string) =>
+    method === "GET" || method === "HEAD"
+      ? FOR_ALL.has(`${method} ${path}`)
+      : !LOOKS.has(`${method} ${path}`);
+  let count = 0;
+  for (const [path, methods] of Object.entries(paths)) {
+    if (path === "/api/v1/events") continue;
+    const named = Object.keys(methods).map((method) => method.toUpperCase());
+    const asked = [...named, ...(named.includes("GET") ? ["HEAD"] : [])];
+    for (const method of asked) {
+      for (const url of spellingsOf(path.replace(/\{\w+\}/g, "1"))) {
+        reached.length = 0;
+        const answer = await app.inject({
+          method: method as "GET",
+          url,
+          headers: { host, authorization: `Bearer ${TOKENS.viewToken}` },
+          ...(method === "POST" || method === "PUT" ? { payload: {} } : {}),
+        });
+        count += 1;
+        for (const one of reached) {
+          const known = (one.split(" ")[1] ?? "").replace(/:(\w+)/g, "{$1}");
+          assert.ok(!mayNot(method, known), `${method} ${url} reached ${one}`);
+        }
+        if (mayNot(method, path) && url === path.replace(/\{\w+\}/g, "1"))
+          assert.equal(answer.statusCode, 403, `${method} ${url}`);
+      }
+    }
+  }
+  assert.ok(count > 3_000, String(count));
+});
+
 test("roles – a view token cannot be used to guess the secrets in the settings", async (t) => {
   const asked: boolean[] = [];
   const configuration = {

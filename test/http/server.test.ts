@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -278,6 +279,38 @@ test("server – sensor settings over TCP require HTTP_TOKEN and COMMANDS_ENABLE
       .end("{}");
   });
   assert.equal(status, 200);
+});
+
+test("server – a client over TCP that resets its connection before it is accepted is not the local socket", async (t) => {
+  const executed: unknown[] = [];
+  const settings = {
+    execute: (asked: unknown) => {
+      executed.push(asked);
+      return Promise.resolve({ ok: true, outcome: "queued", statusNumber: 0, description: "" });
+    },
+  } as never;
+  const socketPath = join(tempDirectory(t), "agent.sock");
+  const options = { ...OPTIONS, socketPath, commandsEnabled: false };
+  const server = createHttpServer(testParts({ settings }), options);
+  const address = new URL(await server.listen());
+  t.after(() => server.close());
+  const head = "POST /api/v1/settings HTTP/1.1\\r\\nHost: localhost\\r\\n";
+  const rest = "Content-Type: application/json\\r\\nContent-Length: 2\\r\\n\\r\\n{}";
+  // While this process waits for the other one, it accepts nothing.
+  const { status } = spawnSync(process.execPath, [
+    "-e",
+    `let left = 40;
+     for (let n = 0; n < 40; n++) {
+       const socket = require("node:net").connect(${address.port}, "127.0.0.1", () =>
+         socket.write("${head}${rest}", () => socket.resetAndDestroy()));
+       socket.on("close", () => --left || process.exit(0)).on("error", () => {});
+     }`,
+  ]);
+  assert.equal(status, 0);
+  // Accepted after the others: what they sent has been read.
+  assert.equal((await fetch(new URL("/healthz", address))).status, 200);
+  assert.equal((await fetch(new URL("/healthz", address))).status, 200);
+  assert.deepEqual(executed, []);
 });
 
 test("server – a thousand connections that send nothing, or half a request, do not lock anybody out", async (t) => {

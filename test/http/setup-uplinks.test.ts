@@ -13,8 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { digestOf } from "../../src/features/setup/backup.ts";
 import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
-import { openSetup, TOKENS } from "../support/open-setup.ts";
+import { FIRST, openSetup, TOKENS } from "../support/open-setup.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 
 const SECRETS = ["t0ken-of-the-cloud", "hunter2-in-the-url", "wr0ngly-written-here"];
@@ -249,7 +250,17 @@ test("set-up – only files in the credentials and configuration directories may
     const { body: checked } = await ask("POST", "uplinks/check", content);
     const tried = await ask("POST", "uplinks/test", { uplink: content.uplinks[0] });
     const put = await ask("PUT", "uplinks", content, { "if-match": `"${body.hash}"` });
-    return { faults: checked.faults as { place: string; problem: string }[], tried, put };
+    const backup = {
+      gatesideBackup: 1,
+      version: "0.3.0",
+      site: "plant-7",
+      siteFile: FIRST,
+      uplinksFile: content,
+      missing: [],
+    };
+    const made = { ...backup, sha256: digestOf(backup) };
+    const restored = await ask("POST", "restore?dryRun=true", made);
+    return { faults: checked.faults as { place: string; problem: string }[], tried, put, restored };
   };
   for (const path of [
     outside,
@@ -266,7 +277,8 @@ test("set-up – only files in the credentials and configuration directories may
     "x\0y",
     `${credentials}x/file`,
   ]) {
-    const { faults, tried, put } = await check(path);
+    const { faults, tried, put, restored } = await check(path);
+    assert.equal(restored.status, 422, path);
     assert.equal(faults.length, 1, `${path}: ${JSON.stringify(faults)}`);
     assert.equal(faults[0]?.place, "uplinks[0].passwordFile");
     assert.match(faults[0]?.problem ?? "", /is outside the allowed directories/, path);
@@ -285,10 +297,19 @@ test("set-up – only files in the credentials and configuration directories may
     "data/configuration/trial",
     "data/gateside.db",
   ]) {
-    const { faults, tried, put } = await check(path);
+    const { faults, tried, put, restored } = await check(path);
+    assert.equal(restored.status, 422, path);
     assert.match(faults[0]?.problem ?? "", /is one of the agent's own files/, path);
     assert.deepEqual([tried.status, put.status], [422, 422], path);
   }
+  // Whatever the unit passes on, by both names; CA certificates are no secrets.
+  const unit = readFileSync("systemd/gateside.service", "utf8");
+  for (const [, ...names] of unit.matchAll(/^LoadCredential=([^:]+):(\S+)$/gm))
+    for (const name of names) {
+      const { faults } = await check(join(credentials, name));
+      const { problem = "" } = faults.find((one) => one.problem.includes("own files")) ?? {};
+      assert.equal(problem === "", name.endsWith(".ca"), name);
+    }
   assert.deepEqual((await check("sub/missing")).faults.length, 1, "one that is not there");
   for (const path of ["sub/local.password", "./sub/../sub/local.password"])
     assert.deepEqual((await check(path)).faults, [], path);

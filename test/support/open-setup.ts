@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { filePolicy } from "../../src/agent/file-policy.ts";
 import { Setup } from "../../src/agent/setup.ts";
 import { examineFiles } from "../../src/cli/configuration.ts";
 import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
@@ -10,8 +11,12 @@ import { loadSettings } from "../../src/config/settings.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
+import { FileVersions } from "../../src/features/setup/file-versions.ts";
 import { Reloader } from "../../src/features/setup/reload.ts";
+import { Restorer } from "../../src/features/setup/restorer.ts";
+import { TrialJournal } from "../../src/features/setup/trial-journal.ts";
 import { createApp } from "../../src/http/server.ts";
+import { durableFiles } from "../../src/lib/durable-file.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { OPTIONS, testParts } from "./http-parts.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -78,27 +83,54 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
   );
   const entries: AuditEntry[] = [];
   const audit = { add: (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
-  const setup = new Setup({
-    settings: whole.settings,
+  const { settings } = whole;
+  const policy = filePolicy(settings, {
+    credentialsDirectory: options.credentials ?? null,
+    ownFiles: [join(directory, "gateside.env"), join(directory, "headers")],
+  });
+  const changing = {
     configuration,
     reloader,
+    policy,
     site: () => running.current,
-    uplinks,
     turn: { isTaken: false },
     isTrialRunning: options.isTrialRunning ?? (() => false),
+    clock: new ManualClock(1_764_000_000_000),
+    logger: silentLogger,
+  };
+  const backup = new Restorer(
+    {
+      ...changing,
+      journal: new TrialJournal(durableFiles, settings.dataDir),
+      paths: { site: path, uplinks: settings.uplinksFile },
+      versions: {
+        site: new FileVersions(durableFiles, settings.dataDir, "site"),
+        uplinks: new FileVersions(durableFiles, settings.dataDir, "uplinks"),
+      },
+      dataDir: settings.dataDir,
+      status: () => ({ links: [] }),
+      reads: { found: [], readSoon: () => {} },
+      uplinks: () => whole.uplinks,
+      version: "0",
+      instance: () => null,
+      lookElsewhere: () => Promise.resolve(null),
+      audit: () => {},
+    },
+    1_000,
+  );
+  const setup = new Setup({
+    ...changing,
+    settings,
+    uplinks,
     gateway: {
       readDay: () => () => Promise.reject(new Error("nothing is read here")),
       gatewayNow: () => 1_764_000_000_000,
     },
     states: { read: () => Promise.reject(new Error("no state is read here")) },
     credentialsDirectory: options.credentials ?? null,
-    configurationDirectory: null,
-    ownFiles: [join(directory, "gateside.env"), join(directory, "headers")],
-    clock: new ManualClock(1_764_000_000_000),
-    logger: silentLogger,
   });
   t.after(() => setup.close());
-  const app = createApp(testParts({ setup, audit }), { ...OPTIONS, ...TOKENS });
+  const app = createApp(testParts({ setup, backup, audit }), { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   const ask = async (
     method: "GET" | "PUT" | "POST",

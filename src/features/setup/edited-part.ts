@@ -5,14 +5,20 @@ import { dirname, resolve } from "node:path";
 import { changeLines, changesOf, SAME_SITE, uplinksDifference } from "../../core/configuration.ts";
 import { type ConfigurationFault } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
-import { parsedJson } from "../../core/parsed-json.ts";
 import type { EditedFile, FileCheck } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
 import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import type { FilePolicy } from "./file-policy.ts";
-import { hideSecrets, type IsPath, secretsIn, shownSite, withSecrets } from "./hidden-secrets.ts";
+import {
+  contentOf,
+  hideSecrets,
+  type IsPath,
+  secretsIn,
+  shownSite,
+  withSecrets,
+} from "./hidden-secrets.ts";
 import type { ConfigurationFiles } from "./reload.ts";
 import type { PendingSecrets, TypedSecrets } from "./typed-secrets.ts";
 
@@ -148,9 +154,4 @@ function isFile(besides: string, path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The content of one of the two files; null if it is not JSON. */
-export function contentOf(text: string | null): unknown {
-  return parsedJson((text ?? "null").replace(/^\uFEFF/, ""));
 }

@@ -1,11 +1,11 @@
 /**
- * Which files may be named over HTTP: those in the credentials directory and the configuration directory, except the
+ * Which files an uplink may name that comes over HTTP or in a signed document: those in the credentials directory and the configuration directory, except the
  * agent's own secrets. A browser must not make the agent read, or send to a broker, other files on the same disk.
  */
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ConfigurationFault } from "../../core/configuration-fault.ts";
-import { isSameWay, uplinksOf } from "./hidden-secrets.ts";
+import { contentOf, isSameWay, uplinksOf } from "./hidden-secrets.ts";
 
 const FILE_KEYS = [
   "usernameFile",
@@ -21,9 +21,22 @@ const FILE_KEYS = [
  * The agent's own files, by their names in both directories: settings, its store, and every credential that the unit
  * passes on (`mqtt.password`, `alarm.email.url`, …), under its own name or its name in /etc/credstore
  * (`gateside.mqtt.password`). CA certificates are not secret.
+ * @param credentials of all settings
  */
-const OWN_FILES =
-  /^(.*\.env|.*(http\.(view\.)?token|http\.key(\.pem)?|gateway\.(headers|proxy))|(alarm|analytics|collect|config|gateway|http|modbus|mqtt|query|sparkplug)\.(?!ca$).*|gateside\.(?!(mqtt|gateway)\.ca$).*|(site|uplinks)([.-].*)?\.json)$/;
+export function ownFileNames(credentials: readonly string[]): RegExp {
+  const secret = credentials.filter((name) => !name.endsWith(".ca"));
+  const words = [...new Set([...secret.map((name) => name.split(".", 1)[0]), ...OTHER_PROGRAMS])];
+  const cas = credentials.filter((name) => name.endsWith(".ca"));
+  // An uplink may well have a file `second.mqtt.password`.
+  const ends = secret.filter((name) => !name.startsWith("mqtt."));
+  const any = (names: readonly (string | undefined)[]) =>
+    names.map((name) => name?.replaceAll(".", "\\.")).join("|");
+  return new RegExp(
+    `^(.*\\.env|.*(${any(ends)})(\\.pem)?|(?!(${any(cas)})$)(${any(words)})\\..*|gateside\\.(?!([^.]+\\.)?(${any(cas)})$).*|(site|uplinks)([.-].*)?\\.json)$`,
+  );
+}
+/** First words of secrets that other commands of this program read. */
+const OTHER_PROGRAMS = ["analytics", "collect", "modbus", "query", "sparkplug"];
 
 interface PolicyOptions {
   /** Relative paths start here. */
@@ -32,6 +45,8 @@ interface PolicyOptions {
   readonly directories: readonly string[];
   /** Absolute: files that may not be named, wherever they are. */
   readonly own: readonly string[];
+  /** Names of files that may not be named in any directory; see `ownFileNames`. */
+  readonly ownNames: RegExp;
   /** Absolute: the agent's own copies of configurations. */
   readonly ownDirectory: string;
 }
@@ -61,8 +76,13 @@ export class FilePolicy {
     );
   }
 
+  /** Of a whole file that somebody brought, before anything that it names is opened. */
+  faultsOf(text: string | null, current: string | null): ConfigurationFault[] {
+    return this.faults(contentOf(text), contentOf(current), new Set());
+  }
+
   #problem(path: string): Pick<ConfigurationFault, "problem" | "remedy"> | null {
-    const { base, directories, own, ownDirectory } = this.#options;
+    const { base, directories, own, ownNames, ownDirectory } = this.#options;
     const wanted = resolve(base, path);
     // The target of a link counts; for a file that does not exist, its directory.
     const real = realPath(wanted);
@@ -75,7 +95,7 @@ export class FilePolicy {
         remedy: `use a file below ${directories.join(" or ")}; other files can be set only in UPLINKS_FILE itself`,
       };
     const isOwn = [wanted, real].some(
-      (one) => own.includes(one) || OWN_FILES.test(basename(one)) || isBelow(one, ownDirectory),
+      (one) => own.includes(one) || ownNames.test(basename(one)) || isBelow(one, ownDirectory),
     );
     return isOwn
       ? {

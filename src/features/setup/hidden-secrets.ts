@@ -8,6 +8,7 @@
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 
 /** Placeholder for a value that is hidden and stays unchanged in the file. */
@@ -225,4 +226,9 @@ export function mapUplinks(content: unknown, change: (uplink: JsonObject) => Jso
 export function uplinksOf(content: unknown): JsonObject[] {
   const uplinks = isJsonObject(content) ? content["uplinks"] : null;
   return Array.isArray(uplinks) ? uplinks.filter(isJsonObject) : [];
+}
+
+/** The content of one of the two files; null if it is not JSON. */
+export function contentOf(text: string | null): unknown {
+  return parsedJson((text ?? "null").replace(/^\uFEFF/, ""));
 }

@@ -179,7 +179,7 @@ export class RemoteConfiguration {
   }: SignedDocument):
     | { readonly before: ConfigurationTexts; readonly after: ConfigurationTexts }
     | DocumentRefusal {
-    const { configuration, paths, reloader } = this.#parts;
+    const { configuration, paths, policy, reloader } = this.#parts;
     if (content.uplinks !== undefined && paths.uplinks === null)
       return {
         reason: "content",
@@ -197,6 +197,8 @@ export class RemoteConfiguration {
       site: content.site === undefined ? before.site : textOf(content.site),
       uplinks: content.uplinks === undefined ? before.uplinks : textOf(content.uplinks),
     };
+    const named = policy?.faultsOf(after.uplinks, before.uplinks) ?? [];
+    if (named.length > 0) return { reason: "content", detail: named.map(faultText).join("\n") };
     const { faults, site } = configuration.examine(after);
     if (faults.length > 0) return { reason: "content", detail: faults.map(faultText).join("\n") };
     if (site?.site !== this.#parts.site().site)

@@ -3,8 +3,14 @@
 import type { JsonObject } from "../../core/record.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
 import { type Backup, SECRET_MEMBERS } from "./backup.ts";
-import { contentOf } from "./edited-part.ts";
-import { hideSecrets, type IsPath, isSameWay, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
+import {
+  contentOf,
+  hideSecrets,
+  type IsPath,
+  isSameWay,
+  mapUplinks,
+  uplinksOf,
+} from "./hidden-secrets.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 
 interface RestorePlan {

@@ -9,6 +9,7 @@ import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { type Backup, makeBackup } from "./backup.ts";
 import { pathsBeside } from "./edited-part.ts";
+import type { FilePolicy } from "./file-policy.ts";
 import type { ConfigurationFiles, ConfigurationTexts } from "./reload.ts";
 import { planRestore } from "./restore-plan.ts";
 import type { ConfigurationPaths } from "./trial-journal.ts";
@@ -24,6 +25,8 @@ export interface BoxState {
   /** In effect, or of the files of a stopped box. */
   readonly site: Site;
   readonly uplinks: readonly Uplink[];
+  /** Which files the backup may name; null: its giver may edit the files themselves. */
+  readonly policy: FilePolicy | null;
 }
 
 /** @param about what the files do not say */
@@ -65,7 +68,7 @@ type ExaminedRestore =
 export function examineRestore(
   backup: Backup,
   repeated: string | null,
-  { configuration, paths, dataDir, site, uplinks }: BoxState,
+  { configuration, paths, dataDir, site, uplinks, policy }: BoxState,
 ): ExaminedRestore {
   const isOther = !isUnnamed(site) && site.site !== backup.site;
   if (isOther && repeated !== backup.site)
@@ -83,6 +86,8 @@ export function examineRestore(
     pathsBeside(paths.uplinks ?? paths.site),
     (path) => dirname(resolve(path)) === resolve(secrets),
   );
+  const named = policy?.faultsOf(plan.texts.uplinks, current.uplinks) ?? [];
+  if (named.length > 0) return { outcome: "faults", faults: named };
   const examined = configuration.examine(plan.texts);
   if (examined.site === null || examined.uplinks === null)
     return { outcome: "faults", faults: examined.faults };

@@ -67,24 +67,28 @@ export class Restorer implements BackupActions {
   }
 
   /** Where the box of the backup seems to go on; null if none was seen, or somebody repeats its site's name. */
-  async #runningElsewhere(backup: Backup, repeated: string | null): Promise<string | null> {
+  async #runningElsewhere(
+    backup: Backup,
+    { site: repeated, isLocal }: RestoreRequest,
+  ): Promise<string | null> {
     const { instance, status, lookElsewhere, site } = this.#parts;
     if (backup.instance === instance() || repeated === backup.site) return null;
     if (!isUnnamed(site()))
       return status().links.find(({ otherAgent }) => otherAgent)?.otherAgent ?? null;
-    const examined = examineRestore(backup, repeated, this.#state());
+    const examined = examineRestore(backup, repeated, this.#state(isLocal));
     return "outcome" in examined ? null : lookElsewhere(backup.site, examined.uplinks);
   }
 
-  #state(): BoxState {
-    const { configuration, paths, dataDir, site, uplinks } = this.#parts;
-    return { configuration, paths, dataDir, site: site(), uplinks: uplinks() };
+  #state(isLocal: boolean): BoxState {
+    const { configuration, paths, dataDir, site, uplinks, policy } = this.#parts;
+    const box = { configuration, paths, dataDir, site: site(), uplinks: uplinks() };
+    return { ...box, policy: isLocal ? null : policy };
   }
 
   backup(): object {
     const { clock, reloader, version, instance } = this.#parts;
     const about = { version, instance: instance(), timeMs: clock.now() };
-    return backupOf(this.#state(), { ...about, configuration: reloader.state.configuration });
+    return backupOf(this.#state(true), { ...about, configuration: reloader.state.configuration });
   }
 
   async restore(request: RestoreRequest, by: string): Promise<RestoreOutcome> {
@@ -95,9 +99,9 @@ export class Restorer implements BackupActions {
     if ("problem" in opened)
       return { outcome: "unusable", detail: `${opened.problem}; ${opened.remedy}` };
     const { backup } = opened;
-    const running = await this.#runningElsewhere(backup, request.site);
+    const running = await this.#runningElsewhere(backup, request);
     if (running !== null) return runningRefusal(running);
-    const examined = examineRestore(backup, request.site, this.#state());
+    const examined = examineRestore(backup, request.site, this.#state(request.isLocal));
     if ("outcome" in examined) return examined;
     const { texts, view } = examined;
     if (view.unchanged) return { outcome: "unchanged", view };

@@ -9,6 +9,7 @@ import type { Clock, Logger, StreamFound } from "../../core/ports.ts";
 import { isRead, type Kind, type Sensor } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
+import type { FilePolicy } from "./file-policy.ts";
 import type { ConfigurationFiles, Reloader } from "./reload.ts";
 import type { ConfigurationPaths, TrialJournal } from "./trial-journal.ts";
 
@@ -35,6 +36,8 @@ export interface TriedChangeParts extends TrialParts {
   readonly configuration: ConfigurationFiles;
   readonly journal: TrialJournal;
   readonly paths: ConfigurationPaths;
+  /** Which files a change may name; null without UPLINKS_FILE. */
+  readonly policy: FilePolicy | null;
   /** In effect now. */
   readonly site: () => Site;
   readonly logger: Logger;

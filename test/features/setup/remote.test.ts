@@ -4,6 +4,7 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { filePolicy } from "../../../src/agent/file-policy.ts";
 import { examineFiles } from "../../../src/cli/configuration.ts";
 import { createConfigurationFiles } from "../../../src/cli/configuration-files.ts";
 import { loadSettings } from "../../../src/config/settings.ts";
@@ -91,6 +92,7 @@ function setUp(t: TestContext) {
       configuration,
       journal,
       paths,
+      policy: filePolicy(whole.settings, {}),
       isRestoring: () => false,
       keys: () => reloader.documentKeys,
       site: () => site.current,
@@ -224,4 +226,25 @@ test("signed document – a link that was down before, a removed sensor and a ne
     -1,
   );
   assert.equal(last?.outcome, "applied", last?.detail);
+});
+
+test("signed document – it may name what the file names already or what a form may, and no other file of this box", async (t) => {
+  const { take, found, paths, reloader } = setUp(t);
+  const elsewhere = join(tempDirectory(t), "password");
+  writeFileSync(elsewhere, "of another service");
+  const before = found();
+  const named = (host: string, passwordFile: string) => {
+    const [uplink] = uplinksOf(host).uplinks;
+    return { uplinks: [{ ...uplink, username: "a", passwordFile }] };
+  };
+  const [refused] = await take({ uplinks: named("new", elsewhere) });
+  assert.deepEqual([refused?.outcome, refused?.reason], ["refused", "content"]);
+  assert.match(refused?.detail ?? "", /is outside the allowed directories/);
+  assert.deepEqual(found(), before);
+  writeFileSync(paths.uplinks, text(named("old", elsewhere)));
+  assert.equal((await reloader.reload("test")).outcome, "applied");
+  const [kept] = await take({ site: siteOf("1", "2", "3"), uplinks: named("old", elsewhere) });
+  assert.equal(kept?.outcome, "trial");
+  const [moved] = await take({ uplinks: named("new", elsewhere) });
+  assert.equal(moved?.reason, "content");
 });
