@@ -37,7 +37,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
   const base = createBase(options, await loadByteHashing());
   const resources = await openResources(base);
   try {
-    const parts = buildParts(options, base, resources);
+    const parts = await buildParts(options, base, resources);
     const modbus = await openParts(options, parts);
     return new RunningAgent(parts, modbus);
   } catch (error) {
@@ -141,6 +141,7 @@ class RunningAgent implements Agent {
       this.#parts.dayMedians.run(publishing.signal),
       this.#parts.conditions.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
+      ...this.#parts.features.map(async (feature) => feature.run?.(publishing.signal)),
     ];
     const place = this.#watchPlace(publishing.signal);
     const watchdog = this.#parts.watchdog.run(publishing.signal);
@@ -184,6 +185,7 @@ class RunningAgent implements Agent {
       modbus,
       ...chores,
     ]);
+    await Promise.all(this.#parts.features.map(async (feature) => feature.close?.()));
     await this.#parts.http.close();
     await this.#parts.gateway.close();
     await store.close();

@@ -3,6 +3,8 @@
  * only those built before it. `openAgent` opens what must read or write something; nothing polls or publishes before
  * the agent runs.
  */
+
+import { createFeatures, type Features } from "../features/all.ts";
 import { Dispatcher } from "../features/commands/dispatcher.ts";
 import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -11,7 +13,8 @@ import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
 import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
-import { createHttpSide, httpParts } from "./http-side.ts";
+import { withFeatures } from "./features.ts";
+import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
@@ -24,15 +27,27 @@ import { Uplinks } from "./uplinks.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** What the agent runs and closes. */
-export type AgentParts = ReturnType<typeof buildParts>;
+export type AgentParts = Awaited<ReturnType<typeof buildParts>>;
 
-export function buildParts(options: AgentOptions, base: AgentBase, resources: AgentResources) {
+export async function buildParts(
+  options: AgentOptions,
+  base: AgentBase,
+  resources: AgentResources,
+) {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, gate } = base;
   const { store, gateway } = resources;
   const note = (sensor: string) => conditions.note(sensor);
+  // Conditions ask them when they run.
+  let features: Features | null = null;
   const side = buildReadingSide(base, resources, note);
   const report = new StatusReport({ ...base, ...resources, ...side });
-  const conditions = createConditions({ ...base, ...side, store, sensors: report.recentSensors });
+  const conditions = createConditions({
+    ...base,
+    ...side,
+    store,
+    sensors: report.recentSensors,
+    outlook: (machine) => features?.outlooks?.valuesOf(machine) ?? [],
+  });
   const watchdog = new Watchdog({ ...base, store });
   const notifications = new Notifications({
     ...base,
@@ -94,7 +109,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     },
     options,
   );
-  const shown = httpParts({
+  const sources = httpSources({
     ...base,
     ...side,
     ...configuration,
@@ -108,6 +123,9 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     tryPublish: () => uplinks.tryPublish(),
     log: options.log ?? null,
   });
+  features = await createFeatures({ ...sources, settings });
+  store.steps.list = features.running;
+  const shown = withFeatures(sources, features);
   const http = createHttpSide(shown, base);
   const listening = new Listening({ ...base, http });
   report.include({
@@ -129,6 +147,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     dispatcher,
     uplinks,
     shown,
+    features: features.running,
     http,
     listening,
   };

@@ -1,7 +1,6 @@
 import { codeOfFindings, isFindingState } from "../core/diagnosis/finding-event.ts";
 import { type ConditionParts } from "../features/condition/condition-parts.ts";
 import { MachineConditions } from "../features/condition/machine-conditions.ts";
-import { outlookFor } from "../http/machine-outlook.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import type { AgentBase } from "./base.ts";
 import { historyPages } from "./history-pages.ts";
@@ -10,14 +9,16 @@ import type { ReadingSide } from "./reading-side.ts";
 interface ConditionSources extends AgentBase, Pick<ReadingSide, "alarms" | "signals"> {
   readonly store: Store;
   readonly sensors: ConditionParts["sensors"];
+  readonly outlook: ConditionParts["outlook"];
 }
 
 /** The conditions of the machines over the store, told of what is judged. */
 export function createConditions(sources: ConditionSources): MachineConditions {
-  const { site, store, alarms, signals, gatewayClock, clock, logger, sensors } = sources;
+  const { site, store, alarms, signals, gatewayClock, clock, logger } = sources;
   const parts = {
     site,
-    sensors,
+    sensors: sources.sensors,
+    outlook: sources.outlook,
     history: historyPages(store.history),
     hours: store.hours,
     measurements: store.measurements,
@@ -29,8 +30,7 @@ export function createConditions(sources: ConditionSources): MachineConditions {
     clock,
     logger,
   };
-  const outlook = (id: number) => outlookFor(id, parts);
-  const conditions = new MachineConditions({ ...parts, outlook });
+  const conditions = new MachineConditions(parts);
   store.alarms.onStates = (codes) => {
     for (const code of codes) conditions.note(isFindingState(code) ? codeOfFindings(code) : code);
   };

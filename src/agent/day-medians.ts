@@ -1,10 +1,10 @@
-import type { Wait } from "../core/machine-state/wait.ts";
 import {
   DayMedianMaker,
   type DayMedianStore,
   type DayMediansOf,
   OUTLOOK_KINDS,
-} from "../core/outlook/day-medians.ts";
+} from "../core/hours/day-medians.ts";
+import type { Wait } from "../core/machine-state/wait.ts";
 import type { Runtime } from "../core/ports.ts";
 import { type Kind, normalCode, type Sensor, streamKey } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";

@@ -5,7 +5,7 @@ import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
 import type { Dispatcher } from "../features/commands/dispatcher.ts";
-import type { HttpParts } from "../http/parts.ts";
+import type { HttpParts, HttpSources } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
@@ -36,7 +36,7 @@ interface HttpSideParts
 }
 
 /** The rooms as HTTP shows them. */
-export function httpParts(parts: HttpSideParts): HttpParts {
+export function httpSources(parts: HttpSideParts): HttpSources {
   const { settings, site, status, watchdog, store, plans, gaps, live } = parts;
   const { bands, poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
   const { clock, logger } = parts;

@@ -19,7 +19,7 @@ export interface StoppedAgent {
 export async function openStoppedAgent(options: AgentOptions): Promise<StoppedAgent> {
   const base = createBase(options, await loadByteHashing());
   const resources = await openResources(base);
-  const { shown, signals, watch } = buildParts(options, base, resources);
+  const { shown, signals, watch } = await buildParts(options, base, resources);
   watch.open();
   signals.open();
   const timezone = options.settings.gatewayTimezone;

@@ -15,7 +15,6 @@ import type {
 import type { GAPS, Gap } from "../core/delivery.ts";
 import type { MachineFindings, REPORT } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
-import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { FAULTS, Fault } from "../core/query/fault.ts";
 import type {
   MEASUREMENT_DAYS,
@@ -27,7 +26,7 @@ import type {
   Trend,
   WAVEFORM,
 } from "../core/query/shown.ts";
-import { alarmTextAsRead, textAsRead } from "../core/read-units.ts";
+import { alarmTextAsRead } from "../core/read-units.ts";
 import type { Of } from "../core/schema.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
@@ -86,18 +85,18 @@ export class Api {
     this.#hooks = hooks;
   }
 
-  status = (): Promise<ShownStatus> => this.#get("status", {});
+  status = (): Promise<ShownStatus> => this.get("status", {});
   faults = async (): Promise<readonly Fault[]> =>
-    (await this.#get<Of<typeof FAULTS>>("faults", {})).faults;
+    (await this.get<Of<typeof FAULTS>>("faults", {})).faults;
   gaps = async (): Promise<readonly Gap[]> =>
-    (await this.#get<Of<typeof GAPS>>("gaps", { limit: 100 })).gaps;
+    (await this.get<Of<typeof GAPS>>("gaps", { limit: 100 })).gaps;
 
   async sensors(): Promise<readonly ShownSensor[]> {
     const all: ShownSensor[] = [];
     const units = unitsKept();
     let cursor: number | null = 0;
     while (cursor !== null) {
-      const page: Of<typeof SENSORS> = await this.#get("sensors", {
+      const page: Of<typeof SENSORS> = await this.get("sensors", {
         limit: SENSORS_PER_PAGE,
         cursor,
       });
@@ -120,7 +119,7 @@ export class Api {
   ): Promise<Trend> {
     const { sensor, kind, values, fromMs, toMs, buckets } = query;
     const range = { from: instant(fromMs), to: instant(toMs), buckets };
-    const trend = await this.#get<Trend>(
+    const trend = await this.get<Trend>(
       "trend",
       { sensor, kind, values: values.join(","), ...range },
       signal,
@@ -139,7 +138,7 @@ export class Api {
   ): Promise<Of<typeof MEASUREMENTS>> {
     const { toMs, ...rest } = query;
     const to = toMs === undefined ? {} : { to: instant(toMs) };
-    return this.#get(`${measurementsOf(sensor)}`, { ...rest, ...to });
+    return this.get(`${measurementsOf(sensor)}`, { ...rest, ...to });
   }
   /** Null if it is gone and no time is given. */
   async measurement(
@@ -149,7 +148,7 @@ export class Api {
   ): Promise<MeasurementAround | null> {
     const query: Record<string, string> = atMs === null ? {} : { at: instant(atMs) };
     try {
-      return await this.#get(`${measurementsOf(sensor)}/${encodeURIComponent(reading)}`, query);
+      return await this.get(`${measurementsOf(sensor)}/${encodeURIComponent(reading)}`, query);
     } catch (error) {
       if (error instanceof ApiError && error.status < 500) return null;
       throw error;
@@ -158,7 +157,7 @@ export class Api {
   async measurementDays(sensor: string, fromMs: number, toMs: number): Promise<readonly string[]> {
     const range = { from: instant(fromMs), to: instant(toMs) };
     const path = `${measurementsOf(sensor)}/days`;
-    return (await this.#get<Of<typeof MEASUREMENT_DAYS>>(path, range)).days;
+    return (await this.get<Of<typeof MEASUREMENT_DAYS>>(path, range)).days;
   }
   /** @param note null removes the pin */
   async pin(sensor: string, reading: string, note: string | null): Promise<void> {
@@ -182,17 +181,17 @@ export class Api {
     const { fromMs, toMs, ...rest } = query;
     const range = { from: instant(fromMs), to: instant(toMs) };
     const path = `sensors/${encodeURIComponent(sensor)}/spectra`;
-    const result = await this.#get<PackedSpectra>(path, { ...range, ...rest }, signal);
+    const result = await this.get<PackedSpectra>(path, { ...range, ...rest }, signal);
     const spectra = result.spectra.map(unpacked);
     return { ...result, spectra };
   }
   waveform = async (fileId: number, unit: number, signal?: AbortSignal): Promise<WaveformSeries> =>
-    unpacked(await this.#get<Of<typeof WAVEFORM>>(`waveform/${fileId}`, { unit }, signal));
+    unpacked(await this.get<Of<typeof WAVEFORM>>(`waveform/${fileId}`, { unit }, signal));
   spectrum = async (fileId: number, unit: number, signal?: AbortSignal): Promise<SpectrumSeries> =>
-    unpacked(await this.#get<Of<typeof SPECTRUM>>(`spectrum/${fileId}`, { unit }, signal));
+    unpacked(await this.get<Of<typeof SPECTRUM>>(`spectrum/${fileId}`, { unit }, signal));
 
   async alarms(history: number, before: number | null = null): Promise<AlarmLists> {
-    const lists = await this.#get<AlarmLists>("alarms", {
+    const lists = await this.get<AlarmLists>("alarms", {
       history,
       ...(before !== null && { before }),
     });
@@ -207,24 +206,24 @@ export class Api {
     };
   }
   alarmActions = async (limit: number): Promise<readonly AlarmAction[]> =>
-    (await this.#get<Of<typeof ALARM_ACTIONS>>("alarms/audit", { limit })).actions;
+    (await this.get<Of<typeof ALARM_ACTIONS>>("alarms/audit", { limit })).actions;
   limits = async (sensor: string): Promise<readonly LimitView[]> =>
-    (await this.#get<Of<typeof LIMITS>>("alarms/limits", { sensor })).limits.map((limit) =>
+    (await this.get<Of<typeof LIMITS>>("alarms/limits", { sensor })).limits.map((limit) =>
       limitAsRead(limit, unitsKept()),
     );
   baselines = async (sensor: string): Promise<readonly BaselineView[]> =>
-    (await this.#get<Of<typeof BASELINES>>("baselines", { sensor })).baselines.map((baseline) =>
+    (await this.get<Of<typeof BASELINES>>("baselines", { sensor })).baselines.map((baseline) =>
       baselineAsRead(baseline, unitsKept()),
     );
   /** Machine data of the site file; none if it has none. */
   machines = async (): Promise<readonly Machine[]> => {
     type ConfigurationResponse = { readonly site: { readonly machines?: readonly Machine[] } };
-    return (await this.#get<ConfigurationResponse>("configuration", {})).site.machines ?? [];
+    return (await this.get<ConfigurationResponse>("configuration", {})).site.machines ?? [];
   };
 
   worstMachines = async (): Promise<readonly RankedMachine[]> =>
     (
-      await this.#get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" })
+      await this.get<{ machines: readonly RankedMachine[] }>("machines", { sort: "worst" })
     ).machines.map((machine) => {
       const wanted = unitsKept();
       const reason = alarmTextAsRead(machine.reason, machine.alarms[0], wanted);
@@ -234,15 +233,9 @@ export class Api {
     });
 
   async findings(machine: number): Promise<MachineFindings> {
-    const found = await this.#get<MachineFindings>(`machines/${machine}/findings`, {});
+    const found = await this.get<MachineFindings>(`machines/${machine}/findings`, {});
     return { ...found, findings: found.findings.map((one) => findingAsRead(one, unitsKept())) };
   }
-
-  outlook = async (machine: number): Promise<MachineOutlook> => {
-    const found = await this.#get<MachineOutlook>(`machines/${machine}/outlook`, {});
-    const text = (of: string) => textAsRead(of, unitsKept());
-    return { ...found, values: found.values.map((one) => ({ ...one, text: text(one.text) })) };
-  };
 
   /** For people, made by the agent. */
   report = (
@@ -250,7 +243,7 @@ export class Api {
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<Of<typeof REPORT>> =>
-    this.#get(`machines/${encodeURIComponent(machine)}/report`, query, signal);
+    this.get(`machines/${encodeURIComponent(machine)}/report`, query, signal);
 
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async postAlarmAction(id: string, word: AlarmActionName, body: object): Promise<void> {
@@ -299,7 +292,7 @@ export class Api {
     if (person !== null) this.person = decodeURIComponent(person);
   }
 
-  async #get<T>(
+  async get<T>(
     path: string,
     query: Readonly<Record<string, string | number | boolean>>,
     signal?: AbortSignal,

@@ -1,16 +1,16 @@
-/** A machine: its state, findings, trend, outlook and sensors. */
+/** A machine: its state, findings, trend, sections of features and sensors. */
 import type { Machine } from "../core/machine.ts";
-import type { MachineOutlook } from "../core/outlook/words.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import { MACHINE_SECTIONS } from "./features.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
+import type { Section } from "./section.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
 import type { Theme } from "./theme.ts";
 import { TrendPanel } from "./trend-panel.ts";
-import { valueWords } from "./words.ts";
 import { WorstList } from "./worst-list.ts";
 
 export function machinePage(
@@ -37,13 +37,8 @@ export function machinePage(
     h("h2", { id: "machine-sensors" }, "Sensors"),
     list,
   );
-  const outlooks = h("ul", { class: "alarms" });
-  const outlook = h(
-    "section",
-    { class: "panel", "aria-labelledby": "machine-outlook", hidden: true },
-    h("h2", { id: "machine-outlook" }, "Outlook"),
-    outlooks,
-  );
+  const sectionPlaces = MACHINE_SECTIONS.map(() => h("div"));
+  let sections: readonly Section[] = [];
   /** Those that the site file lists; null until they are known. */
   let listed: readonly Machine[] | null = null;
   const findings = findingsPanel(api, model, Number(id), { theme });
@@ -63,7 +58,7 @@ export function machinePage(
     state.root,
     findings.root,
     trendPlace,
-    outlook,
+    ...sectionPlaces,
     panel,
   );
   const show = (): void => {
@@ -111,19 +106,9 @@ export function machinePage(
         ),
     );
   };
-  const showOutlook = (): void => {
-    api.outlook(Number(id)).then(
-      ({ values }) => {
-        outlook.hidden = values.length === 0;
-        // What will reach a limit first, then the rest by name.
-        const told = [...values].sort((a, b) =>
-          (a.outlook?.from ?? "9").localeCompare(b.outlook?.from ?? "9"),
-        );
-        replace(outlooks, ...told.map((one) => outlookItem(model, one)));
-      },
-      // Without it, the page has no such section.
-      () => {},
-    );
+  const showSections = (): void => {
+    sections = MACHINE_SECTIONS.map((make) => make({ api, model, theme }, Number(id)));
+    for (const [at, { root }] of sections.entries()) sectionPlaces[at]?.replaceWith(root);
   };
   const soon = oncePerFrame(show);
   const unsubscribe = model.subscribe((change) => {
@@ -134,7 +119,7 @@ export function machinePage(
     (machines) => {
       listed = machines;
       show();
-      if (machines.some((machine) => String(machine.id) === id)) showOutlook();
+      if (machines.some((machine) => String(machine.id) === id)) showSections();
     },
     // Without the list, the page says that the machine has no sensors.
     () => {},
@@ -144,20 +129,6 @@ export function machinePage(
     findings.stop();
     state.stop();
     trend?.stop();
+    for (const section of sections) section.stop?.();
   };
-}
-
-function outlookItem(
-  model: Model,
-  { sensor: code, value, text }: MachineOutlook["values"][number],
-): HTMLElement {
-  const sensor = model.sensors.get(code);
-  // Velocities and bands, both of an acceleration sensor's channels.
-  const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, "accel", value);
-  return h(
-    "li",
-    null,
-    h("a", { href: linkTo("sensor", code) }, sensor === undefined ? code : sensorName(sensor)),
-    ` ${channelLabel} ${quantityLabel}: ${text}`,
-  );
 }

@@ -1,4 +1,7 @@
+import { placed } from "../core/placed.ts";
 import { DEFINITION, type Schema } from "../core/schema.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { ALARMS_OPERATIONS } from "./api-alarms.ts";
 import { BACKUP_OPERATIONS } from "./api-backup.ts";
 import { COMMANDS_OPERATIONS } from "./api-commands.ts";
@@ -19,7 +22,7 @@ import { EVENTS_OPERATIONS } from "./live-events.ts";
 import { METRICS_OPERATIONS } from "./metrics.ts";
 import { PROBLEM } from "./problem.ts";
 
-const OPERATIONS: readonly Operation[] = [
+const OWN_OPERATIONS: readonly Operation[] = [
   ...STATUS_OPERATIONS,
   ...CONFIGURATION_OPERATIONS,
   ...SENSORS_OPERATIONS,
@@ -38,6 +41,14 @@ const OPERATIONS: readonly Operation[] = [
   ...HEALTH_OPERATIONS,
   ...METRICS_OPERATIONS,
 ];
+const OPERATIONS = placed(
+  OWN_OPERATIONS,
+  SPECS.map(({ after, operations = [] }: FeatureSpec) => ({
+    after: after?.operations,
+    entries: operations,
+  })),
+  ({ path }) => path,
+);
 
 /**
  * The OpenAPI 3.1 document. Inputs are the schemas that requests are validated with, except sensor settings, which the

@@ -1,20 +1,16 @@
 import type { FastifyInstance } from "fastify";
 import { MACHINE_FINDINGS, REPORT } from "../core/diagnosis/shown.ts";
-import { MACHINE_OUTLOOK } from "../core/outlook/words.ts";
 import { PRESETS, READ_UNITS } from "../core/read-units.ts";
 import { input } from "../core/schema.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { MACHINES } from "../features/condition/rules/shown.ts";
 import { reportDocument } from "../features/report/rules/document.ts";
-import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
-import { choice, INSTANT, instantMs, integer } from "./api-schemas.ts";
-import { outlookFor } from "./machine-outlook.ts";
+import { ALARMS_OFF, MACHINE_ID, type Operation, serve } from "./api-operation.ts";
+import { choice, INSTANT, instantMs } from "./api-schemas.ts";
 import { gatherReport } from "./machine-report.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import type { SharedResponses } from "./shared-responses.ts";
-
-const MACHINE_ID = input({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
 
 const REPORT_MS = 30 * DAY_MS;
 
@@ -67,23 +63,7 @@ const FINDING_LIST = {
   schema: MACHINE_FINDINGS,
 } as const satisfies Operation;
 
-const OUTLOOK = {
-  path: "/api/v1/machines/{id}/outlook",
-  method: "get",
-  summary:
-    "When rising velocities and bands of a machine will reach their next limit, or why that is not told.",
-  params: MACHINE_ID,
-  also: { 404: "There is no machine with this id." },
-  response: "Each value with its level, limit and slope.",
-  schema: MACHINE_OUTLOOK,
-} as const satisfies Operation;
-
-export const MACHINES_OPERATIONS: readonly Operation[] = [
-  MACHINE_LIST,
-  REPORT_PAGE,
-  FINDING_LIST,
-  OUTLOOK,
-];
+export const MACHINES_OPERATIONS: readonly Operation[] = [MACHINE_LIST, REPORT_PAGE, FINDING_LIST];
 
 /** Machines, their conditions and findings. Only the list by condition responds while alarms are disabled. */
 export function registerMachinesApi(
@@ -112,12 +92,6 @@ export function registerMachinesApi(
     const units = { ...PRESETS[preset], ...single };
     const found = await gatherReport(parts, options, { id, fromMs, toMs, units });
     if (found !== null) return reply.send(reportDocument(found));
-    return refuse(reply, 404, `the site file has no machine ${id}`);
-  });
-  serve(app, OUTLOOK, (request, reply) => {
-    const { id } = request.params;
-    const outlook = outlookFor(id, parts);
-    if (outlook !== null) return reply.send(outlook);
     return refuse(reply, 404, `the site file has no machine ${id}`);
   });
   serve(app, FINDING_LIST, (request, reply) => {

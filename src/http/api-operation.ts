@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
-import type { Of, Schema } from "../core/schema.ts";
+import { input, type Of, type Schema } from "../core/schema.ts";
+import { integer } from "./api-schemas.ts";
 import { accessOf } from "./change.ts";
-import type { Problem } from "./problem.ts";
+import { type Problem, refuse } from "./problem.ts";
 import { shallowBody } from "./shallow-body.ts";
 
 /** An operation of the API, once: its route, what it accepts and what it responds, and how its document describes it. */
@@ -33,6 +34,8 @@ export interface Operation {
   readonly alike?: Readonly<Record<number, string>>;
 }
 
+export const MACHINE_ID = input({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
+
 export const ALARMS_OFF = { 501: "ALARMS_ENABLED is false." } as const;
 
 type OperationPart<O, Name extends string> =
@@ -45,14 +48,31 @@ interface Types<O> {
   Reply: OperationPart<O, "schema"> | Problem | string | Readable;
 }
 
+type Handler<O extends Operation> = (
+  request: FastifyRequest<Types<O>>,
+  reply: FastifyReply<Types<O>>,
+) => FastifyReply | Promise<FastifyReply | undefined>;
+
+/** An operation with what answers it: how a feature brings its own. */
+export interface ServedOperation {
+  readonly operation: Operation;
+  add(app: FastifyInstance): void;
+}
+
+export const served = <O extends Operation>(
+  operation: O,
+  handler: Handler<O>,
+): ServedOperation => ({ operation, add: (app) => serve(app, operation, handler) });
+
+/** For an operation of a feature that is off. */
+export const refused = (operation: Operation, why: string): ServedOperation =>
+  served(operation, (_request, reply) => refuse(reply, 501, why));
+
 /** Adds the route of an operation. */
 export function serve<O extends Operation>(
   app: FastifyInstance,
   operation: O,
-  handler: (
-    request: FastifyRequest<Types<O>>,
-    reply: FastifyReply<Types<O>>,
-  ) => FastifyReply | Promise<FastifyReply | undefined>,
+  handler: Handler<O>,
 ): void {
   const { path, method, query, params, body, accepts = body } = operation;
   app.route({

@@ -47,5 +47,6 @@ export function registerApi(
   registerSetupApi(app, parts);
   registerBackupApi(app, parts);
   registerLogApi(app, parts);
+  for (const operation of parts.operations) operation.add(app);
   registerLiveEvents(app, parts, () => shownStatus(parts));
 }

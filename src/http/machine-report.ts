@@ -14,7 +14,6 @@ import type {
   ReportTrend,
 } from "../features/report/rules/input.ts";
 import { zoneLimits } from "../pipeline/signal/severity.ts";
-import { outlookFor } from "./machine-outlook.ts";
 import type { HttpParts } from "./parts.ts";
 import { placeTrend } from "./place-trend.ts";
 
@@ -79,7 +78,7 @@ export async function gatherReport(
     })),
     findings: findingsOf(parts, sensors, query.id),
     trends,
-    outlook: (outlookFor(query.id, parts)?.values ?? []).map(({ sensor: code, value, text }) => {
+    outlook: (parts.outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
       if (sensor === undefined) return { sensor: code, value, text };
       return { sensor: nameOf(sensor), value: valueLabel(sensor, value), text };

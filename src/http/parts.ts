@@ -3,10 +3,10 @@ import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { FindingViews } from "../core/diagnosis/view.ts";
+import type { DayMedianStore } from "../core/hours/day-medians.ts";
 import type { Measurements } from "../core/kept/ports.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
-import type { DayMedianStore } from "../core/outlook/day-medians.ts";
 import type { Runtime } from "../core/ports.ts";
 import type {
   BackfillJobs,
@@ -27,14 +27,16 @@ import type { MachineConditions } from "../features/condition/machine-conditions
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
+import type { ServedOperation } from "./api-operation.ts";
 import type { HistoryLimits } from "./history-limits.ts";
+import type { OutlookPort } from "./outlook-port.ts";
 import type { PairFiles } from "./tls.ts";
 
 /** State and speed of machines at a time, ms, by their signals; known without alarms too. */
 type MachineSignalsNow = Pick<Wait, "stateOf" | "speedAt">;
 
-/** Everything the HTTP room is given. A null part responds "not available here". */
-export interface HttpParts extends Runtime {
+/** What its own operations are made of, and those of features. A null part responds "not available here". */
+export interface HttpSources extends Runtime {
   readonly site: SiteSource;
   readonly status: StatusSource;
   readonly health: HealthSource;
@@ -77,6 +79,13 @@ export interface HttpParts extends Runtime {
   readonly loopDelay: Pick<LoopDelay, "quantiles">;
   /** The clock of the readings, ms: the gateway's if it is known (contract section 3 GATEWAY_TIMEZONE), else ours. */
   readonly gatewayNow: () => number;
+}
+
+/** Everything the HTTP room is given. */
+export interface HttpParts extends HttpSources {
+  /** Those of features, with refusals for features that are off. */
+  readonly operations: readonly ServedOperation[];
+  readonly outlooks: OutlookPort | null;
 }
 
 export interface HttpOptions {

@@ -3,15 +3,15 @@ import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
-import { mountOf } from "../../src/core/outlook/day-medians.ts";
+import { mountOf } from "../../src/core/hours/day-medians.ts";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { DAY_MS } from "../../src/core/time-units.ts";
 import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
-import { outlookFor } from "../../src/http/machine-outlook.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
+import { partsWithFeatures } from "../support/features.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";
 import { append, readingOf } from "../support/temp-database.ts";
@@ -86,7 +86,7 @@ interface Entry {
 }
 
 /** A box whose sensors were all read a minute ago. */
-function box(
+async function box(
   t: TestContext,
   hasAlarms = true,
   dayMedians: HttpParts["dayMedians"] = { changes: 0, of: () => [] },
@@ -109,12 +109,12 @@ function box(
     parts.setStatus(agentStatus({ sensors: [...states.values()] }));
   };
   setState("1", {});
-  const shown = { ...parts, history: historyPages(store.history) };
+  const shown = await partsWithFeatures({ ...parts, history: historyPages(store.history) });
   const conditions = new MachineConditions({
     ...shown,
     machineSignals: alarms.engines.signals.wait,
     sensors: () => parts.status.status().sensors,
-    outlook: (id) => outlookFor(id, shown),
+    outlook: (id) => shown.outlooks?.valuesOf(id) ?? [],
   });
   const app = createApp({ ...shown, conditions }, OPTIONS);
   t.after(() => app.close());
@@ -171,7 +171,7 @@ const short = (entries: readonly Entry[]) =>
   entries.map(({ id, sensor, condition, order }) => [order, id ?? sensor, condition]);
 
 test("machines – worst first: machines of the site file and of locations, and sensors without one that have an open alarm", async (t) => {
-  const { read, list, act } = box(t);
+  const { read, list, act } = await box(t);
   await read("1", "accel", 1, zone("A", 0.5));
   await read("2", "accel", 1, zone("D", 9));
   await read("3", "rpm", 1, { rpm: 1480 });
@@ -212,7 +212,7 @@ test("machines – worst first: machines of the site file and of locations, and 
 });
 
 test("machines – standing says since when; what storage no longer knows is at least since", async (t) => {
-  const { read, list } = box(t);
+  const { read, list } = await box(t);
   const pump = async () => (await list()).find(({ id }) => id === 40);
   await read("3", "rpm", 5, { rpm: 0 });
   await read("3", "rpm", 4, { rpm: 0 });
@@ -233,7 +233,7 @@ test("machines – standing says since when; what storage no longer knows is at 
 test("machines – since when a machine stands goes on over a replaced sensor of its running signal", async (t) => {
   const sensors = SITE.sensors.filter(({ code }) => code !== "3");
   const fitted: Sensor = { code: "33", type: 6, kinds: ["rpm"], channels: {}, replaces: ["3"] };
-  const { read, list } = box(t, true, undefined, { ...SITE, sensors: [...sensors, fitted] });
+  const { read, list } = await box(t, true, undefined, { ...SITE, sensors: [...sensors, fitted] });
   const standing = async () => {
     const pump = (await list()).find(({ id }) => id === 40);
     return [pump?.state, pump?.since, pump?.sinceAtLeast];
@@ -263,7 +263,7 @@ test("machines – what changed is told of the band whose alarm is the worst", a
     machines: [machine],
     alarms: [{ name: "hf", select: { kinds: ["bands"], values: ["*_band_hf"] }, high: 0.5 }],
   };
-  const { read, list } = box(t, true, undefined, site);
+  const { read, list } = await box(t, true, undefined, site);
   await read("1", "accel", 1, { channel1_vel_rms: 1 });
   await read("1", "bands", 1, { channel1_band_hf: 0.7 });
   const [first] = await list();
@@ -284,14 +284,14 @@ test("machines – what changed of a machine without vibration is told of the va
     sensors: [tank],
     alarms: [rule("one", "channel1", 10), rule("two", "channel2", 100)],
   };
-  const { read, list } = box(t, true, undefined, site);
+  const { read, list } = await box(t, true, undefined, site);
   await read("1", "loop", 1, { channel1: 4, channel2: 70, channel3: 1000 });
   const [first] = await list();
   assert.deepEqual([first?.condition, first?.changed?.now], ["ok", 70]);
 });
 
 test("machines – a silent machine is unknown, whatever it was; values that nothing could judge are not ok", async (t) => {
-  const { read, list, setState } = box(t);
+  const { read, list, setState } = await box(t);
   const fan = async () => {
     const found = (await list()).find(({ id }) => id === 41);
     return [found?.condition, found?.unknown];
@@ -324,7 +324,7 @@ test("machines – a velocity that grows towards its limit is watched, with what
             return { day, readings: 24, values: { channel1_vel_rms: one } };
           });
   const dayMedians = { changes: 0, of: () => [] as ReturnType<typeof of> };
-  const { read, list } = box(t, true, dayMedians);
+  const { read, list } = await box(t, true, dayMedians);
   await read("2", "accel", 1, zone("B", 2.2));
   assert.equal((await list()).find(({ id }) => id === 41)?.condition, "ok");
   // Made after a first start has read its days.
@@ -346,7 +346,7 @@ test("machines – a velocity that grows towards its limit is watched, with what
 });
 
 test("machines – without alarms the list still responds, by zones", async (t) => {
-  const { read, list } = box(t, false);
+  const { read, list } = await box(t, false);
   await read("1", "accel", 1, zone("C", 5));
   await read("2", "accel", 1, zone("A", 0.5));
   assert.deepEqual(short(await list()), [

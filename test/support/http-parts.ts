@@ -364,6 +364,8 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     logger: silentLogger,
     gatewayNow: () => clock.now(),
     hours: new MemoryHours(history),
+    operations: [],
+    outlooks: null,
     ...change,
     history,
     clock,

@@ -1,7 +1,7 @@
 /** Holds the files of `src` against the walls (rooms.ts). */
 import { posix } from "node:path";
 import { type Parsed, parsed } from "./parsed.ts";
-import { COMPUTED_IMPORTS, OUTSIDE, ROOMS } from "./rooms.ts";
+import { COMPUTED_IMPORTS, OUTSIDE, PAGE_LIST, ROOMS } from "./rooms.ts";
 
 /** Files by path from the project's root, such as `src/core/unit.ts`. */
 export type Files = ReadonlyMap<string, string>;
@@ -9,10 +9,17 @@ export type Files = ReadonlyMap<string, string>;
 /** Folders whose folders are rooms. */
 const FLOORS = ["pipeline", "features"];
 
-/** A folder of src, one of a floor, or a file of src itself without its ending. */
+/** Folders of a feature that are rooms of their own. */
+const INNER = ["rules", "page"];
+
+/** A folder or file of a floor, a folder of src, or a file of src itself; files without their ending. */
 export function roomOf(path: string): string {
   const [, first = "", ...rest] = path.split("/");
-  if (FLOORS.includes(first) && rest.length > 1) return `${first}/${rest[0]}`;
+  if (FLOORS.includes(first)) {
+    const [name = "", inner = ""] = rest;
+    const isInner = first === "features" && rest.length > 2 && INNER.includes(inner);
+    return `${first}/${isInner ? `${name}/${inner}` : name.replace(/\.ts$/, "")}`;
+  }
   return rest.length === 0 ? first.replace(/\.ts$/, "") : first;
 }
 
@@ -30,13 +37,17 @@ export function faultsOf(file: string, text: string): string[] {
   const room = ROOMS[name];
   if (room === undefined)
     return [`${file}: src/${name} is not a room: list it in test/walls/rooms.ts`];
-  const { imports, hasUnknownImport, reaches } = parsed(file, text);
-  const faults = imports.flatMap((specifier) => {
+  const { imports, values, hasUnknownImport, reaches } = parsed(file, text);
+  const faults = [...new Set(imports)].flatMap((specifier) => {
     if (specifier.startsWith(".") || specifier.startsWith("/")) {
       const target = targetOf(file, specifier);
       const isOurs = target.startsWith("src/");
       const isAllowed = isOurs
-        ? roomOf(target) === name || room.rooms.includes(roomOf(target))
+        ? roomOf(target) === name ||
+          room.rooms.includes(roomOf(target)) ||
+          room.files?.includes(target) === true ||
+          (file === PAGE_LIST && roomOf(target).endsWith("/page")) ||
+          (room.types?.includes(roomOf(target)) === true && !values.includes(specifier))
         : (OUTSIDE[name] ?? []).includes(target);
       return isAllowed ? [] : [`${file}: ${name} may not import ${target}`];
     }
@@ -80,9 +91,11 @@ export function circlesOf(files: Files): string[][] {
   return circles;
 }
 
-function ownImports(file: string, { imports }: Parsed): string[] {
+/** What a spec loads for a command is loaded when everything else is. */
+function ownImports(file: string, { imports, lazy }: Parsed): string[] {
   return imports
     .filter((specifier) => specifier.startsWith("."))
+    .filter((specifier) => !(file.endsWith("/spec.ts") && lazy.includes(specifier)))
     .map((specifier) => targetOf(file, specifier))
     .filter((target) => target.startsWith("src/"));
 }

@@ -4,6 +4,10 @@ import { parseSync } from "oxc-parser";
 export interface Parsed {
   /** Specifiers as written: static, dynamic, of types alone, required. */
   readonly imports: readonly string[];
+  /** Those of them that bring values when the file is loaded: neither of types alone nor dynamic. */
+  readonly values: readonly string[];
+  /** Those of them that are loaded later, if at all. */
+  readonly lazy: readonly string[];
   /** An import whose specifier is computed, and so is unknown here. */
   readonly hasUnknownImport: boolean;
   /** Globals that reach the world: `process.env`, `Date.now`, `fetch`… */
@@ -34,17 +38,22 @@ export function parsed(name: string, text: string): Parsed {
   const { program, errors } = parseSync(name, text);
   if (errors.length > 0) throw new Error(`${name}: ${errors[0]?.message}`);
   const imports: string[] = [];
+  const values: string[] = [];
+  const lazy: string[] = [];
   const reaches = new Set<string>();
   let hasUnknownImport = false;
-  const named = (source: unknown) => {
-    if (isNode(source) && source.type === "Literal" && typeof source["value"] === "string")
+  const named = (source: unknown, kind: string[] | null = values) => {
+    if (isNode(source) && source.type === "Literal" && typeof source["value"] === "string") {
       imports.push(source["value"]);
-    else hasUnknownImport = true;
+      kind?.push(source["value"]);
+    } else hasUnknownImport = true;
   };
   const visit = (node: Node, parent: Node | null): void => {
-    if (node.type === "ImportExpression" || node.type === "TSImportType") named(node["source"]);
+    if (node.type === "ImportExpression") named(node["source"], lazy);
+    else if (node.type === "TSImportType") named(node["source"], null);
     else if (/^(Import|ExportNamed|ExportAll)Declaration$/.test(node.type)) {
-      if (node["source"] !== null) named(node["source"]);
+      const isOfTypes = node["importKind"] === "type" || node["exportKind"] === "type";
+      if (node["source"] !== null) named(node["source"], isOfTypes ? null : values);
     } else if (node.type === "TSExternalModuleReference") named(node["expression"]);
     else if (node.type === "CallExpression" && isRequire(node["callee"]))
       named((node["arguments"] as unknown[])[0]);
@@ -55,7 +64,7 @@ export function parsed(name: string, text: string): Parsed {
     }
   };
   visit(program as unknown as Node, null);
-  return { imports, hasUnknownImport, reaches: [...reaches] };
+  return { imports, values, lazy, hasUnknownImport, reaches: [...reaches] };
 }
 
 function isRequire(callee: unknown): boolean {

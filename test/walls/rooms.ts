@@ -5,6 +5,10 @@
 export interface Room {
   /** Folders of src, and files of src itself. */
   readonly rooms: readonly string[];
+  /** Rooms of which it may import types alone. */
+  readonly types?: readonly string[];
+  /** Single files of others: the seams. */
+  readonly files?: readonly string[];
   /** Modules of Node, without `node:`. */
   readonly node: readonly string[];
   /** Packages, and `#` imports of package.json. */
@@ -19,7 +23,92 @@ export interface Room {
 const PURE_STAGES = ["pipeline/convert", "pipeline/decode", "pipeline/signal", "pipeline/wire"];
 const SHARED = ["core", "lib", ...PURE_STAGES];
 
+/** The folder of a feature, by its name. */
+interface FeatureRoom extends Pick<Room, "node" | "packages"> {
+  /** Features whose `api.ts` it may import; no circles. */
+  readonly uses?: readonly string[];
+  /** Rooms beyond the seams: of encoders, or not yet behind a seam. */
+  readonly beyond?: readonly string[];
+}
+const FEATURES: Readonly<Record<string, FeatureRoom>> = {
+  bands: { node: ["timers/promises"], packages: [] },
+  commands: { node: ["crypto"], packages: [] },
+  condition: { node: [], packages: [] },
+  discover: { node: [], packages: ["undici"] },
+  modbus: { node: ["fs", "net", "path", "timers/promises"], packages: [] },
+  nodes: { node: ["net"], packages: ["modbus-serial"] },
+  notify: { node: ["crypto", "util"], packages: ["nodemailer", "undici"] },
+  outlook: { node: [], packages: [] },
+  report: { node: [], packages: [] },
+  setup: { node: ["crypto", "fs", "path"], packages: ["#site-schema", "#uplinks-schema"] },
+  sparkplug: {
+    node: ["assert/strict", "crypto", "timers/promises"],
+    packages: ["@bufbuild/protobuf"],
+    beyond: ["pipeline/publish"],
+  },
+};
+const STAGES_OF_TYPES = ["gateway", "link", "poll", "publish", "store"].map(
+  (stage) => `pipeline/${stage}`,
+);
+/** The surfaces' seams. */
+const SEAMS = [
+  "src/cli/command.ts",
+  "src/config/setting-spec.ts",
+  "src/http/api-operation.ts",
+  "src/http/api-schemas.ts",
+  "src/http/outlook-port.ts",
+  "src/http/problem.ts",
+];
+
+/** What each feature may import, by default: no other feature, no list, of the surfaces their seams alone. */
+function featureRooms(): Record<string, Room> {
+  const rooms: Record<string, Room> = {};
+  for (const [name, { node, packages, uses = [], beyond = [] }] of Object.entries(FEATURES)) {
+    const rules = `features/${name}/rules`;
+    rooms[`features/${name}`] = {
+      rooms: [...SHARED, ...beyond, rules, "features/feature", "features/host"],
+      types: [...STAGES_OF_TYPES, "http"],
+      files: [...SEAMS, ...uses.map((used) => `src/features/${used}/api.ts`)],
+      node,
+      packages,
+    };
+    rooms[rules] = {
+      rooms: ["core", ...PURE_STAGES],
+      node: ["crypto"],
+      packages: [],
+      isPure: true,
+    };
+    rooms[`features/${name}/page`] = {
+      rooms: ["core", "dashboard", "pipeline/signal", rules],
+      node: [],
+      packages: [],
+    };
+  }
+  return rooms;
+}
+const FEATURE_FOLDERS = Object.keys(FEATURES).map((name) => `features/${name}`);
+
 export const ROOMS: Readonly<Record<string, Room>> = {
+  ...featureRooms(),
+  "features/feature": {
+    rooms: [],
+    types: ["http", "pipeline/store"],
+    node: [],
+    packages: [],
+  },
+  "features/host": { rooms: [], types: ["config", "http"], node: [], packages: [] },
+  "features/specs": {
+    rooms: ["features/feature"],
+    files: Object.keys(FEATURES).map((name) => `src/features/${name}/spec.ts`),
+    node: [],
+    packages: [],
+  },
+  "features/all": {
+    rooms: ["features/feature", "features/host", ...FEATURE_FOLDERS],
+    types: ["http"],
+    node: [],
+    packages: [],
+  },
   agent: {
     rooms: [
       ...PURE_STAGES,
@@ -37,6 +126,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "features/nodes",
       "features/notify",
       "features/report",
+      "features/report/rules",
+      "features/all",
+      "features/feature",
+      "features/specs",
       "features/sparkplug",
       "pipeline/poll",
       "pipeline/publish",
@@ -46,8 +139,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     node: ["crypto", "fs", "os", "path", "util"],
     packages: ["#site-schema", "#uplinks-schema"],
   },
-  "features/discover": { rooms: SHARED, node: [], packages: ["undici"] },
-  "features/bands": { rooms: SHARED, node: ["timers/promises"], packages: [] },
   cli: {
     rooms: [
       ...PURE_STAGES,
@@ -97,7 +188,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "prom-client",
     ],
   },
-  "features/condition": { rooms: SHARED, node: [], packages: [] },
   "features/commands": { rooms: ["core", "pipeline/wire"], node: ["crypto"], packages: [] },
   config: {
     rooms: SHARED,
@@ -107,13 +197,20 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   core: { rooms: PURE_STAGES, node: ["crypto"], packages: [], isPure: true },
   dashboard: {
-    rooms: ["core", "features/condition", "pipeline/signal"],
+    rooms: ["core", "features/condition/rules", "pipeline/signal"],
     node: [],
     packages: ["uplot"],
   },
   "pipeline/gateway": { rooms: SHARED, node: ["net", "stream", "zlib"], packages: ["undici"] },
   http: {
-    rooms: [...SHARED, "features/condition", "features/report"],
+    rooms: [
+      ...SHARED,
+      "features/condition",
+      "features/condition/rules",
+      "features/feature",
+      "features/report/rules",
+      "features/specs",
+    ],
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
     packages: ["ajv", "fastify"],
   },
@@ -143,24 +240,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["mqtt"],
   },
   main: { rooms: ["cli", "config"], node: [], packages: [] },
-  "features/modbus": {
-    rooms: SHARED,
-    node: ["fs", "net", "path", "timers/promises"],
-    packages: [],
-  },
-  "features/nodes": { rooms: SHARED, node: ["net"], packages: ["modbus-serial"] },
-  "features/notify": {
-    rooms: SHARED,
-    node: ["crypto", "util"],
-    packages: ["nodemailer", "undici"],
-  },
   "pipeline/poll": { rooms: SHARED, node: [], packages: [] },
-  "features/report": { rooms: SHARED, node: [], packages: [], isPure: true },
-  "features/sparkplug": {
-    rooms: [...SHARED, "pipeline/publish"],
-    node: ["assert/strict", "crypto", "timers/promises"],
-    packages: ["@bufbuild/protobuf"],
-  },
   "pipeline/publish": {
     rooms: SHARED,
     node: ["assert/strict", "crypto", "os", "timers/promises"],
@@ -180,11 +260,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "pipeline/signal": { rooms: ["core"], node: [], packages: [], isPure: true },
   "pipeline/wire": { rooms: ["core"], node: [], packages: [], isPure: true },
-  "features/setup": {
-    rooms: SHARED,
-    node: ["crypto", "fs", "path"],
-    packages: ["#site-schema", "#uplinks-schema"],
-  },
   simulator: {
     rooms: SHARED,
     node: ["events", "fs", "http", "net", "path", "stream", "zlib"],
@@ -196,6 +271,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["better-sqlite3"],
   },
 };
+
+/** The list of page sections, the one file of the dashboard that imports features. */
+export const PAGE_LIST = "src/dashboard/features.ts";
 
 /** The one file that imports a path known only when it runs: the collector's bundle, where there is one. */
 export const COMPUTED_IMPORTS = ["src/cli/collect-bundle.ts"];

@@ -1,13 +1,13 @@
 import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { FindingViews } from "../../core/diagnosis/view.ts";
+import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import type { Measurements } from "../../core/kept/ports.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
-import type { DayMedianStore } from "../../core/outlook/day-medians.ts";
-import type { MachineOutlook } from "../../core/outlook/words.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { HistoryReader, HourValues } from "../../core/query/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import type { OutlookPort } from "../../http/outlook-port.ts";
 
 /** What conditions are made of: the site file, the newest readings, alarms and findings. */
 export interface ConditionParts extends Runtime {
@@ -23,8 +23,8 @@ export interface ConditionParts extends Runtime {
   readonly findings: FindingViews | null;
   readonly machineSignals: Pick<Wait, "stateOf" | "speedAt" | "knownUntilMs">;
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
-  /** Of a machine; null for one that nothing names. */
-  readonly outlook: (machine: number) => MachineOutlook | null;
+  /** Those of a machine; none without the feature. */
+  readonly outlook: OutlookPort["valuesOf"];
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
 }

@@ -140,7 +140,7 @@ export class EntryMaker {
   #outlook(id: number, isStanding: boolean, known: KnownSensors) {
     const key = `${id}/${String(isStanding)}`;
     return this.#outlooks.of(key, this.#sourceOf(known), known.mayCompute(), () => {
-      const values = this.#parts.outlook(id)?.values ?? [];
+      const values = this.#parts.outlook(id);
       const told = values.flatMap(({ outlook, sensor, value, text }) =>
         outlook === null
           ? []

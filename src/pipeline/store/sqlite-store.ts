@@ -15,7 +15,7 @@ export function openStore(options: StoreOptions): Store {
   const store = new SqliteStore(options, parts);
   store.open();
   const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeper } = parts;
-  const { measurements, meta, outbox, queue, readings, sessions, waveforms } = parts;
+  const { measurements, meta, outbox, queue, readings, sessions, steps, waveforms } = parts;
   return Object.assign(store, {
     alarms,
     audit,
@@ -30,6 +30,7 @@ export function openStore(options: StoreOptions): Store {
     outbox: { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() },
     readings,
     sessions,
+    steps,
     statistics: queue.statistics,
     waveforms,
   });
@@ -99,6 +100,7 @@ class SqliteStore {
     this.#parts.lanes.load();
     this.#parts.gaps.load();
     this.#parts.alarms.load();
+    for (const steps of this.#parts.steps.list) steps.load?.();
   }
 
   /**

@@ -34,6 +34,7 @@ import { FullBuffer } from "./space/full-buffer.ts";
 import { Growth } from "./space/growth.ts";
 import { Retention } from "./space/retention.ts";
 import type { StoreOptions } from "./store.ts";
+import type { StoreSteps } from "./store-steps.ts";
 
 const COMMIT_WINDOW_MS = 200;
 const SETTLE_WINDOW_MS = 50;
@@ -170,6 +171,7 @@ export function createStoreParts(options: StoreOptions) {
     logger,
     limitBytes: limits.totalBytes,
   });
+  const steps: { list: readonly StoreSteps[] } = { list: [] };
   const readings = new SqliteReadingLog(
     {
       alarms,
@@ -186,6 +188,7 @@ export function createStoreParts(options: StoreOptions) {
       stored,
       hours,
       growth,
+      steps,
       clock,
     },
     {
@@ -257,6 +260,7 @@ export function createStoreParts(options: StoreOptions) {
     monitor,
     full,
     readings,
+    steps,
     history,
     commands,
     audit,

@@ -3,9 +3,9 @@ import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type { AuditLog } from "../../core/audit.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { OutboxUplink } from "../../core/delivery.ts";
+import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import type { MeasuredMachines, Measurements } from "../../core/kept/ports.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
-import type { DayMedianStore } from "../../core/outlook/day-medians.ts";
 import type { GapLog, Outbox, ReadingLog, Runtime } from "../../core/ports.ts";
 import type { WaveformFiles } from "../../core/query/ports.ts";
 import type { RecentTimes } from "../../core/recent-times.ts";
@@ -15,6 +15,7 @@ import type { SqliteCommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
 import type { HourReader } from "./hours/hour-reader.ts";
 import type { History } from "./readings/history.ts";
+import type { StoreSteps } from "./store-steps.ts";
 
 export interface StoreOptions extends Runtime {
   /** DATA_DIR; created if it is missing. */
@@ -83,6 +84,8 @@ export interface Store {
   readonly measurements: Measurements;
   /** Knows the machines for the choice of measurements that are kept. */
   readonly keeper: { machines: MeasuredMachines | null };
+  /** What features do in its transactions. */
+  readonly steps: { list: readonly StoreSteps[] };
   readonly history: History;
   readonly hours: HourReader;
   /** Day rows of outlooks. */

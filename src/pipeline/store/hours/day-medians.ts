@@ -1,8 +1,4 @@
-import type {
-  DayMedianStore,
-  DayMedians,
-  DayMediansOf,
-} from "../../../core/outlook/day-medians.ts";
+import type { DayMedianStore, DayMedians, DayMediansOf } from "../../../core/hours/day-medians.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";

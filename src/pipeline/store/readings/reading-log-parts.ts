@@ -9,6 +9,7 @@ import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { Pending } from "../outbox/pending.ts";
 import type { Growth } from "../space/growth.ts";
 import type { Shed } from "../space/shedding.ts";
+import type { StoreSteps } from "../store-steps.ts";
 import type { Identities } from "./identities.ts";
 import type { NewestTimes } from "./newest-times.ts";
 import type { ReadingCount } from "./reading-count.ts";
@@ -43,6 +44,7 @@ export interface ReadingLogParts {
   readonly full: FullBufferState;
   readonly stored: ReadingCount;
   readonly hours: HourlyValues;
+  readonly steps: { readonly list: readonly StoreSteps[] };
 }
 
 export interface ReadingLogOptions {

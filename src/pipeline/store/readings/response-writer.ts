@@ -227,6 +227,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     const { readAtMs } = this.#context;
     const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
     alarms.follow(tx, stream, fresh, read);
+    for (const steps of this.#parts.steps.list) steps.stored?.(tx, key, fresh, shed);
     tx.onCommit(() => this.#stored(readings, rows, progress !== null));
     if (progress !== null) this.#writeProgress(tx, progress);
     // What was not accepted counts like what is stored and dropped later.

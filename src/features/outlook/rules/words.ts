@@ -10,7 +10,7 @@ import {
   oneOf,
   orNull,
   TEXT,
-} from "../schema.ts";
+} from "../../../core/schema.ts";
 
 const OUTLOOK_REASONS = [
   "no_limit",

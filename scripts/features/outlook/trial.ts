@@ -1,11 +1,11 @@
 /**
- * What the outlook does on simulated machines: `node --import tsx scripts/outlook-trial.ts [--machines 400] [--seed 1]`.
+ * What the outlook does on simulated machines: `node --import tsx scripts/features/outlook/trial.ts [--machines 400] [--seed 1]`.
  *
  * Healthy machines: six values each, AR(1) of 0.5 to 0.8 from day to day, weekdays, a season, one step a year; looked at every
  * day of a year. Growing machines: linear, exponential, or two-phase growth to a known day; each look before it is judged.
  */
 import { parseArgs } from "node:util";
-import { type DayRow, outlookOf } from "../src/core/outlook/outlook.ts";
+import { type DayRow, outlookOf } from "../../../src/features/outlook/rules/outlook.ts";
 
 const { values: flags } = parseArgs({
   options: {

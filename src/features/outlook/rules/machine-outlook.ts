@@ -1,18 +1,18 @@
 /** The outlooks of a machine as the API answers them: `GET /api/v1/machines/{id}/outlook` (plant section 19). */
 
-import { zoneLimits } from "../../pipeline/signal/severity.ts";
-import type { AlarmAction, BaselineView, LimitView } from "../alarm/shown.ts";
-import type { PlaceSpan } from "../query/place.ts";
-import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
-import { type StoredReading, storedUnits, storedValues } from "../stored-reading.ts";
-import { DAY_MS } from "../time-units.ts";
+import type { AlarmAction, BaselineView, LimitView } from "../../../core/alarm/shown.ts";
 import {
   type DayMedianStore,
   type DayMedians,
   hasOutlook,
   mountOf,
   OUTLOOK_KINDS,
-} from "./day-medians.ts";
+} from "../../../core/hours/day-medians.ts";
+import type { PlaceSpan } from "../../../core/query/place.ts";
+import { type Kind, normalCode, type Sensor, sameCode } from "../../../core/sensor.ts";
+import { type StoredReading, storedUnits, storedValues } from "../../../core/stored-reading.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
+import { zoneLimits } from "../../../pipeline/signal/severity.ts";
 import { type DayRow, type Outlook, outlookOf } from "./outlook.ts";
 import type { MachineOutlook, OutlookReason, ValueOutlook } from "./words.ts";
 

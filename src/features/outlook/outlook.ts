@@ -1,20 +1,39 @@
 /** The outlook of a machine from what is stored (plant section 19). */
-import { machineOutlook } from "../core/outlook/machine-outlook.ts";
-import type { MachineOutlook } from "../core/outlook/words.ts";
-import { firstReadingMs, placeSpans } from "../core/query/place.ts";
-import type { Kind } from "../core/sensor.ts";
-import type { HttpParts } from "./parts.ts";
+import { firstReadingMs, placeSpans } from "../../core/query/place.ts";
+import type { Kind } from "../../core/sensor.ts";
+import { served } from "../../http/api-operation.ts";
+import type { OutlookPort } from "../../http/outlook-port.ts";
+import { refuse } from "../../http/problem.ts";
+import type { Feature } from "../feature.ts";
+import type { FeatureHost } from "../host.ts";
+import { machineOutlook } from "./rules/machine-outlook.ts";
+import type { MachineOutlook } from "./rules/words.ts";
+import { OUTLOOK } from "./spec.ts";
 
 /** Relearned baselines are among this many actions. */
 const ACTIONS_MAX = 10_000;
 
 type OutlookSources = Pick<
-  HttpParts,
+  FeatureHost,
   "site" | "alarms" | "dayMedians" | "machineSignals" | "history" | "hours" | "gatewayNow"
 >;
 
+export function createOutlook(host: OutlookSources): Feature & OutlookPort {
+  return {
+    serve: [
+      served(OUTLOOK, (request, reply) => {
+        const { id } = request.params;
+        const outlook = outlookFor(id, host);
+        if (outlook !== null) return reply.send(outlook);
+        return refuse(reply, 404, `the site file has no machine ${id}`);
+      }),
+    ],
+    valuesOf: (machine) => outlookFor(machine, host)?.values ?? [],
+  };
+}
+
 /** Null for a machine that neither the machines nor a sensor's location name. */
-export function outlookFor(id: number, parts: OutlookSources): MachineOutlook | null {
+function outlookFor(id: number, parts: OutlookSources): MachineOutlook | null {
   const { site, alarms, dayMedians, machineSignals } = parts;
   const { machines = [], sensors } = site.current;
   const own = sensors.filter(({ location }) => location?.machine === id);

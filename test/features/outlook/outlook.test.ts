@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { median } from "../../../src/core/median.ts";
-import { type DayRow, outlookOf } from "../../../src/core/outlook/outlook.ts";
-import { mannKendall, theilSen } from "../../../src/core/outlook/robust.ts";
+import { type DayRow, outlookOf } from "../../../src/features/outlook/rules/outlook.ts";
+import { mannKendall, theilSen } from "../../../src/features/outlook/rules/robust.ts";
 
 const LIMIT = 4.5;
 const TODAY = 20_000;

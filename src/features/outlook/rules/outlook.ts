@@ -4,13 +4,13 @@
  * It is made to be silent on a healthy machine, which is looked at every day for years: weekly medians take out weekdays and
  * the day-to-day memory of a process; a trend must be steep beside the scatter from week to week, stand in both halves of
  * its window, fit a line better than a step, and hold for seven days in a row. Mann–Kendall alone on daily medians tells 36
- * to 94 % of healthy years. `scripts/outlook-trial.ts` prints what this rule does on simulated machines.
+ * to 94 % of healthy years. `scripts/features/outlook/trial.ts` prints what this rule does on simulated machines.
  *
  * The range: a fault that grows by a share of itself each week reaches the limit sooner than one that grows evenly. `from`
  * follows the former at its steepest, `to` the latter at its slowest.
  */
 
-import { median, medianDeviation } from "../median.ts";
+import { median, medianDeviation } from "../../../core/median.ts";
 import { mannKendall, type Point, theilSen } from "./robust.ts";
 import type { OutlookReason } from "./words.ts";
 

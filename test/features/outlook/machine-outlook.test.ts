@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DayMedianMaker, type DayMedians, mountOf } from "../../../src/core/outlook/day-medians.ts";
-import { machineOutlook, type OutlookParts } from "../../../src/core/outlook/machine-outlook.ts";
+import { DayMedianMaker, type DayMedians, mountOf } from "../../../src/core/hours/day-medians.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { DAY_MS } from "../../../src/core/time-units.ts";
+import {
+  machineOutlook,
+  type OutlookParts,
+} from "../../../src/features/outlook/rules/machine-outlook.ts";
 
 const TODAY = 20_780;
 const EVER_MS = Number.MAX_SAFE_INTEGER;

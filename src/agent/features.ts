@@ -1,0 +1,18 @@
+/** What the running features add to the agent's parts. */
+import type { Features } from "../features/all.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
+import { refused } from "../http/api-operation.ts";
+import type { HttpParts, HttpSources } from "../http/parts.ts";
+
+/** The sources of HTTP with the operations of features. */
+export function withFeatures(sources: HttpSources, { running, outlooks }: Features): HttpParts {
+  const operations = running.flatMap(({ serve = [] }) => serve);
+  const isServed = new Set(operations.map(({ operation }) => operation));
+  const off = SPECS.flatMap((spec: FeatureSpec) =>
+    (spec.operations ?? [])
+      .filter((operation) => !isServed.has(operation))
+      .map((operation) => refused(operation, `${spec.name} is off`)),
+  );
+  return { ...sources, operations: [...operations, ...off], outlooks };
+}

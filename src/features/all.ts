@@ -1,0 +1,15 @@
+/** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
+import type { OutlookPort } from "../http/outlook-port.ts";
+import type { Feature } from "./feature.ts";
+import type { FeatureHost } from "./host.ts";
+
+export interface Features {
+  readonly running: readonly Feature[];
+  /** For conditions and reports. */
+  readonly outlooks: OutlookPort | null;
+}
+
+export async function createFeatures(host: FeatureHost): Promise<Features> {
+  const outlook = (await import("./outlook/outlook.ts")).createOutlook(host);
+  return { running: [outlook], outlooks: outlook };
+}

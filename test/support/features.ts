@@ -1,0 +1,19 @@
+/** The features over the parts of HTTP, for tests that need one: it is asked of the list, never imported. */
+import assert from "node:assert/strict";
+import { withFeatures } from "../../src/agent/features.ts";
+import { loadSettings } from "../../src/config/settings.ts";
+import { createFeatures } from "../../src/features/all.ts";
+import type { HttpParts } from "../../src/http/parts.ts";
+
+const ENVIRONMENT = { GATEWAY_URL: "http://gateway.example", MQTT_URL: "mqtt://broker.example" };
+
+export async function partsWithFeatures(
+  parts: HttpParts,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<HttpParts> {
+  const given = { ...ENVIRONMENT, ...environment };
+  const { settings } = loadSettings(given, { cwd: "/nonexistent" });
+  assert.ok(settings);
+  const named = { ...settings, mqttClientId: "plant-7", sparkplugGroupId: "plant-7" };
+  return withFeatures(parts, await createFeatures({ ...parts, settings: named }));
+}
