@@ -1,7 +1,7 @@
 /** Compiles the site file's rules and the built-in ones into watches: one per (rule, sensor, value). */
 import { hasZone } from "../../pipeline/convert/accel.ts";
 import { decimal } from "../../pipeline/convert/decimal.ts";
-import { zoneLimits } from "../../pipeline/signal/severity.ts";
+import { DISPLACEMENT_LIMITS, zoneLimits } from "../../pipeline/signal/severity.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
@@ -20,8 +20,16 @@ export type Limits = Pick<AlarmRule, "highHigh" | "high" | "low" | "lowLow">;
 
 export type WatchTest =
   | { readonly type: "limits"; readonly limits: Limits; readonly hysteresis: number }
-  /** `zone` is the name of the zone value; the limits are those of the machine class, mm/s. */
-  | { readonly type: "zone"; readonly zone: string; readonly limits: Limits }
+  /**
+   * `zone` is the name of the zone value; the limits are those of the machine class, mm/s. `displacement`: where that makes the
+   * zone too, by its value of a reading (peak to peak, um) and the limits of the class (RMS, um).
+   */
+  | {
+      readonly type: "zone";
+      readonly zone: string;
+      readonly limits: Limits;
+      readonly displacement: { readonly value: string; readonly limits: Limits } | null;
+    }
   | BaselineTest;
 
 export interface BaselineTest {
@@ -119,12 +127,26 @@ export const watchKey = (alarm: string, value: string) => `${alarm}/${value}`;
 function builtIn(sensor: Sensor, kind: Kind, zoneReadings: number): Watch[] {
   const watches: Watch[] = [];
   const zones = kind === "accel" && hasZone(sensor) ? zoneLimits(sensor) : null;
+  const { checkDisplacement = false, machineClass } = sensor;
+  const um =
+    checkDisplacement && machineClass !== undefined ? DISPLACEMENT_LIMITS[machineClass] : undefined;
   if (zones !== null) {
     for (const { name } of alarmValues(sensor, kind)) {
       if (!name.endsWith("_zone")) continue;
       watches.push({
         ...named("zone", sensor, kind, name.replace(/_zone$/, "_vel_rms"), "mm/s"),
-        test: { type: "zone", zone: name, limits: { high: zones[1], highHigh: zones[2] } },
+        test: {
+          type: "zone",
+          zone: name,
+          limits: { high: zones[1], highHigh: zones[2] },
+          displacement:
+            um === undefined
+              ? null
+              : {
+                  value: name.replace(/_zone$/, "_disp_pp"),
+                  limits: { high: um[1], highHigh: um[2] },
+                },
+        },
         delay: { readings: zoneReadings, alarmReadings: 1 },
         onlyRunning: false,
         isVibration: true,

@@ -24,14 +24,15 @@ export function followReadings(
     .filter(({ isFuture }) => !isFuture)
     .toSorted((a, b) => a.timeMs - b.timeMs);
   const [first, newest] = [inOrder[0], inOrder.at(-1)];
-  if (newest !== undefined && isUnwatched(change, code, kind, inOrder)) {
+  const takesOver = first !== undefined && hasFormer(change, compiled);
+  if (newest !== undefined && !takesOver && isUnwatched(change, code, kind, inOrder)) {
     const { timeMs, id } = newest;
     const state = change.states.edit(change.tx, code);
     state.newest.set(kind, { timeMs, id });
     state.written ??= compiled.sensor.code;
     return;
   }
-  if (first !== undefined && hasFormer(change, compiled)) takeOver(change, compiled, first.timeMs);
+  if (takesOver) takeOver(change, compiled, first.timeMs);
   // Before the first reading by another scale is judged: `reconcile` may come after it.
   if (first !== undefined && isRescaled(change, compiled)) rescale(change, compiled, first.timeMs);
   for (const reading of inOrder) arrive(change, compiled, kind, reading);

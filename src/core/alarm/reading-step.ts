@@ -20,7 +20,13 @@ import {
 } from "./compile.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
-import { type AlarmState, isNothing, normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
+import {
+  type AlarmState,
+  inState,
+  isNothing,
+  normalAlarm,
+  type SensorAlarms,
+} from "./sensor-alarms.ts";
 import { extended } from "./since.ts";
 import {
   badReading,
@@ -31,6 +37,7 @@ import {
   transit,
 } from "./transitions.ts";
 import { type Bounds, type Rank, step } from "./watch-state.ts";
+import { zoneBasis } from "./zone-basis.ts";
 
 export interface Surroundings {
   readonly site: Site;
@@ -128,15 +135,17 @@ export class ReadingStep {
     if (value === null || quality[watch.value]?.quality === "bad") return;
     const rank = watch.test.type === "zone" ? zoneRank(values[watch.test.zone]) : undefined;
     if (rank === null) return;
-    const bounds = this.#bounds(watch, value, isLate);
-    if (bounds === null) return;
-    const before = this.#alarm(watch, isLate);
-    const seen = { timeMs, value, ...(rank === undefined ? {} : { rank }) };
+    const known = this.#alarm(watch, isLate);
+    const judged = this.#judged(watch, value, known, isLate);
+    if (judged === null) return;
+    const { before, bounds, measured } = judged;
+    const seen = { timeMs, value: measured, ...(rank === undefined ? {} : { rank }) };
     const next = step(before.watch, bounds, watch.delay, seen);
-    const normalMs = isLate ? null : (this.#state.normalMs.get(watch.key) ?? null);
-    const cause = { readingId: id, timeMs, measured: value, normalMs };
+    const normalKey = baselineKey(watch.key, before.learnedAt ?? null);
+    const normalMs = isLate ? null : (this.#state.normalMs.get(normalKey) ?? null);
+    const cause = { readingId: id, timeMs, measured, normalMs };
     const { passing, active } = next.state;
-    if (!isLate && passing === null && active === null) this.#state.normalMs.set(watch.key, timeMs);
+    if (!isLate && passing === null && active === null) this.#state.normalMs.set(normalKey, timeMs);
     this.#keep(
       watch.key,
       transit(before, next.state, next.change, cause, this.#subject(watch.test.type, isLate)),
@@ -144,16 +153,34 @@ export class ReadingStep {
     );
   }
 
-  #bounds(watch: Watch, value: number, isLate: boolean): Bounds | null {
+  /** The level that counts, its bounds, and the alarm that follows it; null: this reading says nothing of that. */
+  #judged(
+    watch: Watch,
+    value: number,
+    known: AlarmState,
+    isLate: boolean,
+  ): { readonly before: AlarmState; readonly bounds: Bounds; readonly measured: number } | null {
     const { test } = watch;
-    switch (test.type) {
-      case "limits":
-        return { limits: test.limits, hysteresis: () => test.hysteresis };
-      case "zone":
-        return { limits: test.limits, hysteresis: (limit) => decimal(limit * ZONE_HYSTERESIS) };
-      case "baseline":
-        return this.#baselineBounds(watch, test, value, isLate);
+    if (test.type === "limits") {
+      const bounds = { limits: test.limits, hysteresis: () => test.hysteresis };
+      return { before: known, bounds, measured: value };
     }
+    if (test.type === "zone") {
+      const { values, quality } = this.#reading;
+      const name = test.displacement?.value ?? "";
+      const peakToPeak = quality[name]?.quality === "bad" ? null : numberOf(values[name]);
+      const { level, limits, unit } = zoneBasis(test, value, peakToPeak, known.unit);
+      const bounds = { limits, hysteresis: (limit: number) => decimal(limit * ZONE_HYSTERESIS) };
+      // The worst of another unit is no worst of this one.
+      const before =
+        unit === known.unit ? known : { ...known, unit, watch: { ...known.watch, worst: null } };
+      return { before, bounds, measured: level };
+    }
+    const { machine } = this.#around;
+    const bounds = this.#baselineBounds(watch, test, value, isLate);
+    if (bounds === null) return null;
+    const before = machine === null ? known : inState(known, machine);
+    return before === null ? null : { before, bounds, measured: value };
   }
 
   #baselineBounds(watch: Watch, test: BaselineTest, value: number, isLate: boolean): Bounds | null {

@@ -14,6 +14,7 @@ import type { AlarmState } from "./sensor-alarms.ts";
 import { disabledSentence, removedSentence } from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
+import { alarmValues } from "./values.ts";
 
 export function reconcile(context: AlarmChange, nowMs: number): void {
   const { events, sensors, site, states, successors, tx } = context;
@@ -61,6 +62,10 @@ function isDefined(
     const machine = site.machines?.find(({ id }) => id === sensor.location?.machine);
     return possibleFindings(machine, sensor).includes(value);
   }
-  // The next good reading of the value clears it; no site file defines it.
-  return alarm === "bad_quality" && readingKinds(sensor).includes(kind);
+  // The next good reading of the value clears it, where readings still have it.
+  return (
+    alarm === "bad_quality" &&
+    readingKinds(sensor).includes(kind) &&
+    alarmValues(sensor, kind).some(({ name }) => name === value)
+  );
 }

@@ -4,6 +4,7 @@ import { parseScales, type Scales } from "../scaling.ts";
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { AlarmEvent } from "./event.ts";
+import type { MachineState } from "./follow-up.ts";
 import { type Since, sinceFrom } from "./since.ts";
 import { NORMAL, type WatchState } from "./watch-state.ts";
 
@@ -30,6 +31,10 @@ export interface AlarmState
   readonly raised: Raised | null;
   /** Of the condition, from before the delay; null while normal. */
   readonly since: Since | null;
+  /** Of an alarm by a learned level: the machine's state in which `watch` follows it. Absent: every state. */
+  readonly learnedAt?: MachineState;
+  /** What passes the learned level of the other state, before its delay is over; absent: nothing does. */
+  readonly aside?: Pick<AlarmState, "watch" | "since">;
 }
 
 export type AlarmKey = Pick<AlarmState, "alarm" | "kind" | "value" | "unit">;
@@ -46,15 +51,30 @@ export function normalAlarm({ alarm, kind, value, unit }: AlarmKey): AlarmState 
   return { alarm, kind, value, unit, watch: NORMAL, ...rest };
 }
 
+/**
+ * An alarm by a learned level, as readings of one state of the machine go on with it: running and standing have a level each, so
+ * readings of one neither interrupt the delay of the other nor end its alarm. Null: it stands by the level of the other state.
+ */
+export function inState(alarm: AlarmState, machine: MachineState): AlarmState | null {
+  const { learnedAt, watch, since, aside, ...rest } = alarm;
+  if (learnedAt === undefined || learnedAt === machine) return { ...alarm, learnedAt: machine };
+  if (watch.active !== null) return null;
+  const left = watch.passing === null ? {} : { aside: { watch, since } };
+  return { ...rest, ...(aside ?? { watch: NORMAL, since: null }), ...left, learnedAt: machine };
+}
+
 /** Common to all events of the alarm. */
-export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised" | "since"> {
+export function eventMembers(
+  state: AlarmState,
+): Omit<AlarmState, "watch" | "raised" | "since" | "learnedAt" | "aside"> {
   const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = state;
   return { alarm, kind, value, unit, reason, acknowledged, shelved, note };
 }
 
 /** True if there is nothing to remember of it. */
-export function isNothing({ watch, raised, shelved }: AlarmState): boolean {
-  return watch.passing === null && watch.active === null && raised === null && shelved === null;
+export function isNothing({ watch, raised, shelved, aside }: AlarmState): boolean {
+  const isNormal = watch.passing === null && watch.active === null && aside === undefined;
+  return isNormal && raised === null && shelved === null;
 }
 
 /** The newest reading that was followed in its order. */

@@ -16,6 +16,7 @@ const VIBRATION: Readonly<Record<string, string>> = {
   kurtosis: "Kurtosis",
   vel_rms: "Vibration velocity (RMS)",
   disp_pp: "Displacement (peak to peak)",
+  disp_rms: "Displacement (RMS)",
   env_rms: "Envelope (RMS)",
 };
 const PLAIN: Readonly<Record<string, string>> = {

@@ -66,7 +66,8 @@ export function transit(
   };
   const parts: Sentence = {
     ...subject,
-    value: before.value,
+    // A zone by the displacement is told by that.
+    value: before.unit === "um" ? before.value.replace(/_vel_rms$/, "_disp_rms") : before.value,
     unit: before.unit,
     measured: cause.measured,
     worst: worst.measured,

@@ -10,6 +10,9 @@ export interface MotionOverall {
   readonly displacementRms: number;
 }
 
+/** RMS of a tone of which only the peak to peak is known. */
+export const RMS_PER_PEAK_TO_PEAK = 1 / (2 * Math.SQRT2);
+
 /** Derived peak-to-peak of a tone, 2·sqrt(2)·RMS: the usual measure of displacement on machines. */
 export function derivedPeakToPeak(rms: number): number {
   return 2 * Math.SQRT2 * rms;
