@@ -3,13 +3,12 @@
 import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
 import { parsedObject } from "../core/parsed-json.ts";
 import { messageOf } from "../core/thrown.ts";
-import { withTimes } from "../core/times-in-text.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import { type Api, ApiError } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { quantity } from "./format.ts";
-import { timeNode } from "./marks.ts";
+import { timedText, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { READ_ONLY } from "./read-only.ts";
@@ -210,12 +209,7 @@ class AlarmsPage {
         h("span", { class: "sub" }, what.join(" · ")),
         alarm.historical === true && h("span", { class: "sub" }, "from history"),
       ),
-      alarm.text !== undefined &&
-        h(
-          "p",
-          null,
-          withTimes(alarm.text, (ms) => model.times.full(ms)),
-        ),
+      alarm.text !== undefined && h("p", null, timedText(model, alarm.text)),
       h("p", { class: "sub" }, ...factsOf(model, alarm)),
       hasActions &&
         new AlarmActionForm(this.#api, model, alarm, () => {
@@ -259,7 +253,7 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
 
 function actionItem(model: Model, action: AlarmAction): HTMLElement {
   const { who, what, subject, timeMs, source } = action;
-  const outcome = withTimes(action.outcome, (ms) => model.times.full(ms));
+  const outcome = timedText(model, action.outcome);
   return h(
     "li",
     { class: "alarm" },
@@ -269,7 +263,13 @@ function actionItem(model: Model, action: AlarmAction): HTMLElement {
       timeNode(model, timeMs, "full"),
       ` ${who} ${ACTION_WORDS[what] ?? what} ${subject}${noteOf(action)}`,
     ),
-    h("p", { class: "sub" }, `by ${source}${outcome === "done" ? "" : `, refused: ${outcome}`}`),
+    h(
+      "p",
+      { class: "sub" },
+      `by ${source}`,
+      action.outcome !== "done" && ", refused: ",
+      action.outcome !== "done" && outcome,
+    ),
   );
 }
 

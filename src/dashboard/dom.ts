@@ -70,6 +70,37 @@ export function replace(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...nodes(children));
 }
 
+const KEYS = new WeakMap<Element, string>();
+
+/** Replaces the children where `key` differs from the last one: what is under a hand, focused or selected stays. */
+export function replaceAnew(parent: Element, key: string, make: () => readonly Child[]): boolean {
+  if (KEYS.get(parent) === key) return false;
+  KEYS.set(parent, key);
+  replace(parent, ...make());
+  return true;
+}
+
+/** Puts elements into an order. The one that holds the focus is never taken out: the others move around it. */
+export function arrange(parent: Element, wanted: readonly Element[]): void {
+  const kept = new Set(wanted);
+  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  let at = parent.firstElementChild;
+  for (const element of wanted) {
+    if (element === at) {
+      at = at.nextElementSibling;
+      continue;
+    }
+    if (element.parentElement === parent && element.contains(document.activeElement)) {
+      while (at !== null && at !== element) {
+        const next: Element | null = at.nextElementSibling;
+        parent.append(at);
+        at = next;
+      }
+      at = element.nextElementSibling;
+    } else parent.insertBefore(element, at);
+  }
+}
+
 /** Calls `work` once before the next paint, however often it is requested. */
 export function oncePerFrame(work: () => void): () => void {
   let isDue = false;

@@ -3,7 +3,7 @@
 import type { Gap } from "../core/delivery.ts";
 import { grouped } from "../core/grouped.ts";
 import type { Fault } from "../core/query/fault.ts";
-import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
+import { arrange, type Cleanup, h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { count } from "./format.ts";
 import { timeNode, toneIcon } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -146,6 +146,7 @@ export function gapsPanel(
   sensor: string | null,
 ): { readonly root: HTMLElement; readonly stop: Cleanup } {
   const body = h("tbody");
+  let rows = new Map<string, HTMLElement>();
   const root = h(
     "section",
     { class: "panel", "aria-labelledby": "gaps-title" },
@@ -173,7 +174,14 @@ export function gapsPanel(
   const show = (): void => {
     const gaps = model.gaps.filter((gap) => sensor === null || gap.sensor === sensor);
     setAttribute(root, "hidden", gaps.length === 0);
-    replace(body, ...gaps.map((gap) => gapRow(model, gap)));
+    const seen = gaps.map((gap) => {
+      const row = rows.get(JSON.stringify(gap)) ?? gapRow(model, gap);
+      const name = row.querySelector("a");
+      if (name !== null) setText(name, nameOf(model, gap.sensor));
+      return [JSON.stringify(gap), row] as const;
+    });
+    rows = new Map(seen);
+    arrange(body, [...rows.values()]);
   };
   const unsubscribe = model.subscribe((change) => {
     if (change === "gaps" || change === "sensors") show();

@@ -24,17 +24,25 @@ export function number(value: number, unit?: string | null): string {
   return minus(value.toFixed(decimals(Math.abs(value), unit ?? "")));
 }
 
+/** Below this a number is none for people. */
+const NOTHING = 1e-8;
+/** What is smaller than half of the last fixed decimal shows digits of its own. */
+const FIXED: Readonly<Record<string, number>> = { rpm: 0, V: 2, degC: 1, degF: 1, "%": 1 };
+
 function decimals(size: number, unit: string): number {
-  if (unit === "rpm") return 0;
-  if (unit === "V") return 2;
-  if (unit === "degC" || unit === "degF" || unit === "%") return 1;
-  if (size === 0) return 1;
+  const fixed = FIXED[unit];
+  if (fixed !== undefined && (unit === "rpm" || size < NOTHING || size >= 0.5 * 10 ** -fixed))
+    return fixed;
+  if (size < NOTHING) return fixed ?? 1;
   // As they are after rounding: 9.996 is 10.0.
-  return Math.max(0, Math.min(8, 2 - Math.floor(Math.log10(Number(size.toPrecision(3))))));
+  const most = fixed === undefined ? 2 : 0;
+  return Math.max(0, Math.min(8, most - Math.floor(Math.log10(Number(size.toPrecision(3))))));
 }
 
+/** What rounds to zero has no sign. */
 function minus(text: string): string {
-  return text.startsWith("-") ? `\u2212${text.slice(1)}` : text;
+  if (!text.startsWith("-")) return text;
+  return /^-[0.]+$/.test(text) ? text.slice(1) : `\u2212${text.slice(1)}`;
 }
 
 /** A number with its unit. */
@@ -51,7 +59,8 @@ export function bytes(count: number): string {
     size /= 1024;
     step += 1;
   }
-  return `${size >= 100 || step === 0 ? Math.round(size) : size.toPrecision(2)}${NBSP}${names[step]}`;
+  const digits = step === 0 || size >= 9.95 ? 0 : 1;
+  return `${size.toFixed(digits)}${NBSP}${names[step]}`;
 }
 
 export function count(value: number): string {

@@ -6,7 +6,8 @@ import { doubtLines } from "./doubt-lines.ts";
 import { unitSign } from "./format.ts";
 import { type ShownValue, valuesOf } from "./headline.ts";
 import { timeNode } from "./marks.ts";
-import { flagsOf, type Model } from "./model.ts";
+import { flagsOf } from "./merge-sensor.ts";
+import type { Model } from "./model.ts";
 import { valueNode } from "./value-node.ts";
 import { flagWords, KIND_WORDS, QUANTITY_ORDER, valueWords } from "./words.ts";
 
@@ -27,7 +28,12 @@ export class LatestValues {
   }
 
   show(sensor: ShownSensor): void {
-    const key = sensor.kinds.map((kind) => sensor.latest[kind]?.seq ?? "").join();
+    // Names and units are of the reading and of the site file as it is now.
+    const readings = sensor.kinds.map((kind) => {
+      const reading = sensor.latest[kind];
+      return [reading?.seq, reading?.units];
+    });
+    const key = JSON.stringify([readings, sensor.kinds, sensor.channels]);
     if (key === this.#shown && this.#place.hasChildNodes()) return;
     this.#shown = key;
     const blocks = sensor.kinds.map((kind) => {

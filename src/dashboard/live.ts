@@ -1,8 +1,4 @@
-/**
- * Keeps the model live: the event stream, its end and its return, and what must be requested again after a gap.
- * Browsers open at most six connections to a server, shared by all tabs, and a stream takes one for as long as it is
- * open. So only a visible page keeps its stream: with a stream in each of six tabs, nothing else would get through.
- */
+/** Keeps the model live: the browser's event stream, its end and its return, and what must be requested again after a gap. */
 
 import type { ShownStatus } from "../core/agent-status.ts";
 import type { ShownReading } from "../core/query/shown.ts";
@@ -10,6 +6,7 @@ import type { Api } from "./api.ts";
 import { readingAsRead } from "./as-read.ts";
 import type { Model } from "./model.ts";
 import { Refresh } from "./refresh.ts";
+import { SharedStream, type StreamEventName } from "./shared-stream.ts";
 import { unitsKept } from "./units-kept.ts";
 
 /** The agent sends its status every 2 s; after this time the stream counts as silent. */
@@ -27,7 +24,7 @@ const HIDDEN_STATUS_MS = 15_000;
 export class Live {
   readonly #api: Api;
   readonly #model: Model;
-  #source: EventSource | null = null;
+  readonly #stream: SharedStream;
   #heardAt = 0;
   #faultsAt = Number.NEGATIVE_INFINITY;
   #faultCount = -1;
@@ -41,8 +38,9 @@ export class Live {
   /** Since when the page has been hidden; null while it is visible. */
   #hiddenAt: number | null = null;
   #statusDueAt = Number.NEGATIVE_INFINITY;
-  /** Readings were missed while there was no stream. */
+  /** Readings were missed while there was no stream, or nobody looked. */
   #hasMissed = false;
+  #isWanted = false;
 
   constructor(api: Api, model: Model) {
     this.#api = api;
@@ -60,6 +58,13 @@ export class Live {
     const failed = () => {
       this.#faultCount = -1;
     };
+    this.#stream = new SharedStream({
+      onEvent: (name, data) => this.#onEvent(name, data),
+      onBegin: () => {
+        this.#hasMissed = true;
+      },
+      onLost: (isClosed) => this.#lost(isClosed),
+    });
     this.#gaps = new Refresh(async () => {
       const gaps = await api.gaps();
       return () => model.takeGaps(gaps);
@@ -86,26 +91,26 @@ export class Live {
     });
   }
 
-  #open(): void {
-    this.#retryAt = Number.POSITIVE_INFINITY;
-    this.#heardAt = performance.now();
-    const source = new EventSource("api/v1/events");
-    this.#source = source;
-    source.addEventListener("status", (event) => this.#onStatus(parse<ShownStatus>(event)));
-    source.addEventListener("reading", (event) => {
-      this.#heard();
-      this.#model.takeReading(readingAsRead(parse<ShownReading>(event), unitsKept()));
-    });
-    source.addEventListener("gap", () => {
-      this.#heard();
-      this.#gaps.change();
-    });
-    source.addEventListener("skipped", (event) => {
-      this.#model.takeSkipped(parse<{ count: number | null }>(event).count ?? 0);
-      this.#sensors.change();
-      this.#gaps.change();
-    });
-    source.addEventListener("error", () => this.#lost());
+  #onEvent(name: StreamEventName, data: string): void {
+    this.#heard();
+    switch (name) {
+      case "status":
+        return this.#onStatus(parsed<ShownStatus>(data));
+      case "reading":
+        return this.#model.takeReading(readingAsRead(parsed<ShownReading>(data), unitsKept()));
+      case "gap":
+        return this.#ask(this.#gaps);
+      case "skipped":
+        this.#model.takeSkipped(parsed<{ count: number | null }>(data).count ?? 0);
+        this.#ask(this.#sensors);
+        return this.#ask(this.#gaps);
+    }
+  }
+
+  /** Nobody looks at a hidden page: its lists are asked for when it is shown. */
+  #ask(list: Refresh): void {
+    if (document.hidden) this.#hasMissed = true;
+    else list.change();
   }
 
   #onStatus(status: ShownStatus): void {
@@ -114,12 +119,16 @@ export class Live {
     this.#model.takeStatus(status);
     this.#model.takeLive("live");
     this.#retryMs = RETRY_MS_MIN;
-    // Requests what happened while nobody listened, and sensors that were added or changed while the agent ran.
-    const isMissed = !wasLive || this.#hasMissed || status.configuration !== this.#configuration;
-    if (isMissed) this.#sensors.change();
-    // Without a stream, the next readings are missed as well.
-    this.#hasMissed = this.#source === null;
+    if (status.configuration !== this.#configuration) this.#hasMissed = true;
     this.#configuration = status.configuration;
+    if (document.hidden) {
+      this.#hasMissed ||= !this.#stream.isOpen || !wasLive;
+      return;
+    }
+    // Requests what happened while nobody listened, and sensors that were added or changed while the agent ran.
+    const isMissed = !wasLive || this.#hasMissed;
+    this.#hasMissed = false;
+    if (isMissed) this.#sensors.change();
     const isDue =
       status.faults !== this.#faultCount || performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
     if (isDue) {
@@ -135,10 +144,9 @@ export class Live {
     this.#heardAt = performance.now();
   }
 
-  #lost(): void {
+  #lost(isClosed: boolean): void {
     if (this.#model.live.state === "live") this.#model.takeLive("late");
-    // The browser reconnects by itself unless the response was not a stream at all (signed out, too many streams).
-    if (this.#source?.readyState === EventSource.CLOSED) this.#retryLater();
+    if (isClosed) this.#retryLater();
   }
 
   #retryLater(): void {
@@ -149,34 +157,41 @@ export class Live {
     this.#api.status().catch(() => {});
   }
 
-  #reopen(): void {
-    this.#release();
-    this.#open();
-  }
-
-  #release(): void {
-    this.#source?.close();
-    this.#source = null;
-    this.#hasMissed = true;
-  }
-
   #check(): void {
     const now = performance.now();
     if (document.hidden) return this.#checkHidden(now);
+    const wasHidden = this.#hiddenAt !== null;
     this.#hiddenAt = null;
-    if (this.#source === null) return this.#open();
-    if (now >= this.#retryAt) return this.#reopen();
+    if (wasHidden || !this.#stream.isOpen) this.#begin(now);
+    if (now >= this.#retryAt) {
+      this.#retryAt = Number.POSITIVE_INFINITY;
+      this.#heardAt = now;
+      return this.#stream.reopen();
+    }
     if (now - this.#heardAt <= SILENT_MS) return;
     // A stream that is open but silent, as behind a proxy that died.
     this.#model.takeLive("late");
     if (this.#retryAt === Number.POSITIVE_INFINITY) this.#retryLater();
   }
 
+  #begin(now: number): void {
+    if (!this.#isWanted) this.#heardAt = now;
+    this.#isWanted = true;
+    this.#stream.want();
+  }
+
+  #release(): void {
+    this.#isWanted = false;
+    this.#stream.release();
+    this.#hasMissed = true;
+  }
+
   #checkHidden(now: number): void {
     this.#hiddenAt ??= now;
     if (now - this.#hiddenAt < HIDDEN_MS) return;
-    if (this.#source !== null) this.#release();
-    if (now < this.#statusDueAt) return;
+    if (this.#isWanted) this.#release();
+    // Another page of this browser passes on what comes.
+    if (this.#stream.isOpen || now < this.#statusDueAt) return;
     this.#statusDueAt = now + HIDDEN_STATUS_MS;
     void this.#requestStatus();
   }
@@ -184,13 +199,13 @@ export class Live {
   async #requestStatus(): Promise<void> {
     try {
       const status = await this.#api.status();
-      if (this.#source === null) this.#onStatus(status);
+      if (!this.#stream.isOpen) this.#onStatus(status);
     } catch {
-      if (this.#source === null) this.#model.takeLive("late");
+      if (!this.#stream.isOpen) this.#model.takeLive("late");
     }
   }
 }
 
-function parse<T>(event: Event): T {
-  return JSON.parse((event as MessageEvent<string>).data);
+function parsed<T>(data: string): T {
+  return JSON.parse(data);
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from "../core/record.ts";
 import { messageOf } from "../core/thrown.ts";
 import { type Api, refusalText } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { timeNode } from "./marks.ts";
+import { timeNode, timeText } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { Refresh } from "./refresh.ts";
@@ -124,9 +124,7 @@ class LogPanel {
     const isOn = this.#debugUntilMs !== null;
     setText(this.#debug, isOn ? "End debug" : `Debug for ${DEBUG_MINUTES} minutes`);
     this.#debug.hidden = !this.#api.mayChange;
-    const until = isOn
-      ? ` until ${this.#model.times.short(this.#debugUntilMs ?? 0, this.#model.gatewayNowMs())}`
-      : "";
+    const until = isOn ? ` until ${timeText(this.#model, this.#debugUntilMs ?? 0)}` : "";
     const lost = dropped === 0 ? "since the start" : `the newest; ${dropped} older ones are gone`;
     setText(this.#note, `The agent logs at level ${level}${until}. Lines ${lost}.`);
   }

@@ -1,7 +1,7 @@
 /** A machine: its state, findings, trend, sections of features and sensors. */
 import type { Machine } from "../core/machine.ts";
 import type { Api } from "./api.ts";
-import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import { type Cleanup, h, oncePerFrame, replace, replaceAnew, setText } from "./dom.ts";
 import { MACHINE_SECTIONS } from "./features.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { stateBadge, zoneBadge } from "./marks.ts";
@@ -85,8 +85,14 @@ export function machinePage(
       replace(trendPlace, trend.root);
     }
     if (shown !== undefined) trend?.offer(shown);
-    replace(
-      list,
+    const seen = sensors.map((one) => [
+      one.code,
+      one.state,
+      one.enabled,
+      one.zone,
+      sensorName(one),
+    ]);
+    replaceAnew(list, JSON.stringify([seen, model.sensors.size === 0]), () => [
       ...sensors.map((sensor) =>
         h(
           "li",
@@ -104,7 +110,7 @@ export function machinePage(
             ? "Reading the sensors …"
             : "No sensor is assigned to this machine.",
         ),
-    );
+    ]);
   };
   const showSections = (): void => {
     sections = MACHINE_SECTIONS.map((make) => make({ api, model, theme }, Number(id)));

@@ -1,6 +1,7 @@
 /** Signs used everywhere: a state or zone is always a shape and a word, never a colour alone. */
 import type { Doubt } from "../core/quality.ts";
 import type { Kind } from "../core/sensor.ts";
+import { withTimes } from "../core/times-in-text.ts";
 import { h, hidden, s, setText } from "./dom.ts";
 import { utc } from "./format.ts";
 import type { Model } from "./model.ts";
@@ -57,9 +58,9 @@ export function doubtMark(doubt: Doubt, kind: Kind): HTMLElement {
   );
 }
 
-/** A time in the gateway's zone, UTC on hover. */
+/** A time in the gateway's zone, UTC on hover. Until that zone is known it is "…"; `rewriteTimes` then writes it. */
 export function timeNode(model: Model, ms: number, form: "short" | "full" = "short"): HTMLElement {
-  const node = h("time");
+  const node = h("time", { "data-form": form });
   writeTime(node, model, ms, form);
   return node;
 }
@@ -69,10 +70,33 @@ export function writeTime(
   ms: number,
   form: "short" | "full" = "short",
 ): void {
-  const text = form === "full" ? model.times.full(ms) : model.times.short(ms, model.gatewayNowMs());
+  const text = timeText(model, ms, form);
   if (!setText(node, text) && node.title !== "") return;
   node.setAttribute("datetime", new Date(ms).toISOString());
   node.title = utc(ms);
+}
+
+export function timeText(model: Model, ms: number, form: "short" | "full" = "short"): string {
+  if (!model.isZoneKnown) return "…";
+  return form === "full" ? model.times.full(ms) : model.times.short(ms, model.gatewayNowMs());
+}
+
+/** A sentence of the agent with times in it, such as an alarm's. */
+export function timedText(model: Model, text: string): HTMLElement {
+  return h("span", { "data-timed": text }, timed(model, text));
+}
+function timed(model: Model, text: string): string {
+  return withTimes(text, (ms) => timeText(model, ms, "full"));
+}
+
+/** The zone became known or is another one, or a day has passed: what was of today is of yesterday. */
+export function rewriteTimes(model: Model): void {
+  for (const node of document.querySelectorAll<HTMLTimeElement>("time[data-form]")) {
+    const form = node.dataset["form"] === "full" ? "full" : "short";
+    writeTime(node, model, Date.parse(node.dateTime), form);
+  }
+  for (const node of document.querySelectorAll<HTMLElement>("[data-timed]"))
+    setText(node, timed(model, node.dataset["timed"] ?? ""));
 }
 
 export function batteryNode(volts: number | null, lowV: number | null): HTMLElement {

@@ -8,9 +8,9 @@ import type { ShownStatus } from "../core/agent-status.ts";
 import type { Gap } from "../core/delivery.ts";
 import { linkKey } from "../core/link-title.ts";
 import type { Fault } from "../core/query/fault.ts";
-import { readingZone } from "../core/query/reading-zone.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import { ZoneTimes } from "./format.ts";
+import { mergedSensor, withReading } from "./merge-sensor.ts";
 
 export type ModelChange = "status" | "sensors" | "reading" | "faults" | "gaps" | "live";
 export type Listener = (change: ModelChange, code: string | null) => void;
@@ -33,12 +33,15 @@ interface FlowSample {
 const RATE_SPAN_MS = 60_000;
 /** A rate over less than this is meaningless. */
 const RATE_SPAN_MIN_MS = 3_500;
+/** Sensors whose readings are kept until a list names them. */
+const EARLY_MAX = 2_000;
 
 export class Model {
   readonly #listeners = new Set<Listener>();
   #status: ShownStatus | null = null;
   #statusAt = 0;
   #sensors = new Map<string, ShownSensor>();
+  readonly #early = new Map<string, Map<string, ShownReading>>();
   #faults: readonly Fault[] = [];
   #gaps: readonly Gap[] = [];
   #live: LiveState = { state: "never", lastHeardMs: null };
@@ -68,6 +71,10 @@ export class Model {
   }
   get times(): ZoneTimes {
     return this.#times;
+  }
+  /** Before the first status, no time can be written: its zone is not known. */
+  get isZoneKnown(): boolean {
+    return this.#status !== null;
   }
   get isLive(): boolean {
     return this.#live.state === "live";
@@ -133,7 +140,14 @@ export class Model {
   }
 
   takeSensors(sensors: readonly ShownSensor[]): void {
-    this.#sensors = new Map(sensors.map((sensor) => [sensor.code, sensor]));
+    this.#sensors = new Map(
+      sensors.map((listed) => {
+        const known = Object.values(this.#sensors.get(listed.code)?.latest ?? {});
+        const early = this.#early.get(listed.code)?.values() ?? [];
+        return [listed.code, mergedSensor(listed, [...known, ...early])];
+      }),
+    );
+    this.#early.clear();
     this.#announce("sensors", null);
   }
 
@@ -141,19 +155,19 @@ export class Model {
   takeReading(reading: ShownReading): void {
     this.#stored += 1;
     const sensor = this.#sensors.get(reading.sensor);
-    if (sensor === undefined) return;
-    const known = sensor.latest[reading.kind];
-    if (known !== undefined && known.timeMs >= reading.timeMs) return;
-    if (hasFlag(reading, "time_in_future")) return;
-    const { battery } = reading.values;
-    this.#sensors.set(reading.sensor, {
-      ...sensor,
-      latest: { ...sensor.latest, [reading.kind]: reading },
-      zone: reading.kind === "accel" ? readingZone(reading.values) : sensor.zone,
-      batteryV: typeof battery === "number" ? battery : sensor.batteryV,
-      lastReadingMs: Math.max(sensor.lastReadingMs ?? 0, reading.timeMs),
-    });
+    if (sensor === undefined) return this.#keepEarly(reading);
+    const next = withReading(sensor, reading);
+    if (next === sensor) return;
+    this.#sensors.set(reading.sensor, next);
     this.#announce("reading", reading.sensor);
+  }
+
+  /** The list that names its sensor is still on its way. */
+  #keepEarly(reading: ShownReading): void {
+    const kinds = this.#early.get(reading.sensor) ?? new Map<string, ShownReading>();
+    if ((kinds.get(reading.kind)?.timeMs ?? 0) > reading.timeMs) return;
+    kinds.set(reading.kind, reading);
+    if (this.#early.size < EARLY_MAX) this.#early.set(reading.sensor, kinds);
   }
 
   /** Readings that this page was too slow for: they were stored all the same. */
@@ -185,13 +199,4 @@ export class Model {
   #announce(change: ModelChange, code: string | null): void {
     for (const listener of this.#listeners) listener(change, code);
   }
-}
-
-/** Flags are an attribute of the reading. */
-export function flagsOf(reading: ShownReading): readonly string[] {
-  const { flags } = reading.attributes;
-  return Array.isArray(flags) ? flags.filter((flag) => typeof flag === "string") : [];
-}
-function hasFlag(reading: ShownReading, flag: string): boolean {
-  return flagsOf(reading).includes(flag);
 }

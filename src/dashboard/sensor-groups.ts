@@ -1,6 +1,6 @@
 /** Layout of the sensor table: by machine, folded if there are many, or in the order of a column. */
 import type { ShownSensor } from "../core/query/shown.ts";
-import { h } from "./dom.ts";
+import { h, replaceAnew, setAttribute, setText } from "./dom.ts";
 import { badge, zoneBadge } from "./marks.ts";
 import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
@@ -64,44 +64,57 @@ function keyOf(sensor: ShownSensor, by: SortKey): string | number | null {
   }
 }
 
-/** The heading of a machine. With `onToggle` it folds and unfolds. */
-export function groupRow(
-  { area, machine, machineId, sensors }: SensorGroup,
-  columns: number,
-  fold: { readonly isOpen: boolean; readonly onToggle: () => void } | null,
-): HTMLElement {
-  const zones = sensors.map(({ zone }) => zone).filter((zone) => zone !== null);
-  const worst = zones.sort().at(-1) ?? null;
-  const silent = sensors.filter(({ state, enabled }) => enabled && state === "silent").length;
-  const name = machine === "" ? area : machine;
-  return h(
-    "tr",
-    { role: "row", class: "group" },
-    h(
-      "th",
-      { role: "rowheader", scope: "rowgroup", colspan: columns },
-      fold !== null &&
-        h(
-          "button",
-          {
-            type: "button",
-            class: "fold",
-            "aria-expanded": String(fold.isOpen),
-            "aria-label": `${name}, ${sensors.length} sensors`,
-            click: fold.onToggle,
-          },
-          fold.isOpen ? "▾" : "▸",
-        ),
-      h("span", { class: "area" }, area),
-      machine !== "" &&
-        (machineId === null
-          ? h("span", { class: "machine" }, machine)
-          : h("a", { class: "machine", href: linkTo("machine", String(machineId)) }, machine)),
-      fold !== null && h("span", { class: "group-zone" }, `${sensors.length} sensors`),
-      fold !== null &&
-        silent > 0 &&
-        h("span", { class: "group-zone" }, badge("bad", `${silent} silent`)),
-      worst !== null && h("span", { class: "group-zone" }, "worst zone ", zoneBadge(worst)),
-    ),
-  );
+/** The heading of a machine: built once, then only changes are written. It folds and unfolds where there are many. */
+export class GroupRow {
+  readonly root: HTMLTableRowElement;
+  readonly body: HTMLTableSectionElement;
+  readonly #fold: HTMLButtonElement;
+  readonly #count = h("span", { class: "group-zone" });
+  readonly #silent = h("span", { class: "group-zone" });
+  readonly #zone = h("span", { class: "group-zone" });
+
+  constructor({ area, machine, machineId }: SensorGroup, columns: number, onToggle: () => void) {
+    this.#fold = h("button", { type: "button", class: "fold", click: onToggle });
+    this.root = h(
+      "tr",
+      { role: "row", class: "group" },
+      h(
+        "th",
+        { role: "rowheader", scope: "rowgroup", colspan: columns },
+        this.#fold,
+        h("span", { class: "area" }, area),
+        machine !== "" &&
+          (machineId === null
+            ? h("span", { class: "machine" }, machine)
+            : h("a", { class: "machine", href: linkTo("machine", String(machineId)) }, machine)),
+        this.#count,
+        this.#silent,
+        this.#zone,
+      ),
+    );
+    this.body = h("tbody", { role: "rowgroup" }, this.root);
+  }
+
+  /** @param isOpen null where it does not fold */
+  update({ area, machine, sensors }: SensorGroup, isOpen: boolean | null): void {
+    const zones = sensors.map(({ zone }) => zone).filter((zone) => zone !== null);
+    const worst = zones.sort().at(-1) ?? null;
+    const silent = sensors.filter(({ state, enabled }) => enabled && state === "silent").length;
+    const mayFold = isOpen !== null;
+    const fold = this.#fold;
+    fold.hidden = !mayFold;
+    setAttribute(fold, "aria-expanded", String(isOpen === true));
+    setAttribute(
+      fold,
+      "aria-label",
+      `${machine === "" ? area : machine}, ${sensors.length} sensors`,
+    );
+    setText(fold, isOpen === true ? "▾" : "▸");
+    this.#count.hidden = !mayFold;
+    setText(this.#count, `${sensors.length} sensors`);
+    this.#silent.hidden = !mayFold || silent === 0;
+    replaceAnew(this.#silent, String(silent), () => [badge("bad", `${silent} silent`)]);
+    this.#zone.hidden = worst === null;
+    replaceAnew(this.#zone, worst ?? "", () => ["worst zone ", zoneBadge(worst)]);
+  }
 }

@@ -1,6 +1,15 @@
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
-import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import {
+  arrange,
+  type Cleanup,
+  h,
+  oncePerFrame,
+  replace,
+  replaceAnew,
+  setAttribute,
+  setText,
+} from "./dom.ts";
 import { faultsPanel, gapsPanel } from "./faults-panel.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { age, interval } from "./format.ts";
@@ -51,14 +60,11 @@ export function sensorPage(
     const machine = sensor.location?.machine;
     const isHeard = sensor.kinds.includes("accel") && machine !== undefined;
     findings = isHeard ? findingsPanel(api, model, machine, { sensor: sensor.code }) : null;
-    replace(
+    const pair = h("div", { class: "pair" }, latest.root, trend.root);
+    const all = [head, faults.root, findings?.root, pair, signal?.root, gaps.root];
+    arrange(
       parent,
-      head,
-      faults.root,
-      findings?.root,
-      h("div", { class: "pair" }, latest.root, trend.root),
-      signal?.root,
-      gaps.root,
+      all.filter((one) => one !== undefined),
     );
   };
   const show = (): void => {
@@ -75,8 +81,12 @@ export function sensorPage(
     setText(title, sensorName(sensor));
     hint.hidden = true;
     showCrumbs(crumbs, sensor);
-    replace(badges, stateBadge(sensor.state, sensor.enabled), ...zoneWords(sensor));
-    replace(facts, ...factsOf(sensor, ageText));
+    const badgeKey = `${sensor.state} ${sensor.enabled} ${sensor.zone}`;
+    replaceAnew(badges, badgeKey, () => [
+      stateBadge(sensor.state, sensor.enabled),
+      ...zoneWords(sensor),
+    ]);
+    showFacts(facts, sensor, ageText);
     tick();
     if (trend === null) build(sensor);
     latest.show(sensor);
@@ -111,20 +121,20 @@ function zoneWords({ zone }: ShownSensor): HTMLElement[] {
   return [h("span", { class: "zone-words" }, zoneBadge(zone), ` ${ZONE_WORDS[zone] ?? ""}`)];
 }
 
+/** The way to the sensor: built once, then its names are written. */
 function showCrumbs(nav: HTMLElement, sensor: ShownSensor | null): void {
+  const list =
+    nav.firstElementChild ?? h("ol", null, h("li", null, h("a", { href: "#/" }, "All sensors")));
+  if (!list.isConnected) nav.append(list);
   const machine = sensor?.location?.machine;
-  replace(
-    nav,
-    h(
-      "ol",
-      null,
-      h("li", null, h("a", { href: "#/" }, "All sensors")),
-      sensor !== null && h("li", null, areaName(sensor)),
-      sensor !== null &&
-        machine !== undefined &&
-        h("li", null, h("a", { href: linkTo("machine", String(machine)) }, machineName(sensor))),
-    ),
-  );
+  const [all, area = h("li"), own = h("li", null, h("a"))] = list.children;
+  if (all === undefined || sensor === null) return;
+  setText(area, areaName(sensor));
+  const link = own.firstElementChild;
+  if (link === null) return;
+  setText(link, machineName(sensor));
+  setAttribute(link, "href", linkTo("machine", String(machine)));
+  arrange(list, machine === undefined ? [all, area] : [all, area, own]);
 }
 
 function sensorLinks(codes: readonly string[]): Node | null {
@@ -133,7 +143,24 @@ function sensorLinks(codes: readonly string[]): Node | null {
   return h("span", null, ...links.flatMap((link, i) => (i === 0 ? [link] : [", ", link])));
 }
 
-function factsOf(sensor: ShownSensor, ageText: HTMLElement): HTMLElement[] {
+/** Each fact is written by itself: what somebody selects to copy stays. */
+function showFacts(list: HTMLElement, sensor: ShownSensor, ageText: HTMLElement): void {
+  const facts = factsOf(sensor, ageText);
+  const known = new Map(
+    [...list.children].map((one) => [one.firstElementChild?.textContent ?? "", one]),
+  );
+  const shown = facts.map(([name, value]) => {
+    const one = known.get(name) ?? h("div", null, h("dt", null, name), h("dd"));
+    const place = one.lastElementChild ?? one;
+    // The age writes itself.
+    const key = value === ageText ? "" : typeof value === "string" ? value : value.textContent;
+    replaceAnew(place, key ?? "", () => [value]);
+    return one;
+  });
+  arrange(list, shown);
+}
+
+function factsOf(sensor: ShownSensor, ageText: HTMLElement) {
   const cadences = sensor.reads
     .map(({ cadenceS }) => cadenceS)
     .filter((cadence) => cadence !== null)
@@ -153,7 +180,5 @@ function factsOf(sensor: ShownSensor, ageText: HTMLElement): HTMLElement[] {
     ["Machine class", machineClassWords(sensor.machineClass)],
     ["Note", sensor.description],
   ];
-  return facts
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)));
+  return facts.filter((fact): fact is readonly [string, string | Node] => fact[1] !== null);
 }

@@ -65,7 +65,9 @@ export class SensorRow {
     );
     const lines = headlineLines(sensor);
     const values = lines.flatMap((line) => line.values);
-    const key = JSON.stringify(values.map(({ value, doubt }) => [value, doubt]));
+    const key = JSON.stringify(
+      values.map(({ value, unit, label, doubt }) => [value, unit, label, doubt]),
+    );
     if (key === this.#keys.values) return;
     const isChange = isNew && this.#keys.values !== "";
     this.#keys.values = key;

@@ -1,11 +1,27 @@
 /** The sensors by area and machine, with search and filter. */
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
-import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import {
+  arrange,
+  type Cleanup,
+  h,
+  oncePerFrame,
+  replaceAnew,
+  setAttribute,
+  setText,
+} from "./dom.ts";
 import { labelled, options, searchField, select } from "./filter-controls.ts";
 import type { Model } from "./model.ts";
 import { areaName, type Filter, isShown, noFilter } from "./sensor-filter.ts";
-import { FOLD_MIN, groupRow, groupsOf, SORTS, type SortKey, sorted } from "./sensor-groups.ts";
+import {
+  FOLD_MIN,
+  GroupRow,
+  groupsOf,
+  type SensorGroup,
+  SORTS,
+  type SortKey,
+  sorted,
+} from "./sensor-groups.ts";
 import { SensorRow } from "./sensor-row.ts";
 import { Sparks } from "./sparks.ts";
 import { KIND_WORDS, STATE_WORDS } from "./words.ts";
@@ -43,7 +59,13 @@ export class SensorsTable {
   readonly #open = new Set<string>();
   readonly #sortBox: HTMLSelectElement;
   #sort: { readonly by: SortKey; readonly isUp: boolean } | null = null;
-  #layout = "";
+  #watched = "";
+  readonly #groups = new Map<string, GroupRow>();
+  /** The rows in the order of a column. */
+  readonly #flat = h("tbody", { role: "rowgroup" });
+  readonly #head: HTMLElement;
+  readonly #emptyText = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" });
+  readonly #empty = h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, this.#emptyText));
   readonly stop: Cleanup;
 
   constructor(api: Api, model: Model, filter: Filter) {
@@ -71,6 +93,7 @@ export class SensorsTable {
       h("option", { value: "" }, "Machine"),
       ...byName.map(({ key, text }) => h("option", { value: key }, text)),
     );
+    this.#head = tableHead((by) => this.#sortBy(by));
     const kinds = Object.entries(KIND_WORDS);
     const zones = ["A", "B", "C", "D"].map((zone) => [zone, `Zone ${zone}`] as const);
     this.#table = h("table", {
@@ -138,46 +161,25 @@ export class SensorsTable {
       row.update(sensor, false);
       row.tick(this.#model);
     }
-    // A folded machine shows its zone and how many of its sensors are silent.
-    const layout = JSON.stringify([
-      this.#sort,
-      seen.map(({ code }) => code),
-      groups.map(({ key, sensors }) => [
-        key,
-        isSeen(key),
-        sensors.map(({ zone, state }) => `${zone}${mayFold ? state : ""}`),
-      ]),
-    ]);
-    if (layout === this.#layout && this.#table.hasChildNodes()) return;
-    this.#layout = layout;
     const rows = (sensors: readonly ShownSensor[]) =>
       sensors.map(({ code }) => this.#rows.get(code)?.root).filter((row) => row !== undefined);
-    const body = (...children: HTMLElement[]) => h("tbody", { role: "rowgroup" }, ...children);
-    replace(
-      this.#table,
-      this.#head(),
-      ...(this.#sort === null
-        ? groups.map((group) => {
-            const { key } = group;
-            const isOpen = isSeen(key);
-            const fold = mayFold ? { isOpen, onToggle: () => this.#toggle(key) } : null;
-            return body(
-              groupRow(group, COLUMNS.length, fold),
-              ...(isOpen ? rows(group.sensors) : []),
-            );
-          })
-        : [body(...rows(seen))]),
-    );
-    if (shown.length === 0) {
-      const text =
-        all.length === 0
-          ? this.#model.status?.sensors.length === 0
-            ? "No sensors yet."
-            : "Reading the sensors …"
-          : "No sensor matches. “Show all” clears search and filters.";
-      const cell = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" }, text);
-      this.#table.append(body(h("tr", { role: "row" }, cell)));
+    for (const group of groups) {
+      const { root, body } = this.#groupOf(group);
+      this.#groupOf(group).update(group, mayFold ? isSeen(group.key) : null);
+      arrange(body, [root, ...(isSeen(group.key) ? rows(group.sensors) : [])]);
     }
+    if (this.#sort !== null) arrange(this.#flat, rows(seen));
+    this.#writeHead();
+    setText(this.#emptyText, this.#wordsOfNone(all.length));
+    arrange(this.#table, [
+      this.#head,
+      ...(this.#sort === null ? groups.map((group) => this.#groupOf(group).body) : [this.#flat]),
+      ...(shown.length === 0 ? [this.#empty] : []),
+    ]);
+    // Only other rows are watched anew: a watch begins with what is in view.
+    const watched = seen.map(({ code }) => code).join();
+    if (watched === this.#watched) return;
+    this.#watched = watched;
     this.#sparks.watch(
       seen.map(({ code }) => this.#rows.get(code)).filter((row) => row !== undefined),
     );
@@ -185,11 +187,7 @@ export class SensorsTable {
 
   #toggle(key: string): void {
     if (!this.#open.delete(key)) this.#open.add(key);
-    const at = [...this.#table.querySelectorAll(".fold")].indexOf(
-      document.activeElement ?? this.#table,
-    );
     this.#show();
-    this.#table.querySelectorAll<HTMLElement>(".fold")[at]?.focus();
   }
 
   /** First the useful direction, then the other, then by machine again. */
@@ -199,43 +197,32 @@ export class SensorsTable {
     else this.#sort = isUp === FIRST_UP[by] ? { by, isUp: !isUp } : null;
     this.#sortBox.value = this.#sort?.by ?? "";
     this.#show();
-    this.#table.querySelector<HTMLElement>(`[data-sort="${by}"]`)?.focus();
   }
 
-  #head(): HTMLElement {
-    return h(
-      "thead",
-      { role: "rowgroup" },
-      h(
-        "tr",
-        { role: "row" },
-        ...COLUMNS.map(([name, text, key]) => {
-          const isSorted = key !== null && this.#sort?.by === key;
-          const isUp = this.#sort?.isUp === true;
-          return h(
-            "th",
-            {
-              role: "columnheader",
-              scope: "col",
-              class: name,
-              "aria-sort": isSorted ? (isUp ? "ascending" : "descending") : null,
-            },
-            key === null
-              ? text
-              : h(
-                  "button",
-                  {
-                    type: "button",
-                    class: "sort",
-                    "data-sort": key,
-                    click: () => this.#sortBy(key),
-                  },
-                  `${text}${isSorted ? (isUp ? " ▲" : " ▼") : ""}`,
-                ),
-          );
-        }),
-      ),
-    );
+  #groupOf(group: SensorGroup): GroupRow {
+    const known = this.#groups.get(group.key);
+    if (known !== undefined) return known;
+    const made = new GroupRow(group, COLUMNS.length, () => this.#toggle(group.key));
+    this.#groups.set(group.key, made);
+    return made;
+  }
+
+  #wordsOfNone(all: number): string {
+    if (all > 0) return "No sensor matches. “Show all” clears search and filters.";
+    return this.#model.status?.sensors.length === 0 ? "No sensors yet." : "Reading the sensors …";
+  }
+
+  #writeHead(): void {
+    for (const [name, text, key] of COLUMNS) {
+      if (key === null) continue;
+      const isSorted = this.#sort?.by === key;
+      const isUp = this.#sort?.isUp === true;
+      const cell = this.#head.querySelector(`.${name}`);
+      const button = cell?.querySelector("button");
+      if (!cell || !button) continue;
+      setAttribute(cell, "aria-sort", isSorted ? (isUp ? "ascending" : "descending") : null);
+      setText(button, `${text}${isSorted ? (isUp ? " ▲" : " ▼") : ""}`);
+    }
   }
 
   #clearFilter(): void {
@@ -260,7 +247,6 @@ export class SensorsTable {
       row.tick(this.#model);
     }
     this.#changed.clear();
-    if (isZoneNew) this.#layout = "";
     const isFiltered = this.#filter.state !== "" || this.#filter.zone !== "";
     const isMoving = this.#sort !== null || this.#model.sensors.size >= FOLD_MIN;
     if (isZoneNew || isFiltered || isMoving) this.#show();
@@ -273,8 +259,35 @@ export class SensorsTable {
 
   #offerAreas(names: readonly string[]): void {
     const wanted = [...new Set(names)];
-    if (this.#area.options.length === wanted.length + 1) return;
-    replace(this.#area, ...options(wanted.map((name) => [name, name])));
-    this.#area.value = this.#filter.area;
+    // One that left the site file would find nothing.
+    if (wanted.length > 0 && !wanted.includes(this.#filter.area)) this.#filter.area = "";
+    if (
+      replaceAnew(this.#area, wanted.join("\n"), () => options(wanted.map((name) => [name, name])))
+    )
+      this.#area.value = this.#filter.area;
   }
+}
+
+function tableHead(sortBy: (by: SortKey) => void): HTMLElement {
+  return h(
+    "thead",
+    { role: "rowgroup" },
+    h(
+      "tr",
+      { role: "row" },
+      ...COLUMNS.map(([name, text, key]) =>
+        h(
+          "th",
+          { role: "columnheader", scope: "col", class: name },
+          key === null
+            ? text
+            : h(
+                "button",
+                { type: "button", class: "sort", "data-sort": key, click: () => sortBy(key) },
+                text,
+              ),
+        ),
+      ),
+    ),
+  );
 }

@@ -1,12 +1,13 @@
 /** The frame of every view: the header with the live sign, the banner of a page that is not live, the footer. */
 
 import type { AlarmCounts } from "../core/alarm/shown.ts";
+import { MINUTE_MS } from "../core/time-units.ts";
 import type { Api } from "./api.ts";
 import { chapterAddress } from "./chapter.ts";
 import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
 import { keysButton } from "./keys.ts";
-import { toneIcon, writeTime } from "./marks.ts";
+import { rewriteTimes, toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
 import { pageOf } from "./place-link.ts";
@@ -133,6 +134,14 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     setAttribute(signOut, "hidden", !api.hasSession);
     setAttribute(log, "hidden", !api.mayChange);
   };
+  let zoneKnown = "";
+  model.subscribe((change) => {
+    // Once a minute a time of today may be one of yesterday.
+    const key = `${model.times.zone} ${model.isZoneKnown} ${Math.floor(model.gatewayNowMs() / MINUTE_MS)}`;
+    if (change !== "status" || key === zoneKnown) return;
+    zoneKnown = key;
+    rewriteTimes(model);
+  });
   model.subscribe(oncePerFrame(show));
   setInterval(show, 1_000);
   show();

@@ -7,6 +7,7 @@ import type { Api } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { unitSign } from "./format.ts";
 import { legend } from "./legend.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
@@ -131,7 +132,7 @@ export class TrendPanel {
   /** Values may appear with the first reading. */
   offer(sensor: ShownSensor): void {
     const groups = trendGroups(sensor);
-    if (groups.map(({ key }) => key).join() === this.#groups.map(({ key }) => key).join()) return;
+    if (keyOf(groups) === keyOf(this.#groups)) return;
     // A link may name the group, or a value of it.
     const requested = groups.find(
       ({ key, kind, values }) =>
@@ -216,13 +217,24 @@ export class TrendPanel {
       this.#judge(nowMs),
     ]);
     if (own === undefined) return () => {};
-    if (others.length === 0) return () => this.#show(group, group, own);
-    const trends = rest.filter((trend) => trend !== undefined);
-    const all = [{ sensor: this.#model.sensors.get(this.#code), group }, ...others];
-    const merged = mergedTrend(
-      [own, ...trends].map((trend, i) => [all[i]?.sensor?.code ?? this.#code, trend]),
+    const drawn = inUnitOf(group, own);
+    const beside = others.flatMap(({ sensor, group: of }, i) => {
+      const trend = rest[i];
+      return trend === undefined ? [] : [{ sensor, group: inUnitOf(of, trend), trend }];
+    });
+    // Another unit is another scale: the lines would lie.
+    const [same, odd] = [true, false].map((isSame) =>
+      beside.filter((one) => (one.group.unit === drawn.unit) === isSame),
     );
-    return () => merged && this.#show(group, mergedGroup(all, this.#code), merged);
+    const words = (odd ?? []).map(
+      ({ sensor, group: { unit } }) =>
+        `${sensorName(sensor)} is in ${unit || "no unit"}: not drawn.`,
+    );
+    if (same === undefined || same.length === 0) return () => this.#show(drawn, drawn, own, words);
+    const first = { sensor: this.#model.sensors.get(this.#code), group: drawn, trend: own };
+    const all = [first, ...same];
+    const merged = mergedTrend(all.map(({ sensor, trend }) => [sensor?.code ?? this.#code, trend]));
+    return () => merged && this.#show(drawn, mergedGroup(all, this.#code), merged, words);
   }
 
   #failed(error: unknown): void {
@@ -242,7 +254,7 @@ export class TrendPanel {
     await this.#judging;
   }
 
-  #show(own: TrendGroup, group: TrendGroup, trend: Trend): void {
+  #show(own: TrendGroup, group: TrendGroup, trend: Trend, more: readonly string[]): void {
     const sensor = this.#model.sensors.get(this.#code);
     const cadenceS = sensor?.reads.find(({ kind }) => kind === group.kind)?.cadenceS ?? 0;
     const isAlone = own === group;
@@ -257,9 +269,18 @@ export class TrendPanel {
       marks: alarmMarks(own, this.#context),
     });
     const words = isAlone ? baselineWords(own, this.#context) : "";
-    setText(this.#note, `${spec.summary} ${words}`.trim());
+    setText(this.#note, [spec.summary, words, ...more].filter((part) => part !== "").join(" "));
   }
 }
+
+/** The unit is that of the answer: the one remembered beside it may be of before a change. */
+function inUnitOf(group: TrendGroup, { series }: Trend): TrendGroup {
+  const [unit] = group.values.flatMap(({ name }) => series[name] ?? []).map((one) => one.unit);
+  return unit === undefined ? group : { ...group, unit: unitSign(unit) };
+}
+
+const keyOf = (groups: readonly TrendGroup[]) =>
+  JSON.stringify(groups.map(({ key, unit, label, values }) => [key, unit, label, values]));
 
 /** The values of several sensors under the names of mergedTrend. */
 function mergedGroup(

@@ -1,7 +1,7 @@
 /** Specification of a trend plot: lines with their range, or the states of contacts. */
 import type { Trend } from "../core/query/shown.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
-import { contactSpans } from "./contact-spans.ts";
+import { contactShare, contactSpans } from "./contact-spans.ts";
 import { number, unitSign, type ZoneTimes } from "./format.ts";
 import { alignTrend, type TrendColumn } from "./trend-data.ts";
 import type { TrendGroup } from "./trend-groups.ts";
@@ -123,10 +123,9 @@ function trendSummary(group: TrendGroup, trend: Trend, times: ZoneTimes): string
   return `${group.label} from ${from}${by}. ${shown === "" ? "" : `${shown}.`}${formers}`;
 }
 
+/** A bucket with both states counts by its mean. */
 function contactWords(label: string, series: Trend["series"][string], trend: Trend): string {
-  const spans = contactSpans(series, trend.bucketMs, trend.toMs);
-  const on = spans.filter(({ state }) => state === "on");
-  const known = spans.reduce((sum, { from, to }) => sum + to - from, 0);
-  const share = known === 0 ? 0 : on.reduce((sum, { from, to }) => sum + to - from, 0) / known;
+  const { known, on } = contactShare(series, trend.bucketMs, trend.toMs);
+  const share = known === 0 ? 0 : on / known;
   return `${label}: yes for ${Math.round(100 * share)} % of the time`;
 }

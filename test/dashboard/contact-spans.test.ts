@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contactSpans } from "../../src/dashboard/contact-spans.ts";
+import { contactShare, contactSpans } from "../../src/dashboard/contact-spans.ts";
 
 const series = (points: readonly (readonly [number, number, number])[]) => ({
   unit: null,
@@ -56,4 +56,12 @@ test("contact spans – after three expected intervals without a reading, the st
 
 test("contact spans – no readings give no bars", () => {
   assert.deepEqual(contactSpans(undefined, 1000, 1000), []);
+});
+
+test("contact spans – a contact that changes within each hour is on for its share of it", () => {
+  const hours = series(Array.from({ length: 24 }, (_, i) => [i * 3600, 0, 1] as const));
+  const part = { ...hours, mean: hours.mean.map(() => 2 / 3) };
+  const { known, on } = contactShare(part, 3_600_000, 24 * 3_600_000);
+  assert.equal(known, 24 * 3_600_000);
+  assert.ok(Math.abs(on / known - 2 / 3) < 1e-9);
 });

@@ -91,3 +91,12 @@ test("words – explain each quality reason and what to do about it", () => {
     /^Uncertain: .*larger range/,
   );
 });
+
+test("numbers – what rounds to zero has no sign, and what is less than half a digit shows its own", () => {
+  assert.equal(plain(quantity(-0.2, "rpm")), "0 rpm");
+  assert.equal(number(-3e-10), "0.0");
+  assert.equal(plain(quantity(0.04, "%")), "0.04 %");
+  assert.equal(plain(quantity(0.004, "V")), "0.004 V");
+  assert.equal(plain(bytes(99.7 * 1024 ** 2)), "100 MB");
+  assert.equal(plain(bytes(9.96 * 1024 ** 2)), "10 MB");
+});

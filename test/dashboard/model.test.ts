@@ -180,3 +180,33 @@ test("model – each link has its own rate", (t) => {
   ]);
   assert.deepEqual(model.rates(), { storedPerS: 0, sentPerS: idle });
 });
+
+test("model – a list and readings in any order leave the newest reading of each kind", () => {
+  const older = readingOf(1_000, { values: { channel1_zone: "A" } });
+  const newer = readingOf(2_000, { values: { channel1_zone: "D" }, seq: 2 });
+  const list: ShownSensor[] = [{ ...SENSOR, latest: { accel: older }, zone: "A" }];
+  const events = [
+    (model: Model) => model.takeSensors(list),
+    (model: Model) => model.takeReading(newer),
+    (model: Model) => model.takeSensors(list),
+  ];
+  for (const order of [
+    [0, 1],
+    [1, 0],
+    [0, 1, 2],
+    [1, 0, 2],
+  ]) {
+    const model = new Model();
+    for (const at of order) events[at]?.(model);
+    const shown = model.sensors.get("1");
+    assert.deepEqual([shown?.latest.accel?.timeMs, shown?.zone], [2_000, "D"], order.join());
+  }
+});
+
+test("model – a kind that left the site file leaves with the next list", () => {
+  const model = new Model();
+  model.takeSensors([SENSOR]);
+  model.takeReading(readingOf(2_000));
+  model.takeSensors([{ ...SENSOR, kinds: ["rpm"] }]);
+  assert.deepEqual(model.sensors.get("1")?.latest, {});
+});

@@ -1,0 +1,122 @@
+/** What somebody points at, has focused or selected stays while data comes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { pageUntil, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { alarmsOf, openHouse, type PageHouse, placeOf, vibration } from "../support/page-house.ts";
+
+const skip = skipWithoutBrowser;
+const CODES = ["1001", "1002", "1003"];
+/** Longer than the slowest tick of a page that everything may be rebuilt by: statuses every 2 s, faults every 15 s. */
+const STATUSES = 3;
+
+function houseOf(t: Parameters<typeof openHouse>[0]): Promise<PageHouse> {
+  return openHouse(t, {
+    sensors: CODES.map((code, i) => ({
+      code,
+      type: 3,
+      name: `Sensor ${i + 1}`,
+      kinds: ["accel"],
+      channels: {},
+      machineClass: "group2-rigid",
+      location: placeOf(40, i + 1),
+    })),
+    machines: [{ id: 40, name: "Pump" }],
+    alarms: alarmsOf().alarms,
+    parts: {
+      gaps: {
+        recent: () => [
+          {
+            sensor: "1001",
+            kind: "accel",
+            fromMs: 0,
+            toMs: 1,
+            count: 3,
+            reason: "buffer_full",
+            gapId: 1,
+          },
+        ],
+      },
+    },
+  });
+}
+
+/** Marks the element; whether it is the same one is asked later. */
+const mark = (page: Page, selector: string) =>
+  page.evaluate(`(() => {
+    const one = document.querySelector(${JSON.stringify(selector)});
+    one.focus();
+    window.marked = one;
+  })()`);
+const isKept = (page: Page) =>
+  page.evaluate<boolean>("window.marked.isConnected && document.activeElement === window.marked");
+
+test("dashboard – links keep the focus while statuses and readings come", {
+  skip,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const house = await houseOf(t);
+  const { page, url } = house;
+  for (const code of CODES) house.reading(vibration(code, 1, "A", Date.now() - 60_000));
+  let heard = 0;
+  await page.exposeFunction("heardStatus", () => {
+    heard += 1;
+  });
+  await page.addInitScript(`{
+    const Usual = window.EventSource;
+    window.EventSource = class extends Usual {
+      constructor(...of) {
+        super(...of);
+        this.addEventListener("status", () => window.heardStatus());
+      }
+    };
+  }`);
+  for (const [hash, selector] of [
+    ["#/", "tr.sensor a"],
+    ["#/", "tr.group a"],
+    ["#/", "[aria-labelledby=gaps-title] a"],
+    ["#/machine/40", "[aria-labelledby=machine-sensors] a"],
+    ["#/sensor/1001", ".crumbs a"],
+    ["#/sensor/1001", "[aria-labelledby=gaps-title] a"],
+  ] as const) {
+    await page.goto("about:blank");
+    await page.goto(`${url}/${hash}`);
+    await page.locator(selector).first().waitFor();
+    await mark(page, selector);
+    heard = 0;
+    await pageUntil(`${STATUSES} statuses`, () => {
+      for (const code of CODES) house.reading(vibration(code, 1 + Math.random(), "B"));
+      return Promise.resolve(heard >= STATUSES);
+    });
+    assert.equal(await isKept(page), true, `${hash} ${selector}`);
+  }
+  // Sorted by age, each reading changes the order.
+  await page.goto(`${url}/#/`);
+  await page.locator('[data-sort="age"]').click();
+  await mark(page, "tr.sensor a");
+  const code = await page.evaluate<string>(`window.marked.closest("tr").dataset.code`);
+  house.reading(vibration(code, 2, "B", Date.now() + 1000));
+  await page.locator(`tr.sensor:last-child[data-code="${code}"]`).waitFor();
+  assert.equal(await isKept(page), true, "sorted by age");
+});
+
+test("dashboard – a reading that comes before the list of sensors is not taken away by it", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const house = await houseOf(t);
+  const { page, url } = house;
+  house.reading(vibration("1001", 1, "A", Date.now() - 600_000));
+  let told = false;
+  await page.route("**/api/v1/sensors?*", async (route) => {
+    const response = await route.fetch();
+    if (!told) house.reading(vibration("1001", 9.9, "D"));
+    told = true;
+    // By the stream, which the page has already: its next status says so.
+    await page.waitForResponse(/faults/).catch(() => {});
+    await route.fulfill({ response });
+  });
+  await page.goto(url);
+  await page.locator("tr.sensor", { hasText: "9.90" }).waitFor();
+});

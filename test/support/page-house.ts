@@ -1,0 +1,207 @@
+/** The built dashboard over the HTTP room, with a site, readings and alarms that a test changes. */
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { AgentStatus } from "../../src/core/agent-status.ts";
+import type { AlarmLists, ShownAlarm, ShownEvent } from "../../src/core/alarm/shown.ts";
+import type { Machine } from "../../src/core/machine.ts";
+import type { Sensor, SensorLocation } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
+import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
+import { createApp } from "../../src/http/server.ts";
+import { type Browser, openBrowser } from "./browser.ts";
+import {
+  agentStatus,
+  OPTIONS,
+  type ReadingInput,
+  type TestParts,
+  testParts,
+} from "./http-parts.ts";
+
+export interface HouseOptions {
+  readonly sensors: readonly Sensor[];
+  readonly machines?: readonly Machine[];
+  readonly alarms?: HttpParts["alarms"];
+  readonly parts?: Partial<HttpParts>;
+  readonly options?: Partial<HttpOptions>;
+  readonly status?: Partial<AgentStatus>;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface PageHouse extends Browser {
+  readonly parts: TestParts;
+  readonly url: string;
+  /** Stores a reading and tells it to the page. */
+  reading(input: ReadingInput): void;
+  setSite(change: Partial<Site>): void;
+  setStatus(change: Partial<AgentStatus>): void;
+}
+
+/** Where a sensor of a test stands. */
+export const placeOf = (machine: number, point = 1): SensorLocation => ({
+  company: 1,
+  area: 1,
+  machine,
+  point,
+  names: { area: "Hall", machine: `Machine ${machine}`, point: `Point ${point}` },
+});
+
+export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageHouse> {
+  const source: { current: Site } = {
+    current: { site: "plant-7", sensors: of.sensors, machines: of.machines ?? [] },
+  };
+  let configuration = 1;
+  let change = of.status ?? {};
+  const startedAtMs = Date.now() - 3_600_000;
+  const parts = testParts({
+    site: source as HttpParts["site"],
+    alarms: of.alarms ?? null,
+    gatewayNow: () => Date.now(),
+    configuration: {
+      inEffect: () => ({ site: source.current, uplinks: [] }),
+      compare: () => [],
+      reload: () => Promise.resolve({}),
+    } as unknown as NonNullable<HttpParts["configuration"]>,
+    status: { status: statusNow },
+    ...of.parts,
+  });
+  function statusNow(): AgentStatus {
+    const sensors = source.current.sensors.map(
+      ({ code, kinds }): AgentStatus["sensors"][number] => {
+        const times = kinds.flatMap((kind) => parts.history.latest(code, kind)?.timeMs ?? []);
+        const lastReadingMs = times.length === 0 ? null : Math.max(...times);
+        const reads = kinds.map((kind) => ({
+          kind,
+          lastReadingMs,
+          cadenceS: 60,
+          isSilent: false,
+          lastError: null,
+          lastReadAtMs: null,
+        }));
+        const state = lastReadingMs === null ? "unknown" : "online";
+        return { code, state, lastReadingMs, batteryV: null, kinds: reads };
+      },
+    );
+    return agentStatus({
+      nowMs: Date.now(),
+      startedAtMs,
+      configuration: configuration.toString(16).padStart(12, "0"),
+      sensors,
+      ...change,
+    });
+  }
+  const options = { ...OPTIONS, dashboardDir: join("dist", "dashboard"), ...of.options };
+  const app = createApp(parts, options);
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  t.after(() => app.close());
+  const browser = await openBrowser(t, {
+    width: of.width ?? 1280,
+    height: of.height ?? 900,
+  });
+  return {
+    ...browser,
+    parts,
+    url,
+    reading(input) {
+      parts.emit({ type: "reading", reading: parts.history.add(input) });
+    },
+    setSite(next) {
+      source.current = { ...source.current, ...next };
+      configuration += 1;
+    },
+    setStatus(next) {
+      change = { ...change, ...next };
+    },
+  };
+}
+
+/** A channel's velocity and zone, as a vibration sensor tells it now. */
+export function vibration(
+  sensor: string,
+  mmS: number,
+  zone: string,
+  timeMs = Date.now(),
+): ReadingInput {
+  return {
+    sensor,
+    kind: "accel",
+    timeMs,
+    values: { channel1_vel_rms: mmS, channel1_zone: zone },
+    units: { channel1_vel_rms: "mm/s" },
+  };
+}
+
+export const alarmOf = (more: Partial<ShownAlarm>): ShownAlarm => ({
+  id: `${"0".repeat(31)}1`,
+  sensor: "1001",
+  kind: "accel",
+  value: "channel1_vel_rms",
+  alarm: "zone",
+  severity: "warning",
+  state: "active",
+  unit: "mm/s",
+  acknowledged: null,
+  shelved: null,
+  since: new Date().toISOString(),
+  raised: new Date().toISOString(),
+  text: "Velocity in zone C.",
+  ...more,
+});
+
+interface AlarmTable {
+  readonly active: ShownAlarm[];
+  readonly acknowledged: ShownAlarm[];
+  readonly shelved: ShownAlarm[];
+  readonly events: (ShownEvent & { readonly seq: number })[];
+}
+
+/** Alarms in memory; a test writes into the table. */
+export function alarmsOf(change: Partial<AlarmTable> = {}) {
+  const table: AlarmTable = { active: [], acknowledged: [], shelved: [], events: [], ...change };
+  const parts = {
+    lists({
+      limit,
+      before,
+    }: {
+      readonly limit: number;
+      readonly before: number | null;
+    }): AlarmLists {
+      const rest = table.events
+        .filter((event) => before === null || event.seq < before)
+        .slice(0, limit);
+      return {
+        active: table.active,
+        acknowledged: table.acknowledged,
+        shelved: table.shelved,
+        history: rest.map(({ seq: _, ...event }) => event),
+        before: rest.length < limit || limit === 0 ? null : (rest.at(-1)?.seq ?? null),
+      };
+    },
+    counts: () => ({
+      alarm: table.active.filter(({ severity }) => severity === "alarm").length,
+      warning: table.active.filter(({ severity }) => severity === "warning").length,
+      acknowledged: table.acknowledged.length,
+      shelved: table.shelved.length,
+    }),
+    limits: () => [],
+    baselines: () => [],
+    severity: () => null,
+    actions: () => [],
+    act({ id, by, note }: { readonly id: string; readonly by: string; readonly note?: string }) {
+      const at = table.active.findIndex((one) => one.id === id);
+      const found = table.active[at];
+      if (found === undefined)
+        return Promise.resolve({
+          ok: false,
+          reason: "conflict",
+          detail: "Someone else has already acknowledged it.",
+        });
+      table.active.splice(at, 1);
+      const acknowledged = { by, time: new Date().toISOString(), note: note ?? null };
+      table.acknowledged.push({ ...found, acknowledged });
+      return Promise.resolve({ ok: true, alarm: found });
+    },
+    relearn: () => Promise.resolve({ ok: true, detail: "" }),
+  };
+  return { table, alarms: parts as unknown as NonNullable<HttpParts["alarms"]> };
+}
