@@ -83,7 +83,7 @@ export function replaceAnew(parent: Element, key: string, make: () => readonly C
 /** Puts elements into an order. The one that holds the focus is never taken out: the others move around it. */
 export function arrange(parent: Element, wanted: readonly Element[]): void {
   const kept = new Set(wanted);
-  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  for (const child of Array.from(parent.children)) if (!kept.has(child)) child.remove();
   let at = parent.firstElementChild;
   for (const element of wanted) {
     if (element === at) {

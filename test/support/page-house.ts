@@ -155,6 +155,11 @@ interface AlarmTable {
   readonly events: (ShownEvent & { readonly seq: number })[];
 }
 
+function withoutSeq(event: AlarmTable["events"][number]): ShownEvent {
+  const { seq: _, ...rest } = event;
+  return rest;
+}
+
 /** Alarms in memory; a test writes into the table. */
 export function alarmsOf(change: Partial<AlarmTable> = {}) {
   const table: AlarmTable = { active: [], acknowledged: [], shelved: [], events: [], ...change };
@@ -173,7 +178,7 @@ export function alarmsOf(change: Partial<AlarmTable> = {}) {
         active: table.active,
         acknowledged: table.acknowledged,
         shelved: table.shelved,
-        history: rest.map(({ seq: _, ...event }) => event),
+        history: rest.map(withoutSeq),
         before: rest.length < limit || limit === 0 ? null : (rest.at(-1)?.seq ?? null),
       };
     },
