@@ -1,6 +1,7 @@
 import type { Runtime } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
 import { Backoff } from "../lib/backoff.ts";
+import { LogPace } from "../lib/log-pace.ts";
 import { failureKind, refusedItems, sqlState } from "./database/failure.ts";
 import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { PendingDelivery } from "./delivery.ts";
@@ -27,6 +28,8 @@ const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 /** A persistent failure is logged again after this long, ms. */
 const REMIND_MS = 60_000;
+/** Of a topic in the log, which may have 64 kB. */
+const TOPIC_SHOWN = 200;
 
 /**
  * Takes arrived messages, writes them, and acknowledges them once they are committed. While PostgreSQL is
@@ -35,9 +38,11 @@ const REMIND_MS = 60_000;
 export class Collector {
   readonly #parts: CollectorParts;
   readonly #options: ParseOptions;
+  readonly #pace: LogPace;
 
   constructor(parts: CollectorParts, options: ParseOptions) {
     this.#parts = parts;
+    this.#pace = new LogPace(parts.clock);
     this.#options = options;
   }
 
@@ -128,12 +133,14 @@ export class Collector {
   async #divide(entries: readonly Entry[], error: unknown, signal: AbortSignal): Promise<boolean> {
     const [only] = entries;
     if (entries.length === 1 && only !== undefined && only.item.type === "rejected") {
-      // Only bytes and plain text are kept of a rejected one, so this never happens; it must not block the rest all
-      // the same.
-      this.#parts.logger.error(
-        { topic: only.delivery.topic, error: messageOf(error) },
-        "message dropped: PostgreSQL rejects even its shortened copy",
-      );
+      // Only bytes and short texts are kept of a rejected one. Whatever PostgreSQL has against it must not block the rest.
+      const line = this.#pace.next("dropped");
+      const topic = only.delivery.topic.slice(0, TOPIC_SHOWN);
+      if (line !== null)
+        this.#parts.logger.error(
+          { topic, error: messageOf(error), ...line },
+          "message dropped: PostgreSQL rejects even its shortened copy",
+        );
       return true;
     }
     const refused = new Set(entries.length === 1 ? [only?.item] : refusedItems(error));

@@ -73,7 +73,11 @@ test("cell – one node of each engine runs with the files of deploy/cell, and w
   const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
   assert.match(await metrics.text(), /^rabbitmq_queues /m);
 
-  const roles = ["-v", `password=${PASSWORD}`, "-f", "deploy/sql/roles.sql"];
+  const passwords = ["owner", "collect", "grafana"].flatMap((role) => [
+    "-v",
+    `${role}=${PASSWORD}`,
+  ]);
+  const roles = [...passwords, "-f", "deploy/sql/roles.sql"];
   const administrator = `postgres://postgres@127.0.0.1:${postgres.port}/postgres`;
   const made = spawnSync(join(postgresPrograms(), "psql"), ["-q", ...roles, administrator]);
   assert.equal(made.status, 0, made.stderr.toString());

@@ -112,3 +112,27 @@ test("names – a sensor's name and location follow its newest reading", {
     assert.deepEqual(await location(), place);
   }
 });
+
+test("names – a description of one sensor joins its own rows, and looks at no other of its site", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const named = (n: number, sensor: string, name: string) =>
+    entry(READING_TOPIC, readingPayload(n, { sensor, name }));
+  await writer.write([named(1, "a/1", "One"), named(2, "a/2", "Two")]);
+  await postgres.query(
+    url,
+    "INSERT INTO sensor (site, sensor, state, received) VALUES ('plant-7', 'a_1', 'silent', now()), ('plant-7', 'a_2', 'silent', now())",
+  );
+  await writer.write([named(11, "a/1", "First")]);
+  assert.deepEqual(
+    await postgres.query(url, "SELECT sensor, name, state FROM sensor ORDER BY sensor"),
+    [
+      { sensor: "a/1", name: "First", state: "silent" },
+      { sensor: "a/2", name: "Two", state: null },
+      { sensor: "a_2", name: null, state: "silent" },
+    ],
+  );
+});

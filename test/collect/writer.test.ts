@@ -314,6 +314,48 @@ test("writer – a state or statistics from the future keep out nothing that arr
   assert.deepEqual(await shown(), [{ state: "offline", version: "3" }]);
 });
 
+test("writer – a collector whose clock is ahead, or has been, keeps out no state that arrives later", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const yearMs = 365 * 86_400_000;
+  const at = (aheadMs: number, topic: string, body: object | null) => {
+    const made = entry(
+      `gateside/plant-7/${topic}`,
+      body === null ? "" : JSON.stringify({ ...body, time: new Date(Date.now() + aheadMs) }),
+    );
+    return {
+      ...made,
+      delivery: { ...made.delivery, receivedMs: made.delivery.receivedMs + aheadMs },
+    };
+  };
+  const states = (aheadMs: number, state: string) =>
+    writer.write([
+      at(aheadMs, "100/state", { state }),
+      at(aheadMs, "agent/state", { state: state === "silent" ? "offline" : state }),
+    ]);
+  const shown = () =>
+    postgres.query(
+      url,
+      "SELECT s.state, b.state AS box, greatest(s.state_received, b.state_received) <= now() AS past FROM sensor s, box b",
+    );
+  await states(yearMs, "online");
+  assert.deepEqual(await shown(), [{ state: "online", box: "online", past: true }]);
+  await states(0, "silent");
+  assert.deepEqual(await shown(), [{ state: "silent", box: "offline", past: true }]);
+  // As a collector of 0.3 wrote them.
+  const future = "state_received = now() + interval '1 year'";
+  await postgres.query(url, `UPDATE sensor SET state = 'online', ${future}`);
+  await postgres.query(url, `UPDATE box SET state_time = now() + interval '1 year', ${future}`);
+  await states(0, "silent");
+  assert.deepEqual(await shown(), [{ state: "silent", box: "offline", past: true }]);
+  await postgres.query(url, `UPDATE sensor SET ${future}`);
+  await writer.write([at(0, "100/state", null)]);
+  assert.equal((await shown())[0]?.["state"], "removed");
+});
+
 test("writer – cleared messages change what is there and create nothing", {
   skip: skipWithoutPostgres,
 }, async (t) => {
@@ -410,6 +452,10 @@ test("writer – rejected messages are kept truncated and in limited number, wha
     entry(READING_TOPIC, Buffer.alloc(100_000, 65)),
   ];
   await writer.write([entry("gateside/quiet/x", Buffer.from("{"))]);
+  // More bytes than an entry of an index may have.
+  const long = Array.from({ length: 6_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
+  await writer.write([entry(`gateside/${long}/x`, Buffer.from("{"))]);
+  await postgres.query(url, "DELETE FROM rejected WHERE octet_length(site) BETWEEN 500 AND 512");
   for (let i = 0; i < 60; i++) await writer.write(Array.from({ length: 200 }, () => broken).flat());
   const rows = await postgres.query<{ site: string; count: number; largest: number }>(
     url,

@@ -7,6 +7,7 @@ import { HOURS } from "./migrations/004-hours.ts";
 import { FLEET } from "./migrations/005-fleet.ts";
 import { REJECTED } from "./migrations/006-rejected.ts";
 import { DAYS } from "./migrations/007-days.ts";
+import { RIGHTS } from "./migrations/008-rights.ts";
 
 interface MigrationStep {
   readonly number: number;
@@ -23,6 +24,7 @@ const STEPS: readonly MigrationStep[] = [
   { number: 5, name: "fleet", sql: FLEET },
   { number: 6, name: "rejected", sql: REJECTED },
   { number: 7, name: "days", sql: DAYS },
+  { number: 8, name: "rights", sql: RIGHTS },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -131,11 +133,14 @@ async function grant(client: ClientBase): Promise<void> {
   await client.query(GRANTS);
 }
 
+const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(", ");
+
 /** Functions with the owner's rights. */
 const FUNCTIONS = [
   "gateside_make_partitions(timestamptz)",
   "gateside_drop_partitions(timestamptz)",
   "gateside_join_names(text[])",
+  "gateside_join_names(text[], text[])",
   "gateside_raise_horizon(timestamptz)",
   "gateside_drop_week(text)",
   "gateside_settle_hours(integer)",
@@ -143,10 +148,23 @@ const FUNCTIONS = [
   "gateside_drop_hours(timestamptz)",
 ];
 
+/** What collectors change; to everything else they only add. */
+const UPDATED = ["box", "sensor", "latest_reading", "hour_mark", "rejected", "collector_session"];
+/** Written by the functions alone. */
+const COMPUTED = [
+  "gateside_schema",
+  "horizon",
+  "hour_series",
+  "hour_value",
+  "day_value",
+  "day_mark",
+];
+
 const GRANTS = `DO $$
 DECLARE
   role text;
   callable text;
+  name text;
   here text := quote_ident(current_schema());
 BEGIN
   FOREACH role IN ARRAY ARRAY['gateside_writer', 'gateside_reader'] LOOP
@@ -162,11 +180,17 @@ BEGIN
     END IF;
   END LOOP;
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateside_writer') THEN
-    EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %s TO gateside_writer', here);
-    EXECUTE format('REVOKE INSERT, UPDATE ON %1$s.gateside_schema, %1$s.horizon FROM gateside_writer', here);
+    EXECUTE format('REVOKE UPDATE ON ALL TABLES IN SCHEMA %s FROM gateside_writer', here);
+    EXECUTE format('GRANT INSERT ON ALL TABLES IN SCHEMA %s TO gateside_writer', here);
+    FOREACH name IN ARRAY ARRAY[${quoted(UPDATED)}] LOOP
+      EXECUTE format('GRANT UPDATE ON %s.%I TO gateside_writer', here, name);
+    END LOOP;
+    FOREACH name IN ARRAY ARRAY[${quoted(COMPUTED)}] LOOP
+      EXECUTE format('REVOKE INSERT ON %s.%I FROM gateside_writer', here, name);
+    END LOOP;
     EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session, %1$s.box, %1$s.sensor TO gateside_writer', here);
   END IF;
-  FOREACH callable IN ARRAY ARRAY[${FUNCTIONS.map((name) => `'${name}'`).join(", ")}] LOOP
+  FOREACH callable IN ARRAY ARRAY[${quoted(FUNCTIONS)}] LOOP
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %s.%s FROM PUBLIC', here, callable);
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateside_writer') THEN
       EXECUTE format('GRANT EXECUTE ON FUNCTION %s.%s TO gateside_writer', here, callable);

@@ -72,8 +72,12 @@ export async function joinNames(
   client: ClientBase,
   named: readonly Required<NamedBox>[],
 ): Promise<void> {
-  const levels = new Set<string>();
-  for (const { site, sensor } of named)
-    if (topicLevel(site) !== site || topicLevel(sensor) !== sensor) levels.add(topicLevel(site));
-  if (levels.size > 0) await client.query("SELECT gateside_join_names($1)", [[...levels]]);
+  const odd = named.filter(
+    ({ site, sensor }) => topicLevel(site) !== site || topicLevel(sensor) !== sensor,
+  );
+  if (odd.length === 0) return;
+  await client.query("SELECT gateside_join_names($1::text[], $2::text[])", [
+    odd.map(({ site }) => site),
+    odd.map(({ sensor }) => sensor),
+  ]);
 }

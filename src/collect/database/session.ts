@@ -32,6 +32,21 @@ export interface DatabaseSession {
   horizonMs: number;
   /** The server's clock minus ours, then, ms. */
   skewMs: number;
+  /** The server's clock at the beginning of the newest transaction, ms. */
+  serverMs: number;
+  /** `skewMs`, but steady: what arrives in order stays in order. */
+  offsetMs: number;
+}
+
+/** How far the offset may be off before it is taken anew, ms: more than a slow response, less than people notice. */
+const OFFSET_STEP_MS = 1_000;
+
+/** When a message arrived, by the clock that all collectors share: theirs differ, and one that is ahead would keep out what follows. */
+export function arrivalMs(
+  { offsetMs, serverMs }: Pick<DatabaseSession, "offsetMs" | "serverMs">,
+  receivedMs: number,
+): number {
+  return Math.min(receivedMs + offsetMs, serverMs);
 }
 
 /** Identified by process number and start. */
@@ -73,6 +88,7 @@ export async function openSession(url: string, logger: Logger | null): Promise<D
       attributes: new Dictionary("attribute_set"),
       descriptions,
       partitions: new Partitions(),
+      offsetMs: 0,
       ...(await stateOf(client)),
     };
   } catch (error) {
@@ -97,15 +113,17 @@ export async function begin(session: DatabaseSession): Promise<boolean> {
   const { client } = session;
   // The lock keeps a restore that begins now waiting until the end of the transaction.
   await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE; ${WRITER_LOCK}`);
-  const { tables, horizonMs, skewMs } = await stateOf(client);
+  const { tables, horizonMs, skewMs, serverMs } = await stateOf(client);
   if (tables !== session.tables) throw new TablesReplaced();
   const hasRisen = horizonMs !== session.horizonMs;
   session.horizonMs = horizonMs;
   session.skewMs = skewMs;
+  session.serverMs = serverMs;
+  if (Math.abs(skewMs - session.offsetMs) > OFFSET_STEP_MS) session.offsetMs = skewMs;
   return hasRisen;
 }
 
-type SessionState = Pick<DatabaseSession, "tables" | "horizonMs" | "skewMs">;
+type SessionState = Pick<DatabaseSession, "tables" | "horizonMs" | "skewMs" | "serverMs">;
 
 async function stateOf(client: Client): Promise<SessionState> {
   const { rows } = await client.query<{ tables: string; before: number; now: number }>(
@@ -119,5 +137,6 @@ async function stateOf(client: Client): Promise<SessionState> {
     tables: row?.tables ?? "",
     horizonMs: row?.before ?? Number.NEGATIVE_INFINITY,
     skewMs: row === undefined ? 0 : row.now - Date.now(),
+    serverMs: row?.now ?? Date.now(),
   };
 }

@@ -10,6 +10,8 @@ import { compare } from "./order.ts";
 const REJECTED_SITE_MAX = 1000;
 const REJECTED_MAX = 50_000;
 const TOPIC_LENGTH_MAX = 1000;
+/** As long as names may be: an index cannot hold much more. */
+const SITE_BYTES_MAX = 512;
 
 /** Everything without a column. */
 function rest(body: Readonly<Record<string, unknown>>, columns: readonly string[]): string | null {
@@ -173,10 +175,8 @@ export async function writeRejected(
   rejections: readonly Rejection[],
 ): Promise<void> {
   if (rejections.length === 0) return;
-  const sites = rejections.map(({ item }) =>
-    storable((item.site ?? "").slice(0, TOPIC_LENGTH_MAX)),
-  );
-  await client.query(
+  const sites = rejections.map(({ item }) => storable(cutBytes(item.site ?? "", SITE_BYTES_MAX)));
+  const insert = client.query(
     `INSERT INTO rejected (received, topic, reason, detail, bytes, payload, site)
      SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::text[])`,
     [
@@ -188,6 +188,10 @@ export async function writeRejected(
       rejections.map(({ delivery }) => delivery.payload.subarray(0, KEPT_BYTES)),
       sites,
     ],
+  );
+  await writing(
+    rejections.map(({ item }) => item),
+    insert,
   );
   // Numbers have gaps where a transaction failed, so rows are counted. What another collector deletes at the same time
   // is left to it.
@@ -204,6 +208,13 @@ export async function writeRejected(
        SELECT number FROM rejected WHERE number <= (SELECT number FROM rejected ORDER BY number DESC OFFSET ${REJECTED_MAX} LIMIT 1)
        FOR UPDATE SKIP LOCKED)`,
   );
+}
+
+function cutBytes(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= bytesMax) return text;
+  // Without what was cut in its middle.
+  return bytes.toString("utf8", 0, bytesMax).replace(/\uFFFD+$/, "");
 }
 
 /** PostgreSQL stores no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form. */

@@ -35,7 +35,7 @@ export async function writeBoxStates(
         ? {
             name: "box-state-cleared",
             text: `UPDATE box SET state = NULL, state_time = NULL, reason = 'cleared', agent_state = NULL, state_received = $2, received = greatest(received, $2)
-       WHERE site = $1 AND (state_received IS NULL OR $2 >= state_received)`,
+       WHERE site = $1 AND (state_received IS NULL OR state_received > now() OR $2 >= state_received)`,
             values: [site, received],
           }
         : {
@@ -45,7 +45,7 @@ export async function writeBoxStates(
        ON CONFLICT (site) DO UPDATE SET state = excluded.state, state_time = excluded.state_time, reason = excluded.reason,
          version = coalesce(excluded.version, b.version), configuration = coalesce(excluded.configuration, b.configuration),
          agent_state = excluded.agent_state, state_received = excluded.state_received, received = greatest(b.received, excluded.received)
-       WHERE b.state_time IS NULL OR excluded.state_time >= least(b.state_time, b.state_received)
+       WHERE b.state_time IS NULL OR least(b.state_time, b.state_received) > now() OR excluded.state_time >= least(b.state_time, b.state_received)
          OR (excluded.state = 'offline' AND excluded.state_time >= b.state_time - ${WILL_BEFORE} AND b.state = 'online'
              AND excluded.state_received >= b.state_received)`,
             values: [
@@ -81,7 +81,7 @@ export async function writeBoxStats(
      ON CONFLICT (site) DO UPDATE SET stats_time = excluded.stats_time, stats = excluded.stats, stats_received = excluded.stats_received,
        version = coalesce(excluded.version, b.version), configuration = coalesce(excluded.configuration, b.configuration),
        received = greatest(b.received, excluded.received)
-     WHERE b.stats_time IS NULL OR (excluded.stats_time >= least(b.stats_time, b.stats_received) AND excluded.stats IS DISTINCT FROM b.stats)`,
+     WHERE b.stats_time IS NULL OR least(b.stats_time, b.stats_received) > now() OR (excluded.stats_time >= least(b.stats_time, b.stats_received) AND excluded.stats IS DISTINCT FROM b.stats)`,
     [
       newest.map(({ item }) => item.site),
       newest.map(({ item }) => instantOf(item.body["time"])),
@@ -94,7 +94,7 @@ export async function writeBoxStats(
   await writing(itemsOf(newest), insert);
 }
 
-/** `{code}/state`: the last to arrive. A cleared one only says so in a row that is there. */
+/** `{code}/state`: the last to arrive; what claims to come from the future was dated by a collector of 0.3. A cleared one only says so in a row that is there. */
 export async function writeSensorStates(
   client: ClientBase,
   states: readonly Received<SensorStateItem>[],
@@ -108,7 +108,7 @@ export async function writeSensorStates(
      ON CONFLICT (site, sensor) DO UPDATE SET state = excluded.state, last_reading = coalesce(excluded.last_reading, s.last_reading),
        battery = coalesce(excluded.battery, s.battery), sensor_state = excluded.sensor_state, state_received = excluded.state_received,
        received = greatest(s.received, excluded.received)
-     WHERE s.state_received IS NULL OR excluded.state_received >= s.state_received`,
+     WHERE s.state_received IS NULL OR s.state_received > now() OR excluded.state_received >= s.state_received`,
       [
         written.map(({ item }) => item.site),
         written.map(({ item }) => item.sensor),
@@ -128,7 +128,7 @@ export async function writeSensorStates(
     cleared,
     `state = 'removed', sensor_state = NULL, state_received = c.received
      FROM unnest($1::text[], $2::text[], $3::timestamptz[]) c(site, sensor, received)
-     WHERE (s.state_received IS NULL OR c.received >= s.state_received)`,
+     WHERE (s.state_received IS NULL OR s.state_received > now() OR c.received >= s.state_received)`,
   );
 }
 

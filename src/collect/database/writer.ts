@@ -9,7 +9,7 @@ import { asConnectionFailure, failureKind, isConnectionUsable } from "./failure.
 import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
-import { begin, type DatabaseSession, openSession } from "./session.ts";
+import { arrivalMs, begin, type DatabaseSession, openSession } from "./session.ts";
 import { DatabaseWatch, type WatchTimes } from "./watch.ts";
 import {
   type Rejection,
@@ -197,9 +197,14 @@ async function transaction(session: DatabaseSession, entries: readonly Entry[]):
   const waveforms = await writeWaveforms(client, sorted.waveforms);
   const events = await writeEvents(client, sorted.events);
   const gaps = await writeGaps(client, sorted.gaps);
-  const received = new Date(entries[0]?.delivery.receivedMs ?? Date.now());
+  const received = new Date(arrivalMs(session, entries[0]?.delivery.receivedMs ?? Date.now()));
   const described = await descriptions.write(client, numbered, received);
-  const { abouts, sensorStates, boxStates, boxStats } = sorted;
+  const arrived = <T>(all: readonly Received<T>[]) =>
+    all.map((one) => ({ ...one, receivedMs: arrivalMs(session, one.receivedMs) }));
+  const abouts = arrived(sorted.abouts);
+  const sensorStates = arrived(sorted.sensorStates);
+  const boxStates = arrived(sorted.boxStates);
+  const boxStats = arrived(sorted.boxStats);
   const names = await Names.of(client, [...abouts, ...sensorStates, ...boxStates, ...boxStats]);
   await writeAbouts(client, names.named(abouts));
   await writeSensorStates(client, names.named(sensorStates));
