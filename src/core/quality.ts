@@ -7,7 +7,10 @@ const REASONS = [
   "wire_break",
   "under_range",
   "over_range",
+  "samples_lost",
+  "jump",
   "clipped",
+  "wrapped",
   "flatline",
   "too_short",
   "sample_rate_low",
@@ -24,6 +27,11 @@ export const DOUBT = named(
   object({ quality: oneOf(["uncertain", "bad"]), reason: oneOf(REASONS) }),
 );
 export type Doubt = Of<typeof DOUBT>;
+
+/** Whether the record itself is damaged: its values say nothing of the machine (plant section 24). */
+export function isOfDamage(doubt: Doubt | null | undefined): boolean {
+  return doubt?.reason === "samples_lost" || doubt?.reason === "jump";
+}
 
 /** A converted value with its quality: `doubt` null is good; bad always has value null. */
 export interface Graded<T = number> {

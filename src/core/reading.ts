@@ -31,6 +31,8 @@ export interface ChannelTones {
   readonly durationS: number;
   /** An overloaded sensor creates its own harmonics. */
   readonly isClipped: boolean;
+  /** True: samples of the axis were lost, or it jumps; nothing is judged by it. */
+  readonly isDamaged?: boolean;
   /** Null: the record is too short or has no signal. */
   readonly tones: AxisTones | null;
 }

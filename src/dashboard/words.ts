@@ -122,6 +122,11 @@ const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   under_range: "below the range of the transmitter. Check the transmitter and its range.",
   over_range:
     "the loop current is above its range: either the process value is too high or the transmitter signals a failure. Check both.",
+  samples_lost:
+    "samples of the record were lost and filled; do not trust its values. Check the radio link of the node.",
+  jump: "the record jumps to another level; do not trust its values. Check mount and cable of the sensor.",
+  wrapped:
+    "the signal ran beyond full scale and came back with the other sign; the real vibration is higher. Set a larger range.",
   clipped:
     "the signal was clipped at full scale; the real vibration is higher. Set a larger range.",
   flatline:

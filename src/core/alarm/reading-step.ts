@@ -1,5 +1,6 @@
 /** The effect of one reading on the alarms of its sensor. */
 import { decimal } from "../../pipeline/convert/decimal.ts";
+import { isOfDamage } from "../quality.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import { numberOf } from "../value-number.ts";
@@ -132,7 +133,9 @@ export class ReadingStep {
     const { values, quality, timeMs, id } = this.#reading;
     const value = numberOf(values[watch.value]);
     // A value of bad quality neither raises nor clears.
+    // Nor does one of a damaged record: it is as if there were none.
     if (value === null || quality[watch.value]?.quality === "bad") return;
+    if (isOfDamage(quality[watch.value])) return;
     const rank = watch.test.type === "zone" ? zoneRank(values[watch.test.zone]) : undefined;
     if (rank === null) return;
     const known = this.#alarm(watch, isLate);
@@ -238,16 +241,17 @@ export class ReadingStep {
     const normalMs = isLate ? null : (this.#state.newest.get(this.#kind)?.timeMs ?? null);
     const cause: Cause = { readingId: id, timeMs, measured: null, normalMs };
     const subject = this.#subject(null, isLate);
-    for (const [value, doubt] of Object.entries(quality)) {
-      if (doubt.quality !== "bad") continue;
-      const alarm = this.#alarm(
-        { alarm: BAD_QUALITY, kind: this.#kind, value, unit: null },
-        isLate,
-      );
+    // Damage of a record is told once per axis.
+    const isDamaged = (value: string) => value.endsWith("_vel_rms") && isOfDamage(quality[value]);
+    const isBad = (value: string) => quality[value]?.quality === "bad" || isDamaged(value);
+    for (const [value, { reason }] of Object.entries(quality)) {
+      if (!isBad(value)) continue;
+      const measured = numberOf(values[value]);
+      const unit = measured === null ? null : "mm/s";
+      const alarm = this.#alarm({ alarm: BAD_QUALITY, kind: this.#kind, value, unit }, isLate);
       const key = watchKey(BAD_QUALITY, value);
-      this.#keep(key, badReading(alarm, doubt.reason, cause, subject), isLate);
+      this.#keep(key, badReading(alarm, reason, { ...cause, measured }, subject), isLate);
     }
-    const isBad = (value: string) => quality[value]?.quality === "bad";
     for (const [key, { alarm, kind, value }] of isLate ? this.#state.live : []) {
       if (alarm !== BAD_QUALITY || kind !== this.#kind) continue;
       if (Object.hasOwn(values, value) && !isBad(value)) this.#extend(key, false);

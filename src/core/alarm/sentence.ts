@@ -169,6 +169,13 @@ export function badQualitySentence(
   return `Warning: ${what} has had no usable value for ${readings} readings: ${reason.replaceAll("_", " ")}.`;
 }
 
+/** Of damaged records. */
+export function damagedSentence(sentence: Sentence, reason: string, readings: number): string {
+  const { sensor, site, value, measured, unit } = sentence;
+  const what = `${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)}`;
+  return `Warning: ${what} was read as ${amount(measured, unit)}, but ${readings} records in a row are damaged: ${reason.replaceAll("_", " ")}.`;
+}
+
 export function goodAgainSentence(sensor: Sensor, site: Site, value: string): string {
   return `Cleared: ${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)} has a usable value again.`;
 }

@@ -8,6 +8,7 @@ import {
   activeSentence,
   badQualitySentence,
   clearedSentence,
+  damagedSentence,
   goodAgainSentence,
   heardAgainSentence,
   type Sentence,
@@ -134,14 +135,15 @@ function seenIn(cause: Cause): Pick<Raised, "readingId" | "seenMs" | "measured">
 /** Consecutive bad readings that raise an alarm (plant section 11). */
 const BAD_READINGS = 3;
 
-/** A value that is bad in this reading. */
+/** A value that is bad in this reading, or of a damaged record (with the number that was read). */
 export function badReading(
   before: AlarmState,
   reason: string,
   cause: Cause,
   subject: Subject,
 ): Transition {
-  const state = { ...before, reason };
+  const { raised } = before;
+  const state = { ...before, reason, raised: raised && { ...raised, ...seenIn(cause) } };
   const { passing, active } = before.watch;
   if (active !== null) return { state, event: null };
   const readings = (passing?.readings ?? 0) + 1;
@@ -154,11 +156,15 @@ export function badReading(
       alarmReadings: 0,
     },
     active: readings < BAD_READINGS ? null : ONE_WARNING,
-    worst: { measured: null, timeMs: passing?.sinceMs ?? cause.timeMs },
+    worst: { measured: cause.measured, timeMs: passing?.sinceMs ?? cause.timeMs },
   };
   const since = sinceAfter(before, watch, cause);
   if (watch.active === null) return { state: { ...state, watch, since }, event: null };
-  const text = badQualitySentence(subject.sensor, subject.site, before.value, reason, BAD_READINGS);
+  const of = { ...subject, value: before.value, unit: before.unit };
+  const text =
+    cause.measured === null
+      ? badQualitySentence(subject.sensor, subject.site, before.value, reason, BAD_READINGS)
+      : damagedSentence({ ...of, measured: cause.measured, worst: null }, reason, BAD_READINGS);
   return transit(state, watch, "raised", cause, subject, text);
 }
 

@@ -1,9 +1,10 @@
 /** The reading of kind `bands` that is made of one acceleration record (plant section 18). */
 import { createHash } from "node:crypto";
+import { nineDigits } from "../../pipeline/convert/nine-digits.ts";
 import { ValueSheet } from "../../pipeline/convert/value-sheet.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { SpeedAround } from "../machine-state/wait.ts";
-import type { Doubt, Graded } from "../quality.ts";
+import { type Doubt, type Graded, isOfDamage } from "../quality.ts";
 import type { Reading } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Band, SensorBands } from "./band.ts";
@@ -14,8 +15,9 @@ import { bandSteps } from "./measure.ts";
 interface BandChannel {
   /** 1…3 */
   readonly channel: number;
-  /** Null: the record has none, for this reason. */
+  /** Null: the record has none, for the reason of `doubt`. */
   readonly samples: Int16Array | null;
+  /** Of the acceleration of the channel. */
   readonly doubt: Doubt;
 }
 
@@ -71,7 +73,9 @@ export function* bandReadingSteps(
     for (const band of bands) {
       const graded = measured.get(band.name);
       if (graded === undefined) continue;
-      sheet.number(`channel${channel}_${band.name}`, bandUnit(band), graded);
+      const { value } = graded;
+      const ofRecord = isOfDamage(doubt) && value !== null ? { value, doubt } : graded;
+      sheet.number(`channel${channel}_${band.name}`, bandUnit(band), nineDigits(ofRecord));
     }
     yield;
   }

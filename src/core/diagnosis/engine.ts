@@ -13,6 +13,7 @@ import { grouped } from "../grouped.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import type { ChannelTones } from "../reading.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
@@ -37,6 +38,10 @@ export interface FindingOptions {
   readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAt" | "stateAt">;
   readonly thresholds?: Thresholds;
 }
+
+/** A record of which all axes are damaged is as if there were none. */
+const isJudgeable = (tones: readonly ChannelTones[]) =>
+  tones.length === 0 || tones.some(({ isDamaged }) => isDamaged !== true);
 
 export class FindingEngine {
   readonly #options: FindingOptions;
@@ -133,7 +138,7 @@ export class FindingEngine {
     if (readings.some(({ isFuture }) => !isFuture)) this.#takeOver(tx, code);
     if (kind === "accel" && this.#watched.has(code)) {
       const inOrder = readings
-        .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones))
+        .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones) && isJudgeable(tones))
         .toSorted((a, b) => a.timeMs - b.timeMs);
       for (const reading of inOrder) events.push(...this.#arrive(tx, code, kind, reading));
     }

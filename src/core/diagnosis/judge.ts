@@ -64,7 +64,8 @@ function linesOf(bearings: readonly (readonly [string, Bearing])[]): number[] {
   });
 }
 
-export function judge(measured: Measured, around: JudgeInput): Judgement {
+export function judge({ tones, values }: Measured, around: JudgeInput): Judgement {
+  const measured = { tones: tones.filter(({ isDamaged }) => isDamaged !== true), values };
   const refusal = refuse(measured, around);
   if (refusal !== null) {
     const [reason, text] = refusal;

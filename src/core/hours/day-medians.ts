@@ -1,8 +1,9 @@
 /** Day rows for outlooks (plant section 19): medians of what the running machine showed on a UTC day. */
 
 import { median } from "../median.ts";
+import { isOfDamage } from "../quality.ts";
 import type { Kind, Sensor } from "../sensor.ts";
-import { type StoredReading, storedUnits, storedValues } from "../stored-reading.ts";
+import { type StoredReading, storedQuality, storedUnits, storedValues } from "../stored-reading.ts";
 
 /** Of one value. */
 interface DayMedian {
@@ -69,8 +70,10 @@ export class DayMedianMaker {
     this.#readings += 1;
     if (!isRunning) return;
     const units = storedUnits(reading);
+    const quality = storedQuality(reading);
     for (const [name, value] of Object.entries(storedValues(reading))) {
       if (typeof value !== "number" || !hasOutlook(this.#kind, name)) continue;
+      if (isOfDamage(quality[name])) continue;
       const unit = units[name] ?? null;
       const known = this.#values.get(name);
       // The day on which a unit changes belongs to the new one.

@@ -1,9 +1,11 @@
 /** What one sensor tells of the condition of its machine. */
 import type { SensorState } from "../../core/agent-status.ts";
+import { isDamagedRecord, undamagedValues } from "../../core/damaged-record.ts";
 import type { CheckedSensor } from "../../core/diagnosis/shown.ts";
 import { readingZone } from "../../core/query/reading-zone.ts";
 import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
-import { type StoredReading, storedValues } from "../../core/stored-reading.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Zone } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import type { KnownSensors } from "./condition-subjects.ts";
@@ -29,9 +31,9 @@ export function conditionSensor(
   const { code, name, location, batteryLowV } = sensor;
   const state = known.states.get(normalCode(code));
   const isJudged = judgesOf(parts, sensor, checked);
-  const judgedKinds = readingKinds(sensor).filter((kind) => {
-    const reading = parts.history.latest(code, kind);
-    return reading !== null && isJudged(kind, reading);
+  const judged = readingKinds(sensor).flatMap((kind) => {
+    const reading = latestSound(parts, code, kind);
+    return reading !== null && isJudged(kind, reading) ? [reading] : [];
   });
   return {
     code,
@@ -39,8 +41,14 @@ export function conditionSensor(
     isRead: isRead(sensor),
     lastReadingMs: state?.lastReadingMs ?? null,
     isFresh: state?.state === "online",
-    isJudged: hasClass(sensor) || judgedKinds.length > 0,
-    isJudgedNow: judgedKinds.some((kind) => isKindFresh(state, kind)),
+    isJudged: hasClass(sensor) || judged.length > 0,
+    isJudgedNow: judged.some(
+      (reading) =>
+        isKindFresh(state, reading.kind) &&
+        // Only those of damaged records are passed over.
+        (reading.id === parts.history.latest(code, reading.kind)?.id ||
+          isYoung(state, reading, known.nowMs)),
+    ),
     zone: zoneAt(parts, sensor, recordsEndMs),
     isBatteryLow:
       batteryLowV !== undefined &&
@@ -55,7 +63,7 @@ function judgesOf({ alarms }: SensorParts, { code }: Sensor, all: readonly Check
   const baselines = (alarms?.baselines(code) ?? []).filter(({ status }) => status !== "learning");
   const checked = all.find(({ sensor }) => normalCode(sensor) === normalCode(code));
   return (kind: Kind, reading: StoredReading): boolean => {
-    const values = storedValues(reading);
+    const values = undamagedValues(reading);
     const isThere = (value: string) => (values[value] ?? null) !== null;
     return (
       readingZone(values) !== null ||
@@ -79,10 +87,25 @@ export function zoneAt(
   // Nearly always the first one is of the running machine.
   for (const limit of [1, RECORDS_WALKED]) {
     const page = { ...range, order: "descending", after: null, limit } as const;
-    const last = history.page(page).find(isOfRunning);
-    if (last !== undefined) return readingZone(storedValues(last));
+    const last = history
+      .page(page)
+      .find((reading) => isOfRunning(reading) && !isDamagedRecord(reading));
+    if (last !== undefined) return readingZone(undamagedValues(last));
   }
   return null;
+}
+
+/** The newest reading that is not of a damaged record. */
+function latestSound(
+  { history }: Pick<SensorParts, "history">,
+  sensor: string,
+  kind: Kind,
+): StoredReading | null {
+  const latest = history.latest(sensor, kind);
+  if (latest === null || !isDamagedRecord(latest)) return latest;
+  const range = { sensor, kind, fromMs: 0, toMs: latest.timeMs } as const;
+  const page = { ...range, order: "descending", after: null, limit: RECORDS_WALKED } as const;
+  return history.page(page).find((reading) => !isDamagedRecord(reading)) ?? null;
 }
 
 const hasClass = ({ machineClass, limits }: Sensor) =>
@@ -93,4 +116,16 @@ function isKindFresh(state: SensorState | undefined, kind: Kind): boolean {
   const own = state?.kinds.find((one) => one.kind === kind);
   if (own === undefined) return state?.state === "online";
   return own.lastReadingMs !== null && own.isSilent !== true;
+}
+
+/** Younger than three intervals of its kind. */
+function isYoung(
+  state: SensorState | undefined,
+  { kind, timeMs }: StoredReading,
+  nowMs: number,
+): boolean {
+  const listed = kind === "bands" ? "accel" : kind;
+  const { cadenceS = null } = state?.kinds.find((one) => one.kind === listed) ?? {};
+  const intervalMs = cadenceS === null ? UNKNOWN_CADENCE_MS : cadenceS * 1000;
+  return nowMs - timeMs <= SILENT_AFTER_INTERVALS * intervalMs;
 }

@@ -1,5 +1,6 @@
 /** What changed on machines, gathered from what is stored. */
 
+import { undamagedValues } from "../../core/damaged-record.ts";
 import { median } from "../../core/median.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {
@@ -140,7 +141,7 @@ function numbersSince(
     limit: READINGS_MAX,
   });
   return page.filter(isOfRunning).flatMap((reading) => {
-    const number = valuesOf(reading)[value];
+    const number = undamagedValues(reading)[value];
     return typeof number === "number" ? [number] : [];
   });
 }

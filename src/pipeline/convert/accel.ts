@@ -1,5 +1,5 @@
 /** Acceleration records: every value of each axis, by signal-definitions (contract section 5, services section 3.4). */
-import { bad, type Doubt, type Graded, type Reason } from "../../core/quality.ts";
+import { bad, type Doubt, type Graded, isOfDamage, type Reason } from "../../core/quality.ts";
 import type { Flag, Waveform, WaveformChannel } from "../../core/reading.ts";
 import type { ChannelSamples, RawRecord } from "../../core/record.ts";
 import type { Sensor } from "../../core/sensor.ts";
@@ -15,6 +15,7 @@ import {
 } from "../signal/severity.ts";
 import type { WantedTones } from "../signal/tones.ts";
 import { accelChannels } from "./channels.ts";
+import { nineDigits } from "./nine-digits.ts";
 import { isCarried, numberField, type ValueSheet } from "./value-sheet.ts";
 
 const DEFAULT_AXES: readonly [Axis, Axis, Axis] = ["H", "V", "A"];
@@ -92,7 +93,8 @@ export function* accelSteps(
         channel: channel.number,
         axis: channel.axis,
         durationS: data.samples.length / sampleRateHz,
-        isClipped: (analysis.clipCount ?? 0) > 0,
+        isClipped: (analysis.clipCount ?? 0) > 0 || analysis.flags.includes("WRAPPED"),
+        ...(isOfDamage(analysis.doubts.accel) ? { isDamaged: true } : {}),
         tones: analysis.tones,
       });
     }
@@ -102,7 +104,7 @@ export function* accelSteps(
     }
   }
   // This value is always listed, because the old one must not remain if a node stops reporting it.
-  sheet.number("temperature", "degC", numberField(record, "temperature"));
+  sheet.number("temperature", "degC", nineDigits(numberField(record, "temperature")));
   flagChannels(record, channels, hasThird, sheet);
   putAttributes(record, sheet);
   const isConvertible = sampleRateHz > 0 && calibration > 0;
@@ -143,7 +145,7 @@ function putAnalysis(
   sensor: Sensor,
 ): void {
   for (const [suffix, unit, member] of ACCEL_VALUES) {
-    sheet.number(`channel${number}_${suffix}`, unit, analysis[member]);
+    sheet.number(`channel${number}_${suffix}`, unit, nineDigits(analysis[member]));
   }
   if (hasZone(sensor)) sheet.text(`channel${number}_zone`, axisZone(analysis, sensor));
   if (analysis.clipCount !== null && analysis.clipCount > 0) {

@@ -1,15 +1,16 @@
 /** All overall values of one axis of one record, with their quality. */
 import type { Doubt, Graded } from "../../core/quality.ts";
 import { inOneGo } from "../../core/steps.ts";
-import type { AxisOptions, Bands } from "./bands.ts";
-import { checkRecord, type Group, type SignalFlag } from "./checks.ts";
+import type { AxisOptions } from "./bands.ts";
+import { checkRecord, type Group, type RecordChecks, type SignalFlag, withJump } from "./checks.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import { envelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
+import { hasJump } from "./jump.ts";
 import { type LongValues, longValues } from "./long-analysis.ts";
 import { SHORT_SIZE_MAX } from "./long-transform.ts";
 import { accelTones } from "./record-tones.ts";
-import { type CountFacts, type Statistics, statistics } from "./statistics.ts";
+import { type Statistics, statistics } from "./statistics.ts";
 import type { AxisTones } from "./tones.ts";
 import { derivedPeakToPeak, motionOverall } from "./velocity.ts";
 import { whiteTones } from "./white-tones.ts";
@@ -52,10 +53,12 @@ export function* analysisSteps(
   samples: Int16Array,
   options: AxisOptions,
 ): Generator<void, AxisAnalysis> {
-  const { flags, doubts, facts, bands } = checkRecord(samples, options);
+  const checks = checkRecord(samples, options);
+  const { facts, bands } = checks;
   const stats: Partial<Statistics> =
     facts === null || bands === null ? {} : statistics(samples, facts, options.calibration);
-  const spectral = yield* spectralValues(samples, options, facts, bands, doubts);
+  const spectral = yield* spectralValues(samples, options, checks);
+  const { flags, doubts } = spectral.hasJump ? withJump(checks) : checks;
   const accel = (value: number | undefined) => grade(value ?? null, doubts.accel);
   return {
     accelRms: accel(stats.rms),
@@ -84,18 +87,22 @@ export function* analysisSteps(
 function* spectralValues(
   samples: Int16Array,
   options: AxisOptions,
-  facts: CountFacts | null,
-  bands: Bands | null,
-  doubts: Readonly<Record<Group, Doubt | null>>,
+  { facts, bands, doubts, step }: RecordChecks,
 ): Generator<void, Spectral> {
-  const none = { velocityRms: null, displacementRms: null, envelopeRms: null, tones: null };
+  const none = {
+    velocityRms: null,
+    displacementRms: null,
+    envelopeRms: null,
+    hasJump: false,
+    tones: null,
+  };
   const hasMotion = doubts.velocity?.quality !== "bad";
   const hasEnvelope = doubts.envelope?.quality !== "bad";
   if (facts === null || bands === null || (!hasMotion && !hasEnvelope)) return none;
   const size = samples.length;
   if (size > SHORT_SIZE_MAX) {
     const wanted = { motion: hasMotion, envelope: hasEnvelope };
-    return yield* longValues(samples, facts.mean, options, bands, wanted);
+    return yield* longValues({ samples, mean: facts.mean, step }, options, bands, wanted);
   }
   const { calibration, sampleRateHz, plans = new DftPlans() } = options;
   const window = plans.table(`hann/${size}`, size, () => hann(size));
@@ -104,6 +111,9 @@ function* spectralValues(
   packBoth(samples, facts.mean, window.weights, edges, plan.input);
   plan.run();
   const motion = hasMotion ? motionOverall(plan.output, size, window.s2, bands, options) : null;
+  const counts = { samples, mean: facts.mean, step };
+  const jumped =
+    motion !== null && hasJump(counts, motion.velocityRms, plan.output, window.s2, bands, options);
   const { tones = false } = options;
   const accel =
     tones !== false && hasMotion
@@ -116,6 +126,7 @@ function* spectralValues(
     velocityRms: motion?.velocityRms ?? null,
     displacementRms: motion?.displacementRms ?? null,
     envelopeRms: envelope?.rms ?? null,
+    hasJump: jumped,
     tones:
       accel === null
         ? null

@@ -1,12 +1,25 @@
 /** Record checks, their flags, and the quality of each group of values (signal-definitions 2). */
 import type { Doubt, Reason } from "../../core/quality.ts";
 import { type AxisOptions, type Bands, bandsOf, USABLE_RATE } from "./bands.ts";
+import {
+  countStep,
+  FULL_SCALE_COUNTS,
+  flatTopCount,
+  hasLostSamples,
+  hasWrapped,
+} from "./damage.ts";
 import { type CountFacts, countFacts } from "./statistics.ts";
 
 export type Group = "accel" | "velocity" | "displacement" | "envelope";
 
 type Effects = Readonly<Partial<Record<Group, "uncertain" | "bad">>>;
 
+const ALL_UNCERTAIN = {
+  accel: "uncertain",
+  velocity: "uncertain",
+  displacement: "uncertain",
+  envelope: "uncertain",
+} as const satisfies Effects;
 const ALL_BAD: Effects = { accel: "bad", velocity: "bad", displacement: "bad", envelope: "bad" };
 
 /** In the order of the table: among flags of the worst quality, the first gives the reason. */
@@ -15,15 +28,10 @@ const FLAG_TABLE = {
   NO_DATA: { reason: "missing", effects: ALL_BAD },
   RECORD_TOO_SHORT: { reason: "too_short", effects: ALL_BAD },
   FLATLINE: { reason: "flatline", effects: ALL_BAD },
-  CLIPPED: {
-    reason: "clipped",
-    effects: {
-      accel: "uncertain",
-      velocity: "uncertain",
-      displacement: "uncertain",
-      envelope: "uncertain",
-    },
-  },
+  SAMPLES_LOST: { reason: "samples_lost", effects: ALL_UNCERTAIN },
+  JUMP: { reason: "jump", effects: ALL_UNCERTAIN },
+  CLIPPED: { reason: "clipped", effects: ALL_UNCERTAIN },
+  WRAPPED: { reason: "wrapped", effects: ALL_UNCERTAIN },
   RECORD_SHORT: {
     reason: "too_short",
     effects: { accel: "uncertain", velocity: "bad", displacement: "bad", envelope: "bad" },
@@ -40,6 +48,8 @@ const FLAG_TABLE = {
 
 export type SignalFlag = keyof typeof FLAG_TABLE;
 
+const SIGNAL_FLAGS = Object.keys(FLAG_TABLE) as readonly SignalFlag[];
+
 export interface RecordChecks {
   /** In table order. */
   readonly flags: readonly SignalFlag[];
@@ -49,11 +59,12 @@ export interface RecordChecks {
   readonly facts: CountFacts | null;
   /** Null for records on which nothing is calculated. */
   readonly bands: Bands | null;
+  /** See countStep; 0 where damage inside the record is not looked for. */
+  readonly step: number;
 }
 
 const SIZE_MIN = 16;
 const SIZE_FULL = 256;
-const FULL_SCALE_COUNTS = 32767;
 const ENV_FULL_BAND_HZ = 2500;
 const ENV_STANDARD_LO_HZ = 500;
 /** Rates are compared with this relative tolerance. */
@@ -67,22 +78,37 @@ export function checkRecord(samples: Int16Array, options: AxisOptions): RecordCh
   if (!isPositive(options.sampleRateHz) || !isPositive(options.calibration)) {
     return graded(["CONFIG_INVALID"], null, null);
   }
-  const facts = countFacts(
-    samples,
-    Math.min(FULL_SCALE_COUNTS, options.fullScaleCounts ?? FULL_SCALE_COUNTS),
-  );
+  const fullScaleCounts = Math.min(FULL_SCALE_COUNTS, options.fullScaleCounts ?? FULL_SCALE_COUNTS);
+  const facts = countFacts(samples, fullScaleCounts);
   const size = samples.length;
   if (size === 0) return graded(["NO_DATA"], facts, null);
   if (size < SIZE_MIN) return graded(["RECORD_TOO_SHORT"], facts, null);
   const flags: SignalFlag[] = [];
   const isFlat = facts.max === facts.min;
   if (isFlat) flags.push("FLATLINE");
-  if (facts.clipCount > 0) flags.push("CLIPPED");
-  if (isFlat) return graded(flags, facts, null);
+  if (isFlat || size < SIZE_FULL) {
+    if (facts.clipCount > 0) flags.push("CLIPPED");
+    if (isFlat) return graded(flags, facts, null);
+    flags.push("RECORD_SHORT");
+    return graded(flags, facts, bandsOf(size, options));
+  }
+  const step = countStep(samples);
+  const clipCount = Math.max(facts.clipCount, flatTopCount(samples, facts, step));
+  if (hasLostSamples(samples, facts, step)) flags.push("SAMPLES_LOST");
+  if (clipCount > 0) flags.push("CLIPPED");
+  else if (hasWrapped(samples, facts, fullScaleCounts)) flags.push("WRAPPED");
   const bands = bandsOf(size, options);
-  if (size < SIZE_FULL) flags.push("RECORD_SHORT");
-  else flags.push(...bandFlags(size, options.sampleRateHz, bands));
-  return graded(flags, facts, bands);
+  flags.push(...bandFlags(size, options.sampleRateHz, bands));
+  return { ...graded(flags, { ...facts, clipCount }, bands), step };
+}
+
+/** With JUMP in its place: known only with the velocity. */
+export function withJump({ flags, facts, bands }: RecordChecks): RecordChecks {
+  return graded(
+    SIGNAL_FLAGS.filter((flag) => flag === "JUMP" || flags.includes(flag)),
+    facts,
+    bands,
+  );
 }
 
 function bandFlags(size: number, sampleRateHz: number, bands: Bands): SignalFlag[] {
@@ -114,7 +140,7 @@ function graded(
     displacement: doubtOf(flags, "displacement"),
     envelope: doubtOf(flags, "envelope"),
   };
-  return { flags, doubts, facts, bands };
+  return { flags, doubts, facts, bands, step: 0 };
 }
 
 /** The worst effect takes precedence; among equal ones the first in table order. */

@@ -2,6 +2,7 @@
 import type { AxisOptions, Bands } from "./bands.ts";
 import type { EnvelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
+import { type Counts, hasJump } from "./jump.ts";
 import { demodulateLong, transformRecord } from "./long-record.ts";
 import type { LongTransform } from "./long-transform.ts";
 import { accelTones, longEnvelopeTones } from "./record-tones.ts";
@@ -15,24 +16,27 @@ export interface LongValues {
   readonly displacementRms: number | null;
   /** GE. */
   readonly envelopeRms: number | null;
+  /** Whether a step in the record makes its velocity. */
+  readonly hasJump: boolean;
   /** If requested. */
   readonly tones: AxisTones | null;
 }
 
 /** See analyse.ts, velocity.ts and envelope.ts for what is calculated; this file only defines how. */
 export function* longValues(
-  samples: Int16Array,
-  mean: number,
+  counts: Counts,
   options: AxisOptions,
   bands: Bands,
   wanted: { readonly motion: boolean; readonly envelope: boolean },
 ): Generator<void, LongValues> {
+  const { samples, mean } = counts;
   const size = samples.length;
   const { plans = new DftPlans() } = options;
   const work = plans.takeLong(size);
   const { data } = work;
   const s2 = yield* transformRecord(work, samples, mean, bands.envEdge);
   const motion = wanted.motion ? motionOverall(data, size, s2, bands, options) : null;
+  const jumped = motion !== null && hasJump(counts, motion.velocityRms, data, s2, bands, options);
   const { calibration, sampleRateHz } = options;
   const accel =
     (options.tones ?? false) !== false && wanted.motion
@@ -44,6 +48,7 @@ export function* longValues(
     velocityRms: motion?.velocityRms ?? null,
     displacementRms: motion?.displacementRms ?? null,
     envelopeRms: envelope?.rms ?? null,
+    hasJump: jumped,
     tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null },
   };
 }

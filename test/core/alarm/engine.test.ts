@@ -106,6 +106,52 @@ test("alarms – a value of bad quality neither raises nor clears, and is its ow
   assert.equal(events[1]?.reason, "wire_break");
 });
 
+/** Vibration of channel 1; a negative one is of a damaged record that reads so much. */
+const damaged = (values: readonly number[], reason: "samples_lost" | "jump" | "clipped"): Fed[] =>
+  vibrations(values.map(Math.abs)).map((fed, i) => {
+    const doubt = { quality: "uncertain", reason } as const;
+    const quality = { channel1_vel_rms: doubt, channel1_zone: doubt, channel1_accel_rms: doubt };
+    return (values[i] ?? 0) < 0 ? { ...fed, reading: { ...fed.reading, quality } } : fed;
+  });
+
+test("alarms – a damaged record neither raises nor ends an alarm, and is as none in its delay", () => {
+  for (const reason of ["samples_lost", "jump"] as const) {
+    const told = (values: readonly number[]) =>
+      summaries(feed(engineOf(siteWith([])), damaged(values, reason)));
+    assert.deepEqual(told([1, -20, 1]), []);
+    assert.deepEqual(told([5, -1, -1, 5]), ["zone active alarm +0"], "ends nothing");
+    assert.deepEqual(told([3, -20, 3]), ["zone active warning +20"], "interrupts no delay");
+    assert.deepEqual(told([3, -3, 1]), [], "counts in no delay");
+  }
+  const clipped = summaries(feed(engineOf(siteWith([])), damaged([1, -20, 1], "clipped")));
+  assert.deepEqual(clipped, ["zone active alarm +10", "zone cleared alarm +20"]);
+});
+
+test("alarms – three damaged records in a row are a warning per axis with the newest level, until one without", () => {
+  const events = feed(engineOf(siteWith([])), damaged([1, -20, -21, -22, -23, 1, -20], "jump"));
+  assert.deepEqual(summaries(events), [
+    "bad_quality active warning +30",
+    "bad_quality cleared warning +50",
+  ]);
+  const [raised] = events;
+  assert.equal(raised?.value, "channel1_vel_rms");
+  assert.equal(raised?.measured, 22);
+  assert.equal(raised?.reason, "jump");
+  assert.match(raised?.text ?? "", /read as 22 mm\/s, but 3 records in a row are damaged: jump/);
+  assert.deepEqual(feed(engineOf(siteWith([])), damaged([-9, -9, 1, -9, -9], "samples_lost")), []);
+});
+
+test("alarms – a baseline learns nothing from damaged records", () => {
+  const rule: AlarmRule = {
+    name: "change",
+    select: { values: ["*_vel_rms"] },
+    baseline: { readings: 10, deviations: 4 },
+  };
+  const disk = new Disk();
+  feed(engineOf(siteWith([rule])), damaged([1, -9, 1, -9, 1], "samples_lost"), disk);
+  assert.equal(disk.samples.length, 3);
+});
+
 test("alarms – of a sensor without rules, bad quality is an alarm all the same, and a late reading does not turn back its time", () => {
   const engine = engineOf(siteWith([]));
   const readings = pressures([5, null, null, null, 5, 5]);

@@ -275,3 +275,22 @@ test("what is checked is what may be found, so that a standing finding is never 
     [],
   );
 });
+
+test("findings – a record whose axes are all damaged is judged by nothing; one damaged axis leaves the others", () => {
+  const { engine, follow } = engineOf();
+  const record = recordOf({ fault: "unbalance", severity: 0.9 });
+  const damaged = (channels: number) => ({
+    ...record,
+    tones: record.tones.map((axis) => ({ ...axis, isDamaged: axis.channel <= channels })),
+  });
+  follow(record, 1);
+  const before = engine.of("10234");
+  assert.notEqual(before.seen, null);
+  follow(damaged(3), 2);
+  assert.deepEqual(engine.of("10234"), before);
+  follow(damaged(1), 3);
+  const seen = engine.of("10234");
+  assert.equal(seen.newestMs, 3 * 3_600_000);
+  const lines = [...seen.states.values()].flatMap(({ last }) => last.verdict.lines);
+  assert.ok(lines.length > 0 && lines.every(({ channel }) => channel > 1));
+});

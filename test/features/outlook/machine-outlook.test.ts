@@ -187,6 +187,21 @@ test("machine outlook – a value that has no day yet says that there are too fe
   assert.deepEqual([level, used, reason], [null, 0, "too_few_days"]);
 });
 
+test("machine outlook – a day's row has no value of a damaged record, and has that of a clipped one", () => {
+  const maker = new DayMedianMaker(SENSOR, "accel");
+  for (const [value, reason] of [
+    [1, "clipped"],
+    [20, "samples_lost"],
+    [30, "jump"],
+  ] as const) {
+    const quality = JSON.stringify({ [VALUE]: { quality: "uncertain", reason } });
+    const units = JSON.stringify({ [VALUE]: "mm/s" });
+    maker.add({ ...STORED, values: JSON.stringify({ [VALUE]: value }), units, quality }, true);
+  }
+  const { readings, values } = maker.result(1);
+  assert.deepEqual([readings, values[VALUE]?.median, values[VALUE]?.count], [3, 1, 1]);
+});
+
 test("machine outlook – a day's row is the median on the running machine; it counts all readings, and begins anew with another unit", () => {
   const maker = new DayMedianMaker(SENSOR, "accel");
   const add = (value: number, unit: string, isRunning: boolean) => {

@@ -58,7 +58,10 @@ test("long transform – velocity, displacement and envelope of a record equal t
     const expected = analyseAxis(samples, OPTIONS);
     const { mean } = countFacts(samples, 32_767);
     const values = inOneGo(
-      longValues(samples, mean, OPTIONS, bandsOf(size, OPTIONS), { motion: true, envelope: true }),
+      longValues({ samples, mean, step: 1 }, OPTIONS, bandsOf(size, OPTIONS), {
+        motion: true,
+        envelope: true,
+      }),
     );
     isNear(values.velocityRms, expected.velocityRms.value, `${size} velocity`);
     isNear(values.displacementRms, expected.displacementRms.value, `${size} displacement`);
