@@ -1,5 +1,6 @@
 /** docs/metrics.md, from what the agent and the collector register, so that it always matches the program. */
 import { createCollectMetrics } from "../src/collect/metrics.ts";
+import { machineSeries } from "../src/http/machine-series.ts";
 import { sensorSeries } from "../src/http/sensor-series.ts";
 import { createMetrics } from "../src/lib/metrics.ts";
 
@@ -22,14 +23,18 @@ function described(metric: Registered): Described {
   return { name: metric.name, type, labels: labelNames, help: metric.help };
 }
 
-/** Those of the sensors are written without the library. */
+/** Those of sensors and machines are written without the library. */
 async function ofSensors(): Promise<Described[]> {
-  const text = await sensorSeries("", [], 0);
+  const text = `${await sensorSeries("", [], 0)}${machineSeries("", [])}`;
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
     ([, name = "", help = "", type = ""]) => ({
       name,
       type,
-      labels: name.endsWith("_state") ? ["sensor", "name", "state"] : ["sensor", "name"],
+      labels: name.endsWith("_condition")
+        ? ["machine", "condition"]
+        : name.endsWith("_state")
+          ? ["sensor", "name", "state"]
+          : ["sensor", "name"],
       help,
     }),
   );

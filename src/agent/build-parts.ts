@@ -7,6 +7,7 @@
 import { createFeatures, type Features } from "../features/all.ts";
 import { Dispatcher } from "../features/commands/dispatcher.ts";
 import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
+import { MachineTimes } from "../features/condition/machine-times.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
@@ -84,6 +85,8 @@ export async function buildParts(
       store,
       instance: instanceOf(store.meta),
       alarms: side.alarms,
+      conditions,
+      machineTimes: new MachineTimes({ memory: store.meta, clock, logger }),
       gapsOf: (uplink) => side.gaps.of(store.gapsOf(uplink)),
       status: report.current,
       sensors: report.recentSensors,

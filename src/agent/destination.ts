@@ -7,6 +7,8 @@ import type { GapLog, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { Dispatcher } from "../features/commands/dispatcher.ts";
+import type { MachineConditions } from "../features/condition/machine-conditions.ts";
+import type { MachineTimes } from "../features/condition/machine-times.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
@@ -57,6 +59,8 @@ export interface DestinationParts extends Runtime {
   readonly dispatcher: Dispatcher | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: Alarms | null;
+  readonly conditions: MachineConditions;
+  readonly machineTimes: MachineTimes;
   readonly audit: Audit;
   readonly credentialsDirectory: string | null;
   /** Published by all of them. */

@@ -14,6 +14,8 @@ import type { Store } from "../pipeline/store/store.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
 export const announcedKey = (uplink: string) => `announced:${uplink}`;
+/** The same about machines. */
+export const machinesKey = (uplink: string) => `machines:${uplink}`;
 /** Where it records at which addresses that broker is, by uplink. */
 const PLACES = "announced_at";
 const RETRY_MS = 5_000;
@@ -53,8 +55,9 @@ export class LeftEntities {
 
   #topicsOf(uplink: string): string[] {
     const standing = this.#read<DescribedTopics>(announcedKey(uplink));
+    const ofMachines = Object.values(this.#read<readonly string[]>(machinesKey(uplink))).flat();
     const topics = Object.values(standing).flatMap(({ descriptions }) => descriptions);
-    return topics.filter((topic) => topic.startsWith(`${DISCOVERY}/`));
+    return [...topics, ...ofMachines].filter((topic) => topic.startsWith(`${DISCOVERY}/`));
   }
 
   /** Damaged text is no reason not to start. */

@@ -24,6 +24,7 @@ import {
   reconnectDelays,
 } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
+import { createMachineBoard } from "./machine-board.ts";
 import { TokenTimer } from "./token-timer.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 import { createPresence } from "./uplink-presence.ts";
@@ -148,7 +149,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     },
   });
   const board = createBoard(shared, link, turns);
-  const presence = createPresence(shared, link, turns, board);
+  const machines = createMachineBoard(shared, link, turns);
+  const presence = createPresence(shared, link, turns, board, machines);
   const publisher: Publisher = new Publisher(
     {
       link,
@@ -199,7 +201,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       // States and statistics that a broker leaves unacknowledged are not waited for at the end: closing the link ends
       // them.
       await Promise.race([
-        Promise.all([publishing, presence.run(signal)]),
+        Promise.all([publishing, presence.run(signal), machines.run(signal)]),
         stopped.then(() => publishing),
       ]);
     },

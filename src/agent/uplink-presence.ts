@@ -1,6 +1,7 @@
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Uplink } from "../core/uplink.ts";
+import type { MachineBoard } from "../features/condition/machine-board.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import type { AlarmBoard } from "../pipeline/publish/alarm-board.ts";
 import { Descriptions } from "../pipeline/publish/descriptions.ts";
@@ -10,6 +11,7 @@ import { RetainedQuery } from "../pipeline/publish/retained-query.ts";
 import type { Turns } from "../pipeline/publish/turns.ts";
 import { createStaleAlarms, hasAlarmTopics } from "./alarm-topics.ts";
 import { announcedKey } from "./left-entities.ts";
+import { withMachines } from "./machine-board.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** States, statistics, gaps and descriptions. */
@@ -18,6 +20,7 @@ export function createPresence(
   link: MqttLink,
   turns: Turns,
   board: AlarmBoard,
+  machines: MachineBoard,
 ): Presence {
   const { uplink, parts, own, profile, others, readBack, isChosen } = shared;
   const { settings, site, store, clock } = parts;
@@ -37,21 +40,24 @@ export function createPresence(
     stateRefreshMs: stateRefreshMs(uplink),
     others,
     readBack,
-    descriptions: new Descriptions(
-      {
-        link,
-        turns,
-        clock,
-        logger,
-        profile,
-        site,
-        memory: {
-          load: announced,
-          save: (text) => store.meta.set(announcedKey(uplink.name), text),
+    descriptions: withMachines(
+      new Descriptions(
+        {
+          link,
+          turns,
+          clock,
+          logger,
+          profile,
+          site,
+          memory: {
+            load: announced,
+            save: (text) => store.meta.set(announcedKey(uplink.name), text),
+          },
+          newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
         },
-        newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
-      },
-      { clearReadings: settings.publishClearRemoved, isSelected: ({ code }) => isChosen(code) },
+        { clearReadings: settings.publishClearRemoved, isSelected: ({ code }) => isChosen(code) },
+      ),
+      machines,
     ),
     retained: new RetainedQuery({
       link,

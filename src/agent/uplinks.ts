@@ -32,6 +32,16 @@ interface RunningUplink {
   done: Promise<void>;
 }
 
+/** Without alarms nothing is said of machines. */
+function withoutMachines(uplink: Uplink): Uplink {
+  const { sparkplug } = uplink;
+  return {
+    ...uplink,
+    machines: false,
+    sparkplug: sparkplug === null ? null : { ...sparkplug, machines: false },
+  };
+}
+
 export type UplinkParts = Omit<DestinationParts, "documents" | "states" | "uplinks">;
 
 export class Uplinks {
@@ -178,7 +188,8 @@ export class Uplinks {
     return one?.publish?.(message) ?? null;
   }
 
-  async #build(uplink: Uplink): Promise<RunningUplink> {
+  async #build(configured: Uplink): Promise<RunningUplink> {
+    const uplink = this.#parts.alarms === null ? withoutMachines(configured) : configured;
     const destinations: Destination[] = [];
     const uplinks = () => this.#uplinks;
     const parts = { ...this.#parts, documents: this.#documents, states: this.#states, uplinks };
@@ -189,7 +200,12 @@ export class Uplinks {
       const { sparkplugDestination } = await import("./sparkplug-destination.ts");
       destinations.push(sparkplugDestination(uplink, uplink.sparkplug, parts));
     }
-    return { uplink, destinations, stopping: new AbortController(), done: Promise.resolve() };
+    return {
+      uplink: configured,
+      destinations,
+      stopping: new AbortController(),
+      done: Promise.resolve(),
+    };
   }
 
   #start(running: RunningUplink, signal: AbortSignal): void {

@@ -17,7 +17,13 @@ import {
   type SiteOptions,
   type WrittenSite,
 } from "../config/site.ts";
-import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../config/uplinks.ts";
+import {
+  type LoadedUplinks,
+  loadUplinks,
+  mainMachineFaults,
+  mainUplink,
+  sparkplugHints,
+} from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { Site } from "../core/site.ts";
@@ -117,7 +123,13 @@ export function examineFiles(
     site,
     written,
     documentKeys: documentKeys.keys,
-    faults: [...loaded.faults, ...documentKeys.faults, ...faults, ...others.faults],
+    faults: [
+      ...loaded.faults,
+      ...documentKeys.faults,
+      ...faults,
+      ...(main && site ? mainMachineFaults(main, site) : []),
+      ...others.faults,
+    ],
     warnings: [
       ...loaded.warnings,
       ...warnings,

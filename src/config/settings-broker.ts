@@ -94,6 +94,11 @@ export const BROKER_SETTINGS = {
     default: false,
     doc: "Clear the retained readings of a sensor that was removed from the site file.",
   },
+  PUBLISH_MACHINES: {
+    type: "boolean",
+    default: false,
+    doc: "Publish the condition of each machine: what stands on the start page, with its reason (docs/mqtt.md). Not with ALARMS_ENABLED=false.",
+  },
   PUBLISH_WAVEFORMS: {
     type: "choice",
     choices: ["always", "alarm", "never"],
@@ -112,5 +117,10 @@ export const BROKER_SETTINGS = {
     minimum: 1,
     maximum: 256,
     doc: "Maximum records in one historical message; 1 for hosts that keep only one value of each name per message.",
+  },
+  SPARKPLUG_MACHINES: {
+    type: "boolean",
+    default: false,
+    doc: "A device machine-ID for each machine; names and limits with the devices of sensors.",
   },
 } as const satisfies Record<string, SettingSpec>;

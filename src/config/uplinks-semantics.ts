@@ -195,7 +195,13 @@ function checkCombinations(
     idle("sparkplug", "has no effect without the format sparkplug");
   const topics = dict(uplink["topics"]) ?? {};
   for (const key of Object.keys(topics)) {
-    if (key === "value" ? !has("plain") : !has("json") && !(key === "state" && has("plain")))
+    if (key === "machine" && uplink["machines"] !== true)
+      idle("topics.machine", "has no effect without machines");
+    else if (
+      key === "value"
+        ? !has("plain")
+        : !has("json") && !(["state", "machine"].includes(key) && has("plain"))
+    )
       idle(
         `topics.${key}`,
         `has no effect without the format ${key === "value" ? "plain" : "json"}`,
@@ -220,6 +226,19 @@ function checkCombinations(
       place: `${place}.formats`,
       problem: "plain values need their own topics, which Azure IoT Hub does not have",
       remedy: "remove plain",
+    });
+  const select = dict(uplink["select"]) ?? {};
+  const beside = ["kinds", "sensors", "values"].find((key) => {
+    const list = select[key];
+    return Array.isArray(list) && list.length > 0;
+  });
+  if (uplink["machines"] === true && beside !== undefined)
+    idle("machines", `has no effect with select.${beside}: machines have none`);
+  if (uplink["machines"] === true && formats.every((format) => format === "sparkplug"))
+    warn({
+      place: `${place}.machines`,
+      problem: "has no effect with the format sparkplug alone",
+      remedy: "use sparkplug.machines",
     });
   if (uplink["requireSubscriber"] === true && uplink["version"] === 4)
     idle("requireSubscriber", "has no effect with MQTT 3.1.1");

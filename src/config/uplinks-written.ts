@@ -31,6 +31,7 @@ export interface WrittenUplink {
   readonly onChange?: OnChange | null;
   readonly everyS?: number | null;
   readonly compact?: boolean;
+  readonly machines?: boolean;
   readonly startFrom?: "stored" | "now";
   readonly inflight?: number;
   readonly backlogRate?: number;
@@ -43,5 +44,6 @@ export interface WrittenUplink {
     readonly node?: string;
     readonly host?: string;
     readonly historyBatch?: number;
+    readonly machines?: boolean;
   };
 }

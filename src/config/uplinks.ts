@@ -5,6 +5,8 @@
 import { dirname, resolve } from "node:path";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import { type Site } from "../core/site.ts";
+import { machineFaults } from "../core/site-machines.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
@@ -67,7 +69,13 @@ interface PlacedUplink {
 /** Topic collisions can be checked once topics are made from the site's sensors. */
 function topicsOf({ place, uplink }: PlacedUplink, { site }: UplinksContext): ConfigurationFault[] {
   if (site === null) return [];
-  return topicFaults(uplink, site).map((fault) => ({ place: `${place}.topics`, ...fault }));
+  return [
+    ...topicFaults(uplink, site).map((fault) => ({ place: `${place}.topics`, ...fault })),
+    ...machineFaults(uplink, site).map(({ member, ...fault }) => ({
+      place: `${place}.${member}`,
+      ...fault,
+    })),
+  ];
 }
 
 /** Two uplinks on one broker that write the same topics: each would replace what the other has retained. */
@@ -130,6 +138,7 @@ function asUplink(
     onChange: written.onChange ?? null,
     everyS: written.everyS ?? null,
     compact: written.compact ?? false,
+    machines: written.machines ?? false,
     startFrom: written.startFrom ?? "stored",
     inflight: written.inflight ?? 100,
     backlogRatePerS: written.backlogRate ?? 0,
@@ -143,6 +152,7 @@ function asUplink(
           node: sparkplug?.node ?? "gateside",
           host: sparkplug?.host ?? null,
           historyBatch: sparkplug?.historyBatch ?? HISTORY_BATCH_MAX,
+          machines: sparkplug?.machines ?? false,
         }
       : null,
   };
@@ -178,6 +188,7 @@ export function mainUplink(settings: Settings): Uplink | null {
     onChange: null,
     everyS: null,
     compact: false,
+    machines: settings.publishMachines,
     startFrom: "stored",
     inflight: settings.mqttInflight,
     backlogRatePerS: settings.mqttBacklogRate,
@@ -191,9 +202,18 @@ export function mainUplink(settings: Settings): Uplink | null {
           node: settings.sparkplugNodeId,
           host: settings.sparkplugHostId,
           historyBatch: settings.sparkplugHistoryBatch,
+          machines: settings.sparkplugMachines,
         }
       : null,
   };
+}
+
+/** What the site's machines forbid `main`. */
+export function mainMachineFaults(main: Uplink, site: Site): ConfigurationFault[] {
+  return machineFaults(main, site).map(({ member, ...fault }) => ({
+    place: member === "machines" ? "PUBLISH_MACHINES" : "SPARKPLUG_MACHINES",
+    ...fault,
+  }));
 }
 
 /**

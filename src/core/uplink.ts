@@ -49,6 +49,8 @@ export interface UplinkSparkplug {
   readonly host: string | null;
   /** Maximum records in one historical message. */
   readonly historyBatch: number;
+  /** A device for each machine; absent = none. */
+  readonly machines?: boolean;
 }
 
 export interface SecretFiles {
@@ -101,6 +103,8 @@ export interface Uplink {
   readonly everyS: number | null;
   /** Readings without units, names and location, which their sensor's description has. */
   readonly compact: boolean;
+  /** Conditions of machines are published too. */
+  readonly machines: boolean;
   /** What a later-added uplink starts with: everything stored, or its first new reading. */
   readonly startFrom: "stored" | "now";
   readonly inflight: number;

@@ -4,6 +4,7 @@ import { backlogOf } from "../core/backlog.ts";
 import { parseLaneName } from "../core/lane-plan.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { type Operation, serve } from "./api-operation.ts";
+import { machineSeries } from "./machine-series.ts";
 import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
 import type { SharedResponses } from "./shared-responses.ts";
@@ -64,10 +65,21 @@ export const METRICS_OPERATIONS: readonly Operation[] = [METRICS];
 
 export function registerMetrics(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "loopDelay" | "metrics" | "status">,
+  parts: Pick<HttpParts, "alarms" | "conditions" | "logger" | "loopDelay" | "metrics" | "status">,
   responses: SharedResponses,
 ): void {
   const { loopDelay, metrics, status } = parts;
+  const machines = async (site: string) => {
+    const { alarms, conditions, logger } = parts;
+    if (alarms === null) return "";
+    try {
+      await conditions.look();
+    } catch (err) {
+      // The other metrics say why the store cannot be read.
+      logger.debug({ err }, "conditions of machines could not be computed for the metrics");
+    }
+    return machineSeries(site, conditions.current);
+  };
   const scrape = async () => {
     const now = status.status();
     metrics.registry.setDefaultLabels({ site: now.site });
@@ -77,7 +89,7 @@ export function registerMetrics(
     const text = await metrics.registry.metrics();
     const sensors = await sensorSeries(now.site, now.sensors, gatewayNowMs(now));
     // The text format uses `NaN`; prom-client writes `Nan`.
-    return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}`;
+    return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}${await machines(now.site)}`;
   };
   serve(app, METRICS, (request, reply) =>
     responses.send(request, reply.type(metrics.registry.contentType), "metrics", scrape),

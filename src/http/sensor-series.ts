@@ -68,6 +68,6 @@ export async function sensorSeries(
   return `${lines.join("\n")}\n`;
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

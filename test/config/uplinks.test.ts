@@ -307,6 +307,7 @@ test("settings that are not given have the contract's defaults", () => {
     onChange: null,
     everyS: null,
     compact: false,
+    machines: false,
     startFrom: "stored",
     inflight: 100,
     backlogRatePerS: 0,

@@ -6,6 +6,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
 import { apiOperations } from "../../src/http/api-document.ts";
+import { machineSeries } from "../../src/http/machine-series.ts";
 import { sensorSeries } from "../../src/http/sensor-series.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/documents.ts";
@@ -93,7 +94,7 @@ for (const document of DOCUMENTS) {
 }
 
 test("documents, alert rules and dashboard name only metrics that exist", async () => {
-  const series = await sensorSeries("plant-7", [], 0);
+  const series = `${await sensorSeries("plant-7", [], 0)}${machineSeries("plant-7", [])}`;
   const known = new Set(
     createMetrics()
       .registry.getMetricsAsArray()

@@ -357,7 +357,12 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     audit: null,
     findings: null,
     machineSignals: { stateOf: () => null, speedAt: () => null },
-    conditions: { worstFirst: () => Promise.resolve([]), of: () => Promise.resolve(null) },
+    conditions: {
+      current: [],
+      look: () => Promise.resolve(),
+      of: () => Promise.resolve(null),
+      worstFirst: () => Promise.resolve([]),
+    },
     dayMedians: { changes: 0, of: () => [] },
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),

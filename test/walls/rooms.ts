@@ -188,7 +188,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "prom-client",
     ],
   },
-  "features/commands": { rooms: ["core", "pipeline/wire"], node: ["crypto"], packages: [] },
   config: {
     rooms: SHARED,
     node: ["crypto", "fs", "path", "tls", "util"],

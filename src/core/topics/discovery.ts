@@ -11,6 +11,14 @@ export const AGENT_ENTITIES = {
   backlog: "sensor",
 } as const satisfies Readonly<Record<string, DiscoveryComponent>>;
 
+/** Of a machine. */
+export const MACHINE_ENTITIES = {
+  condition: "sensor",
+  zone: "sensor",
+  stage: "sensor",
+  running: "binary_sensor",
+} as const satisfies Readonly<Record<string, DiscoveryComponent>>;
+
 /** Allowed in a discovery topic's levels and ids: letters, digits, `_` and `-`. */
 export function discoveryId(...parts: readonly string[]): string {
   return parts.join("_").replace(/[^A-Za-z0-9_-]/g, "_");
@@ -20,6 +28,9 @@ export function discoveryId(...parts: readonly string[]): string {
 export function discoveryNode(site: string, code?: string): string {
   return code === undefined ? discoveryId("gateside", site) : discoveryId("gateside", site, code);
 }
+
+export const machineNode = (site: string, id: number) =>
+  discoveryId("gateside", site, "machine", `${id}`);
 
 export function componentOf(type: "number" | "boolean" | "string"): DiscoveryComponent {
   return type === "boolean" ? "binary_sensor" : "sensor";

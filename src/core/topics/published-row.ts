@@ -29,20 +29,23 @@ export interface PublishedTopic {
 }
 
 /** `documents`: signed configurations are accepted, and answered. `alarms`: ALARMS_ENABLED, default true. */
-export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolean } & Pick<
-  Uplink,
-  | "formats"
-  | "profile"
-  | "topicPrefix"
-  | "topics"
-  | "select"
-  | "history"
-  | "waveforms"
-  | "retain"
-  | "commands"
-  | "sparkplug"
-  | "clientId"
->;
+export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolean } & Partial<
+  Pick<Uplink, "machines">
+> &
+  Pick<
+    Uplink,
+    | "formats"
+    | "profile"
+    | "topicPrefix"
+    | "topics"
+    | "select"
+    | "history"
+    | "waveforms"
+    | "retain"
+    | "commands"
+    | "sparkplug"
+    | "clientId"
+  >;
 
 type TopicRow = Partial<PublishedTopic> & Pick<PublishedTopic, "format" | "topic" | "stream">;
 

@@ -6,6 +6,7 @@ import { type Kind, readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector } from "../uplink.ts";
+import { fixedMachineTopics, machineTopics } from "./published-machines.ts";
 import {
   discoveryTopics,
   fixedTopics,
@@ -34,7 +35,8 @@ function sessionTopics(
   sensors: readonly Sensor[],
   select: Selector,
 ): PublishedTopic[] {
-  if (plan.profile === "thingsboard") return fixedTopics(THINGSBOARD, sensors, select);
+  if (plan.profile === "thingsboard")
+    return [...fixedTopics(THINGSBOARD, sensors, select), ...fixedMachineTopics(plan, site)];
   if (plan.profile === "azure-iot")
     return fixedTopics([[`devices/${plan.clientId}/messages/events/`, "everything"]], [], select);
   const byCode = new Map(sensors.map((sensor) => [sensor.code, sensor]));
@@ -44,6 +46,7 @@ function sessionTopics(
   });
   const own = [
     ...agentTopics(plan, topics),
+    ...machineTopics(plan, topics, site),
     ...sensors.flatMap((sensor) => sensorTopics(plan, topics, sensor, select)),
     ...(plan.profile === "homeassistant" ? discoveryTopics(site, sensors, select) : []),
   ];

@@ -2,7 +2,7 @@
 import type { Kind, Sensor } from "../sensor.ts";
 import { topicLevel } from "../topic-level.ts";
 
-const TEMPLATE_NAMES = ["reading", "history", "state", "waveform", "value"] as const;
+const TEMPLATE_NAMES = ["reading", "history", "state", "waveform", "value", "machine"] as const;
 export type TemplateName = (typeof TEMPLATE_NAMES)[number];
 /**
  * Omitted templates use the topics of contract section 6; history without its own is the reading's topic + `/history`.
@@ -19,6 +19,7 @@ const PLACEHOLDERS: Readonly<Record<TemplateName, readonly string[]>> = {
   state: EVERYWHERE,
   waveform: [...EVERYWHERE, "kind", "channel"],
   value: [...EVERYWHERE, "kind", "value"],
+  machine: ["prefix", "site", "company", "area", "machine", "id"],
 };
 
 const DEFAULT_TEMPLATES = {
@@ -26,6 +27,7 @@ const DEFAULT_TEMPLATES = {
   state: "{prefix}/{site}/{sensor}/state",
   waveform: "{prefix}/{site}/{sensor}/waveform/{channel}",
   value: "{prefix}/{site}/{sensor}/{kind}/{value}",
+  machine: "{prefix}/{site}/machine/{id}",
 } as const;
 
 export function templateText(templates: TopicTemplates, name: TemplateName): string {
@@ -48,6 +50,8 @@ export interface TopicFields {
   readonly kind?: Kind;
   readonly channel?: string;
   readonly value?: string;
+  /** Of a machine; `sensor` is its first. */
+  readonly machine?: { readonly id: number; readonly name: string | null };
 }
 
 /** Templates are few, and rendered for every message: their texts and placeholders by turns. */
@@ -92,6 +96,12 @@ function fieldText(name: string, fields: TopicFields): string {
       return topicLevel(fields.channel ?? NOWHERE);
     case "value":
       return topicLevel(fields.value ?? NOWHERE);
+    case "id":
+      return `${fields.machine?.id}`;
+    case "machine":
+      if (fields.machine !== undefined)
+        return topicLevel(fields.machine.name ?? `${fields.machine.id}`);
+      return placeText(name, fields.sensor);
     default:
       return placeText(name, fields.sensor);
   }
@@ -133,6 +143,12 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
       remedy: `use ${allowed.map((one) => `{${one}}`).join(" ")}`,
     });
   }
+  if (name === "machine" && !found.includes("id") && !found.includes("machine"))
+    faults.push({
+      name,
+      problem: "would be the same topic for every machine",
+      remedy: "add {id}, or {machine} if all names differ",
+    });
   const literal = text.replace(/\{[^{}]*\}/g, "x");
   if (/[{}]/.test(literal)) {
     faults.push({

@@ -1,4 +1,5 @@
 import type { Kind, Sensor } from "../sensor.ts";
+import type { SiteMachine } from "../site-machines.ts";
 import { topicLevel } from "../topic-level.ts";
 import { renderTopic, type TopicFields, type TopicTemplates, templateText } from "./template.ts";
 
@@ -23,6 +24,7 @@ export interface Topics {
   history(sensor: string, kind: Kind): string;
   value(sensor: string, kind: Kind, value: string): string;
   waveform(sensor: string, channel: number): string;
+  machine(machine: SiteMachine): string;
 }
 
 interface TopicRules {
@@ -44,6 +46,7 @@ export function createTopics(prefix: string, site: string, rules = CONTRACT_TOPI
     state: templateText(templates, "state"),
     waveform: templateText(templates, "waveform"),
     value: templateText(templates, "value"),
+    machine: templateText(templates, "machine"),
   };
   const render = (
     text: string,
@@ -70,5 +73,9 @@ export function createTopics(prefix: string, site: string, rules = CONTRACT_TOPI
     value: (sensor, kind, value) => render(texts.value, sensor, { kind, value }),
     waveform: (sensor, channel) =>
       render(texts.waveform, sensor, { kind: "accel", channel: `channel${channel}` }),
+    machine: (machine) => {
+      const [sensor] = machine.sensors;
+      return renderTopic(texts.machine, { prefix, site, code: "", sensor, machine });
+    },
   };
 }

@@ -1,7 +1,7 @@
 import type { SensorState } from "../../core/agent-status.ts";
-import { grouped } from "../../core/grouped.ts";
 import { normalCode, type Sensor } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
+import { siteMachines } from "../../core/site-machines.ts";
 import type { OpenAlarm } from "./rules/condition.ts";
 
 /** A machine, or a sensor without one that has an open alarm. */
@@ -15,18 +15,12 @@ export interface ConditionSubject {
 
 type Subjects = Pick<Site, "machines" | "sensors">;
 
-/** Machines of `machines` and of every sensor's location. */
-export function machineSubjects({ machines = [], sensors }: Subjects): ConditionSubject[] {
-  const mounted = grouped(sensors, ({ location }) => location?.machine ?? null);
-  const names = new Map(machines.map(({ id, name }) => [id, name]));
-  return [...new Set([...names.keys(), ...mounted.keys()])].flatMap((id) => {
-    if (id === null) return [];
-    const own = mounted.get(id) ?? [];
-    const locations = own.flatMap(({ location }) => location ?? []);
-    const named = locations.find((location) => location.names?.machine !== undefined);
-    const name = names.get(id) ?? named?.names?.machine ?? null;
-    return [{ id, sensor: null, name, area: areaOf(locations), sensors: own }];
-  });
+export function machineSubjects(site: Subjects): ConditionSubject[] {
+  return siteMachines(site).map((machine) => ({
+    ...machine,
+    sensor: null,
+    area: areaOf(machine.sensors.flatMap(({ location }) => location ?? [])),
+  }));
 }
 
 /** @param alarms by normalised code; null while alarms are disabled */

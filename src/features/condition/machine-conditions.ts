@@ -22,6 +22,7 @@ import {
 import { EntryMaker, type MachineEntry } from "./machine-entry.ts";
 import { bySensor } from "./open-alarms.ts";
 import type { OpenAlarm } from "./rules/condition.ts";
+import type { PublishedMachine } from "./rules/machine-payload.ts";
 import { worseFirst } from "./rules/order.ts";
 import type { RankedMachine } from "./rules/shown.ts";
 
@@ -35,7 +36,7 @@ const LOOKS_APART_MS = 1_000;
 const SETTLE_MAX_MS = 5 * MINUTE_MS;
 
 /** A machine as it is published. */
-export interface MachineNow extends MachineEntry {
+export interface MachineNow extends PublishedMachine {
   readonly id: number;
   /** Each of its sensors has been read since the start, or has had five minutes for it. */
   readonly isSettled: boolean;
@@ -88,9 +89,11 @@ export class MachineConditions {
   get current(): readonly MachineNow[] {
     return this.#machines.flatMap((subject) => {
       const entry = this.#kept.get(subjectKey(subject));
-      const { id } = subject;
+      const { id, name, sensors } = subject;
       if (entry === undefined || id === null) return [];
-      return [{ ...entry, id, isSettled: this.#settled.has(subjectKey(subject)) }];
+      const { members, outlook } = entry;
+      const isSettled = this.#settled.has(subjectKey(subject));
+      return [{ id, machine: { id, name, sensors }, members, outlook, isSettled }];
     });
   }
 

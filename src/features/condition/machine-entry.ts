@@ -16,19 +16,11 @@ import {
   machineCondition,
   watchBeginsMs,
 } from "./rules/condition.ts";
+import type { OutlookSpan } from "./rules/machine-payload.ts";
 import type { Ranked } from "./rules/order.ts";
 import type { RankedMachine } from "./rules/shown.ts";
 import { StandingSince } from "./standing-since.ts";
 import { type MemorySource, TimedMemory } from "./timed-memory.ts";
-
-/** The outlook that begins first. */
-export interface OutlookSpan {
-  readonly sensor: string;
-  readonly value: string;
-  /** ISO. */
-  readonly from: string;
-  readonly to: string | null;
-}
 
 export interface MachineEntry {
   readonly subject: ConditionSubject;

@@ -1,3 +1,4 @@
+import { selectsMachine, siteMachines } from "../../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../../core/site-source.ts";
 import { createSelector, type Uplink } from "../../../core/uplink.ts";
 import { createAwsIotProfile } from "./aws-iot.ts";
@@ -22,6 +23,10 @@ export function createProfile(
   text: UplinkText,
 ): PayloadProfile {
   const selector = fromSite(text.site, ({ sensors }) => createSelector(uplink.select, sensors));
+  const machines = fromSite(text.site, (site) => {
+    const own = uplink.machines ? siteMachines(site) : [];
+    return new Set(own.filter((one) => selectsMachine(uplink.select, one)).map(({ id }) => id));
+  });
   const options: ProfileOptions = {
     prefix: uplink.topicPrefix,
     site: text.site.current.site,
@@ -36,6 +41,7 @@ export function createProfile(
     retain: uplink.retain,
     clearRemoved: text.clearRemoved,
     isWanted: selector().value,
+    hasMachine: (id) => machines().has(id),
     isChosen: (sensor, kind) => selector().includes(sensor, kind),
   };
   switch (uplink.profile) {

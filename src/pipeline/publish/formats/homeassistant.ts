@@ -15,6 +15,7 @@ import {
   discoveryId,
   discoveryNode,
   discoveryTopic,
+  machineNode,
 } from "../../../core/topics/discovery.ts";
 import { createGatesideProfile } from "./gateside.ts";
 import { homeAssistantMeaning } from "./homeassistant-units.ts";
@@ -82,6 +83,10 @@ export function createHomeAssistantProfile(
     payload_available: "online",
     payload_not_available: "offline",
   };
+  const viaOf = ({ location }: Sensor) =>
+    location !== undefined && options.hasMachine?.(location.machine) === true
+      ? machineNode(site, location.machine)
+      : agentNode;
   const describe = (sensor: Sensor): Message[] => {
     const place = sensor.location?.names;
     const device = {
@@ -90,7 +95,7 @@ export function createHomeAssistantProfile(
       serial_number: sensor.code,
       ...(sensor.model === undefined ? {} : { model: sensor.model }),
       ...(place?.area === undefined ? {} : { suggested_area: place.area }),
-      via_device: agentNode,
+      via_device: viaOf(sensor),
     };
     const availability = {
       availability: [

@@ -28,6 +28,8 @@ export interface ProfileOptions extends Naming {
   readonly clearRemoved: boolean;
   /** The values that the uplink selects; null = all. */
   readonly isWanted: IsChosen | null;
+  /** The machines that the uplink publishes; by default none. */
+  readonly hasMachine?: (id: number) => boolean;
   /** The sensors and kinds that the uplink selects; by default all. */
   readonly isChosen?: (sensor: string, kind: Kind) => boolean;
 }

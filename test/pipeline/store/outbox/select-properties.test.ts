@@ -68,6 +68,7 @@ const UPLINK: Omit<Uplink, "profile" | "select"> = {
   onChange: null,
   everyS: null,
   compact: false,
+  machines: false,
   startFrom: "stored",
   inflight: 100,
   backlogRatePerS: 0,

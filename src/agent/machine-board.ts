@@ -1,0 +1,74 @@
+import { selectsMachine } from "../core/site-machines.ts";
+import { DISCOVERY } from "../core/topics/discovery.ts";
+import { hasFixedTopics, type Uplink } from "../core/uplink.ts";
+import { MachineBoard } from "../features/condition/machine-board.ts";
+import { createMachineMessages } from "../features/condition/machine-messages.ts";
+import { OTHERS_MS } from "../features/condition/rules/machine-pace.ts";
+import { VERSION } from "../lib/version.ts";
+import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
+import type { Descriptions } from "../pipeline/publish/descriptions.ts";
+import type { Turns } from "../pipeline/publish/turns.ts";
+import { machinesKey } from "./left-entities.ts";
+import type { SharedUplinkParts } from "./uplink-parts.ts";
+
+/** The machines of one uplink; it also takes back those of an earlier run that had machines. */
+export function createMachineBoard(
+  { uplink, parts, own, profile }: SharedUplinkParts,
+  link: MqttLink,
+  turns: Turns,
+): MachineBoard {
+  const { site, store, clock, conditions, machineTimes } = parts;
+  const memory = machinesKey(uplink.name);
+  return new MachineBoard(
+    {
+      link,
+      turns,
+      site,
+      clock,
+      logger: own.logger,
+      conditions,
+      times: machineTimes,
+      messages: createMachineMessages(uplink, { topics: profile.topics, site, version: VERSION }),
+      memory: {
+        load: () => store.meta.get(memory),
+        save: (text) => store.meta.set(memory, text),
+      },
+    },
+    {
+      othersMs: othersMs(uplink),
+      isCompact: uplink.compact,
+      isRetained: uplink.retain,
+      isSelected: (machine) => uplink.machines && selectsMachine(uplink.select, machine),
+      hasFixedTopics: hasFixedTopics(uplink.profile),
+    },
+  );
+}
+
+/** Between messages in which no member of a change differs, ms. */
+function othersMs({ compact, everyS, onChange }: Uplink): number | null {
+  if (compact) return null;
+  if (everyS === null && onChange === null) return OTHERS_MS;
+  const leastS = onChange?.atLeastEveryS ?? null;
+  const changeMs = onChange === null ? 0 : leastS === null ? OTHERS_MS : leastS * 1000;
+  return Math.max((everyS ?? 0) * 1000, changeMs);
+}
+
+type Described = Pick<Descriptions, "entitiesRemoved" | "renew" | "sync">;
+
+/** Descriptions of machines before those of sensors, which refer to them. */
+export function withMachines(descriptions: Described, board: MachineBoard): Described {
+  return {
+    entitiesRemoved: () => [
+      ...board.entitiesRemoved((topic) => topic.startsWith(`${DISCOVERY}/`)),
+      ...descriptions.entitiesRemoved(),
+    ],
+    renew() {
+      board.renew();
+      descriptions.renew();
+    },
+    async sync() {
+      await board.sync();
+      return descriptions.sync();
+    },
+  };
+}

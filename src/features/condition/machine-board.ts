@@ -1,0 +1,261 @@
+/**
+ * The machines of one uplink: describes them, publishes their conditions at their pace, and takes back what it retained
+ * about those that have gone, whatever took them away. What may be retained is recorded before it is sent.
+ */
+import type { Message } from "../../core/message.ts";
+import { parsedObject } from "../../core/parsed-json.ts";
+import type { MessageLink, Runtime } from "../../core/ports.ts";
+import { type SiteMachine, siteMachines } from "../../core/site-machines.ts";
+import { fromSite, type SiteSource } from "../../core/site-source.ts";
+import { BATCH, type Turns } from "../../pipeline/publish/turns.ts";
+import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
+import type { MachineMessages } from "./machine-messages.ts";
+import type { MachineTimes } from "./machine-times.ts";
+import {
+  dailyMs,
+  dueAt,
+  type MachinePace,
+  type SentMachine,
+  sentNow,
+} from "./rules/machine-pace.ts";
+import { type MachineKeys, machineKeys } from "./rules/machine-payload.ts";
+
+export interface MachineBoardParts extends Runtime {
+  readonly link: MessageLink;
+  /** Gives way to the newest readings. */
+  readonly turns: Pick<Turns, "next" | "publish">;
+  readonly site: SiteSource;
+  readonly conditions: Pick<MachineConditions, "current" | "onLook">;
+  readonly messages: MachineMessages;
+  readonly times: Pick<MachineTimes, "take">;
+  /** Survives the process; may throw if the disk does not accept it. */
+  readonly memory: { load(): string | null; save(text: string): void };
+}
+
+export interface MachineBoardOptions extends MachinePace {
+  readonly isCompact: boolean;
+  /** False: the broker keeps nothing. */
+  readonly isRetained: boolean;
+  /** The machines of this uplink. */
+  readonly isSelected: (machine: SiteMachine) => boolean;
+  /** Topics cannot be cleared there. */
+  readonly hasFixedTopics: boolean;
+}
+
+/** Between looks at what is due. */
+const TICK_MS = 1_000;
+/** After descriptions that a broker does not keep, states are sent again: subscribers need a moment to subscribe. */
+const RENEW_MS = 10_000;
+
+/** By id: the topics at which something may be retained. */
+type Recorded = Readonly<Record<string, readonly string[]>>;
+
+export class MachineBoard {
+  readonly #parts: MachineBoardParts;
+  readonly #options: MachineBoardOptions;
+  readonly #selected: () => readonly SiteMachine[];
+  readonly #sent = new Map<number, SentMachine>();
+  readonly #keys = new WeakMap<MachineNow["members"], MachineKeys>();
+  /** What was described in this session, by id. */
+  readonly #described = new Map<number, string>();
+  #recorded: Recorded | null = null;
+  #saved = "";
+  #session = -1;
+  /** States are sent again from then on, monotonic ms; null if they need not. */
+  #renewAt: number | null = null;
+
+  constructor(parts: MachineBoardParts, options: MachineBoardOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#selected = fromSite(parts.site, (site) =>
+      siteMachines(site).filter((machine) => options.isSelected(machine)),
+    );
+  }
+
+  /** Describes what is new or different, and takes back what has gone; cheap if nothing is. */
+  async sync(): Promise<void> {
+    const { link, messages } = this.#parts;
+    if (link.session !== this.#session) this.#described.clear();
+    this.#session = link.session;
+    const machines = this.#selected();
+    const now: Recorded = Object.fromEntries(
+      machines.map((machine) => [machine.id, messages.retained(machine)]),
+    );
+    const before = this.#recorded ?? this.#load();
+    if (!this.#save(merged(before, now))) return;
+    this.#recorded = merged(before, now);
+    if (!(await this.#describe(machines)) || !(await this.#takeBack(before, now))) return;
+    if (this.#save(now)) this.#recorded = now;
+  }
+
+  /** Everything again: a subscriber that stores nothing has restarted. */
+  renew(): void {
+    this.#described.clear();
+  }
+
+  /** Deletes what others made of descriptions: the uplink leaves its broker. */
+  entitiesRemoved(isEntity: (topic: string) => boolean): readonly Message[] {
+    return Object.values(this.#recorded ?? this.#load())
+      .flat()
+      .filter(isEntity)
+      .map(cleared);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, conditions, link } = this.#parts;
+    let wake = () => {};
+    const stop = conditions.onLook(() => wake());
+    while (await link.ready(signal)) {
+      await this.#send();
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      await clock.sleep(TICK_MS, AbortSignal.any([signal, woken.signal]));
+    }
+    stop();
+  }
+
+  #due(): MachineNow[] {
+    const { clock, conditions, link, site } = this.#parts;
+    const now = clock.monotonic();
+    const ids = new Set(this.#selected().map(({ id }) => id));
+    for (const id of this.#sent.keys()) if (!ids.has(id)) this.#sent.delete(id);
+    const isRenewed = this.#renewAt !== null && now >= this.#renewAt;
+    if (isRenewed) {
+      this.#renewAt = null;
+      for (const [id, sent] of this.#sent) this.#sent.set(id, { ...sent, session: -1 });
+    }
+    return conditions.current.filter((machine) => {
+      const { id } = machine;
+      const isPublished = machine.isSettled && ids.has(id) && this.#recorded?.[id] !== undefined;
+      if (!isPublished) return false;
+      const dayMs = dailyMs(site.current.site, id);
+      const state = this.#stateOf(machine, link.session);
+      return now >= dueAt(this.#sent.get(id), state, this.#options, dayMs, now);
+    });
+  }
+
+  /** In batches, each made when it is sent, so that the newest counts. */
+  async #send(): Promise<void> {
+    const { clock, link, messages, times, turns } = this.#parts;
+    const { session } = link;
+    for (;;) {
+      if (this.#due().length === 0) return;
+      await turns.next();
+      const batch = link.session === session && link.isConnected ? this.#due() : [];
+      const taken = batch.slice(0, BATCH);
+      if (taken.length === 0) return;
+      const at = times.take(taken.map(({ id }) => id));
+      const sent = taken.map((machine) => {
+        const state = this.#stateOf(machine, session);
+        const now = clock.monotonic();
+        this.#sent.set(machine.id, sentNow(this.#sent.get(machine.id), state, now));
+        const made = messages.state(machine, at.get(machine.id) ?? 0);
+        return Promise.all(made.map((message) => link.publish(message)));
+      });
+      this.#report(taken, await Promise.all(sent));
+    }
+  }
+
+  /** What is lost is due again in the next session; what is refused would be refused again. */
+  #report(
+    machines: readonly MachineNow[],
+    outcomes: readonly (readonly { readonly result: string }[])[],
+  ): void {
+    const refused = machines.filter((_, at) =>
+      outcomes[at]?.some(({ result }) => result === "refused" || result === "oversize"),
+    );
+    if (refused.length > 0)
+      this.#parts.logger.warn(
+        { machines: refused.map(({ id }) => id) },
+        "the broker refuses messages about machines",
+      );
+  }
+
+  #stateOf(machine: MachineNow, session: number) {
+    const keys = this.#keys.get(machine.members) ?? machineKeys(machine, this.#options.isCompact);
+    this.#keys.set(machine.members, keys);
+    return { keys, isAlarm: machine.members.condition === "alarm", session };
+  }
+
+  async #describe(machines: readonly SiteMachine[]): Promise<boolean> {
+    const { messages, turns } = this.#parts;
+    const ids = new Set(machines.map(({ id }) => id));
+    for (const id of this.#described.keys()) if (!ids.has(id)) this.#described.delete(id);
+    const fresh = machines.flatMap((machine) => {
+      const made = messages.describe(machine);
+      const text = JSON.stringify(made);
+      return this.#described.get(machine.id) === text ? [] : [{ machine, made, text }];
+    });
+    if (
+      !(await this.#accepted(
+        turns,
+        fresh.flatMap(({ made }) => made),
+      ))
+    )
+      return false;
+    for (const { machine, text } of fresh) this.#described.set(machine.id, text);
+    if (!this.#options.isRetained && fresh.some(({ made }) => made.length > 0))
+      this.#renewAt = this.#parts.clock.monotonic() + RENEW_MS;
+    return true;
+  }
+
+  async #takeBack(before: Recorded, now: Recorded): Promise<boolean> {
+    const { messages, turns } = this.#parts;
+    const kept = new Set(Object.values(now).flat());
+    const old = this.#options.hasFixedTopics ? [] : Object.values(before).flat();
+    const left = Object.keys(before).filter((id) => now[id] === undefined);
+    return this.#accepted(turns, [
+      ...old.filter((topic) => !kept.has(topic)).map(cleared),
+      ...left.flatMap((id) => messages.farewell(Number(id))),
+    ]);
+  }
+
+  /** False if the session ended. */
+  async #accepted(turns: Pick<Turns, "publish">, all: readonly Message[]): Promise<boolean> {
+    if (all.length === 0) return true;
+    const outcomes = await turns.publish(all);
+    const refused = outcomes.filter(({ result }) => result === "refused" || result === "oversize");
+    if (refused.length > 0)
+      this.#parts.logger.warn(
+        { topics: refused.length },
+        "the broker refuses descriptions of machines",
+      );
+    return outcomes.every(({ result }) => result !== "lost");
+  }
+
+  #load(): Recorded {
+    const { memory, logger } = this.#parts;
+    try {
+      const text = memory.load();
+      this.#saved = text ?? "";
+      return parsedObject(text ?? "{}") as Recorded;
+    } catch (err) {
+      logger.warn({ err }, "previously published machines are unknown");
+      return {};
+    }
+  }
+
+  /** False if the disk does not accept it: nothing is published that could not be cleared. */
+  #save(recorded: Recorded): boolean {
+    const text = JSON.stringify(recorded);
+    if (text === this.#saved || (this.#saved === "" && text === "{}")) return true;
+    try {
+      this.#parts.memory.save(text);
+    } catch (err) {
+      this.#parts.logger.warn({ err }, "machines wait until the store is writable");
+      return false;
+    }
+    this.#saved = text;
+    return true;
+  }
+}
+
+const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retain: true });
+
+/** Both: what is retained already and what is about to be. */
+function merged(before: Recorded, now: Recorded): Recorded {
+  const ids = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return Object.fromEntries(
+    [...ids].map((id) => [id, [...new Set([...(before[id] ?? []), ...(now[id] ?? [])])]]),
+  );
+}
