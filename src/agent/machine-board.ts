@@ -1,9 +1,8 @@
 import { selectsMachine } from "../core/site-machines.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
-import { hasFixedTopics, type Uplink } from "../core/uplink.ts";
-import { MachineBoard } from "../features/condition/machine-board.ts";
+import { hasFixedTopics } from "../core/uplink.ts";
+import { MachineBoard, othersMs } from "../features/condition/machine-board.ts";
 import { createMachineMessages } from "../features/condition/machine-messages.ts";
-import { OTHERS_MS } from "../features/condition/rules/machine-pace.ts";
 import { VERSION } from "../lib/version.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import type { Descriptions } from "../pipeline/publish/descriptions.ts";
@@ -42,15 +41,6 @@ export function createMachineBoard(
       hasFixedTopics: hasFixedTopics(uplink.profile),
     },
   );
-}
-
-/** Between messages in which no member of a change differs, ms. */
-function othersMs({ compact, everyS, onChange }: Uplink): number | null {
-  if (compact) return null;
-  if (everyS === null && onChange === null) return OTHERS_MS;
-  const leastS = onChange?.atLeastEveryS ?? null;
-  const changeMs = onChange === null ? 0 : leastS === null ? OTHERS_MS : leastS * 1000;
-  return Math.max((everyS ?? 0) * 1000, changeMs);
 }
 
 type Described = Pick<Descriptions, "entitiesRemoved" | "renew" | "sync">;

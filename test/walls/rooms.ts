@@ -33,7 +33,7 @@ interface FeatureRoom extends Pick<Room, "node" | "packages"> {
 const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   bands: { node: ["timers/promises"], packages: [] },
   commands: { node: ["crypto"], packages: [] },
-  condition: { node: [], packages: [] },
+  condition: { node: [], packages: [], beyond: ["pipeline/publish"] },
   discover: { node: [], packages: ["undici"] },
   modbus: { node: ["fs", "net", "path", "timers/promises"], packages: [] },
   nodes: { node: ["net"], packages: ["modbus-serial"] },

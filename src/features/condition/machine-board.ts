@@ -7,6 +7,7 @@ import { parsedObject } from "../../core/parsed-json.ts";
 import type { MessageLink, Runtime } from "../../core/ports.ts";
 import { type SiteMachine, siteMachines } from "../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
+import type { Uplink } from "../../core/uplink.ts";
 import { BATCH, type Turns } from "../../pipeline/publish/turns.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
 import type { MachineMessages } from "./machine-messages.ts";
@@ -15,6 +16,7 @@ import {
   dailyMs,
   dueAt,
   type MachinePace,
+  OTHERS_MS,
   type SentMachine,
   sentNow,
 } from "./rules/machine-pace.ts";
@@ -40,6 +42,19 @@ export interface MachineBoardOptions extends MachinePace {
   readonly isSelected: (machine: SiteMachine) => boolean;
   /** Topics cannot be cleared there. */
   readonly hasFixedTopics: boolean;
+}
+
+/** Between messages in which no member of a change differs, ms. */
+export function othersMs({
+  compact,
+  everyS,
+  onChange,
+}: Pick<Uplink, "compact" | "everyS" | "onChange">): number | null {
+  if (compact) return null;
+  if (everyS === null && onChange === null) return OTHERS_MS;
+  const leastS = onChange?.atLeastEveryS ?? null;
+  const changeMs = onChange === null ? 0 : leastS === null ? OTHERS_MS : leastS * 1000;
+  return Math.max((everyS ?? 0) * 1000, changeMs);
 }
 
 /** Between looks at what is due. */
