@@ -43,7 +43,8 @@ export function createMachineMessages(uplink: MachineUplink, parts: MessageParts
       return azure(uplink, parts);
     case "homeassistant":
       return homeAssistant(uplink, parts);
-    default:
+    case "gateside":
+    case "aws-iot":
       return gateside(uplink, parts);
   }
 }

@@ -55,7 +55,7 @@ test("machine topics – as the API says, retained at a real broker; gone with t
   for (const member of ["condition", "zone", "stage", "acknowledged", "alarmCount"])
     assert.deepEqual(payload[member], entry?.[member], member);
   assert.equal(newest(`${id}/condition`), payload["condition"]);
-  assert.equal(newest(`${id}/stage`), String(payload["stage"] ?? 0));
+  assert.equal(newest(`${id}/stage`), JSON.stringify(payload["stage"] ?? 0));
   const metrics = await (await fetch(`${address}/metrics`)).text();
   assert.match(
     metrics,
