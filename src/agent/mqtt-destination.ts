@@ -112,7 +112,10 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
           inbound.documents?.connected(inbound.session);
           await presence.online();
         },
-        onDisconnected: () => tokens?.end(),
+        onDisconnected: () => {
+          tokens?.end();
+          presence.disconnected();
+        },
         // States and descriptions may take a slow broker longer than an uplink counts as delivering.
         onAccepted: () => parts.store.outboxOf(uplink.name).accepted(),
         onMessage: (message) => {

@@ -62,6 +62,7 @@ export function createPresence(
     retained: new RetainedQuery({
       link,
       clock,
+      logger,
       readers: [
         others,
         readBack,

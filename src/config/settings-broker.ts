@@ -57,7 +57,7 @@ export const BROKER_SETTINGS = {
     type: "integer",
     default: 100,
     minimum: 1,
-    maximum: 65_535,
+    maximum: 64_999,
     doc: "Maximum QoS 1 messages awaiting PUBACK.",
   },
   MQTT_BACKLOG_RATE: {

@@ -26,6 +26,8 @@ export interface DayResponse {
    * A chunk is valid until the next one is requested: its memory is reused.
    */
   readonly body: AsyncIterable<Uint8Array>;
+  /** Gives its connection back where `body` is not read to its end; one that was not begun cannot do that itself. */
+  cancel(): void;
 }
 
 /** `day`: yyyy-MM-dd in the gateway's zone. */

@@ -37,6 +37,8 @@ interface PollerScript {
   readonly memory?: Map<string, string>;
   /** Whether the buffer is full of what is being delivered; false unless given. */
   readonly isHeldBack?: () => boolean;
+  /** Called before its first turn. */
+  readonly beforeRun?: (poller: Poller) => void;
   /** How long a day is set aside, ms; 0 unless given. */
   readonly setAsideMs?: (day: string, clock: ManualClock) => number;
 }
@@ -79,6 +81,7 @@ export function startPoller(
     },
     site,
   );
+  script.beforeRun?.(poller);
   const ending = new AbortController();
   const done = poller.run(ending.signal);
   t.after(async () => {

@@ -32,16 +32,16 @@ export class SignalReads {
   note(stream: string, { day, atMs }: DayReadAt): void {
     const days = this.#days.get(stream) ?? new Map<string, number>();
     this.#days.set(stream, days);
-    days.set(day, Math.max(atMs, days.get(day) ?? atMs));
+    // The newest read, also where the gateway's clock was set back: by that clock it says less.
+    days.set(day, atMs);
     for (const old of [...days.keys()].toSorted().slice(0, -DAYS_MAX)) days.delete(old);
   }
 
   /** Null: not since the agent started. */
   atMs(stream: string, day: string): number | null {
     let atMs = this.#days.get(stream)?.get(day) ?? null;
-    for (const { stream: of, read } of this.#running) {
-      if (of === stream && read.day === day) atMs = Math.max(read.atMs, atMs ?? read.atMs);
-    }
+    for (const { stream: of, read } of this.#running)
+      if (of === stream && read.day === day) atMs = read.atMs;
     return atMs;
   }
 }

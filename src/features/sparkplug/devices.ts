@@ -42,6 +42,7 @@ export class Devices {
   readonly #parts: DevicesParts;
   readonly #options: DevicesOptions;
   readonly #devices = new Map<string, Device>();
+  readonly #byId = new Map<string, Device>();
   /** The configured ones, with their metrics as the site file declares them. */
   #configured = new Map<Device, string>();
   #site: Site | null = null;
@@ -97,7 +98,7 @@ export class Devices {
       const isSame = known?.code === sensor.code && before.get(known) === declared;
       const device = isSame ? known : new Device(sensor.code, shapes);
       if (!isSame) {
-        this.#devices.set(normalCode(sensor.code), device);
+        this.#put(normalCode(sensor.code), device);
         this.#renewed.push(device);
       }
       this.#configured.set(device, declared);
@@ -111,12 +112,18 @@ export class Devices {
     if (!device) {
       // Removed from the site file with pending readings: they are sent under their own device.
       device = new Device(code, []);
-      this.#devices.set(key, device);
+      this.#put(key, device);
     }
     return device;
   }
   byId(id: string): Device | undefined {
-    return [...this.#devices.values()].find((device) => device.id === id);
+    return this.#byId.get(id);
+  }
+  #put(key: string, device: Device): void {
+    const before = this.#devices.get(key);
+    if (before !== undefined) this.#byId.delete(before.id);
+    this.#devices.set(key, device);
+    this.#byId.set(device.id, device);
   }
 
   /** `isReturning`: a birth for a live reading that the state may not reflect yet. */

@@ -23,7 +23,7 @@ import { Oddities } from "./scalars.ts";
  *
  * The prefix is hashed and dropped without being parsed; the tail is parsed only if the hash matches the checkpoint.
  * Records of the prefix are known, because a checkpoint is returned only for a complete response in which every Key
- * is 0, and the caller stores it together with the readings. After `prefix_changed`, the caller reads again without a
+ * is 0, and the caller stores it together with the readings. After `prefix_changed` and `prefix_short`, the caller reads again without a
  * checkpoint.
  */
 
@@ -90,6 +90,8 @@ export type DayResult = Common &
     | { readonly outcome: "malformed"; readonly detail: string }
     /** The known prefix has changed: read again with checkpoint null. */
     | { readonly outcome: "prefix_changed" }
+    /** It ended within the known prefix: it is truncated, or the day has shrunk. Read again with checkpoint null, too. */
+    | { readonly outcome: "prefix_short" }
     | { readonly outcome: "too_large"; readonly detail: string }
   );
 
@@ -180,7 +182,7 @@ export class DayReader {
     if (this.#prefixChanged) return { ...common, outcome: "prefix_changed" };
     // A day that shrank ends inside the prefix; so does a truncated one, and reading again shows which.
     if (this.#prefix !== null) {
-      return { ...common, outcome: this.#hashedTo === 0 ? "truncated" : "prefix_changed" };
+      return { ...common, outcome: this.#hashedTo === 0 ? "truncated" : "prefix_short" };
     }
     if (verdict?.outcome === "not_json") {
       return { ...common, ...verdict, snippet: snippetOf(this.#start, this.#options.redact) };

@@ -133,6 +133,7 @@ export class GatewayClient implements RecordSource, StateSource {
     return {
       gatewayTimeMs: gatewayTime(head.headers),
       body: this.#counted(decodedBody(head, bodyBytesMax), (error) => this.#failed(error, key)),
+      cancel: () => void head.body.return(),
     };
   }
 
@@ -155,6 +156,7 @@ export class GatewayClient implements RecordSource, StateSource {
         gatewayTimeMs: gatewayTime(head.headers),
         // Its end says nothing about the gateway's state.
         body: this.#counted(decodedBody(head, bytesMax), (error) => this.#countedFailure(error)),
+        cancel: () => void head.body.return(),
       };
     } catch (error) {
       throw this.#countedFailure(error);

@@ -126,10 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clear(this.#firstByte);
     this.#firstByte = null;
     const { deadlines } = this.#request;
-    this.#gap = setTimeout(
-      () => this.#cut("gap_timeout", `no bytes for ${deadlines.gapMs} ms`),
-      deadlines.gapMs,
-    );
+    this.#gap = this.#startGap();
     this.#bodyStartedAt = this.#request.now();
     this.#slow = setTimeout(() => this.#checkRate(), deadlines.slowAfterMs);
     this.#resolveHead({ status, headers, body: this.#body });
@@ -171,6 +168,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   // A slow reader is not the gateway's fault: the deadline between bytes is suspended meanwhile.
   #pause(): void {
     clear(this.#gap);
+    this.#gap = null;
     this.#pausedAt = this.#request.now();
     this.#request.flow().pause();
   }
@@ -179,8 +177,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#pausedAt !== null) this.#pausedMs += this.#request.now() - this.#pausedAt;
     this.#pausedAt = null;
     if (this.#isOver) return;
-    this.#gap?.refresh();
+    // A timer that was cleared cannot be refreshed: that would start nothing.
+    this.#gap = this.#startGap();
     this.#request.flow().resume();
+  }
+
+  #startGap(): NodeJS.Timeout {
+    const { gapMs } = this.#request.deadlines;
+    return setTimeout(() => this.#cut("gap_timeout", `no bytes for ${gapMs} ms`), gapMs);
   }
 
   /** A deadline: before the response head it is an outage, after it the response is truncated. */

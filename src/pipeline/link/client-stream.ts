@@ -17,6 +17,8 @@ import { PublishWriter } from "./publish-writer.ts";
 /** Packet identifiers (MQTT 2.2.1) from here up belong to mqtt.js, for SUBSCRIBE; those below to our publishes. */
 const FIRST_OF_CLIENT = 65_000;
 const LAST = 65_535;
+/** Publishes that can be in flight at a time: each has its own identifier. */
+export const PUBLISHES_MAX = FIRST_OF_CLIENT - 1;
 
 export interface StreamEvents {
   /** The CONNECT that mqtt.js queued left, as far as can be told. */
@@ -33,7 +35,7 @@ export class ClientStream {
   readonly #isTaken: (id: number) => boolean;
   #lastId = 0;
 
-  /** @param isTaken whether a packet identifier is in flight; more than 64,999 never are */
+  /** @param isTaken whether a packet identifier is in flight; PUBLISHES_MAX never are */
   constructor(
     { stream }: Pick<MqttClient, "stream">,
     version: 4 | 5,
@@ -81,7 +83,7 @@ export class ClientStream {
   }
 
   #nextId(): number {
-    do this.#lastId = this.#lastId >= FIRST_OF_CLIENT - 1 ? 1 : this.#lastId + 1;
+    do this.#lastId = this.#lastId >= PUBLISHES_MAX ? 1 : this.#lastId + 1;
     while (this.#isTaken(this.#lastId));
     return this.#lastId;
   }

@@ -6,7 +6,7 @@ import type { Message } from "../../core/message.ts";
 import { codeOf } from "../../core/thrown.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { isAboutCertificate } from "./certificate-advice.ts";
-import { ClientStream } from "./client-stream.ts";
+import { ClientStream, PUBLISHES_MAX } from "./client-stream.ts";
 import {
   connackFailure,
   disconnectFailure,
@@ -100,7 +100,10 @@ export class MqttSession implements WatchedSession {
   }
   get inflightMax(): number {
     if (this.#traits.isolate && this.#acks < ISOLATION_ACKS) return 1;
-    return Math.max(1, Math.min(this.#options.inflight, this.receiveMaximum ?? 65_535));
+    return Math.max(
+      1,
+      Math.min(this.#options.inflight, this.receiveMaximum ?? PUBLISHES_MAX, PUBLISHES_MAX),
+    );
   }
   get receiveMaximum(): number | null {
     return this.#connack?.properties?.receiveMaximum ?? null;

@@ -48,6 +48,30 @@ export class BackfillJob {
   }
 }
 
+interface Requested {
+  jobs: BackfillJob[];
+  served: BackfillJob[];
+}
+
+/** A read begins: it serves all that wait but those that want other records than the first of them. */
+export function serveJobs(task: Requested): void {
+  const { wanted } = wantedOf(task.jobs);
+  const isServed = (job: BackfillJob) => job.wanted === null || job.wanted === wanted;
+  task.served = task.jobs.filter(isServed);
+  task.jobs = task.jobs.filter((job) => !isServed(job));
+}
+
+/** @param end what the read stored and knew, or why the day was not read */
+export function settleJobs(
+  jobs: readonly BackfillJob[],
+  end: { readonly stored: number; readonly known: number } | string,
+): void {
+  for (const job of jobs) {
+    if (typeof end === "string") job.settle(0, 0, end);
+    else job.settle(end.stored, end.known, null);
+  }
+}
+
 /** As a part of the request. */
 export function wantedOf(jobs: readonly BackfillJob[]): { readonly wanted?: WantedRecords } {
   const wanted = jobs.find((job) => job.wanted !== null)?.wanted ?? null;

@@ -1,10 +1,11 @@
 import type { RecentTimes } from "../../core/recent-times.ts";
 import { UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
+import { Batches, GROUP_STEPS_KEPT, type Groups, groupsOf } from "./record-groups.ts";
 
 /**
  * Learns when a sensor's next record will be visible at the gateway, so that it is fetched within seconds.
  *
- * Two estimates: the period (median of the last steps between record times) and the lag (from a record's time to its
+ * Two estimates: the period (median of the last steps between record times, or that from group to group) and the lag (from a record's time to its
  * becoming visible). The lag is adjusted by hits and misses: a read that came too early raises it to where the record
  * was found, each first-try hit lowers it a little. Hits change it little and misses much, so that nine reads in ten
  * are hits.
@@ -15,11 +16,18 @@ const STEPS_NEEDED = 2;
 const BATCH_FACTOR = 1.5;
 /** After a miss the record is tried again this much later, or a quarter of the period if that is less; doubling, ms. */
 const MISS_RETRY_MS = 2_000;
+/** Records less than this apart become visible together, ms. */
+const ONE_RECORD_MS = 100;
+/** Of a group that lacks more than this share of its span, the rest is expected. */
+const PART_OF_SPAN = 0.1;
 /** A hit lowers the lag by this share of that: a gateway that became faster is noticed within minutes, and one read in ten is a miss. */
 const HIT_STEP = 0.1;
 
 export class Cadence {
+  /** Between records, GROUP_STEPS_KEPT of them, ms. */
   #steps: number[] = [];
+  #groups: Groups | null = null;
+  readonly #batches = new Batches();
   /** Time between reads of the current day that found something new, ms. */
   #gaps: number[] = [];
   #lastFoundMs: number | null = null;
@@ -32,12 +40,12 @@ export class Cadence {
   #lastReadMs: number | null = null;
   #misses = 0;
   // Medians, kept because states of all sensors are read every few seconds.
-  #periodMs: number | null = null;
+  #medianMs: number | null = null;
   #gapMs: number | null = null;
 
-  /** Period between records, ms; null before three records. */
+  /** Period between records, or between groups of them, ms; null before three records. */
   get periodMs(): number | null {
-    return this.#periodMs;
+    return this.#batches.periodMs ?? this.#groups?.periodMs ?? this.#medianMs;
   }
 
   /**
@@ -45,7 +53,7 @@ export class Cadence {
    * sensors that deliver several records at once, and days so large that they are read less often.
    */
   get expectedMs(): number | null {
-    const period = this.#periodMs;
+    const period = this.periodMs;
     if (period === null) return null;
     if (this.#gapMs === null) {
       return this.#isRemembered ? Math.max(period, UNKNOWN_CADENCE_MS) : period;
@@ -66,9 +74,8 @@ export class Cadence {
     if (this.#newestMs !== null) return;
     this.#newestMs = newestMs;
     this.#oldestMs = timesMs[0] ?? newestMs;
-    this.#steps = stepsOf(timesMs);
-    this.#periodMs = medianOf(this.#steps, this.#steps.length);
-    this.#isRemembered = this.#periodMs !== null && !cameSingly && !wasSilent;
+    this.#take(stepsOf(timesMs));
+    this.#isRemembered = this.periodMs !== null && !cameSingly && !wasSilent;
   }
 
   /**
@@ -82,22 +89,19 @@ export class Cadence {
     const fresh = newTimesMs
       .filter((ms) => before === null || ms > before)
       .toSorted((a, b) => a - b);
-    let last = before;
-    for (const ms of fresh) {
-      if (last !== null && ms > last) {
-        this.#steps.push(ms - last);
-        this.#stepsSeen += 1;
-      }
-      last = ms;
-    }
+    const last = fresh.at(-1) ?? before;
+    const steps = stepsOf(before === null ? fresh : [before, ...fresh]);
+    this.#stepsSeen += steps.length;
     if (this.#stepsSeen >= STEPS_NEEDED) this.#isRemembered = false;
+    if (steps.length > 0) this.#take([...this.#steps, ...steps]);
     if (this.#steps.length < STEPS_NEEDED) this.#learnOlder(newTimesMs);
-    if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
+    if (before !== null && last !== null && fresh.length > 0 && !isFirst)
+      this.#batches.found(steps.length, last - before);
     this.#oldestMs ??= fresh[0] ?? null;
-    if (fresh.length > 0) this.#periodMs = medianOf(this.#steps, this.#steps.length);
     if (fresh.length > 0) this.#found(gatewayNowMs);
     this.#newestMs = last;
     if (fresh.length === 0) {
+      this.#batches.empty();
       const due = this.#dueAtMs();
       if (due !== null && gatewayNowMs >= due) this.#misses += 1;
     } else {
@@ -130,8 +134,14 @@ export class Cadence {
     const older = timesMs.filter((ms) => ms < oldest).toSorted((a, b) => a - b);
     if (older.length === 0) return;
     this.#oldestMs = older[0] ?? oldest;
-    this.#steps = [...stepsOf([...older, oldest]), ...this.#steps].slice(-STEPS_KEPT);
-    this.#periodMs = medianOf(this.#steps, this.#steps.length);
+    this.#take([...stepsOf([...older, oldest]), ...this.#steps]);
+  }
+
+  #take(steps: number[]): void {
+    this.#steps = steps.slice(-GROUP_STEPS_KEPT);
+    this.#groups = groupsOf(this.#steps);
+    const last = this.#steps.slice(-STEPS_KEPT);
+    this.#medianMs = medianOf(last, last.length);
   }
 
   #found(gatewayNowMs: number): void {
@@ -146,9 +156,13 @@ export class Cadence {
 
   #dueAtMs(): number | null {
     const period = this.periodMs;
-    return period === null || this.#newestMs === null
-      ? null
-      : this.#newestMs + period + this.#lagMs;
+    if (period === null || this.#newestMs === null) return null;
+    const groups = this.#batches.periodMs === null ? this.#groups : null;
+    if (groups === null) return this.#newestMs + period + this.#lagMs;
+    // The last record of a group: all of it is one find. The rest of one that was found in part comes first.
+    const restMs = groups.spanMs - groups.sinceStartMs;
+    const isPart = restMs > PART_OF_SPAN * groups.spanMs && this.#misses === 0;
+    return this.#newestMs + restMs + (isPart ? 0 : period) + this.#lagMs;
   }
 
   #learnLag(gatewayNowMs: number, recordMs: number): void {
@@ -165,10 +179,16 @@ export class Cadence {
 
 const missRetryMs = (periodMs: number) => Math.min(MISS_RETRY_MS, periodMs / 4);
 
-/** From one time to the next, ms; equal times are one. */
+/** From one time to the next, ms; times within ONE_RECORD_MS are one. */
 function stepsOf(timesMs: readonly number[]): number[] {
-  const steps = timesMs.map((ms, i) => ms - (timesMs[i - 1] ?? ms));
-  return steps.filter((ms) => ms > 0);
+  const steps: number[] = [];
+  let [last] = timesMs;
+  for (const ms of timesMs) {
+    if (last === undefined || ms - last < ONE_RECORD_MS) continue;
+    steps.push(ms - last);
+    last = ms;
+  }
+  return steps;
 }
 
 /** The value at half of `count` in ascending order; null with too few values. */

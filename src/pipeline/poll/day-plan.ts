@@ -128,6 +128,7 @@ export class DayPlan {
       isSlow: false,
       hasRecords: false,
       jobs: [],
+      served: [],
     };
     stream.days.set(day, task);
     return task;

@@ -17,6 +17,9 @@ const FLEXIBLE = 0.1;
 const HOLD = 0.1;
 const HOLD_MS_MAX = 1_000;
 
+/** No stream is asked again sooner for a record that is expected, ms. */
+const AGAIN_MS_MIN = 1_000;
+
 /** In how long a read may be made and in how long it must, ms. */
 export interface ReadWindow {
   readonly fromMs: number;
@@ -59,7 +62,9 @@ function windowOfToday(
   jitterMs: number,
 ): ReadWindow {
   const holdMs = Math.min(HOLD_MS_MAX, intervalMs * HOLD);
-  const aimMs = stream.cadence.nextReadMs(gatewayNowMs);
+  const leastMs = gatewayNowMs + Math.min(AGAIN_MS_MIN, intervalMs);
+  const nextMs = stream.cadence.nextReadMs(gatewayNowMs);
+  const aimMs = nextMs === null ? null : Math.max(nextMs, leastMs);
   if (stream.kind === "accel") {
     const period = stream.cadence.periodMs ?? 0;
     const earliestMs = gatewayNowMs + Math.max(period / 2, 2 * stream.lastDurationMs);

@@ -6,7 +6,7 @@ import { NO_TIMES } from "../../core/recent-times.ts";
 import type { Kind, Sensor } from "../../core/sensor.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { dayEndMs } from "../../core/time-zone.ts";
-import { BackfillJob, wantedOf } from "./backfill-job.ts";
+import { BackfillJob, serveJobs, settleJobs, wantedOf } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
 import { DaysRead } from "./days-read.ts";
 import { GatewayPause } from "./gateway-pause.ts";
@@ -15,7 +15,7 @@ import { giveWay, takeWaiting, waitsForNewer } from "./newest-first.ts";
 import { commitWaitMs, JITTER, taskDue } from "./next-read.ts";
 import { type PollOptions, type PollParts } from "./poll-parts.ts";
 import { PolledStreams } from "./polled-streams.ts";
-import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
+import { keyOf, nameOf, ReadOutcomes } from "./read-outcomes.ts";
 import { ReadSlots } from "./read-slots.ts";
 import { isCatchingUp, sensorStates, stateNotPolled } from "./sensor-states.ts";
 import { SilenceMemory } from "./silence-memory.ts";
@@ -137,14 +137,11 @@ export class Poller {
 
   /** Stops reading it; a backfill that waits for its days gets a failure. */
   #drop(stream: PolledStream): void {
-    const { sensor, kind } = stream;
     for (const task of stream.days.values()) {
       task.ticket += 1;
-      this.#outcomes.settleJobs(
-        task,
-        0,
-        0,
-        `${sensor.code} ${kind} ${task.day}: no longer in the site file`,
+      settleJobs(
+        [...task.jobs.splice(0), ...task.served.splice(0)],
+        `${nameOf(task)}: no longer in the site file`,
       );
     }
     stream.days.clear();
@@ -294,7 +291,9 @@ export class Poller {
     let isVoid = false;
     let receivedAtMs: number | null = null;
     const startedAt = this.#parts.clock.monotonic();
-    const isDayUnknown = !this.#slots.hasAnswered && task.jobs.length === 0;
+    // What is requested from now on waits for the next read: this one was not asked for it.
+    serveJobs(task);
+    const isDayUnknown = !this.#slots.hasAnswered && task.served.length === 0;
     const slot = this.#slots.take(task);
     const read = await this.#parts.readDay(
       {
@@ -312,7 +311,7 @@ export class Poller {
         },
         isVoid: () => isVoid,
         waitMaxMs: commitWaitMs(stream),
-        ...wantedOf(task.jobs),
+        ...wantedOf(task.served),
         received: (waiting) => {
           receivedAtMs = this.#parts.gatewayClock.now();
           if (slot.received(waiting)) this.#sleep.wake();
@@ -323,14 +322,16 @@ export class Poller {
     slot.ended(read);
     task.isRunning = false;
     if (signal.aborted || !this.#streams.has(stream)) return;
+    const isHeld = !read.ok && read.isStoreFault === true && this.#isHeldBack;
+    if (isHeld) task.jobs.unshift(...task.served.splice(0));
+    else settleJobs(task.served.splice(0), read.ok ? read : `${nameOf(task)}: ${read.message}`);
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
     if (read.ok)
       this.#outcomes.succeeded(task, read, receivedAtMs ?? this.#parts.gatewayClock.now());
     else if (isVoid && read.failureClass === "aborted") this.#outcomes.requeue(task);
     // The gateway and this day have no part in it: both are read as before once there is space.
-    else if (read.isStoreFault && this.#isHeldBack)
-      this.#queue.put(task, this.#parts.clock.monotonic());
+    else if (isHeld) this.#queue.put(task, this.#parts.clock.monotonic());
     else this.#outcomes.failed(task, read);
     if (task.lastOkAtMs !== null || task.tries > 0) {
       const now = this.#parts.clock.monotonic();

@@ -1,5 +1,5 @@
 /** One read of a day. In one file: the steps of one read share what it has found so far. */
-import type { DayKey } from "../../core/day.ts";
+import type { DayKey, DayResponse } from "../../core/day.ts";
 import { CallFailure, type FailureClass } from "../../core/failure.ts";
 import { findReject, readingId, readingTime } from "../../core/identity.ts";
 import type { ReadingLog, RecordSource, Runtime } from "../../core/ports.ts";
@@ -83,6 +83,8 @@ function samplesOf({ channels }: RawRecord): number {
   return samples;
 }
 
+type LostPrefix = (DayResult & { outcome: `prefix_${string}` })["outcome"];
+
 class OneRead {
   readonly #parts: ReadDayParts;
   readonly #request: ReadRequest;
@@ -130,14 +132,15 @@ class OneRead {
     // their bytes.
     if (known === null) {
       const outcome = await this.#attempt(checkpoint, null);
-      if (outcome !== "prefix_changed") {
+      if (typeof outcome !== "string") {
         if (checkpoint !== null && outcome.ok) this.#scanned.forget(this.#key);
         return outcome;
       }
-      this.#scanned.countMiss(this.#key);
+      // Truncated responses say nothing about how the gateway writes.
+      if (outcome === "prefix_changed") this.#scanned.countMiss(this.#key);
     }
     const again = await this.#attempt(null, this.#scanned.of(this.#key));
-    if (again === "prefix_changed")
+    if (typeof again === "string")
       throw new Error("a read without a checkpoint has no prefix to change");
     return again;
   }
@@ -145,11 +148,24 @@ class OneRead {
   /** One response, from the request to the commit. */
   async #attempt(
     checkpoint: string | null,
-    known: Set<bigint> | null,
-  ): Promise<DayOutcome | "prefix_changed"> {
-    const { source, log, metrics, clock } = this.#parts;
+    known: ReadonlySet<bigint> | null,
+  ): Promise<DayOutcome | LostPrefix> {
     const { sensor, kind, day } = this.#request;
-    const response = await source.read({ sensor, kind, date: day }, this.#signal);
+    const response = await this.#parts.source.read({ sensor, kind, date: day }, this.#signal);
+    try {
+      return await this.#evaluate(response, checkpoint, known);
+    } finally {
+      response.cancel();
+    }
+  }
+
+  async #evaluate(
+    response: DayResponse,
+    checkpoint: string | null,
+    known: ReadonlySet<bigint> | null,
+  ): Promise<DayOutcome | LostPrefix> {
+    const { log, metrics, clock } = this.#parts;
+    const { kind } = this.#request;
     const gatewayNowMs = this.#request.gatewayNow(response.gatewayTimeMs);
     const isVoid = this.#request.isVoid?.() ?? false;
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
@@ -188,9 +204,9 @@ class OneRead {
       for (const [oddity, count] of Object.entries(result.oddities)) {
         metrics.wireOddities.inc({ oddity }, count);
       }
-      if (result.outcome === "prefix_changed") {
+      if (result.outcome === "prefix_changed" || result.outcome === "prefix_short") {
         batch.discard();
-        return "prefix_changed";
+        return result.outcome;
       }
       const outcome = await this.#conclude(batch, result, failure, checkpoint, known);
       isRead = true;
@@ -214,7 +230,7 @@ class OneRead {
     result: DayResult,
     failure: CallFailure | null,
     checkpoint: string | null,
-    known: Set<bigint> | null,
+    known: ReadonlySet<bigint> | null,
   ): Promise<DayOutcome> {
     const { log, metrics } = this.#parts;
     if (result.outcome === "complete" && failure === null) {
@@ -231,7 +247,7 @@ class OneRead {
         // Nothing new: nothing is written (engineering target 5).
         metrics.unchangedDays.inc();
         batch.discard();
-        if (known) for (const hash of batch.hashes) known.add(hash);
+        if (known) this.#scanned.remember(this.#key, batch.hashes);
         return this.#done(batch, 0, result.records);
       }
       return this.#commit(batch, result.checkpoint, result.records, known);
@@ -264,7 +280,7 @@ class OneRead {
     batch: ResponseBatch,
     checkpoint: string | null,
     records: number,
-    known: Set<bigint> | null,
+    known: ReadonlySet<bigint> | null,
   ): Promise<DayOutcome> {
     const { metrics } = this.#parts;
     this.receivedAt = this.#parts.clock.monotonic();
@@ -273,7 +289,7 @@ class OneRead {
     const { stored, duplicates } = await batch.commit({ checkpoint, records }, waitMaxMs);
     metrics.readings.inc({ kind: this.#request.kind }, stored);
     metrics.duplicates.inc(duplicates);
-    if (known) for (const hash of batch.hashes) known.add(hash);
+    if (known) this.#scanned.remember(this.#key, batch.hashes);
     if (batch.newest !== null) this.#parts.onStored?.(batch.newest);
     if (!batch.isEmpty)
       this.#parts.onStoredBetween?.(this.#key, batch.span.fromMs, batch.span.toMs);

@@ -62,7 +62,6 @@ export class ReadOutcomes {
     task.lastOkAtMs = now;
     if (task.priority === PRIORITY.today && task.day === dayOf(now, this.#options.zone))
       this.#parts.daysRead.note(task.day);
-    this.settleJobs(task, stored, known, null);
     this.requeue(task);
   }
 
@@ -89,6 +88,12 @@ export class ReadOutcomes {
 
   #queueIfDue(task: Task, gatewayNowMs: number, windowOf: (due: DayDue) => ReadWindow): void {
     const due = taskDue(task, gatewayNowMs, this.#options);
+    if (task.jobs.length > 0) {
+      // Requested while it was read.
+      task.priority = due === null ? PRIORITY.requested : PRIORITY[due.phase];
+      this.#parts.queue.put(task, this.#parts.clock.monotonic());
+      return;
+    }
     if (due === null) {
       task.stream.days.delete(task.day);
       if (isClosed(task.day, this.#options.zone, task.lastOkAtMs))
@@ -113,9 +118,8 @@ export class ReadOutcomes {
     task.cuts = failureClass === "truncated" || failureClass === "too_large" ? task.cuts + 1 : 0;
     task.tries += triesOf(read);
     this.#parts.pause.failed(task, read, this.#parts.clock.monotonic());
-    const { sensor, kind } = stream;
-    this.settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${message}`);
-    if (task.priority === PRIORITY.requested) {
+    // Requested, and read before: as it was.
+    if (stream.closedDays.has(task.day) && task.jobs.length === 0) {
       stream.days.delete(task.day);
       return;
     }
@@ -123,10 +127,6 @@ export class ReadOutcomes {
       const retryMs = untilRetryMs(task, read);
       return { fromMs: retryMs, toMs: retryMs };
     });
-  }
-
-  settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
-    for (const job of task.jobs.splice(0)) job.settle(stored, known, failure);
   }
 }
 
@@ -141,6 +141,11 @@ function noteRejected(stream: PolledStream, rejected: Rejected | undefined): voi
   if (rejected === undefined) return;
   const { count, isAfterUsable, reason } = rejected;
   stream.rejected = { count: count + (isAfterUsable ? 0 : stream.rejected.count), reason };
+}
+
+/** In words. */
+export function nameOf({ stream: { sensor, kind }, day }: Task): string {
+  return `${sensor.code} ${kind} ${day}`;
 }
 
 export function keyOf(task: Task): DayKey {

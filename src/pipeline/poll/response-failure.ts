@@ -43,6 +43,7 @@ export function failureOf(
     case "truncated":
     case "complete":
     case "prefix_changed":
+    case "prefix_short":
       return new CallFailure({
         failureClass: "truncated",
         message: "the response ended before it was complete",

@@ -63,7 +63,10 @@ export interface Task {
   isSlow: boolean;
   /** True if its last good read found records. */
   hasRecords: boolean;
+  /** Who waits for its next read. */
   jobs: BackfillJob[];
+  /** Who waits for the one under way. */
+  served: BackfillJob[];
 }
 
 interface QueuedTask {

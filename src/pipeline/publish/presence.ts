@@ -29,7 +29,7 @@ export interface PresenceParts extends Runtime {
   /** Whether the broker passes our state on. */
   readonly readBack: Pick<ReadBack, "sending" | "heard" | "isRepeatDue">;
   /** Reads back what the broker retains. */
-  readonly retained: Pick<RetainedQuery, "begin" | "received" | "look">;
+  readonly retained: Pick<RetainedQuery, "begin" | "received" | "look" | "ended">;
 }
 
 /** Contract section 6: statistics every minute, and immediately when something fails or recovers. */
@@ -108,6 +108,11 @@ export class Presence {
       messages.map((message) => this.#parts.link.publish(message)),
     );
     this.#stateSent(messages, outcomes);
+  }
+
+  /** For `onDisconnected`. */
+  disconnected(): void {
+    this.#parts.retained.ended();
   }
 
   async #sendState(reason: string): Promise<void> {

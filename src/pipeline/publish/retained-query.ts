@@ -3,7 +3,8 @@
  * filter; one SUBSCRIBE covers all of them.
  */
 
-import type { Clock, MessageLink } from "../../core/ports.ts";
+import type { Clock, Logger, MessageLink } from "../../core/ports.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 
 /** A part that acts on what the broker retained. */
 export interface RetainedReader {
@@ -24,6 +25,7 @@ export interface RetainedQueryParts {
     subscribe(topics: readonly string[]): Promise<readonly string[]>;
   };
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly readers: readonly RetainedReader[];
 }
 
@@ -31,10 +33,14 @@ export interface RetainedQueryParts {
 const WAIT_MS = 3000;
 /** After this many consecutive sessions that ended during the wait, the broker is taken to end them because of it. */
 const INTERRUPTIONS_MAX = 2;
+/** For this long; a link that flapped, or a broker that was set up anew, gets its queries again. */
+const LEARNED_MS = HOUR_MS;
 
 interface Query {
   readonly session: number;
   readonly at: number;
+  /** When SUBACK came, monotonic ms; null before. */
+  answeredAt: number | null;
   readonly topics: ReadonlyMap<RetainedReader, string>;
   granted: readonly string[];
   isComplete: boolean;
@@ -44,6 +50,10 @@ export class RetainedQuery {
   readonly #parts: RetainedQueryParts;
   #query: Query | null = null;
   #interruptions = 0;
+  /** Until then sessions do without, monotonic ms. */
+  #offUntil = Number.NEGATIVE_INFINITY;
+  /** When a session began that does without, monotonic ms; null if it has its query or needs none. */
+  #withoutAt: number | null = null;
 
   constructor(parts: RetainedQueryParts) {
     this.#parts = parts;
@@ -52,9 +62,10 @@ export class RetainedQuery {
   /** Before anything retained is published in a session: a message that arrives then was retained before. */
   begin(): void {
     const { clock, link, readers } = this.#parts;
-    if (this.#query?.isComplete === false) this.#interruptions += 1;
+    const now = clock.monotonic();
     this.#query = null;
-    if (this.#interruptions >= INTERRUPTIONS_MAX) return;
+    this.#withoutAt = now < this.#offUntil ? now : null;
+    if (this.#withoutAt !== null) return;
     const topics = new Map<RetainedReader, string>();
     for (const reader of readers) {
       const topic = reader.begin();
@@ -63,7 +74,8 @@ export class RetainedQuery {
     if (topics.size === 0) return;
     const query: Query = {
       session: link.session,
-      at: clock.monotonic(),
+      at: now,
+      answeredAt: null,
       topics,
       granted: [],
       isComplete: false,
@@ -71,7 +83,31 @@ export class RetainedQuery {
     this.#query = query;
     void link.subscribe([...new Set(topics.values())]).then((granted) => {
       query.granted = granted;
+      query.answeredAt = clock.monotonic();
     });
+  }
+
+  /** The session is over. */
+  ended(): void {
+    const { clock, logger } = this.#parts;
+    const now = clock.monotonic();
+    const query = this.#query;
+    this.#query = null;
+    // A broker that ends sessions without a query as soon does not do it because of that.
+    if (this.#withoutAt !== null && now - this.#withoutAt < WAIT_MS)
+      this.#offUntil = Number.NEGATIVE_INFINITY;
+    this.#withoutAt = null;
+    if (query === null) return;
+    const hasLived =
+      query.isComplete || (query.answeredAt !== null && now - query.answeredAt >= WAIT_MS);
+    this.#interruptions = hasLived ? 0 : this.#interruptions + 1;
+    if (this.#interruptions < INTERRUPTIONS_MAX) return;
+    this.#interruptions = 0;
+    this.#offUntil = now + LEARNED_MS;
+    logger.warn(
+      { topics: [...query.topics.values()] },
+      `${INTERRUPTIONS_MAX} sessions ended while retained messages were read back: not reading them for an hour`,
+    );
   }
 
   /** `isRetained`: the broker had it when we subscribed; our own messages arrive without that flag. */
@@ -87,7 +123,6 @@ export class RetainedQuery {
     if (!query.isComplete) {
       if (clock.monotonic() - query.at < WAIT_MS) return;
       query.isComplete = true;
-      this.#interruptions = 0;
     }
     for (const [reader, topic] of query.topics) await reader.look(query.granted.includes(topic));
   }

@@ -404,6 +404,39 @@ test("gateway client – a slow reader pauses the socket, not the call", async (
   assert.equal(bytes, 8_000_000);
 });
 
+for (const { limit, deadlines, code } of [
+  { limit: "the deadline between bytes", deadlines: { gapMs: 60 }, code: "gap_timeout" },
+  {
+    limit: "the rate limit",
+    deadlines: { gapMs: 600_000, slowAfterMs: 60, bytesPerSecondMin: 100_000_000 },
+    code: "too_slow",
+  },
+]) {
+  test(`gateway client – a body that was paused, resumed, and then falls silent is ended by ${limit}`, async (t) => {
+    const url = await serve(t, (_request, response) => void response.write(" ".repeat(1_000_000)));
+    const client = clientFor(t, url, { deadlines: { ...deadlines, totalMs: 600_000 } });
+    const answer = await client.read(REQUEST, new AbortController().signal);
+    let bytes = 0;
+    const reading = async () => {
+      for await (const piece of answer.body) {
+        // The pause is the subject: longer than the deadline.
+        if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 200));
+        bytes += piece.length;
+      }
+    };
+    const failure = await failureOf(reading());
+    assert.deepEqual([failure.code, bytes], [code, 1_000_000]);
+  });
+}
+
+test("gateway client – a response whose body was never begun gives its connection back when it is cancelled", async (t) => {
+  const url = await serve(t, (_request, response) => response.end(" ".repeat(3_000_000)));
+  const client = clientFor(t, url, { concurrency: 1 });
+  const answer = await client.read(REQUEST, new AbortController().signal);
+  answer.cancel();
+  assert.equal((await readAll(client)).text.length, 3_000_000);
+});
+
 test("gateway client – while the first call wakes the service, no other is sent; then as many as allowed", async (t) => {
   const waiting: ServerResponse[] = [];
   let most = 0;

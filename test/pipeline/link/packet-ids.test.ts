@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
+import { BROKER_SETTINGS } from "../../../src/config/settings-broker.ts";
 import type { Message } from "../../../src/core/message.ts";
-import { ClientStream, clientPacketIds } from "../../../src/pipeline/link/client-stream.ts";
+import {
+  ClientStream,
+  clientPacketIds,
+  PUBLISHES_MAX,
+} from "../../../src/pipeline/link/client-stream.ts";
 import { publishPacketBytes } from "../../../src/pipeline/link/publish-writer.ts";
 
 const MESSAGE: Message = { topic: "t", payload: "", qos: 1, retain: false };
@@ -24,4 +30,10 @@ test("packet identifiers – those of our publishes and those of mqtt.js never c
   // Round once, then again from the start.
   assert.equal(new Set(seen).size, 64_999 - taken.size);
   for (const id of clients) assert.ok(id !== null && id >= 1 && id <= 65_535);
+});
+
+test("packet identifiers – no more messages may be in flight than there are identifiers", () => {
+  assert.equal(BROKER_SETTINGS.MQTT_INFLIGHT.maximum, PUBLISHES_MAX);
+  const schema = readFileSync("config/uplinks.schema.json", "utf8");
+  assert.match(schema, new RegExp(`awaiting PUBACK",[^}]*"maximum": ${PUBLISHES_MAX},`));
 });

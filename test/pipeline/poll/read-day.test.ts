@@ -32,11 +32,12 @@ function dayOf(records: number, version = 12): Buffer {
 async function createReader(t: TestContext, more: Partial<ReadDayParts> = {}) {
   const hashing = await loadByteHashing();
   const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
-  const gateway: { body: Buffer; failure: CallFailure | null; recognised: number } = {
-    body: Buffer.alloc(0),
-    failure: null,
-    recognised: 0,
-  };
+  const gateway: {
+    body: Buffer;
+    failure: CallFailure | null;
+    recognised: number;
+    cancelled: number;
+  } = { body: Buffer.alloc(0), failure: null, recognised: 0, cancelled: 0 };
   const readDay = createReadDay({
     source: {
       read: () =>
@@ -49,6 +50,9 @@ async function createReader(t: TestContext, more: Partial<ReadDayParts> = {}) {
             }
             if (gateway.failure !== null) throw gateway.failure;
           })(),
+          cancel: () => {
+            gateway.cancelled += 1;
+          },
         }),
     },
     log: tempStore(t).readings,
@@ -98,7 +102,7 @@ async function createReader(t: TestContext, more: Partial<ReadDayParts> = {}) {
     assert.ok(result.ok);
     return { ...result, recognised: gateway.recognised };
   };
-  return { read, attempt };
+  return { gateway, read, attempt };
 }
 
 test("read day – a large day is marked while it is parsed, and not while its known part is only recognised", async (t) => {
@@ -256,6 +260,40 @@ test("read day – an error that the service states counts, however the connecti
   };
   assert.equal(await failureOf(status), "the gateway returned status 7: no such sensor");
   assert.equal(await failureOf(dayOf(2).subarray(0, -9)), "cut");
+});
+
+test("read day – a response whose store fails before its first byte is given back", async (t) => {
+  const log = tempStore(t).readings;
+  let isBroken = false;
+  const begin: typeof log.begin = (...of) => {
+    if (isBroken) throw new Error("disk I/O error");
+    return log.begin(...of);
+  };
+  const { attempt, gateway } = await createReader(t, {
+    log: {
+      begin,
+      progress: (key) => log.progress(key),
+      newestTimeMs: (...of) => log.newestTimeMs(...of),
+    },
+  });
+  assert.equal((await attempt(dayOf(2))).ok, true);
+  isBroken = true;
+  const before = gateway.cancelled;
+  assert.equal((await attempt(dayOf(3))).ok, false);
+  assert.equal(gateway.cancelled, before + 1);
+});
+
+test("read day – a day whose responses were truncated again and again is not read completely from then on", async (t) => {
+  const { attempt, read } = await createReader(t);
+  const cut = new CallFailure({ failureClass: "truncated", message: "cut" });
+  await read(dayOf(10));
+  for (let n = 0; n < 4; n++) {
+    assert.equal((await attempt(dayOf(10).subarray(0, 900), undefined, cut)).ok, false);
+    // Without an error of the connection, too.
+    assert.equal((await attempt(dayOf(10).subarray(0, 900))).ok, false);
+  }
+  const { stored, known, recognised } = await read(dayOf(11));
+  assert.deepEqual([stored, known, recognised], [1, 10, 0]);
 });
 
 test("read day – where each record takes long, other work gets its turn between two of them", async (t) => {

@@ -145,7 +145,12 @@ function start(
     descriptions,
     others: { sending: () => {}, heard: () => {}, isRepeatDue: false },
     readBack: { sending: () => {}, heard: () => {}, isRepeatDue: false },
-    retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
+    retained: {
+      begin: () => {},
+      received: () => {},
+      look: () => Promise.resolve(),
+      ended: () => {},
+    },
   });
   const stop = new AbortController();
   const run = async () => {

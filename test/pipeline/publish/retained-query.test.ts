@@ -6,6 +6,7 @@ import {
 } from "../../../src/pipeline/publish/retained-query.ts";
 import { FakeLink } from "../../support/fake-link.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 
 /** Records what a query hands it. */
 class Reader implements RetainedReader {
@@ -30,12 +31,13 @@ class Reader implements RetainedReader {
 function start(readers: readonly Reader[]) {
   const clock = new ManualClock();
   const link = new FakeLink();
-  const query = new RetainedQuery({ link, clock, readers });
+  const logger = new RecordingLogger();
+  const query = new RetainedQuery({ link, clock, logger, readers });
   const look = async (ms = 3000) => {
     await clock.advance(ms);
     await query.look();
   };
-  return { link, look, query };
+  return { clock, link, logger, look, query };
 }
 
 test("retained query – one SUBSCRIBE per session for all readers, and none if no reader needs one", () => {
@@ -75,14 +77,43 @@ test("retained query – readers look once the broker has had its time, with wha
   assert.equal(granted.looks.length, 2);
 });
 
-test("retained query – a broker that ends two sessions in a row during the wait is not queried again", async () => {
-  const { link, query } = start([new Reader("a")]);
-  for (link.session = 1; link.session <= 5; link.session++) query.begin();
-  assert.equal(link.subscribed.length, 2);
-  const patient = start([new Reader("a")]);
-  for (patient.link.session = 1; patient.link.session <= 5; patient.link.session++) {
-    patient.query.begin();
-    if (patient.link.session % 2 === 0) await patient.look();
+/** Sessions of these lengths, ms; how many queries they made. */
+async function sessions({ link, query, clock }: ReturnType<typeof start>, ...livesMs: number[]) {
+  const before = link.subscribed.length;
+  for (const ms of livesMs) {
+    link.session += 1;
+    query.begin();
+    await clock.advance(ms);
+    query.ended();
   }
-  assert.equal(patient.link.subscribed.length, 5);
+  return link.subscribed.length - before;
+}
+
+test("retained query – a broker that ends two sessions in a row during the wait is not queried for an hour, and says so", async () => {
+  const parts = start([new Reader("a")]);
+  assert.equal(await sessions(parts, 2000, 2000, 600_000, 600_000), 2);
+  assert.equal(parts.logger.lines.length, 1);
+  assert.match(parts.logger.text, /2 sessions ended while retained messages/);
+  await parts.clock.advance(3_600_000);
+  assert.equal(await sessions(parts, 600_000, 600_000), 2);
+});
+
+test("retained query – a session that lived past the wait is none that the query ended, looked at or not", async () => {
+  const parts = start([new Reader("a")]);
+  assert.equal(await sessions(parts, 2000, 3500, 2000, 3500, 2000, 3500), 6);
+  assert.deepEqual(parts.logger.lines, []);
+});
+
+test("retained query – a link that drops sessions without a query as soon gets its queries again", async () => {
+  const parts = start([new Reader("a")]);
+  assert.equal(await sessions(parts, 2000, 2000, 2000, 86_400_000), 3);
+});
+
+test("retained query – a broker that never answers SUBSCRIBE before it ends the session is not queried either", async () => {
+  const parts = start([new Reader("a")]);
+  parts.link.subscribe = (topics) => {
+    parts.link.subscribed.push(topics);
+    return new Promise(() => {});
+  };
+  assert.equal(await sessions(parts, 20_000, 20_000, 20_000), 2);
 });
