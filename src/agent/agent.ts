@@ -2,6 +2,7 @@
 
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration-fault.ts";
+import type { Modbus } from "../features/modbus/modbus.ts";
 import { aborted } from "../lib/aborted.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
@@ -10,7 +11,6 @@ import type { AgentOptions } from "./agent-options.ts";
 import { createBase } from "./base.ts";
 import { type AgentParts, buildParts } from "./build-parts.ts";
 import { reportRecovered } from "./configuration.ts";
-import type { Modbus } from "./modbus.ts";
 import { openResources } from "./resources.ts";
 
 /** Contract: a deleted DATA_DIR is detected within a minute. */
@@ -70,7 +70,7 @@ async function openModbus(parts: AgentParts): Promise<Modbus | null> {
     dataDir,
   } = parts.settings;
   if (port === null) return null;
-  const { openModbus } = await import("./modbus.ts");
+  const { openModbus } = await import("../features/modbus/modbus.ts");
   const modbus = openModbus(
     {
       site: parts.site,

@@ -366,7 +366,7 @@ export const COMMANDS: readonly Command[] = [
       ENVIRONMENT_FLAG,
     ],
     examples: ["gateside modbus-map", "gateside modbus-map --format csv > registers.csv"],
-    load: () => import("./modbus-map.ts"),
+    load: () => import("../features/modbus/command.ts"),
   },
   ...FLEET_COMMANDS,
 ];

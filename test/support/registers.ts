@@ -1,6 +1,6 @@
 /** A Modbus device for tests: it knows the registers of a map and no others. */
 import type { TestContext } from "node:test";
-import { ModbusServer } from "../../src/features/modbus/server.ts";
+import { ModbusServer } from "../../src/lib/modbus/server.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { until } from "./wait-until.ts";
 

@@ -1,11 +1,11 @@
-import { csvField } from "../core/csv.ts";
-import { kindValues } from "../core/kind-values.ts";
-import { readingKinds } from "../core/sensor.ts";
-import { type Site } from "../core/site.ts";
-import { MapFileFailure, mapFilePath, readMapFile } from "../features/modbus/map-file.ts";
-import { addressOf, RegisterMap } from "../features/modbus/register-map.ts";
-import type { CommandContext } from "./command.ts";
-import { loadConfiguration } from "./configuration.ts";
+import type { CommandContext } from "../../cli/command.ts";
+import { loadConfiguration } from "../../cli/configuration.ts";
+import { csvField } from "../../core/csv.ts";
+import { kindValues } from "../../core/kind-values.ts";
+import { readingKinds } from "../../core/sensor.ts";
+import { type Site } from "../../core/site.ts";
+import { MapFileFailure, mapFilePath, readMapFile } from "./map-file.ts";
+import { addressOf, RegisterMap } from "./register-map.ts";
 
 const COLUMNS = [
   "address",

@@ -1,18 +1,14 @@
 /** The Modbus server over the agent's current values. This file, and its imports, are loaded only if MODBUS_PORT is set. */
-import type { AgentStatus, ModbusState, SensorState } from "../core/agent-status.ts";
-import type { Runtime } from "../core/ports.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import type { WordOrder } from "../core/state/registers.ts";
-import {
-  MapFileFailure,
-  mapFilePath,
-  readMapFile,
-  writeMapFile,
-} from "../features/modbus/map-file.ts";
-import { RegisterImage } from "../features/modbus/register-image.ts";
-import { RegisterMap } from "../features/modbus/register-map.ts";
-import { ModbusServer } from "../features/modbus/server.ts";
-import type { NewestReadings } from "./newest-readings.ts";
+
+import type { NewestReadings } from "../../agent/newest-readings.ts";
+import type { AgentStatus, ModbusState, SensorState } from "../../core/agent-status.ts";
+import type { Runtime } from "../../core/ports.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import type { WordOrder } from "../../core/state/registers.ts";
+import { ModbusServer } from "../../lib/modbus/server.ts";
+import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "./map-file.ts";
+import { RegisterImage } from "./register-image.ts";
+import { RegisterMap } from "./register-map.ts";
 
 /** Sensor states are refreshed at most this often, however often registers are read. */
 const STATES_MS = 500;

@@ -4,11 +4,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, it } from "node:test";
-import { deadlineMs } from "../support/deadline.ts";
-import { programEnvironment } from "../support/fake-time.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
-import { until } from "../support/wait-until.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { programEnvironment } from "../../support/fake-time.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../../support/plant.ts";
+import { until } from "../../support/wait-until.ts";
 
 const hasMbpoll = spawnSync("mbpoll", ["-V"]).error === undefined;
 const skip = skipWithoutBuild || skipWithoutMosquitto || (!hasMbpoll && "mbpoll is not installed");

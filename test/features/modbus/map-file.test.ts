@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openModbus } from "../../src/agent/modbus.ts";
-import type { NewestReadings } from "../../src/agent/newest-readings.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
-import { type Cleanup, tempDirectory } from "../support/temp-database.ts";
+import type { NewestReadings } from "../../../src/agent/newest-readings.ts";
+import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import { openModbus } from "../../../src/features/modbus/modbus.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+import { type Cleanup, tempDirectory } from "../../support/temp-database.ts";
 
 const siteOf = (...codes: string[]) => ({
   site: "plant",

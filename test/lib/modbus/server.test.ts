@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { ModbusServer } from "../../../src/features/modbus/server.ts";
+import { ModbusServer } from "../../../src/lib/modbus/server.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { until } from "../../support/wait-until.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { respond, takeFrame } from "../../../src/features/modbus/frame.ts";
+import { respond, takeFrame } from "../../../src/lib/modbus/frame.ts";
 
 const request = (code: number, address: number, count: number, transaction = 0x1234, unit = 7) => {
   const frame = Buffer.alloc(12);

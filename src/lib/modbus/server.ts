@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
-import { aborted } from "../../lib/aborted.ts";
+import { aborted } from "../aborted.ts";
 import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
 
 /** Clients at once, a few kB each; beyond it the next one is refused, unless one has been silent. */
