@@ -2,7 +2,6 @@
 
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration-fault.ts";
-import type { Modbus } from "../features/modbus/modbus.ts";
 import { aborted } from "../lib/aborted.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
@@ -38,8 +37,8 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
   const resources = await openResources(base);
   try {
     const parts = await buildParts(options, base, resources);
-    const modbus = await openParts(options, parts);
-    return new RunningAgent(parts, modbus);
+    await openParts(options, parts);
+    return new RunningAgent(parts);
   } catch (error) {
     await resources.store.close();
     throw error;
@@ -47,7 +46,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
 }
 
 /** Reads what the parts need from the store and from files, and listens. Rejects if a required port is not free. */
-async function openParts(options: AgentOptions, parts: AgentParts): Promise<Modbus | null> {
+async function openParts(options: AgentOptions, parts: AgentParts): Promise<void> {
   const { documents, http, listening, signals, uplinks, watch } = parts;
   watch.open();
   signals.open();
@@ -58,42 +57,14 @@ async function openParts(options: AgentOptions, parts: AgentParts): Promise<Modb
     await http.close();
     throw listening.failure;
   }
-  return await openModbus(parts);
-}
-
-/** Loaded only if enabled, so that its code costs no memory otherwise. */
-async function openModbus(parts: AgentParts): Promise<Modbus | null> {
-  const {
-    modbusHost: host,
-    modbusPort: port,
-    modbusWordOrder: wordOrder,
-    dataDir,
-  } = parts.settings;
-  if (port === null) return null;
-  const { openModbus } = await import("../features/modbus/modbus.ts");
-  const modbus = openModbus(
-    {
-      site: parts.site,
-      newest: parts.newest,
-      status: parts.report.current,
-      gatewayNow: parts.gatewayClock.now,
-      clock: parts.clock,
-      logger: parts.logger,
-    },
-    { host, port, wordOrder, dataDir },
-  );
-  parts.report.include({ modbus: () => modbus.state() });
-  return modbus;
 }
 
 class RunningAgent implements Agent {
   readonly metrics: Metrics;
   readonly #parts: AgentParts;
-  readonly #modbus: Modbus | null;
 
-  constructor(parts: AgentParts, modbus: Modbus | null) {
+  constructor(parts: AgentParts) {
     this.#parts = parts;
-    this.#modbus = modbus;
     this.metrics = parts.metrics;
   }
 
@@ -147,12 +118,11 @@ class RunningAgent implements Agent {
     const watchdog = this.#parts.watchdog.run(publishing.signal);
     const alarms = this.#parts.alarms?.upkeep.run(publishing.signal) ?? null;
     const notifications = this.#parts.notifications.run(publishing.signal);
-    const modbus = this.#modbus?.run(publishing.signal);
 
     const failed = await firstFault(
       [polls, retention, ...(alarms === null ? [] : [alarms]), publishers, place],
       // These may end early, as on a box that need not listen any more.
-      [...chores, notifications, watchdog, ...(modbus === undefined ? [] : [modbus])],
+      [...chores, notifications, watchdog],
       signal,
     );
     notifier?.stopping();
@@ -176,15 +146,7 @@ class RunningAgent implements Agent {
     publishing.abort();
     await publishers.catch(() => {});
     await uplinks.close(signal.aborted ? "stopped" : "fault");
-    await Promise.allSettled([
-      place,
-      retention,
-      watchdog,
-      alarms,
-      notifications,
-      modbus,
-      ...chores,
-    ]);
+    await Promise.allSettled([place, retention, watchdog, alarms, notifications, ...chores]);
     await Promise.all(this.#parts.features.map(async (feature) => feature.close?.()));
     await this.#parts.http.close();
     await this.#parts.gateway.close();

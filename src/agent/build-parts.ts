@@ -14,7 +14,7 @@ import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
 import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
-import { withFeatures } from "./features.ts";
+import { statusOf, withFeatures } from "./features.ts";
 import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf } from "./instance.ts";
 import { Listening } from "./listening.ts";
@@ -126,12 +126,14 @@ export async function buildParts(
     tryPublish: () => uplinks.tryPublish(),
     log: options.log ?? null,
   });
-  features = await createFeatures({ ...sources, settings });
+  features = await createFeatures({ ...sources, settings, newest: side.newest });
   store.steps.list = features.running;
   const shown = withFeatures(sources, features);
   const http = createHttpSide(shown, base);
   const listening = new Listening({ ...base, http });
+  const { running } = features;
   report.include({
+    features: () => statusOf(running),
     uplinks,
     configuration: () => configuration.reloader.state,
     http: () => ({ address: http.address, lastError: listening.failure?.message ?? null }),
@@ -150,7 +152,7 @@ export async function buildParts(
     dispatcher,
     uplinks,
     shown,
-    features: features.running,
+    features: running,
     http,
     listening,
   };

@@ -1,6 +1,6 @@
 /** What the running features add to the agent's parts. */
 import type { Features } from "../features/all.ts";
-import type { FeatureSpec } from "../features/feature.ts";
+import type { Feature, FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { refused } from "../http/api-operation.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";
@@ -15,4 +15,11 @@ export function withFeatures(sources: HttpSources, { running, outlooks }: Featur
       .map((operation) => refused(operation, `${spec.name} is off`)),
   );
   return { ...sources, operations: [...operations, ...off], outlooks };
+}
+
+/** Members of the status; null for features that are off. */
+export function statusOf(running: readonly Feature[]): object {
+  const members = SPECS.flatMap(({ status }: FeatureSpec) => Object.keys(status?.members ?? {}));
+  const off = Object.fromEntries(members.map((member) => [member, null]));
+  return Object.assign(off, ...running.map((feature) => feature.status?.()));
 }

@@ -1,7 +1,7 @@
 import { isFlagged, type Reading } from "../core/reading.ts";
 import { type Kind, streamKey } from "../core/sensor.ts";
 import { type StoredReading, storedQuality, storedValues } from "../core/stored-reading.ts";
-import type { NewestReading } from "../features/modbus/register-image.ts";
+import type { NewestReading } from "../features/host.ts";
 
 /** The newest reading of each sensor and kind, parsed, for frequent readers. Read from the store on first use. */
 export class NewestReadings {

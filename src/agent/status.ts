@@ -4,7 +4,6 @@ import type {
   AgentStatus,
   BufferState,
   LinkStatus,
-  ModbusState,
   NotificationState,
   SensorState,
 } from "../core/agent-status.ts";
@@ -49,7 +48,8 @@ interface StatusSections {
   };
   readonly configuration: () => ConfigurationState;
   readonly http: () => AgentStatus["http"];
-  readonly modbus: () => ModbusState;
+  /** Members of features; null for those that are off. */
+  readonly features: () => object;
   readonly notifications: () => readonly NotificationState[];
   readonly activeAlarms: () => ActiveAlarms;
   readonly certificates: (links: readonly LinkStatus[]) => readonly CertificateState[];
@@ -115,7 +115,7 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
-    const { uplinks, configuration, http, modbus, notifications, activeAlarms, certificates } =
+    const { uplinks, configuration, http, features, notifications, activeAlarms, certificates } =
       this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
@@ -144,7 +144,7 @@ export class StatusReport {
         isPlausible: nowMs >= PLAUSIBLE_SINCE_MS,
         isConfirmed: this.#parts.gatewayClock.isConfirmed,
       },
-      modbus: modbus?.() ?? null,
+      ...features?.(),
       notifications: notifications?.() ?? [],
       activeAlarms: activeAlarms?.() ?? null,
       certificates: certificates?.(links) ?? [],

@@ -1,5 +1,5 @@
 import type { FlagSpec } from "./command.ts";
-import { ENVIRONMENT_FLAG } from "./configuration.ts";
+import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
 import { JSON_FLAG } from "./shared-flags.ts";
 
 export const ALARMS_FLAGS: readonly FlagSpec[] = [

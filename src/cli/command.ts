@@ -1,5 +1,5 @@
 /** The parts of every command; see commands.ts for the table. */
-import type { Environment } from "../config/environment.ts";
+import type { Environment } from "../config/environment-type.ts";
 import { anyOf } from "../config/fault.ts";
 import { likely } from "../lib/nearest.ts";
 

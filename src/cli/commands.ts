@@ -1,8 +1,11 @@
 /** The commands and their help. In one file: help, completion and documents are made from this table. */
+import { placed } from "../core/placed.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import type { Command } from "./command.ts";
-import { ENVIRONMENT_FLAG } from "./configuration.ts";
 import { DISCOVER_FLAGS } from "./discover-flags.ts";
+import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
 import { EXPORT_FLAGS } from "./export-flags.ts";
 import { FLEET_COMMANDS } from "./fleet-commands.ts";
 import { SETTINGS_FLAGS } from "./settings-flags.ts";
@@ -19,8 +22,7 @@ export const TRAINING: Command = {
   load: () => import("./train.ts"),
 };
 
-/** Every command of the program (contract section 2). */
-export const COMMANDS: readonly Command[] = [
+const OWN: readonly Command[] = [
   {
     name: "run",
     summary: "run the agent in the foreground until SIGTERM or SIGINT",
@@ -356,17 +358,15 @@ export const COMMANDS: readonly Command[] = [
     ],
     load: () => import("./settings.ts"),
   },
-  {
-    name: "modbus-map",
-    summary: "print the registers of the Modbus server",
-    details:
-      "Address, type, sensor, value, unit and meaning of each register, for the PLC programmer. Addresses never change:\nnew sensors get addresses at the end, removed ones keep theirs. Works with or without a running agent.",
-    flags: [
-      { name: "format", value: "FORMAT", doc: "md (a table for people) or csv", default: "md" },
-      ENVIRONMENT_FLAG,
-    ],
-    examples: ["gateside modbus-map", "gateside modbus-map --format csv > registers.csv"],
-    load: () => import("../features/modbus/command.ts"),
-  },
   ...FLEET_COMMANDS,
 ];
+
+/** Every command of the program (contract section 2). */
+export const COMMANDS = placed(
+  OWN,
+  SPECS.map(({ after, commands = [] }: FeatureSpec) => ({
+    after: after?.commands,
+    entries: commands,
+  })),
+  ({ name }) => name,
+);

@@ -34,13 +34,7 @@ import type { ConfigurationTexts } from "../features/setup/reload.ts";
 import { readPublicKeys } from "../features/setup/signed-document.ts";
 import type { PendingSecrets } from "../features/setup/typed-secrets.ts";
 import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
-import type { CommandContext, FlagSpec } from "./command.ts";
-
-export const ENVIRONMENT_FLAG: FlagSpec = {
-  name: "environment",
-  value: "FILE",
-  doc: "read settings from FILE instead of .env (the environment still takes precedence)",
-};
+import type { CommandContext } from "./command.ts";
 
 /** Wrong settings or site file: one line per fault on stderr, exit code 2. */
 export class ConfigurationError extends Error {

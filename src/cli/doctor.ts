@@ -2,6 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { faultLine } from "../config/fault.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { VERSION } from "../lib/version.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import { asJson } from "./check.ts";
@@ -13,7 +15,7 @@ import {
 } from "./configuration.ts";
 import { checkBrokers } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
-import { checkHttp, checkModbus } from "./doctor-http.ts";
+import { checkHttp, doctorView } from "./doctor-http.ts";
 import { checkClock, checkDisk } from "./doctor-machine.ts";
 import { checkRuntime } from "./doctor-runtime.ts";
 import type { Finding } from "./finding.ts";
@@ -86,7 +88,9 @@ async function examine(
     await (await import("./doctor-node.ts")).checkNodeStates(configuration, isLost, found, signal);
   await checkBrokers(configuration, credentialsDirectory, found, signal);
   await checkHttp(configuration.settings, found, signal);
-  await checkModbus(configuration.settings, found, signal);
+  const ask = doctorView(configuration.settings, signal);
+  for (const spec of SPECS as readonly FeatureSpec[])
+    for (const one of (await spec.doctor?.(configuration.settings, ask)) ?? []) found(one);
   await checkDisk(configuration.settings, found);
   checkClock(skewMs, found);
   checkRuntime(found);

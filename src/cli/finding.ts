@@ -6,3 +6,11 @@ export interface Finding {
   /** Plain words: what was found and, if it is wrong, what to do. */
   readonly detail: string;
 }
+
+/** What a doctor may ask. */
+export interface DoctorView {
+  /** What the agent on DATA_DIR reports about itself; `none` if none runs there, `unseen` if it does not say. */
+  status(): Promise<object | "none" | "unseen">;
+  /** Listens for a moment; null if that worked. */
+  tryPort(host: string, port: number): Promise<Error | null>;
+}

@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join, relative } from "node:path";
-import type { Environment } from "../config/environment.ts";
+import type { Environment } from "../config/environment-type.ts";
 import { programPath } from "../lib/paths.ts";
 
 /** How this program is called here: `gateside` if that is a command, otherwise Node with the running file. */

@@ -10,6 +10,8 @@ import { because } from "../core/box-fault.ts";
 import { certificateTitle, endingText } from "../core/certificate.ts";
 import { renewedBy } from "../core/configuration.ts";
 import { uplinkTitle } from "../core/link-title.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { createAgentClient, givenAddress, reportFailure } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
@@ -74,14 +76,8 @@ export function statusText(status: SaidStatus): string {
     ["clock", clockText(clock)],
   ];
   if (status.alarms !== undefined) lines.push(["alarms", alarmsText(status.alarms)]);
-  const { modbus } = status;
-  if (modbus !== null && modbus !== undefined) {
-    const { address, clients, lastError } = modbus;
-    lines.push([
-      "modbus",
-      address === null ? `DOWN${because(lastError)}` : `${address}, ${clients} clients`,
-    ]);
-  }
+  for (const { status: shown } of SPECS as readonly FeatureSpec[])
+    lines.push(...(shown?.lines?.(status) ?? []));
   for (const { name, lastError } of status.notifications ?? [])
     if (lastError !== null) lines.push([name, `FAILS: ${lastError}`]);
   for (const certificate of status.certificates ?? [])

@@ -14,7 +14,8 @@ import {
   COLLECT_SECRETS,
   type CollectFlag,
 } from "./collect-names.ts";
-import { type Environment, unknownName } from "./environment.ts";
+import { unknownName } from "./environment.ts";
+import { type Environment } from "./environment-type.ts";
 import { shown } from "./fault.ts";
 import { expectation, type NumberSpec } from "./setting-spec.ts";
 import { BROKER_SETTINGS } from "./settings-broker.ts";

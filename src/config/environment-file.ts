@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./environment-type.ts";
 import { parseServiceEnvironment } from "./service-environment.ts";
 
 /**

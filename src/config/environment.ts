@@ -12,10 +12,10 @@ import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { COLLECT_ENVIRONMENT } from "./collect-names.ts";
 import { type EnvironmentLines, parseEnvironmentLines } from "./environment-lines.ts";
+import type { Environment } from "./environment-type.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
 /** `default`, `environment`, `credential`, `MQTT_URL`, a NAME_FILE, or the path of the file with NAME=value lines. */
 export type Origin = string;
 

@@ -1,6 +1,8 @@
 /** Settings of the broker: addresses, credentials, certificates, and features that MQTT 3.1.1 lacks. */
+
+import { checkPair } from "./check-pair.ts";
 import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
-import { checkPair, type Refining } from "./refining.ts";
+import { type Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 
 export function refineBroker(raw: RawSettings, refining: Refining) {

@@ -1,11 +1,12 @@
-/** Settings of the listeners: HTTP and Modbus. */
+/** Settings of the HTTP listener. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { DAY_MS } from "../core/time-units.ts";
+import { checkPair } from "./check-pair.ts";
 import { isLoopback } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
 import { refineProxies } from "./refine-proxies.ts";
-import { checkPair, type Refining } from "./refining.ts";
+import { type Refining } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
 import { type RawSettings, SETTINGS } from "./settings-table.ts";
 
@@ -20,24 +21,11 @@ export function refineListeners(raw: RawSettings, refining: Refining) {
   warnOfExpiry(path(raw.HTTP_CERT_FILE), warn);
   const httpPort = portOf(raw, "HTTP_PORT", note);
   if (httpPort !== null) checkAccess(raw, note, warn);
-  const modbusPort = portOf(raw, "MODBUS_PORT", note);
-  const anyHost = ["0.0.0.0", "::", "[::]"];
-  const isShared =
-    raw.MODBUS_HOST === raw.HTTP_HOST ||
-    [raw.MODBUS_HOST, raw.HTTP_HOST].some((host) => anyHost.includes(host));
-  if (modbusPort !== null && modbusPort !== 0 && modbusPort === httpPort && isShared)
-    note({
-      place: "MODBUS_PORT",
-      problem: `${modbusPort} is also HTTP_PORT, but two servers cannot share a port`,
-      remedy: "use different ports, such as MODBUS_PORT=1502",
-    });
   checkViewToken(raw, note, warn);
   return {
     ...refineProxies(raw, refining),
     httpHost: withoutBrackets(raw.HTTP_HOST),
     httpPort,
-    modbusHost: withoutBrackets(raw.MODBUS_HOST),
-    modbusPort,
   };
 }
 
@@ -111,7 +99,7 @@ function checkViewToken(
     warn("HTTP_VIEW_TOKEN", "is shorter than 16 characters", "use a longer random one");
 }
 
-function portOf(raw: RawSettings, name: "HTTP_PORT" | "MODBUS_PORT", note: Note): number | null {
+function portOf(raw: RawSettings, name: "HTTP_PORT", note: Note): number | null {
   if (raw[name] === "off") return null;
   const port = Number(raw[name]);
   if (port > 65_535) {

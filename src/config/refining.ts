@@ -1,9 +1,6 @@
 /** Shared by the checks of all settings. */
 
-import { openToAll } from "../lib/open-to-all.ts";
 import type { Note } from "./fault.ts";
-import type { RawSettings } from "./settings-table.ts";
-import { checkTlsFiles } from "./tls-files.ts";
 
 export interface Refining {
   /** Notes a fault: the program does not start. */
@@ -11,33 +8,4 @@ export interface Refining {
   readonly warn: (place: string, problem: string, remedy: string) => void;
   /** A path as the program uses it; null if none is set. */
   readonly path: (value: string | undefined) => string | null;
-}
-
-/** Certificate and key must be set together, and match. */
-export function checkPair(
-  raw: RawSettings,
-  side: "MQTT" | "HTTP",
-  { note, warn, path }: Refining,
-): void {
-  const file = (name: "MQTT_CA_FILE" | `${typeof side}_${"CERT" | "KEY"}_FILE`) => {
-    const found = path(raw[name]);
-    return found === null ? undefined : { name, path: found };
-  };
-  const ca = side === "MQTT" ? file("MQTT_CA_FILE") : undefined;
-  const cert = file(`${side}_CERT_FILE`);
-  const key = file(`${side}_KEY_FILE`);
-  if ((cert === undefined) !== (key === undefined)) {
-    note({
-      place: cert ? `${side}_KEY_FILE` : `${side}_CERT_FILE`,
-      problem: `is missing, but the other half of the ${side === "MQTT" ? "client certificate" : "pair"} is set`,
-      remedy: `set both ${side}_CERT_FILE and ${side}_KEY_FILE, or neither`,
-    });
-  }
-  if (key !== undefined && openToAll(key.path))
-    warn(
-      key.name,
-      `every user of this machine can read ${key.path}`,
-      `let only the agent's user read it: chmod 640 ${key.path}`,
-    );
-  checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, note);
 }

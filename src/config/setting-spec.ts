@@ -53,3 +53,27 @@ export function expectation(spec: SettingSpec): string {
       return "set it to text";
   }
 }
+
+type ValueOf<S> = S extends { type: "integer" | "number" }
+  ? S extends { default: number }
+    ? number
+    : number | undefined
+  : S extends { type: "boolean" }
+    ? boolean
+    : S extends { choices: readonly (infer C)[] }
+      ? C
+      : S extends { default: string } | { required: true }
+        ? string
+        : string | undefined;
+/** Values of a table by environment name, coerced and range-checked, before cross checks. */
+export type RawOf<T> = { readonly [N in keyof T]: ValueOf<T[N]> };
+
+/** `MQTT_TOPIC_PREFIX` is `mqttTopicPrefix` in the program. */
+export type Member<N extends string> = N extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<Member<Rest>>}`
+  : Lowercase<N>;
+/** Null: not set. */
+export type OrNull<T> = undefined extends T ? Exclude<T, undefined> | null : T;
+
+export const memberOf = (name: string) =>
+  name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,6 +1,8 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
@@ -8,7 +10,12 @@ import { refineGateway } from "./refine-gateway.ts";
 import { refineListeners } from "./refine-listeners.ts";
 import type { Refining } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
-import { type AlarmEmail, FORMATS, type UnboundSettings } from "./settings-shape.ts";
+import {
+  type AlarmEmail,
+  type FeatureSettings,
+  FORMATS,
+  type UnboundSettings,
+} from "./settings-shape.ts";
 import { plainSettings, type RawSettings, SETTINGS } from "./settings-table.ts";
 import { checkTlsFiles } from "./tls-files.ts";
 
@@ -78,7 +85,13 @@ export function refineSettings(
     heartbeatUrl: addressOf("HEARTBEAT_URL", raw, note),
     alarmEmail: emailOf(raw, note),
     commandResponsePrefix: responsePrefixOf(raw.COMMAND_RESPONSE_PREFIX, note),
+    ...refineFeatures(raw, refining),
   };
+}
+
+function refineFeatures(raw: RawSettings, refining: Refining): FeatureSettings {
+  const refined = SPECS.map((spec: FeatureSpec) => spec.refine?.({ ...raw }, refining));
+  return Object.assign({}, ...refined);
 }
 
 /** Of the two, one would be sent beside the other. */

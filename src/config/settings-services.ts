@@ -146,26 +146,6 @@ export const SERVICE_SETTINGS = {
     type: "path",
     doc: "PEM file of its private key. Both files are reloaded when they change.",
   },
-  MODBUS_PORT: {
-    type: "text",
-    default: "off",
-    pattern: "^(off|0|[1-9][0-9]{0,4})$",
-    form: "a whole number from 0 to 65535, or off",
-    doc: "Port of the read-only Modbus TCP server; 0 = any free port, off = no server.",
-  },
-  MODBUS_HOST: {
-    type: "text",
-    default: "127.0.0.1",
-    pattern: "^[A-Za-z0-9.:_%\\[\\]-]+$",
-    form: "an address or host name",
-    doc: "Address that the Modbus server listens on. Modbus has no authentication: whoever can reach it can read every value.",
-  },
-  MODBUS_WORD_ORDER: {
-    type: "choice",
-    choices: ["big", "little"],
-    default: "big",
-    doc: "Order of the two registers of a float: big = high word first.",
-  },
   LOG_LEVEL: {
     type: "choice",
     choices: ["trace", "debug", "info", "warn", "error", "fatal", "silent"],

@@ -1,4 +1,5 @@
 import type { SecretFiles } from "../core/uplink.ts";
+import type { SPECS } from "../features/specs.ts";
 import type { PlainSettings } from "./settings-table.ts";
 
 export const FORMATS = ["json", "plain", "sparkplug"] as const;
@@ -22,8 +23,6 @@ interface RefinedSettings {
   readonly alarmWebhookHeaders: Readonly<Record<string, string>>;
   /** 0 = any free port; null = no HTTP. */
   readonly httpPort: number | null;
-  /** 0 = any free port; null = no Modbus server. */
-  readonly modbusPort: number | null;
 }
 /** Settings that the program knows in the place of others. */
 interface DerivedSettings {
@@ -37,9 +36,16 @@ interface DerivedSettings {
   /** Addresses, and networks as address/bits. */
   readonly httpTrustedProxies: readonly string[];
 }
+/** What features make of theirs. */
+type RefinedBy<S> = S extends readonly [infer First, ...infer Others]
+  ? (First extends { refine(raw: never, refining: never): infer R } ? R : unknown) &
+      RefinedBy<Others>
+  : unknown;
+export type FeatureSettings = RefinedBy<typeof SPECS>;
 /** Everything the program may know about its environment, before the site's name completes it. Paths are absolute. */
-export type UnboundSettings = Omit<PlainSettings, keyof RefinedSettings> &
+export type UnboundSettings = Omit<PlainSettings, keyof RefinedSettings | keyof FeatureSettings> &
   RefinedSettings &
+  FeatureSettings &
   DerivedSettings;
 
 export interface AlarmEmail {

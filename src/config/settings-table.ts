@@ -4,35 +4,44 @@
  */
 
 import { resolve } from "node:path";
-import type { SettingSpec } from "./setting-spec.ts";
+import { placed } from "../core/placed.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS as FEATURES } from "../features/specs.ts";
+import {
+  type Member,
+  memberOf,
+  type OrNull,
+  type RawOf,
+  type SettingSpec,
+} from "./setting-spec.ts";
 import { BROKER_SETTINGS } from "./settings-broker.ts";
 import { GATEWAY_SETTINGS } from "./settings-gateway.ts";
 import { SERVICE_SETTINGS } from "./settings-services.ts";
 
-const SPECS = { ...GATEWAY_SETTINGS, ...BROKER_SETTINGS, ...SERVICE_SETTINGS } as const;
+const OWN = { ...GATEWAY_SETTINGS, ...BROKER_SETTINGS, ...SERVICE_SETTINGS } as const;
+
+/** The settings of these features, as one table. */
+type SettingsOf<S> = S extends readonly [infer First, ...infer Others]
+  ? (First extends { readonly settings: infer T } ? T : unknown) & SettingsOf<Others>
+  : unknown;
+type Table = typeof OWN & SettingsOf<typeof FEATURES>;
+
+const SPECS = Object.fromEntries(
+  placed(
+    Object.entries<SettingSpec>(OWN),
+    FEATURES.map(({ after, settings = {} }: FeatureSpec) => ({
+      after: after?.settings,
+      entries: Object.entries(settings),
+    })),
+    ([name]) => name,
+  ),
+) as unknown as Table;
 
 export type SettingName = keyof typeof SPECS;
 
-type ValueOf<S> = S extends { type: "integer" | "number" }
-  ? S extends { default: number }
-    ? number
-    : number | undefined
-  : S extends { type: "boolean" }
-    ? boolean
-    : S extends { choices: readonly (infer C)[] }
-      ? C
-      : S extends { default: string } | { required: true }
-        ? string
-        : string | undefined;
 /** Values by environment name, coerced and range-checked, before cross checks. */
-export type RawSettings = { readonly [N in SettingName]: ValueOf<(typeof SPECS)[N]> };
+export type RawSettings = RawOf<typeof SPECS>;
 
-/** `MQTT_TOPIC_PREFIX` is `mqttTopicPrefix` in the program. */
-type Member<N extends string> = N extends `${infer First}_${infer Rest}`
-  ? `${Lowercase<First>}${Capitalize<Member<Rest>>}`
-  : Lowercase<N>;
-/** Null: not set. */
-type OrNull<T> = undefined extends T ? Exclude<T, undefined> | null : T;
 /** The program knows several of them in the place of one, or one in the place of several. */
 const REPLACED = [
   "ALARM_EMAIL_URL",
@@ -55,10 +64,9 @@ export function isSettingName(name: string): name is SettingName {
 
 export function plainSettings(raw: RawSettings, cwd: string): PlainSettings {
   const members = SETTING_NAMES.filter(isKept).map((name) => {
-    const member = name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     const value = raw[name] ?? null;
     const isPath = SETTINGS[name].type === "path" && typeof value === "string";
-    return [member, isPath ? resolve(cwd, value) : value] as const;
+    return [memberOf(name), isPath ? resolve(cwd, value) : value] as const;
   });
   return Object.fromEntries(members) as PlainSettings;
 }

@@ -6,13 +6,8 @@ import envSchema from "env-schema";
 import { byName } from "../core/by-name.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import {
-  type Environment,
-  type GivenSettings,
-  gatherSettings,
-  isTlsFile,
-  type Origin,
-} from "./environment.ts";
+import { type GivenSettings, gatherSettings, isTlsFile, type Origin } from "./environment.ts";
+import { type Environment } from "./environment-type.ts";
 import { shown } from "./fault.ts";
 import { expectation, type SettingSpec } from "./setting-spec.ts";
 import { refineSettings } from "./settings-refine.ts";

@@ -171,10 +171,6 @@ export function isUnreadable({ kinds }: Pick<SensorState, "kinds">): boolean {
   return kinds.length > 0 && kinds.every(({ lastError }) => lastError !== null);
 }
 
-/** The Modbus server for display. */
-const MODBUS_STATE = object({ address: orNull(TEXT), clients: INTEGER, lastError: orNull(TEXT) });
-export type ModbusState = Of<typeof MODBUS_STATE>;
-
 const HOURS_STATE = object({
   bytes: { ...INTEGER, description: "What hourly and daily values take, approximately." },
   limitBytes: {
@@ -247,26 +243,22 @@ const STATUS = {
   /** The agent's own server: why it does not listen although it should. */
   http: object({ address: orNull(TEXT), lastError: orNull(TEXT) }),
   ...CONFIGURATION_STATE,
-  modbus: optional({
-    ...orNull(MODBUS_STATE),
-    description: "Null unless MODBUS_PORT is set; address is null while it does not listen.",
-  }),
 };
 const AGENT_STATUS = object(STATUS);
 export type AgentStatus = Of<typeof AGENT_STATUS>;
 
-/** As the API shows it. */
-export const SHOWN_STATUS = named(
-  "Status",
-  object({
-    ...STATUS,
-    faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
-    alarms: {
-      ...orNull(ALARM_COUNTS),
-      description:
-        "Numbers of alarms. Each is counted once: as shelved, otherwise as acknowledged, otherwise by severity. Null if alarms are off.",
-    },
-    setup: { ...YES_NO, description: "SETUP_ENABLED." },
-  }),
-);
+/** As the API shows it. @param members those of features */
+export const shownStatusOf = (members: Readonly<Record<string, Schema>>) =>
+  named("Status", object({ ...STATUS, ...members, ...SHOWN }));
+
+const SHOWN = {
+  faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
+  alarms: {
+    ...orNull(ALARM_COUNTS),
+    description:
+      "Numbers of alarms. Each is counted once: as shelved, otherwise as acknowledged, otherwise by severity. Null if alarms are off.",
+  },
+  setup: { ...YES_NO, description: "SETUP_ENABLED." },
+};
+const SHOWN_STATUS = object({ ...STATUS, ...SHOWN });
 export type ShownStatus = Of<typeof SHOWN_STATUS>;

@@ -10,6 +10,12 @@ export interface Features {
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
+  const { settings } = host;
   const outlook = (await import("./outlook/outlook.ts")).createOutlook(host);
-  return { running: [outlook], outlooks: outlook };
+  const modbus =
+    settings.modbusPort === null
+      ? null
+      : (await import("./modbus/modbus.ts")).createModbus(host, settings.modbusPort);
+  const all: readonly (Feature | null)[] = [outlook, modbus];
+  return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

@@ -2,25 +2,48 @@
  * The seams that a feature hangs on: what is known of it before anything is opened (FeatureSpec), and what runs of it
  * (Feature). The lists are specs.ts and all.ts here and features.ts of the dashboard, written by hand, in order. Nothing
  * looks a feature up by name, and nothing outside the lists imports one.
+ *
+ * Values of settings are handed to methods whose parameters name those that the feature reads, its own and others'.
  */
+import type { Command } from "../cli/command.ts";
+import type { DoctorView, Finding } from "../cli/finding.ts";
+import type { Refining } from "../config/refining.ts";
+import type { SettingSpec } from "../config/setting-spec.ts";
+import type { Schema } from "../core/schema.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
+
+type RawValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface FeatureSpec {
   /** Its folder. */
   readonly name: string;
+  readonly settings?: Readonly<Record<string, SettingSpec>>;
+  /** Checks its settings together, and returns those that the program knows in another form or by another name. */
+  refine?(raw: RawValues, refining: Refining): object;
   readonly operations?: readonly Operation[];
+  readonly commands?: readonly Command[];
+  readonly status?: {
+    /** Its members of the status; null while it is off. */
+    readonly members: Readonly<Record<string, Schema>>;
+    /** Lines of `gateside status`: a word, and what there is to say. */
+    lines?(status: object): readonly [string, string][];
+  };
+  /** Lines of `gateside doctor`. */
+  doctor?(settings: object, ask: DoctorView): Promise<readonly Finding[]>;
   /** Where what it brings stands in help and documents: after which entry; by default at the end. */
   readonly after?: {
+    readonly settings?: string;
     /** Path of an operation. */
     readonly operations?: string;
+    readonly commands?: string;
   };
 }
 
 export interface Feature extends StoreSteps {
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];
-  /** Works until aborted. A rejection ends the agent. */
+  /** Works until aborted, or ends early. A rejection ends the agent. */
   run?(signal: AbortSignal): Promise<void>;
   /** Its members of the status. */
   status?(): object;

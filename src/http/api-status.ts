@@ -1,13 +1,19 @@
 import type { FastifyInstance } from "fastify";
-import { SHOWN_STATUS, type ShownStatus } from "../core/agent-status.ts";
+import { type ShownStatus, shownStatusOf } from "../core/agent-status.ts";
 import { GAPS } from "../core/delivery.ts";
 import { FAULTS } from "../core/query/fault.ts";
 import { currentFaults } from "../core/query/faults.ts";
 import { input, type Of } from "../core/schema.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import type { SharedResponses } from "./shared-responses.ts";
+
+const SHOWN_STATUS = shownStatusOf(
+  Object.assign({}, ...SPECS.map(({ status }: FeatureSpec) => status?.members)),
+);
 
 const STATUS = {
   path: "/api/v1/status",

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { checkModbus } from "../../src/cli/doctor-http.ts";
 import type { Finding } from "../../src/cli/finding.ts";
 import { envelope, startFakeGateway, wireTime } from "../support/fake-gateway.ts";
 import { startRegisters } from "../support/registers.ts";
@@ -137,29 +136,6 @@ test("probe – shows 32-bit registers in both word orders side by side, and a f
   assert.match(shown.stdout, /OTHER WORD ORDER\n +rms +3\.61 +mm\/s +good +-?\d\S*e-?\d+\n/);
   await device.close();
   assert.equal((await runCommand(words, { env, cwd })).code, 1);
-});
-
-test("doctor – says whether MODBUS_PORT is available, and that a damaged map must be repaired", async (t) => {
-  const device = await startRegisters(t, new Map());
-  const dataDir = mkdtempSync(join(tmpdir(), "gateside-modbus-"));
-  t.after(() => rmSync(dataDir, { recursive: true }));
-  const settings = { dataDir, httpCertFile: null, httpHost: "127.0.0.1", httpToken: null };
-  const look = async (modbusPort: number | null) => {
-    const findings: Finding[] = [];
-    await checkModbus(
-      { ...settings, modbusHost: "127.0.0.1", modbusPort },
-      (finding) => findings.push(finding),
-      new AbortController().signal,
-    );
-    return findings;
-  };
-  assert.deepEqual(await look(null), []);
-  assert.equal((await look(0))[0]?.state, "ok");
-  const [taken] = await look(Number(new URL(device.url).port));
-  assert.equal(taken?.state, "failed");
-  assert.match(taken.detail, /^MODBUS_PORT: .*another program uses it/);
-  writeFileSync(join(dataDir, "modbus-map.json"), "{");
-  assert.match((await look(0))[0]?.detail ?? "", /modbus-map\.json/);
 });
 
 test("doctor, probe – a sensor whose records are all rejected says how many and why", async (t) => {

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import Sqlite from "better-sqlite3";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/environment-type.ts";
 import { dayOf } from "../../src/core/time-zone.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseEnv } from "node:util";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/environment-type.ts";
 import { faultLine } from "../../src/config/fault.ts";
 import { bindSite, type LoadedSettings, loadSettings } from "../../src/config/settings.ts";
 import { SETTING_NAMES, SETTINGS } from "../../src/config/settings-table.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { examineConfiguration } from "../../src/cli/configuration.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/environment-type.ts";
 
 /** What `gateside run` would open an agent with, in `cwd` and without flags. Fails with the faults where the settings have any. */
 export function agentConfiguration(env: Environment, cwd: string) {

@@ -15,5 +15,6 @@ export async function partsWithFeatures(
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
   assert.ok(settings);
   const named = { ...settings, mqttClientId: "plant-7", sparkplugGroupId: "plant-7" };
-  return withFeatures(parts, await createFeatures({ ...parts, settings: named }));
+  const newest = { of: () => null };
+  return withFeatures(parts, await createFeatures({ ...parts, settings: named, newest }));
 }

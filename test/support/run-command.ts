@@ -1,6 +1,6 @@
 import type { TextSink } from "../../src/cli/command.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/environment-type.ts";
 
 export interface CommandRun {
   readonly code: number;

@@ -1,52 +1,51 @@
 /** The Modbus server over the agent's current values. This file, and its imports, are loaded only if MODBUS_PORT is set. */
 
-import type { NewestReadings } from "../../agent/newest-readings.ts";
-import type { AgentStatus, ModbusState, SensorState } from "../../core/agent-status.ts";
-import type { Runtime } from "../../core/ports.ts";
-import type { SiteSource } from "../../core/site-source.ts";
-import type { WordOrder } from "../../core/state/registers.ts";
+import type { SensorState } from "../../core/agent-status.ts";
 import { ModbusServer } from "../../lib/modbus/server.ts";
+import type { Feature } from "../feature.ts";
+import type { FeatureHost } from "../host.ts";
 import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "./map-file.ts";
 import { RegisterImage } from "./register-image.ts";
 import { RegisterMap } from "./register-map.ts";
+import type { ModbusSettings, ModbusState } from "./spec.ts";
 
 /** Sensor states are refreshed at most this often, however often registers are read. */
 const STATES_MS = 500;
 
-export interface ModbusParts extends Runtime {
-  readonly site: SiteSource;
-  readonly newest: NewestReadings;
-  readonly status: () => Pick<AgentStatus, "gateway" | "sensors">;
-  readonly gatewayNow: () => number;
+type ModbusHost = Pick<
+  FeatureHost,
+  "site" | "newest" | "status" | "gatewayNow" | "clock" | "logger"
+> & { readonly settings: ModbusSettings };
+
+/** If the map cannot be read or saved, there is no Modbus until that is repaired: readings are collected all the same. */
+export function createModbus(host: ModbusHost, port: number): Feature {
+  const unopened: ModbusState = { address: null, clients: 0, lastError: null };
+  let state = () => unopened;
+  return {
+    status: () => ({ modbus: state() }),
+    async run(signal) {
+      try {
+        const opened = openServer(host, port);
+        state = opened.state;
+        await opened.run(signal);
+      } catch (error) {
+        if (!(error instanceof MapFileFailure)) throw error;
+        const lastError = error.message;
+        host.logger.error({ problem: lastError }, "modbus cannot start");
+        state = () => ({ ...unopened, lastError });
+      }
+    },
+  };
 }
 
-export interface ModbusOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly wordOrder: WordOrder;
-  readonly dataDir: string;
-}
-
-export interface Modbus {
+interface Served {
   state(): ModbusState;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** If the map cannot be read or saved, there is no Modbus until that is repaired: readings are collected all the same. */
-export function openModbus(parts: ModbusParts, options: ModbusOptions): Modbus {
-  try {
-    return openServer(parts, options);
-  } catch (error) {
-    if (!(error instanceof MapFileFailure)) throw error;
-    const lastError = error.message;
-    parts.logger.error({ problem: lastError }, "modbus cannot start");
-    return { state: () => ({ address: null, clients: 0, lastError }), run: async () => {} };
-  }
-}
-
-function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
-  const { site, logger, clock } = parts;
-  const path = mapFilePath(options.dataDir);
+function openServer(host: ModbusHost, port: number): Served {
+  const { site, logger, clock, settings } = host;
+  const path = mapFilePath(settings.dataDir);
   const saved = readMapFile(path);
   const map = new RegisterMap(saved, site.current);
   const save = () => {
@@ -63,7 +62,7 @@ function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
   const look = () => {
     if (clock.monotonic() - lookedAt < STATES_MS) return;
     lookedAt = clock.monotonic();
-    const status = parts.status();
+    const status = host.status.status();
     gatewayUp = status.gateway.isUp;
     states = new Map(status.sensors.map((state) => [state.code, state]));
   };
@@ -72,14 +71,14 @@ function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
   const image = new RegisterImage(
     map,
     {
-      now: parts.gatewayNow,
+      now: host.gatewayNow,
       uptimeS: () => (clock.monotonic() - startedAt) / 1000,
       isGatewayUp: () => {
         look();
         return gatewayUp;
       },
       sensors: () => configured.size,
-      newest: (sensor, kind) => (configured.has(sensor) ? parts.newest.of(sensor, kind) : null),
+      newest: (sensor, kind) => (configured.has(sensor) ? host.newest.of(sensor, kind) : null),
       isStale: (sensor, kind) => {
         look();
         return states.get(sensor)?.kinds.find((one) => one.kind === kind)?.isSilent ?? true;
@@ -97,11 +96,11 @@ function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
         };
       },
     },
-    options.wordOrder,
+    settings.modbusWordOrder,
   );
   const server = new ModbusServer(
     { read: (address, count) => image.read(address, count), logger },
-    { host: options.host, port: options.port },
+    { host: settings.modbusHost, port },
   );
   return {
     state: () => ({

@@ -3,6 +3,7 @@
 import type { JsonValue } from "../../core/record.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { WordOrder } from "../../core/state/registers.ts";
+import type { NewestReading } from "../host.ts";
 import {
   addressOf,
   BLOCK_REGISTERS,
@@ -21,13 +22,6 @@ const WORD_MAX = 0xffff;
 const QUALITY = { good: 0, uncertain: 1, bad: 2, stale: 3 } as const;
 const STATE = { unknown: 0, online: 1, silent: 2, removed: 3 } as const;
 const ZONES = ["A", "B", "C", "D"];
-
-export interface NewestReading {
-  readonly timeMs: number;
-  readonly values: Readonly<Record<string, JsonValue>>;
-  /** Values that are not good. */
-  readonly quality: Readonly<Record<string, { readonly quality: string }>>;
-}
 
 export interface SensorCondition {
   readonly state: keyof typeof STATE;

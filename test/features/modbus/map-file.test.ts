@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { NewestReadings } from "../../../src/agent/newest-readings.ts";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
-import { openModbus } from "../../../src/features/modbus/modbus.ts";
+import { createModbus } from "../../../src/features/modbus/modbus.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { type Cleanup, tempDirectory } from "../../support/temp-database.ts";
@@ -19,33 +18,36 @@ function start(t: Cleanup) {
   const site = new ReplaceableSite(siteOf("1"));
   const logger = new RecordingLogger();
   const open = () =>
-    openModbus(
+    createModbus(
       {
         site,
-        newest: { of: () => null } as unknown as NewestReadings,
-        status: () => assert.fail("nobody reads registers"),
+        newest: { of: () => null },
+        status: { status: () => assert.fail("nobody reads registers") },
         gatewayNow: () => 0,
         clock: systemClock,
         logger,
+        settings: { modbusHost: "127.0.0.1", modbusPort: 0, modbusWordOrder: "big", dataDir },
       },
-      { host: "127.0.0.1", port: 0, wordOrder: "big", dataDir },
+      0,
     );
   // Nothing can be created under the name of the new file, as on a full disk.
   const fill = () => mkdirSync(join(dataDir, "modbus-map.json.new"));
   return { fill, logger, open, site };
 }
 
-test("modbus map – if it cannot be saved at the start, the agent runs without Modbus", (t) => {
+test("modbus map – if it cannot be saved at the start, the agent runs without Modbus", async (t) => {
   const { fill, open } = start(t);
   fill();
-  assert.match(open().state().lastError ?? "", /modbus-map\.json cannot be written: EISDIR/);
+  const modbus = open();
+  await modbus.run?.(new AbortController().signal);
+  assert.match(JSON.stringify(modbus.status?.()), /modbus-map\.json cannot be written: EISDIR/);
 });
 
 test("modbus map – if it cannot be saved after a reload, the new site is in effect for everybody", async (t) => {
   const { fill, logger, open, site } = start(t);
   const end = new AbortController();
   t.after(() => end.abort());
-  const running = open().run(end.signal);
+  const running = open().run?.(end.signal);
   fill();
   let heard = 0;
   site.onChange(() => {

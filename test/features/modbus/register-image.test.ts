@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { NewestReading } from "../../../src/features/host.ts";
 import {
-  type NewestReading,
   RegisterImage,
   type RegisterSource,
   type SensorCondition,
