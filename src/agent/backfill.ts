@@ -6,7 +6,7 @@ import type {
   BackfillRequest,
   BackfillStart,
 } from "../core/query/ports.ts";
-import { isRead } from "../core/sensor.ts";
+import { isRead, sameCode } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { addDays, dayOf, isDay } from "../core/time-zone.ts";
@@ -61,7 +61,8 @@ export function createBackfillJobs(parts: BackfillParts): BackfillJobs {
     });
     const progress = (): BackfillProgress => {
       const isDone = job.done >= job.total;
-      const isFailed = isDone && job.total > 0 && job.failures.length === job.total;
+      const isNone = job.total === 0 ? refused.length > 0 : job.failures.length === job.total;
+      const isFailed = isDone && isNone;
       return {
         job: id,
         request,
@@ -98,7 +99,7 @@ function faultOf(
     return `${from} is in the future: the date at the gateway is ${today}`;
   if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; request fewer at a time`;
   if (sensor !== null) {
-    const configured = site.sensors.find(({ code }) => code === sensor);
+    const configured = site.sensors.find(({ code }) => sameCode(code, sensor));
     if (configured === undefined) return `sensor ${sensor} is not in the site file`;
     if (!isRead(configured))
       return `sensor ${sensor} is not read: "enabled" is false in the site file`;
@@ -122,7 +123,7 @@ function split(request: BackfillRequest, { site, canReread }: BackfillParts, tod
   for (let day = last; day >= request.from; day = addDays(day, -1)) {
     const isSafe = site.current.sensors
       .filter(isRead)
-      .filter(({ code }) => request.sensor === null || code === request.sensor)
+      .filter(({ code }) => request.sensor === null || sameCode(code, request.sensor))
       .every(({ code, kinds }) => kinds.every((kind) => canReread({ sensor: code, kind, day })));
     if (isSafe) days.push(day);
     else

@@ -1,4 +1,5 @@
 import type { ReadingMarks } from "../core/set-aside.ts";
+import type { Site } from "../core/site.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import { openReadingMarks } from "../pipeline/store/recovery/reading-marks.ts";
 import { openStore } from "../pipeline/store/sqlite-store.ts";
@@ -14,10 +15,10 @@ export interface AgentResources {
 }
 
 /** Opens the store, which may take minutes if it is damaged. Throws StoreFailure `in_use` if another agent holds the directory. */
-export async function openResources(base: AgentBase): Promise<AgentResources> {
+export async function openResources(base: AgentBase, open = openStore): Promise<AgentResources> {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, notifier } = base;
   let bytesCounted = 0;
-  const store = openStore({
+  const store = open({
     ...storeSettings(settings),
     uplinks: configured.map((uplink) => outboxUplink(uplink, site.current.sensors)),
     clock,
@@ -37,6 +38,10 @@ export async function openResources(base: AgentBase): Promise<AgentResources> {
     onNotSelected: (uplink, count) => metrics.uplinkNotSelected.inc({ uplink }, count),
     onLost: (uplink, reason, count) => metrics.uplinkDropped.inc({ uplink, reason }, count),
   });
+  const spell = ({ sensors }: Site) => store.spell(sensors.map(({ code }) => code));
+  spell(site.current);
+  // Before any part that publishes follows the change.
+  site.onChange(spell);
   try {
     const marks = openReadingMarks(settings.dataDir, { clock, logger });
     const gateway = openGatewayClient(settings, base.names, { clock, metrics, gate: base.gate });

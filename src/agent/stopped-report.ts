@@ -3,6 +3,7 @@ import { reportDocument } from "../features/report/rules/document.ts";
 import { gatherReport, type ReportQuery } from "../http/machine-report.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
+import { openStoreToRead } from "../pipeline/store/sqlite-store.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBase } from "./base.ts";
 import { buildParts } from "./build-parts.ts";
@@ -15,10 +16,10 @@ export interface StoppedAgent {
   close(): Promise<void>;
 }
 
-/** Opens the store and nothing else: no read, no session, no port. Throws StoreFailure `in_use` while an agent runs. */
+/** Opens the store to read and nothing else: no session, no port, and no file is changed. Throws StoreFailure. */
 export async function openStoppedAgent(options: AgentOptions): Promise<StoppedAgent> {
   const base = createBase(options, await loadByteHashing());
-  const resources = await openResources(base);
+  const resources = await openResources(base, openStoreToRead);
   const { shown, signals, watch } = await buildParts(options, base, resources);
   watch.open();
   signals.open();

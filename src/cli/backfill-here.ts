@@ -1,6 +1,6 @@
 import { askForBands, createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
-import type { PolledKind, Sensor } from "../core/sensor.ts";
+import { isRead, type PolledKind, type Sensor, sameCode } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -73,8 +73,8 @@ export async function backfillHere(
     read: (asked, code) => {
       days = asked;
       for (const day of asked) {
-        for (const sensor of site.sensors) {
-          if (code !== null && sensor.code !== code) continue;
+        for (const sensor of site.sensors.filter(isRead)) {
+          if (code !== null && !sameCode(sensor.code, code)) continue;
           for (const kind of sensor.kinds) reads.push({ sensor, kind, day });
         }
       }

@@ -100,22 +100,14 @@ async function sourceOf(context: CommandContext, settings: UnboundSettings): Pro
     const isStopped = error instanceof AgentFailure && error.code !== "refused";
     if (!isStopped || url !== null || !existsSync(join(settings.dataDir, "gateside.db")))
       throw error;
-    return whileStopped(context, error);
+    return whileStopped(context);
   }
 }
 
-/** @param unreached why no agent responded: said where one holds the store */
-async function whileStopped(
-  context: CommandContext,
-  unreached: AgentFailure,
-): Promise<ReportSource> {
+async function whileStopped(context: CommandContext): Promise<ReportSource> {
   // Those of the settings have been printed.
   const configuration = loadConfiguration({ ...context, stderr: UNHEARD });
-  const agent = await openStoppedAgent({ ...configuration, logger: silentLogger }).catch(
-    (error: unknown) => {
-      throw error instanceof StoreFailure && error.code === "in_use" ? unreached : error;
-    },
-  );
+  const agent = await openStoppedAgent({ ...configuration, logger: silentLogger });
   return {
     machines: () => agent.machines(),
     report(id, { fromMs, toMs, units }) {

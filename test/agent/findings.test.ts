@@ -1,5 +1,7 @@
 /** Findings over the whole house: the built program, a real broker, and a simulated machine whose bearing goes. */
 import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
 import { failingBearing } from "../support/failing-bearing.ts";
@@ -67,7 +69,9 @@ test("findings – a developing bearing fault is reported once and shown with it
   };
   const running = await report();
   await agent.stop();
+  const held = filesIn(plant.dataDir);
   const stopped = await report();
+  assert.deepEqual(filesIn(plant.dataDir), held, "it only reads");
   for (const what of [
     /<h3>Bearing outer race, stage \d of 3, bearing 6205/,
     /Spectrum of /,
@@ -91,3 +95,13 @@ test("findings – a developing bearing fault is reported once and shown with it
   const answer = (await (await fetch(`${other}/api/v1/machines/${id}/findings`)).json()) as Answer;
   assert.match(answer.checked[0]?.cannotTell[0]?.text ?? "", /need the shaft speed/);
 });
+
+/** Name, size and content's time of each file. */
+function filesIn(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => !/-(?:wal|shm)$/.test(name))
+    .map((name) => {
+      const { size, mtimeMs, ino } = statSync(join(directory, name));
+      return `${name} ${size} ${mtimeMs} ${ino}`;
+    });
+}

@@ -273,6 +273,20 @@ test("backfill and export – a day is stored once, and exported as CSV and JSON
   );
 });
 
+test("backfill – a sensor that is not read stays unread without an agent, too", async (t) => {
+  const b = await bench(t);
+  const sensor = b.sensorOf("loop");
+  const file = join(b.cwd, "site.json");
+  const site = JSON.parse(readFileSync(file, "utf8")) as { sensors: { code: string }[] };
+  const pair = site.sensors.filter(({ code }) => [sensor, b.sensorOf("rpm")].includes(code));
+  const sensors = pair.map((one) => (one.code === sensor ? { ...one, enabled: false } : one));
+  writeFileSync(file, JSON.stringify({ site: "bench", sensors }));
+  const days = ["--from", morningDay(-1), "--to", morningDay(-1)];
+  const { code, stdout } = await runCommand(["backfill", ...days], b);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^done: 1 of 1 reads/);
+});
+
 test("export – waveforms as CSV, WAV and NumPy files, with an index that lists each", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("accel");

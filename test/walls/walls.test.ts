@@ -30,6 +30,25 @@ test("walls – no circles of imports, of types neither", () => {
   assert.deepEqual(circlesOf(files), []);
 });
 
+/** Texts of one file, whose spelling is one, or objects. `Streams` and `RegisterMap` spell as the site does. */
+const COMPARE_TEXT = [
+  "src/core/alarm/compile.ts",
+  "src/config/site-semantics-names.ts",
+  "src/features/nodes/node-states.ts",
+  "src/features/sparkplug/devices.ts",
+];
+
+test("walls – codes of sensors are compared in their normal form, without leading zeros", () => {
+  const compares =
+    /\.(?:code|sensor) (?:===|!==) (?:\w+\.)*(?:\w*[cC]ode|\w*[sS]ensor|wanted|former)\b/;
+  const faults = [...files].flatMap(([file, text]) =>
+    /^src\/(?:dashboard|simulator|collect)\//.test(file) || COMPARE_TEXT.includes(file)
+      ? []
+      : text.split("\n").flatMap((line, i) => (compares.test(line) ? `${file}:${i + 1}` : [])),
+  );
+  assert.deepEqual(faults, []);
+});
+
 /** A file, and a line that it may not have. */
 const FORBIDDEN: readonly (readonly [file: string, line: string])[] = [
   ["src/core/probe.ts", `import "node:fs";`],

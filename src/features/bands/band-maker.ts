@@ -12,7 +12,7 @@ import type { BandRecord } from "../../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { SpeedAround } from "../../core/machine-state/wait.ts";
-import { normalCode } from "../../core/sensor.ts";
+import { normalCode, sameCode } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";
 import { BandWriter } from "./band-writer.ts";
@@ -106,7 +106,7 @@ export class BandMaker {
       const known = this.#search.of(code);
       if (known === undefined) continue;
       this.#goneSamples.read(code, known, async (candidate, reading) => {
-        const sensor = this.#search.sensors().find((one) => one.code === code);
+        const sensor = this.#search.sensors().find((one) => sameCode(one.code, code));
         if (sensor !== undefined) await this.#make(sensor, candidate, readRecord(reading));
       });
     }

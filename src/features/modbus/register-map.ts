@@ -34,6 +34,8 @@ export class RegisterMap {
   #current = new Set<string>();
   /** By the normalised code of a sensor that was replaced: its block goes on with the one in its place. */
   #successors: ReadonlyMap<string, Sensor> = new Map();
+  /** The site's spelling of codes, by the normalised code. */
+  #codes: ReadonlyMap<string, string> = new Map();
   /** Blocks that do not fit into the address space. */
   #left = 0;
 
@@ -67,6 +69,7 @@ export class RegisterMap {
     this.#left = 0;
     this.#current = new Set();
     this.#successors = successors(site.sensors);
+    this.#codes = new Map(site.sensors.map(({ code }) => [normalCode(code), code]));
     const taken = new Set(this.#blocks.map((block) => keyOf(this.served(block))));
     for (const sensor of site.sensors) {
       // It is not read, and its addresses are those of the sensor in its place.
@@ -83,8 +86,9 @@ export class RegisterMap {
 
   /** The block with the sensor whose values it has now: the one in the place of the sensor that it was made for. */
   served(block: Block): Block {
-    const next = this.#successors.get(normalCode(block.sensor));
-    return next === undefined ? block : { ...block, sensor: next.code };
+    const code = normalCode(block.sensor);
+    const sensor = this.#successors.get(code)?.code ?? this.#codes.get(code) ?? block.sensor;
+    return sensor === block.sensor ? block : { ...block, sensor };
   }
 
   /** False: the site has the sensor, kind or value no longer. */
@@ -119,5 +123,5 @@ export function isZone(value: string): boolean {
 }
 
 function keyOf({ sensor, kind, value }: Block): string {
-  return JSON.stringify([sensor, kind, value]);
+  return JSON.stringify([normalCode(sensor), kind, value]);
 }

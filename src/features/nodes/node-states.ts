@@ -1,6 +1,6 @@
 /** Runs the state reads of all sensors: one at a time per source, after the day's records, and in a small share of the time. */
 
-import { isRead } from "../../core/sensor.ts";
+import { isRead, sameCode } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { messageOf } from "../../core/thrown.ts";
@@ -91,7 +91,7 @@ export class NodeStates {
 
   /** Null for a sensor without state reads. */
   condition(code: string): NodeCondition | null {
-    const jobs = this.#jobs.filter(({ sensor }) => sensor.code === code);
+    const jobs = this.#jobs.filter(({ sensor }) => sameCode(sensor.code, code));
     if (jobs.length === 0) return null;
     const now = this.#parts.clock.now();
     const lastReadingMs = this.#parts.newestTimeMs(code);

@@ -6,7 +6,7 @@
 import type { AgentStatus, LinkStatus } from "../../core/agent-status.ts";
 import type { UplinksDifference } from "../../core/configuration.ts";
 import type { Clock, Logger, StreamFound } from "../../core/ports.ts";
-import { isRead, type Kind, type Sensor } from "../../core/sensor.ts";
+import { isRead, type Kind, type Sensor, sameCode } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
 import type { FilePolicy } from "./file-policy.ts";
@@ -122,7 +122,8 @@ export class ChangeTrial {
     // With other codes throughout no sensor is left that had records: then one of the others must have some.
     if (this.#hasNoneLeft) return found.some(isFound) ? [] : [...found];
     const polled = new Set(found.map(({ sensor, kind }) => `${sensor} ${kind}`));
-    const has = (sensor: string) => found.some((one) => one.sensor === sensor && isFound(one));
+    const has = (sensor: string) =>
+      found.some((one) => sameCode(one.sensor, sensor) && isFound(one));
     return found.filter((one) => {
       const kinds = this.#sensors.get(one.sensor);
       if (kinds === undefined || isFound(one)) return false;

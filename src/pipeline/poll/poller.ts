@@ -3,7 +3,7 @@ import type { SensorState } from "../../core/agent-status.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { StreamFound, WantedRecords } from "../../core/ports.ts";
 import { NO_TIMES } from "../../core/recent-times.ts";
-import type { Kind, Sensor } from "../../core/sensor.ts";
+import { type Kind, type Sensor, sameCode } from "../../core/sensor.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { dayEndMs } from "../../core/time-zone.ts";
 import { BackfillJob, serveJobs, settleJobs, wantedOf } from "./backfill-job.ts";
@@ -151,7 +151,7 @@ export class Poller {
   /** Reads days again, including days outside every window; `sensorCode` null means every sensor. */
   backfill(days: readonly string[], sensorCode: string | null): BackfillJob {
     const streams = this.#streams.all.filter(
-      (s) => sensorCode === null || s.sensor.code === sensorCode,
+      (s) => sensorCode === null || sameCode(s.sensor.code, sensorCode),
     );
     const job = new BackfillJob(streams.length * days.length);
     this.#request(job, streams, days);

@@ -3,7 +3,9 @@ import type { OutboxUplink } from "../../core/delivery.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
 import type { GapLog, Outbox } from "../../core/ports.ts";
 import { MAIN_UPLINK } from "../../core/uplink.ts";
+import type { Database } from "./database/database.ts";
 import { DirectoryLock } from "./database/directory-lock.ts";
+import { SCHEMA_VERSION } from "./database/migrate.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { openOrRecover } from "./recovery/open-or-recover.ts";
 import type { Store, StoreOptions } from "./store.ts";
@@ -14,6 +16,21 @@ export function openStore(options: StoreOptions): Store {
   const parts = createStoreParts(options);
   const store = new SqliteStore(options, parts);
   store.open();
+  return withRooms(store, parts);
+}
+
+/**
+ * The same to look at, also while an agent runs: no file is made or changed, and no uplink filed. What would write throws
+ * StoreFailure.
+ */
+export function openStoreToRead(options: StoreOptions): Store {
+  const parts = createStoreParts(options);
+  const store = new SqliteStore(options, parts);
+  store.openToRead();
+  return withRooms(store, parts);
+}
+
+function withRooms(store: SqliteStore, parts: StoreParts): Store {
   const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeper } = parts;
   const { measurements, meta, outbox, queue, readings, sessions, steps, waveforms } = parts;
   return Object.assign(store, {
@@ -44,6 +61,7 @@ class SqliteStore {
   #lock: DirectoryLock | null = null;
   #isSuspected = false;
   #isClosed = false;
+  #isToRead = false;
 
   constructor(options: StoreOptions, parts: StoreParts) {
     this.#options = options;
@@ -79,6 +97,21 @@ class SqliteStore {
     }
   }
 
+  openToRead(): void {
+    const { db, streams, readings, alarms } = this.#parts;
+    this.#isToRead = true;
+    db.openReadOnly();
+    try {
+      requireThisVersion(db);
+      streams.load();
+      readings.load();
+      alarms.load();
+    } catch (error) {
+      db.close();
+      throw StoreFailure.from(error, `cannot read ${db.path}`);
+    }
+  }
+
   #begin(): void {
     try {
       this.#parts.monitor.start();
@@ -108,6 +141,7 @@ class SqliteStore {
    * disk.
    */
   #reopen(seen: StoreFailure | null): void {
+    if (this.#isToRead) throw new StoreFailure("readonly", "the store was opened to read");
     this.#parts.db.disconnect();
     // A disk that fails to read for a moment can look like damage; a damaged page is found again.
     const isSuspicious = seen?.code === "corrupt";
@@ -129,6 +163,10 @@ class SqliteStore {
 
   gapsOf(uplink: string): GapLog {
     return this.#parts.gaps.of(uplink);
+  }
+
+  spell(codes: readonly string[]): void {
+    this.#parts.streams.spell(codes);
   }
 
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
@@ -232,6 +270,7 @@ class SqliteStore {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    if (this.#isToRead) return this.#parts.db.close();
     await this.#parts.outbox.flush();
     try {
       this.#parts.audit.close();
@@ -244,4 +283,14 @@ class SqliteStore {
     this.#parts.monitor.keepRoomToOpen();
     this.#lock?.release();
   }
+}
+
+/** Only an agent may migrate. */
+function requireThisVersion({ path, reader }: Database): void {
+  const version = Number(reader.pragma("user_version", { simple: true }));
+  if (version < SCHEMA_VERSION)
+    throw new StoreFailure(
+      "unusable",
+      `${path} has schema version ${version} and this program needs ${SCHEMA_VERSION}: start the agent once, which migrates it`,
+    );
 }

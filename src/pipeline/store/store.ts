@@ -74,6 +74,8 @@ export interface Store {
   readonly gaps: GapLog;
   /** Those that one uplink publishes. */
   gapsOf(uplink: string): GapLog;
+  /** The codes of the site file: what is stored under another spelling of one goes out under this. */
+  spell(codes: readonly string[]): void;
   /**
    * From now on readings are pending for these uplinks; returns what happens to the lanes of the others. The
    * destination of an uplink that is removed, or whose formats change, is closed before. Throws StoreFailure, and then

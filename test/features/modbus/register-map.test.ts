@@ -81,3 +81,15 @@ test("register map – a sensor that replaces another answers at its addresses, 
   const both = siteOf([next, { ...sensorOf(7, ["rpm", "loop"]), enabled: false }]);
   assert.deepEqual(new RegisterMap(map.saved(), both).saved(), map.saved());
 });
+
+test("register map – a code whose leading zeros are corrected keeps its addresses, under the spelling of the site", () => {
+  const spelt = (code: string) => siteOf([{ ...sensorOf(7, ["rpm"]), code }, sensorOf(8, ["rpm"])]);
+  const map = new RegisterMap([], spelt("007"));
+  const before = map.saved();
+  assert.equal(map.extend(spelt("7")), false);
+  assert.deepEqual(map.saved(), before);
+  const [state] = map.blocks;
+  assert.ok(state && map.blocks.every((block) => map.isCurrent(block)));
+  assert.equal(map.served(state).sensor, "7");
+  assert.deepEqual(new RegisterMap(before, spelt("7")).saved(), before);
+});

@@ -2,6 +2,7 @@
 
 import type { AlarmEvent, Severity } from "../../../core/alarm/event.ts";
 import type { Stage } from "../../../core/diagnosis/finding.ts";
+import { sameCode } from "../../../core/sensor.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 import { worstZone, type Zone } from "../../../pipeline/signal/severity.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
@@ -181,7 +182,7 @@ function lastReading(sensors: readonly ConditionSensor[]): ConditionSince | null
 
 function marksOf({ sensors, alarms }: ConditionInput): Mark[] {
   const named = (code: string) =>
-    sensors.find((sensor) => sensor.code === code)?.name ?? `Sensor ${code}`;
+    sensors.find((sensor) => sameCode(sensor.code, code))?.name ?? `Sensor ${code}`;
   const own = sensors.flatMap(({ code, isRead, isFresh, lastReadingMs, isBatteryLow }): Mark[] => {
     const marks: Mark[] = [];
     const name = named(code);

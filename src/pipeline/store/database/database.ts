@@ -49,6 +49,7 @@ export class Database {
   /** Of the reading connection. */
   #cacheKb = START_CACHE_KB;
   #isShut = false;
+  #isReadOnly = false;
   /** Device and inode of the file that the connections have open. */
   #place = "";
 
@@ -82,6 +83,7 @@ export class Database {
         `${this.path} does not exist; no agent has run with this DATA_DIR yet`,
       );
     try {
+      this.#isReadOnly = true;
       this.#reader = this.#connection(this.path, true);
       if (Number(this.#reader.pragma("application_id", { simple: true })) !== APPLICATION_ID) {
         throw new StoreFailure("corrupt", `${this.path} is not a Gateside store`);
@@ -202,11 +204,12 @@ export class Database {
   }
 
   get isOpen(): boolean {
-    return this.#writer !== null && this.#reader !== null;
+    return this.#reader !== null && (this.#writer !== null || this.#isReadOnly);
   }
 
+  /** That of a file opened to read refuses to write. */
   get writer(): Sqlite.Database {
-    return this.#writer ?? this.#missing();
+    return this.#writer ?? (this.#isReadOnly ? this.reader : this.#missing());
   }
 
   get reader(): Sqlite.Database {

@@ -4,7 +4,8 @@ import type { Database } from "./database.ts";
 
 export interface Stream {
   readonly stream: number;
-  readonly sensor: string;
+  /** As the site file spells it now: leading zeros do not count. */
+  sensor: string;
   readonly kind: Kind;
 }
 
@@ -23,6 +24,8 @@ export class Streams {
   readonly #byNumber = new Map<number, Stream>();
   readonly #unitSets = new Map<string, number>();
   readonly #units = new Map<number, string>();
+  /** The site's spelling by the normalised code. */
+  #spelling: ReadonlyMap<string, string> = new Map();
   #highest = 0;
   #highestUnitSet = 0;
 
@@ -48,7 +51,18 @@ export class Streams {
     for (const stream of this.#db.read<Stream>(sql).all(this.#highest)) this.#remember(stream);
   }
 
+  /** From now on codes are spelt like this; what is pending, too. Others keep the spelling in which they were stored. */
+  spell(codes: readonly string[]): void {
+    this.#spelling = new Map(codes.map((code) => [normalCode(code), code]));
+    for (const stream of this.#byNumber.values()) stream.sensor = this.#spelt(stream.sensor);
+  }
+
+  #spelt(sensor: string): string {
+    return this.#spelling.get(normalCode(sensor)) ?? sensor;
+  }
+
   #remember(stream: Stream): void {
+    stream.sensor = this.#spelt(stream.sensor);
     this.#byKey.set(keyOf(stream.sensor, stream.kind), stream);
     this.#byNumber.set(stream.stream, stream);
     this.#highest = Math.max(this.#highest, stream.stream);
@@ -107,7 +121,10 @@ export class Streams {
   /** In the transaction that first uses them. A number stays assigned if that one fails: the next writes it. */
   write(stream: Stream): void {
     this.#db
-      .write("INSERT OR IGNORE INTO streams (stream, sensor, kind) VALUES (?, ?, ?)")
+      .write(
+        `INSERT INTO streams (stream, sensor, kind) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET sensor = excluded.sensor
+         WHERE streams.sensor <> excluded.sensor AND streams.stream = excluded.stream`,
+      )
       .run(stream.stream, stream.sensor, stream.kind);
   }
 

@@ -230,3 +230,28 @@ test("history – a count equals the readings in the range, including edges and 
   }
   assert.equal(store.history.count({ sensor: "9", kind, fromMs: 0, toMs: 9e15 }), 0);
 });
+
+test("reading log – a code whose leading zeros are corrected is one stream, and what is pending goes out under the new spelling", async (t) => {
+  const dataDir = tempDirectory(t);
+  const before = openStore(storeOptions(dataDir));
+  before.spell(["0100"]);
+  await append(before, [readingOf("0100", START_MS)]);
+  await before.close();
+  const store = openStore(storeOptions(dataDir));
+  store.spell(["100"]);
+  await append(store, [readingOf("100", START_MS + 1000)]);
+  const entries = [
+    ...store.outbox.lease("json", "live", 10),
+    ...store.outbox.lease("json", "backlog", 10),
+  ];
+  assert.deepEqual(
+    entries.map(({ reading }) => reading.sensor),
+    ["100", "100"],
+  );
+  assert.equal(store.history.latest("0100", "rpm")?.sensor, "100");
+  await store.close();
+  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+  const stored = db.prepare("SELECT sensor FROM streams").pluck().all();
+  assert.deepEqual(stored, ["100"], "as others read it");
+  db.close();
+});
