@@ -103,7 +103,13 @@ function checkClass(
   faults: ConfigurationFault[],
   warnings: ConfigurationFault[],
 ): void {
-  for (const member of ["machineClass", "limits", "checkDisplacement", "fullScaleCounts"]) {
+  for (const member of [
+    "machineClass",
+    "limits",
+    "checkDisplacement",
+    "fullScaleCounts",
+    "sampleRateFactor",
+  ]) {
     if (member in sensor && !kinds.includes("accel")) {
       warnings.push({
         place: `${place}.${member}`,
@@ -117,6 +123,14 @@ function checkClass(
       place: `${place}.pulsesPerRevolution`,
       problem: "has no effect without the kind rpm",
       remedy: "remove it, or add the kind",
+    });
+  }
+  const factor = sensor["sampleRateFactor"];
+  if (typeof factor === "number" && factor !== 1 && kinds.includes("accel")) {
+    warnings.push({
+      place: `${place}.sampleRateFactor`,
+      problem: `all frequencies, velocities and displacements of this sensor are made by its sample rate × ${shown(factor)}, waveforms and spectra too; ids stay`,
+      remedy: "keep it only if the sensor's clock is known to be off",
     });
   }
   const limits: unknown = sensor["limits"];

@@ -30,7 +30,10 @@ function replacedLines({ code, replaces = [] }: Sensor, before: readonly string[
 
 function rescaledLines(before: Sensor, after: Sensor, site: Site): string[] {
   const [old, now] = [scalesOf(before), scalesOf(after)];
-  return [...changedScales(old, now)].flatMap((key) => {
+  const changed = changedScales(old, now);
+  // Bands change with the records that they are of.
+  const own = [...changed].filter((key) => !key.startsWith("bands/"));
+  return own.flatMap((key) => {
     const channel = key.slice(key.indexOf("/") + 1);
     const [[formerUnit, formerWords], [unit, words]] = [scaleWords(old, key), scaleWords(now, key)];
     const what = `sensor ${after.code}, ${channel}: ${formerWords} becomes ${words}`;

@@ -23,7 +23,9 @@ export function scalesOf(sensor: Sensor): Scales {
     if (name.startsWith("input"))
       scales[`dryContact/${name}`] = ["", invert ? "inverted" : "not inverted"];
   }
-  const { pulsesPerRevolution: pulses = 1 } = sensor;
+  const { pulsesPerRevolution: pulses = 1, sampleRateFactor: factor = 1 } = sensor;
+  for (const kind of factor === 1 ? [] : ["accel", "bands"])
+    for (const n of [1, 2, 3]) scales[`${kind}/channel${n}`] = ["", `the sample rate × ${factor}`];
   if (pulses !== 1) scales["rpm/rpm"] = ["rpm", `${pulses} pulses per revolution`];
   for (const read of sensor.stateReads ?? []) {
     if (read.via !== "modbus") {
@@ -45,6 +47,8 @@ function loopWords({ signal = "4-20", extraction = "none", lowFlowCutoff = 0 }: 
 
 /** What stands for a scale that was not set: of what is measured without one, as most are. */
 const UNSET: Readonly<Record<string, readonly [unit: string, words: string]>> = {
+  accel: ["", "the sample rate as sent"],
+  bands: ["", "the sample rate as sent"],
   accCurrent: ["Ah", "no ratio"],
   rpm: ["rpm", "1 pulse per revolution"],
 };

@@ -154,6 +154,8 @@ export interface Sensor {
   readonly checkDisplacement?: boolean;
   /** Nominal shaft speed, r/min: marks harmonics, and below 600 lowers the velocity band to 2 Hz. */
   readonly speedRpm?: number;
+  /** accel: its true sample rate over the one that its records name; default 1. */
+  readonly sampleRateFactor?: number;
   /** rpm: pulses that its transmitter counts as turns; default 1. */
   readonly pulsesPerRevolution?: number;
   /** Counts at which this sensor clips if below the 16-bit limit. */

@@ -103,3 +103,15 @@ test("each new member is a change of what is measured; one that says the default
   assert.deepEqual(changed({}, scales("rpm", {}, { pulsesPerRevolution: 2 })), ["rpm/rpm"]);
   assert.deepEqual(changed({}, scales("rpm", {}, { pulsesPerRevolution: 1 })), []);
 });
+
+test("a correction of the sensor's clock is noted, and changes all that is made of its records", () => {
+  const accel = { code: "1", type: 3, kinds: ["accel"] };
+  assert.deepEqual(load({ ...accel, sampleRateFactor: 1 }), SOUND);
+  const noted = { faults: [], warnings: ["sensors[0].sampleRateFactor"] };
+  assert.deepEqual(load({ ...accel, sampleRateFactor: 1.25 }), noted);
+  for (const sampleRateFactor of [0.79, 1.26, "1"])
+    assert.equal(load({ ...accel, sampleRateFactor }).faults.length, 1);
+  const of = { code: "1", type: 3, kinds: ["accel"] as const, channels: {} };
+  const changed = changedScales(scalesOf(of), scalesOf({ ...of, sampleRateFactor: 1.03 }));
+  assert.ok(changed.has("accel/channel1") && changed.has("bands/channel3"));
+});

@@ -47,10 +47,11 @@ export function hasOutlook(kind: Kind, value: string): boolean {
 
 /** What must stay the same while days belong to one row of an outlook. */
 export function mountOf(sensor: Sensor, value: string): string {
-  const { location, machineClass, limits } = sensor;
+  const { location, machineClass, limits, sampleRateFactor = 1 } = sensor;
   const channel = value.slice(0, value.indexOf("_"));
   const axis = sensor.channels[channel]?.axis ?? null;
-  return JSON.stringify([location?.machine, location?.point, machineClass, limits, axis]);
+  const mount = [location?.machine, location?.point, machineClass, limits, axis];
+  return JSON.stringify(sampleRateFactor === 1 ? mount : [...mount, sampleRateFactor]);
 }
 
 /** Collects the readings of one sensor, kind and day. */

@@ -15,6 +15,7 @@ import {
 } from "../signal/severity.ts";
 import type { WantedTones } from "../signal/tones.ts";
 import { accelChannels } from "./channels.ts";
+import { decimal } from "./decimal.ts";
 import { nineDigits } from "./nine-digits.ts";
 import { isCarried, numberField, type ValueSheet } from "./value-sheet.ts";
 
@@ -66,7 +67,7 @@ export function* accelSteps(
   sheet: ValueSheet,
 ): Generator<void, Waveform | null> {
   const { plans = new DftPlans(), tones = false } = context;
-  const sampleRateHz = numberField(record, "sample_rate").value ?? Number.NaN;
+  const sampleRateHz = rateOf(record, sensor) ?? Number.NaN;
   const calibration = numberField(record, "calibration").value ?? Number.NaN;
   const hasThird = channelOf(record, 3).state !== "absent";
   const channels = publishedChannels(sensor, hasThird);
@@ -106,7 +107,7 @@ export function* accelSteps(
   // This value is always listed, because the old one must not remain if a node stops reporting it.
   sheet.number("temperature", "degC", nineDigits(numberField(record, "temperature")));
   flagChannels(record, channels, hasThird, sheet);
-  putAttributes(record, sheet);
+  putAttributes(record, rateOf(record, sensor), sheet);
   const isConvertible = sampleRateHz > 0 && calibration > 0;
   if (!isConvertible || kept.length === 0) return null;
   const reason = record.fields.recording_reason;
@@ -210,9 +211,14 @@ function flagChannels(
   }
 }
 
-function putAttributes(record: RawRecord, sheet: ValueSheet): void {
+/** Sample rate of the record by the sensor's true clock, Hz; null without one. */
+function rateOf(record: RawRecord, { sampleRateFactor = 1 }: Sensor): number | null {
+  const { value } = numberField(record, "sample_rate");
+  return value === null || sampleRateFactor === 1 ? value : decimal(value * sampleRateFactor);
+}
+
+function putAttributes(record: RawRecord, rate: number | null, sheet: ValueSheet): void {
   const { attributes, flags } = sheet;
-  const rate = numberField(record, "sample_rate").value;
   if (rate !== null) attributes.sample_rate = rate;
   attributes.samples = Math.max(
     0,

@@ -7,6 +7,7 @@ import { clampParts, clampValue } from "../../../src/pipeline/convert/current.ts
 import { loopValue } from "../../../src/pipeline/convert/loop.ts";
 import { parseRatio } from "../../../src/pipeline/convert/ratio.ts";
 import { toReading } from "../../../src/pipeline/convert/to-reading.ts";
+import { analyseAxis } from "../../../src/pipeline/signal/analyse.ts";
 
 const atMa = (ma: number, config: ChannelConfig) =>
   loopValue(good(ma / 10), { low: 0, high: 100, ...config });
@@ -103,4 +104,72 @@ test("a speed of several pulses per revolution is divided by them", () => {
   assert.equal(speed({ pulsesPerRevolution: 3 }), 592.666666666667);
   const backwards = convert("rpm", { RPM: -10 }, { pulsesPerRevolution: 2 });
   assert.deepEqual(backwards.quality["rpm"], { quality: "bad", reason: "under_range" });
+});
+
+test("a sensor's clock is corrected in values, waveform and attributes; raw and the default stay as read", () => {
+  const samples = Int16Array.from({ length: 4096 }, (_, n) =>
+    Math.round(4000 * Math.sin((2 * Math.PI * 50 * n) / 6400)),
+  );
+  const record: RawRecord = {
+    kind: "accel",
+    sensorCode: "1",
+    fields: { sample_rate: 6400, calibration: 0.0005 },
+    times: {},
+    channels: [{ state: "ok", samples }],
+    extra: {},
+    faults: [],
+  };
+  const read = (parts: Partial<Sensor>) =>
+    toReading(
+      record,
+      { code: "1", type: 1, kinds: ["accel"], channels: { channel1: { axis: "H" } }, ...parts },
+      {
+        id: "5f0c",
+        time: { ms: 0, offsetMinutes: null },
+        timeSource: "time_data",
+        gatewayNowMs: 0,
+      },
+    );
+  const [plain, corrected] = [read({}), read({ sampleRateFactor: 1.03 })];
+  assert.deepEqual(read({ sampleRateFactor: 1 }), plain);
+  assert.equal(corrected.attributes["sample_rate"], 6592);
+  assert.equal(corrected.waveform?.sampleRateHz, 6592);
+  assert.equal(corrected.raw["sample_rate"], 6400);
+  const velocity = (of: typeof plain) => Number(of.values["channel1_vel_rms"]);
+  assert.ok(Math.abs(velocity(plain) / velocity(corrected) - 1.03) < 1e-3);
+  assert.equal(corrected.values["channel1_accel_rms"], plain.values["channel1_accel_rms"]);
+});
+
+test("the nine digits of an acceleration value are rounded once, and its zone before", () => {
+  const samples = Int16Array.from({ length: 2048 }, (_, n) =>
+    Math.round(900 * Math.sin(n * n + n)),
+  );
+  const record: RawRecord = {
+    kind: "accel",
+    sensorCode: "1",
+    fields: { sample_rate: 6400, calibration: 0.0005, temperature: 31.200000762939453 },
+    times: {},
+    channels: [{ state: "ok", samples }],
+    extra: {},
+    faults: [],
+  };
+  const of = { code: "1", type: 1, kinds: ["accel"], channels: { channel1: {} } } as const;
+  const context = {
+    id: "5f0c",
+    time: { ms: 0, offsetMinutes: null },
+    timeSource: "time_data",
+  } as const;
+  const { values } = toReading(record, of, { ...context, gatewayNowMs: 0 });
+  const numbers = Object.values(values).filter((value) => typeof value === "number");
+  assert.ok(numbers.length >= 9);
+  for (const number of numbers) assert.equal(number, Number(number.toPrecision(9)));
+  // A limit between the rounded and the unrounded velocity: the zone goes by the latter.
+  const exact =
+    analyseAxis(samples, { sampleRateHz: 6400, calibration: 0.0005 }).velocityRms.value ?? 0;
+  const rounded = Number(values["channel1_vel_rms"]);
+  assert.notEqual(exact, rounded);
+  const between = (exact + rounded) / 2;
+  const limits = [between, 2 * between, 3 * between] as const;
+  const zoned = toReading(record, { ...of, limits }, { ...context, gatewayNowMs: 0 });
+  assert.equal(zoned.values["channel1_zone"], exact > between ? "B" : "A");
 });
