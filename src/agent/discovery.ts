@@ -13,6 +13,7 @@ import { AnalyticsClient } from "../features/discover/client.ts";
 import { draftSite } from "../features/discover/draft.ts";
 import { AnalyticsFailure } from "../features/discover/failure.ts";
 import { type Survey, survey } from "../features/discover/survey.ts";
+import { withinMs } from "../lib/time-limit.ts";
 import { createWireNames } from "../pipeline/wire/wire-names.ts";
 
 /** A service with thousands of devices takes minutes. */
@@ -44,8 +45,7 @@ export class Discovery {
     if (this.#state.state === "running") return false;
     this.#found = null;
     this.#state = { state: "running", detail: "logging in", devices: 0 };
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(DISCOVERY_MAX_MS)]);
-    void this.#run(request, limited);
+    void withinMs(signal, DISCOVERY_MAX_MS, (limited) => this.#run(request, limited));
     return true;
   }
 

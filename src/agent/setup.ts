@@ -28,6 +28,7 @@ import { FileVersions } from "../features/setup/file-versions.ts";
 import type { ConfigurationFiles, Reloader, RunningUplinks } from "../features/setup/reload.ts";
 import { TYPED_SCHEMA, TypedSecrets } from "../features/setup/typed-secrets.ts";
 import { durableFiles } from "../lib/durable-file.ts";
+import { withinMs } from "../lib/time-limit.ts";
 import { Discovery } from "./discovery.ts";
 import { type ReadingGateway, readOnce } from "./one-read.ts";
 import { messagesOf } from "./probe-messages.ts";
@@ -131,8 +132,14 @@ export class Setup implements SetupActions {
       const { gateway, settings, site } = this.#parts;
       const today = dayOf(gateway.gatewayNow(null), settings.gatewayTimezone);
       const request = { sensor, kind, day: day ?? today };
-      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(PROBE_MAX_MS)]);
-      const { result, count, newest } = await readOnce(gateway, request, signal);
+      const { result, count, newest, isLate } = await withinMs(
+        this.#stopping.signal,
+        PROBE_MAX_MS,
+        async (signal) => ({
+          ...(await readOnce(gateway, request, signal)),
+          isLate: signal.aborted,
+        }),
+      );
       const isLive =
         request.day === today && newest !== null && !isFlagged(newest, "time_in_future");
       const { site: name } = isUnnamed(site()) ? { ...EMPTY_SITE, site: "site" } : site();
@@ -146,7 +153,7 @@ export class Setup implements SetupActions {
         durationMs: Math.round(result.durationMs),
         error: result.ok
           ? null
-          : signal.aborted
+          : isLate
             ? `no complete response within ${PROBE_MAX_MS / 1000} s`
             : result.message,
         reading: newest && {
@@ -178,8 +185,9 @@ export class Setup implements SetupActions {
       const { gateway, states, settings } = this.#parts;
       const nowMs = gateway.gatewayNow(null);
       const sources = { service: states, zone: settings.gatewayTimezone, nowMs };
-      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(PROBE_MAX_MS)]);
-      return await probeStates(checked.value, null, sources, signal);
+      return await withinMs(this.#stopping.signal, PROBE_MAX_MS, (signal) =>
+        probeStates(checked.value, null, sources, signal),
+      );
     } finally {
       this.#isProbing = false;
     }

@@ -4,6 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import { parsedJson } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
 import { agentSocketPath } from "../lib/paths.ts";
+import { withinMs } from "../lib/time-limit.ts";
 import {
   type AgentRequest,
   type AgentResponse,
@@ -94,8 +95,9 @@ export function createAgentClient(
     const headers: Record<string, string> = { accept: "application/json" };
     if (settings.httpToken !== null) headers["authorization"] = `Bearer ${settings.httpToken}`;
     if (content !== null) headers["content-type"] = "application/json";
-    const either = AbortSignal.any([signal, AbortSignal.timeout(limit)]);
-    const { status, statusText, text, at } = await send(path, { headers, content, signal: either });
+    const { status, statusText, text, at } = await withinMs(signal, limit, (limited) =>
+      send(path, { headers, content, signal: limited }),
+    );
     const body = parsedJson(text);
     if (status < 200 || status > 299) {
       const hint = status === 401 ? "; set HTTP_TOKEN to the agent's token" : "";

@@ -27,6 +27,9 @@ function packageOf(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
+/** The only file that may limit a signal's time. */
+const TIME_LIMIT = "src/lib/time-limit.ts";
+
 /** Where a relative import leads, from the project's root. */
 const targetOf = (file: string, specifier: string) =>
   posix.normalize(posix.join(posix.dirname(file), specifier));
@@ -60,6 +63,9 @@ export function faultsOf(file: string, text: string): string[] {
     faults.push(`${file}: imports something that is computed`);
   if (reaches.includes("process.env") && room.readsEnvironment !== true)
     faults.push(`${file}: ${name} may not read process.env`);
+  // The browser has no such trouble, and limits of a page need no long life.
+  if (name !== "dashboard" && file !== TIME_LIMIT && /\bAbortSignal\s*\.\s*timeout\b/.test(text))
+    faults.push(`${file}: a limit that Node 20 may collect before it fires: use ${TIME_LIMIT}`);
   if (room.isPure === true)
     for (const global of reaches) faults.push(`${file}: ${name} is pure and may not use ${global}`);
   return faults;

@@ -2,6 +2,7 @@ import { fetch, type ProxyAgent, type Response } from "undici";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 import { proxyAgent } from "../../lib/proxy.ts";
 import { SecretGate } from "../../lib/secrets.ts";
+import { withinMs } from "../../lib/time-limit.ts";
 import { secretsOfAddress } from "../../lib/url-login.ts";
 import {
   API_ASSIGNMENT,
@@ -207,7 +208,13 @@ export class AnalyticsClient {
     return values;
   }
 
-  async #post(operation: string, body: string, signal: AbortSignal): Promise<unknown> {
+  #post(operation: string, body: string, signal: AbortSignal): Promise<unknown> {
+    return withinMs(signal, ANSWER_TIMEOUT_MS, (limited) =>
+      this.#postWithin(operation, body, limited),
+    );
+  }
+
+  async #postWithin(operation: string, body: string, signal: AbortSignal): Promise<unknown> {
     let response: Response;
     let bytes: Uint8Array;
     try {
@@ -218,7 +225,7 @@ export class AnalyticsClient {
         // The token must not follow a redirect of the service.
         redirect: "error",
         ...(this.#dispatcher === null ? {} : { dispatcher: this.#dispatcher }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+        signal,
       });
       const bytesMax = operation === API_OPERATIONS.login ? LOGIN_BYTES_MAX : ANSWER_BYTES_MAX;
       bytes = await limitedBody(response, operation, bytesMax);

@@ -3,6 +3,7 @@ import type { NotificationState } from "../../core/agent-status.ts";
 import type { Runtime } from "../../core/ports.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { Backoff } from "../../lib/backoff.ts";
+import { withinMs } from "../../lib/time-limit.ts";
 import type { Digest } from "./digest.ts";
 import type { Notice } from "./notice.ts";
 
@@ -167,9 +168,10 @@ export class Delivery {
 
   /** A receiver's message may repeat an address with a secret in it: only the kind of failure is reported. */
   async #try(message: readonly Notice[], signal: AbortSignal): Promise<Attempt> {
-    const both = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
     try {
-      const trouble = await this.#parts.send(message, both);
+      const trouble = await withinMs(signal, CALL_TIMEOUT_MS, (limited) =>
+        this.#parts.send(message, limited),
+      );
       return { isAccepted: true, isAboutContent: false, trouble };
     } catch (error) {
       const isAboutContent = error instanceof DeliveryRefused && error.isAboutContent;

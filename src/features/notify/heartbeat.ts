@@ -2,6 +2,7 @@
 import { request } from "undici";
 import type { NotificationState } from "../../core/agent-status.ts";
 import type { Runtime } from "../../core/ports.ts";
+import { withinMs } from "../../lib/time-limit.ts";
 import { splitLogin } from "./address.ts";
 import { failureKind } from "./delivery.ts";
 
@@ -45,13 +46,13 @@ export class Heartbeat {
   /** One request; null if it was answered with 2xx. */
   async test(signal: AbortSignal): Promise<string | null> {
     try {
-      const both = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
       const { target, headers } = splitLogin(this.#parts.url);
-      const { statusCode, body } = await request(target, { headers, signal: both });
-      await body.dump();
-      return statusCode >= 200 && statusCode < 300
-        ? null
-        : `the server returned HTTP ${statusCode}`;
+      const status = await withinMs(signal, CALL_TIMEOUT_MS, async (limited) => {
+        const { statusCode, body } = await request(target, { headers, signal: limited });
+        await body.dump();
+        return statusCode;
+      });
+      return status >= 200 && status < 300 ? null : `the server returned HTTP ${status}`;
     } catch (error) {
       return failureKind(error);
     }

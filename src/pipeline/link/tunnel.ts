@@ -4,6 +4,7 @@ import { isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { codeOf } from "../../core/thrown.ts";
+import { withinMs } from "../../lib/time-limit.ts";
 import { basicAuthorization, loginOf } from "../../lib/url-login.ts";
 import type { LinkFailure } from "./link-errors.ts";
 
@@ -33,31 +34,33 @@ export function openTunnel(proxy: string, address: string, timeoutMs: number): P
   const login = loginOf(new URL(proxy));
   const target = new URL(address);
   const authority = `${target.hostname}:${target.port || BROKER_PORTS[target.protocol]}`;
-  return new Promise((resolve, reject) => {
-    const fail = (text: string, needsHands = false) => reject(new TunnelError(text, needsHands));
-    const asking = request({
-      method: "CONNECT",
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port || 80,
-      path: authority,
-      agent: false,
-      signal: AbortSignal.timeout(timeoutMs),
-      headers: {
-        host: authority,
-        ...(login === null ? {} : { "proxy-authorization": basicAuthorization(login) }),
-      },
+  const ask = (signal: AbortSignal) =>
+    new Promise<Socket>((resolve, reject) => {
+      const fail = (text: string, needsHands = false) => reject(new TunnelError(text, needsHands));
+      const asking = request({
+        method: "CONNECT",
+        host: hostname.replace(/^\[(.*)\]$/, "$1"),
+        port: port || 80,
+        path: authority,
+        agent: false,
+        signal,
+        headers: {
+          host: authority,
+          ...(login === null ? {} : { "proxy-authorization": basicAuthorization(login) }),
+        },
+      });
+      asking.on("error", (err) => fail(...unreachable(err)));
+      asking.on("connect", ({ statusCode = 0 }, socket: Socket, head) => {
+        if (statusCode >= 200 && statusCode < 300) {
+          if (head.length > 0) socket.unshift(head);
+          return resolve(socket);
+        }
+        socket.destroy();
+        fail(...refusal(statusCode, authority));
+      });
+      asking.end();
     });
-    asking.on("error", (err) => fail(...unreachable(err)));
-    asking.on("connect", ({ statusCode = 0 }, socket: Socket, head) => {
-      if (statusCode >= 200 && statusCode < 300) {
-        if (head.length > 0) socket.unshift(head);
-        return resolve(socket);
-      }
-      socket.destroy();
-      fail(...refusal(statusCode, authority));
-    });
-    asking.end();
-  });
+  return withinMs(null, timeoutMs, ask);
 }
 
 function refusal(status: number, authority: string): [text: string, needsHands: boolean] {
