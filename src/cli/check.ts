@@ -6,6 +6,7 @@ import { changeLines, withoutSecrets } from "../core/configuration.ts";
 import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
 import { publicUrl } from "../core/public-url.ts";
+import { siteMachines } from "../core/site-machines.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { configurationDigest } from "../features/setup/digest.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -162,11 +163,25 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
     );
   }
   for (const line of firstStartLines(report)) stdout.write(`\n${line}\n`);
+  for (const note of notesOf(report)) stdout.write(`\nnote: ${note}\n`);
   stdout.write("\n");
   for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
   if (isWell) stdout.write(`${counts}\n`);
   else stderr.write(`\n${counts}: fix the errors listed above and run \`gateside check\` again\n`);
+}
+
+/** What this configuration could have and has not. */
+function notesOf({ configuration }: Pick<ConfigurationReport, "configuration">): string[] {
+  if (configuration === null) return [];
+  const { settings, site, uplinks } = configuration;
+  const hasMachines = uplinks.some(({ machines, sparkplug }) => machines || sparkplug?.machines);
+  const isOffered =
+    settings.alarmsEnabled && uplinks.length > 0 && siteMachines(site).length > 0 && !hasMachines;
+  if (!isOffered) return [];
+  return [
+    "PUBLISH_MACHINES=true publishes the condition of each machine, with its reason (docs/mqtt.md); no uplink has it",
+  ];
 }
 
 /** What the first start will send; null if DATA_DIR has a store, because the first start is then over. */
@@ -237,6 +252,7 @@ export function asJson(report: ConfigurationReport): object {
   return {
     faults: report.faults,
     warnings: report.warnings,
+    notes: notesOf(report),
     settings: rows(report),
     site: report.site,
     uplinks: (report.configuration?.uplinks ?? []).map(shownUplink),

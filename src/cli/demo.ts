@@ -128,6 +128,7 @@ function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPl
       POLL_INTERVAL_S: "40",
       BACKFILL_DAYS: String(HISTORY_DAYS),
       PUBLISH_FORMATS: "json,plain",
+      PUBLISH_MACHINES: "true",
       HTTP_PORT: String(port),
       DISK_FREE_MIN_MB: "0",
       // Hours until full are in plant time, twenty of which pass in one real hour.

@@ -1,5 +1,6 @@
 /** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
 import type { OutlookPort } from "../http/outlook-port.ts";
+import { registerPort } from "./condition/register-port.ts";
 import type { Feature } from "./feature.ts";
 import type { FeatureHost } from "./host.ts";
 
@@ -15,7 +16,11 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
   const modbus =
     settings.modbusPort === null
       ? null
-      : (await import("./modbus/modbus.ts")).createModbus(host, settings.modbusPort);
+      : (await import("./modbus/modbus.ts")).createModbus(
+          host,
+          settings.modbusPort,
+          settings.publishMachines && host.alarms !== null ? registerPort(host.conditions) : null,
+        );
   const all: readonly (Feature | null)[] = [outlook, modbus];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

@@ -360,6 +360,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     conditions: {
       current: [],
       look: () => Promise.resolve(),
+      onLook: () => () => {},
       of: () => Promise.resolve(null),
       worstFirst: () => Promise.resolve([]),
     },

@@ -27,7 +27,7 @@ export function conditionSensor(
   known: KnownSensors,
   recordsEndMs: number,
   checked: readonly CheckedSensor[],
-): ConditionSensor {
+): ConditionSensor & { readonly judgedMs: number | null } {
   const { code, name, location, batteryLowV } = sensor;
   const state = known.states.get(normalCode(code));
   const isJudged = judgesOf(parts, sensor, checked);
@@ -37,6 +37,7 @@ export function conditionSensor(
   });
   return {
     code,
+    judgedMs: judged.length === 0 ? null : Math.max(...judged.map(({ timeMs }) => timeMs)),
     name: name ?? location?.names?.point ?? null,
     isRead: isRead(sensor),
     lastReadingMs: state?.lastReadingMs ?? null,

@@ -38,6 +38,8 @@ const SETTLE_MAX_MS = 5 * MINUTE_MS;
 /** A machine as it is published. */
 export interface MachineNow extends PublishedMachine {
   readonly id: number;
+  /** Time of its newest judged reading, ms; null: none. */
+  readonly judgedMs: number | null;
   /** Each of its sensors has been read since the start, or has had five minutes for it. */
   readonly isSettled: boolean;
 }
@@ -91,9 +93,9 @@ export class MachineConditions {
       const entry = this.#kept.get(subjectKey(subject));
       const { id, name, sensors } = subject;
       if (entry === undefined || id === null) return [];
-      const { members, outlook } = entry;
+      const { members, outlook, judgedMs } = entry;
       const isSettled = this.#settled.has(subjectKey(subject));
-      return [{ id, machine: { id, name, sensors }, members, outlook, isSettled }];
+      return [{ id, machine: { id, name, sensors }, members, outlook, judgedMs, isSettled }];
     });
   }
 

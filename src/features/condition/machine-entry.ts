@@ -27,6 +27,8 @@ export interface MachineEntry {
   readonly members: Omit<RankedMachine, "order">;
   readonly ranked: Ranked;
   readonly outlook: OutlookSpan | null;
+  /** Time of its newest judged reading, ms; null: none. */
+  readonly judgedMs: number | null;
   /** When time alone could change it, ms by the gateway's clock. */
   readonly untilMs: number;
 }
@@ -57,12 +59,14 @@ export class EntryMaker {
     const alarms = open === null ? null : staged(open, found?.findings ?? []);
     const recordsEndMs = standing === null ? nowMs : standing.timeMs;
     const outlook = id === null ? null : this.#outlook(id, state === "standing", known);
+    const judged = sensors.map((sensor) =>
+      conditionSensor(this.#parts, sensor, known, recordsEndMs, found?.checked ?? []),
+    );
+    const judgedTimes = judged.flatMap(({ judgedMs }) => judgedMs ?? []);
     const condition = machineCondition({
       state,
       standing,
-      sensors: sensors.map((sensor) =>
-        conditionSensor(this.#parts, sensor, known, recordsEndMs, found?.checked ?? []),
-      ),
+      sensors: judged,
       alarms,
       outlook,
       nowMs,
@@ -91,7 +95,9 @@ export class EntryMaker {
     };
     const isBehind = !known.mayCompute();
     const untilMs = isBehind ? nowMs : this.#untilMs(id, outlook, nowMs);
-    return { subject, members, ranked: { ...condition, label: name }, outlook, untilMs };
+    const ranked = { ...condition, label: name };
+    const judgedMs = judgedTimes.length === 0 ? null : Math.max(...judgedTimes);
+    return { subject, members, ranked, outlook, judgedMs, untilMs };
   }
 
   #untilMs(id: number | null, outlook: EarliestOutlook | null, nowMs: number): number {

@@ -4,8 +4,9 @@ import { csvField } from "../../core/csv.ts";
 import { kindValues } from "../../core/kind-values.ts";
 import { readingKinds } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
+import { siteMachines } from "../../core/site-machines.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "./map-file.ts";
-import { addressOf, RegisterMap } from "./register-map.ts";
+import { addressOf, isOfMachine, type MachineBlock, RegisterMap } from "./register-map.ts";
 
 const COLUMNS = [
   "address",
@@ -19,6 +20,7 @@ const COLUMNS = [
   "value",
   "unit",
   "meaning",
+  "machine",
 ] as const;
 
 const STATUS = "quality × 16384 + age in s (at most 16383): 0 good, 1 uncertain, 2 bad, 3 stale";
@@ -28,7 +30,11 @@ export async function run(context: CommandContext): Promise<number> {
   const { settings, site } = loadConfiguration(context);
   const format = context.flags.choice("format", ["csv", "md"]);
   try {
-    const map = new RegisterMap(readMapFile(mapFilePath(settings.dataDir)), site);
+    const map = new RegisterMap(
+      readMapFile(mapFilePath(settings.dataDir)),
+      site,
+      settings.publishMachines && settings.alarmsEnabled,
+    );
     const rows = [...headerRows(), ...blockRows(map, site)];
     context.stdout.write(format === "csv" ? csv(rows) : markdown(rows, settings.modbusWordOrder));
     if (map.left === 0) return 0;
@@ -61,7 +67,9 @@ function headerRows(): MapRow[] {
 
 function blockRows(map: RegisterMap, site: Site): MapRow[] {
   const sensors = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
+  const machines = new Map(siteMachines(site).map(({ id, name }) => [id, name]));
   return map.blocks.flatMap((block, index) => {
+    if (isOfMachine(block)) return machineRows(block, addressOf(index), machines);
     const { sensor: code, kind, value } = map.served(block);
     const sensor = sensors.get(code);
     const name = sensor?.name ?? "";
@@ -97,6 +105,35 @@ function blockRows(map: RegisterMap, site: Site): MapRow[] {
   });
 }
 
+/** Of both blocks of a machine. */
+const MACHINE_REGISTERS = [
+  [
+    [
+      "condition",
+      "",
+      "1 alarm, 2 warning, 3 watch, 4 unknown, 5 standing, 6 ok; 0 not known, removed",
+    ],
+    ["zone", "", "1 A, 2 B, 3 C, 4 D; 0 none"],
+    ["stage", "", "of its worst finding, 1 to 3; 0 none"],
+    ["running", "", "0 standing, 1 running, 2 not known"],
+  ],
+  [
+    ["open", "", "open alarms and warnings"],
+    ["age", "s", "age of its newest judged reading; 65535 = none"],
+  ],
+] as const;
+
+function machineRows(
+  { machine, half }: MachineBlock,
+  address: number,
+  machines: ReadonlyMap<number, string | null>,
+): MapRow[] {
+  const name = machines.get(machine) ?? "";
+  return MACHINE_REGISTERS[half].map(([value, unit, meaning], at) =>
+    row(address + at, "uint16", { sensor: "", name, kind: "", value, unit }, meaning, `${machine}`),
+  );
+}
+
 function typeText(type: string): string {
   if (type === "boolean") return "1 true, 0 false; NaN = bad";
   return type === "string" ? "1 A, 2 B, 3 C, 4 D; NaN = bad" : "NaN = bad";
@@ -107,6 +144,7 @@ function row(
   type: "uint16" | "float32",
   place: Readonly<Record<"sensor" | "name" | "kind" | "value" | "unit", string>>,
   meaning: string,
+  machine = "",
 ): MapRow {
   const { sensor, name, kind, value, unit } = place;
   const registers = type === "float32" ? "2" : "1";
@@ -123,6 +161,7 @@ function row(
     value,
     unit,
     meaning,
+    machine,
   ];
 }
 

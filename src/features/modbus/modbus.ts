@@ -5,7 +5,7 @@ import { ModbusServer } from "../../lib/modbus/server.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
 import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "./map-file.ts";
-import { RegisterImage } from "./register-image.ts";
+import { type MachinePort, type MachineRegisters, RegisterImage } from "./register-image.ts";
 import { RegisterMap } from "./register-map.ts";
 import type { ModbusSettings, ModbusState } from "./spec.ts";
 
@@ -18,14 +18,18 @@ type ModbusHost = Pick<
 > & { readonly settings: ModbusSettings };
 
 /** If the map cannot be read or saved, there is no Modbus until that is repaired: readings are collected all the same. */
-export function createModbus(host: ModbusHost, port: number): Feature {
+export function createModbus(
+  host: ModbusHost,
+  port: number,
+  machines: MachinePort | null,
+): Feature {
   const unopened: ModbusState = { address: null, clients: 0, lastError: null };
   let state = () => unopened;
   return {
     status: () => ({ modbus: state() }),
     async run(signal) {
       try {
-        const opened = openServer(host, port);
+        const opened = openServer(host, port, machines);
         state = opened.state;
         await opened.run(signal);
       } catch (error) {
@@ -43,11 +47,11 @@ interface Served {
   run(signal: AbortSignal): Promise<void>;
 }
 
-function openServer(host: ModbusHost, port: number): Served {
+function openServer(host: ModbusHost, port: number, ofMachines: MachinePort | null): Served {
   const { site, logger, clock, settings } = host;
   const path = mapFilePath(settings.dataDir);
   const saved = readMapFile(path);
-  const map = new RegisterMap(saved, site.current);
+  const map = new RegisterMap(saved, site.current, ofMachines !== null);
   const save = () => {
     writeMapFile(path, map.saved());
     if (map.left > 0) {
@@ -57,6 +61,7 @@ function openServer(host: ModbusHost, port: number): Served {
   if (map.blocks.length > saved.length) save();
   const startedAt = clock.monotonic();
   let states: ReadonlyMap<string, SensorState> = new Map();
+  let machines: ReadonlyMap<number, MachineRegisters> = new Map();
   let gatewayUp = false;
   let lookedAt = Number.NEGATIVE_INFINITY;
   const look = () => {
@@ -65,6 +70,7 @@ function openServer(host: ModbusHost, port: number): Served {
     const status = host.status.status();
     gatewayUp = status.gateway.isUp;
     states = new Map(status.sensors.map((state) => [state.code, state]));
+    machines = ofMachines?.registers() ?? machines;
   };
   const codes = () => new Set(site.current.sensors.map(({ code }) => code));
   let configured = codes();
@@ -82,6 +88,10 @@ function openServer(host: ModbusHost, port: number): Served {
       isStale: (sensor, kind) => {
         look();
         return states.get(sensor)?.kinds.find((one) => one.kind === kind)?.isSilent ?? true;
+      },
+      machine: (id) => {
+        look();
+        return machines.get(id) ?? null;
       },
       condition: (sensor) => {
         look();
@@ -109,6 +119,7 @@ function openServer(host: ModbusHost, port: number): Served {
       lastError: server.lastError,
     }),
     async run(signal) {
+      const unfollow = ofMachines?.follow();
       const stop = site.onChange(() => {
         configured = codes();
         lookedAt = Number.NEGATIVE_INFINITY;
@@ -123,6 +134,7 @@ function openServer(host: ModbusHost, port: number): Served {
       });
       await server.run(signal);
       stop();
+      unfollow?.();
     },
   };
 }

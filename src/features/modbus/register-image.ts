@@ -9,7 +9,9 @@ import {
   BLOCK_REGISTERS,
   type Block,
   HEADER_REGISTERS,
+  isOfMachine,
   isZone,
+  type MachineBlock,
   type RegisterMap,
 } from "./register-map.ts";
 
@@ -22,6 +24,7 @@ const WORD_MAX = 0xffff;
 const QUALITY = { good: 0, uncertain: 1, bad: 2, stale: 3 } as const;
 const STATE = { unknown: 0, online: 1, silent: 2, removed: 3 } as const;
 const ZONES = ["A", "B", "C", "D"];
+const RUNNING_UNKNOWN = 2;
 
 export interface SensorCondition {
   readonly state: keyof typeof STATE;
@@ -42,6 +45,27 @@ export interface RegisterSource {
   /** True when a kind of a sensor has missed three expected intervals. */
   isStale(sensor: string, kind: Kind): boolean;
   condition(sensor: string): SensorCondition;
+  /** Null while nothing is known of it, and once it was removed. */
+  machine(id: number): MachineRegisters | null;
+}
+
+/** What the registers of machines are filled from. */
+export interface MachinePort {
+  /** Keeps them current until the returned function is called. */
+  follow(): () => void;
+  registers(): ReadonlyMap<number, MachineRegisters>;
+}
+
+export interface MachineRegisters {
+  /** 1 to 6, the worst first. */
+  readonly condition: number;
+  readonly zone: string | null;
+  readonly stage: number | null;
+  readonly running: boolean | null;
+  /** Open alarms and warnings. */
+  readonly open: number;
+  /** Of its newest judged reading; null: none. */
+  readonly judgedMs: number | null;
 }
 
 export class RegisterImage {
@@ -84,10 +108,23 @@ export class RegisterImage {
   }
 
   #block(block: Block): number[] {
+    if (isOfMachine(block)) return this.#machineBlock(block);
     const { sensor, kind, value } = this.#map.served(block);
     return kind === null
       ? this.#sensorBlock(sensor)
       : this.#valueBlock(sensor, kind, value, this.#map.isCurrent(block));
+  }
+
+  #machineBlock(block: MachineBlock): number[] {
+    const known = this.#map.isCurrent(block) ? this.#source.machine(block.machine) : null;
+    if (block.half === 0) {
+      const { condition = 0, zone = null, stage = null, running = null } = known ?? {};
+      const state = running === null ? RUNNING_UNKNOWN : Number(running);
+      return [condition, zone === null ? 0 : ZONES.indexOf(zone) + 1, stage ?? 0, state];
+    }
+    const { open = 0, judgedMs = null } = known ?? {};
+    const age = judgedMs === null ? WORD_MAX : this.#ageS(judgedMs, WORD_MAX - 1);
+    return [Math.min(WORD_MAX - 1, open), age, 0, 0];
   }
 
   #sensorBlock(sensor: string): number[] {

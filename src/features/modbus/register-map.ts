@@ -7,6 +7,7 @@ import { kindValues } from "../../core/kind-values.ts";
 import { successors } from "../../core/replacement.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
+import { siteMachines } from "../../core/site-machines.ts";
 
 /** Registers before the first block: map format, heartbeat, gateway, sensors, reserved (docs/modbus.md). */
 export const HEADER_REGISTERS = 8;
@@ -14,12 +15,26 @@ export const BLOCK_REGISTERS = 4;
 /** Addresses are 16 bits. */
 const BLOCKS_MAX = Math.floor((65_536 - HEADER_REGISTERS) / BLOCK_REGISTERS);
 
-/** The content of a block: a sensor's state, or the newest value of one of its kinds. */
-export type Block =
+/** A sensor's state, or the newest value of one of its kinds. */
+export type SensorBlock =
   | { readonly sensor: string; readonly kind: null; readonly value: null }
   | { readonly sensor: string; readonly kind: Kind; readonly value: string };
 
-/** A block as stored between starts: sensor, kind, value; the last two empty for a sensor's state. */
+/** One of the two blocks of a machine. */
+export interface MachineBlock {
+  readonly machine: number;
+  readonly half: 0 | 1;
+}
+
+/** The content of a block. */
+export type Block = SensorBlock | MachineBlock;
+
+export const isOfMachine = (block: Block): block is MachineBlock => "machine" in block;
+
+/**
+ * A block as stored between starts: sensor, kind, value; the last two empty for a sensor's state. Of a machine: no
+ * sensor, `machine`, and id/half.
+ */
 export type SavedBlock = readonly [sensor: string, kind: string, value: string];
 
 /** Protocol address (from 0) of a block's first register. */
@@ -38,14 +53,12 @@ export class RegisterMap {
   #codes: ReadonlyMap<string, string> = new Map();
   /** Blocks that do not fit into the address space. */
   #left = 0;
+  readonly #hasMachines: boolean;
 
-  /** The saved map, completed with what the site has gained since. */
-  constructor(saved: readonly SavedBlock[], site: Site) {
-    for (const [sensor, kind, value] of saved.slice(0, BLOCKS_MAX)) {
-      this.#append(
-        kind === "" ? { sensor, kind: null, value: null } : { sensor, kind: kind as Kind, value },
-      );
-    }
+  /** The saved map, completed with what the site has gained since. @param hasMachines PUBLISH_MACHINES */
+  constructor(saved: readonly SavedBlock[], site: Site, hasMachines = false) {
+    this.#hasMachines = hasMachines;
+    for (const block of saved.slice(0, BLOCKS_MAX)) this.#append(loaded(block));
     this.extend(site);
   }
 
@@ -77,15 +90,24 @@ export class RegisterMap {
       this.#add({ sensor: sensor.code, kind: null, value: null }, taken);
       for (const block of valueBlocks(sensor)) this.#add(block, taken);
     }
+    if (this.#hasMachines)
+      for (const { id } of siteMachines(site).toSorted((a, b) => a.id - b.id)) this.#addMachine(id);
     return this.#blocks.length > before;
   }
 
   saved(): SavedBlock[] {
-    return this.#blocks.map(({ sensor, kind, value }) => [sensor, kind ?? "", value ?? ""]);
+    return this.#blocks.map((block) =>
+      isOfMachine(block)
+        ? ["", MACHINE, `${block.machine}/${block.half}`]
+        : [block.sensor, block.kind ?? "", block.value ?? ""],
+    );
   }
 
   /** The block with the sensor whose values it has now: the one in the place of the sensor that it was made for. */
+  served(block: SensorBlock): SensorBlock;
+  served(block: Block): Block;
   served(block: Block): Block {
+    if (isOfMachine(block)) return block;
     const code = normalCode(block.sensor);
     const sensor = this.#successors.get(code)?.code ?? this.#codes.get(code) ?? block.sensor;
     return sensor === block.sensor ? block : { ...block, sensor };
@@ -96,11 +118,20 @@ export class RegisterMap {
     return this.#current.has(keyOf(this.served(block)));
   }
 
-  #add(block: Block, taken: ReadonlySet<string>): void {
+  #add(block: SensorBlock, taken: ReadonlySet<string>): void {
     this.#current.add(keyOf(block));
     if (this.#known.has(keyOf(block)) || taken.has(keyOf(block))) return;
     if (this.#blocks.length >= BLOCKS_MAX) this.#left += 1;
     else this.#append(block);
+  }
+
+  /** Both blocks of a machine, or none of them. */
+  #addMachine(machine: number): void {
+    const halves = [0, 1].map((half) => ({ machine, half }) as MachineBlock);
+    for (const block of halves) this.#current.add(keyOf(block));
+    if (halves.every((block) => this.#known.has(keyOf(block)))) return;
+    if (this.#blocks.length + halves.length > BLOCKS_MAX) this.#left += halves.length;
+    else for (const block of halves) this.#append(block);
   }
 
   #append(block: Block): void {
@@ -109,7 +140,15 @@ export class RegisterMap {
   }
 }
 
-function valueBlocks(sensor: Sensor): Block[] {
+const MACHINE = "machine";
+
+function loaded([sensor, kind, value]: SavedBlock): Block {
+  const of = sensor === "" && kind === MACHINE ? /^(\d+)\/([01])$/.exec(value) : null;
+  if (of !== null) return { machine: Number(of[1]), half: of[2] === "0" ? 0 : 1 };
+  return kind === "" ? { sensor, kind: null, value: null } : { sensor, kind: kind as Kind, value };
+}
+
+function valueBlocks(sensor: Sensor): SensorBlock[] {
   return readingKinds(sensor).flatMap((kind) =>
     kindValues(sensor, kind)
       .filter(({ name, type }) => type !== "string" || isZone(name))
@@ -122,6 +161,7 @@ export function isZone(value: string): boolean {
   return value.endsWith("_zone");
 }
 
-function keyOf({ sensor, kind, value }: Block): string {
-  return JSON.stringify([normalCode(sensor), kind, value]);
+function keyOf(block: Block): string {
+  if (isOfMachine(block)) return JSON.stringify([block.machine, block.half]);
+  return JSON.stringify([normalCode(block.sensor), block.kind, block.value]);
 }

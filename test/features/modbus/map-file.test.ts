@@ -29,6 +29,7 @@ function start(t: Cleanup) {
         settings: { modbusHost: "127.0.0.1", modbusPort: 0, modbusWordOrder: "big", dataDir },
       },
       0,
+      null,
     );
   // Nothing can be created under the name of the new file, as on a full disk.
   const fill = () => mkdirSync(join(dataDir, "modbus-map.json.new"));

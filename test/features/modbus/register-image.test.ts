@@ -31,6 +31,7 @@ function imageOf(
       newest: () => newest,
       isStale: () => false,
       condition: () => condition,
+      machine: () => null,
       ...more,
     },
     more.wordOrder ?? "big",
@@ -119,6 +120,7 @@ test("register image – a value of a channel or kind that the site file names n
       newest: () => reading(),
       isStale: () => false,
       condition: () => ({ state: "online", lastReadingMs: NOW, batteryV: null }),
+      machine: () => null,
     },
     "big",
   );
@@ -129,4 +131,47 @@ test("register image – a value of a channel or kind that the site file names n
   assert.equal(rpm()[2], (2 << 14) + 16_383);
   map.extend({ site: "plant", sensors: [SENSOR] });
   assert.equal(floatOf(rpm()), 1480.5);
+});
+
+test("register image – a machine has two blocks after the sensors of that start, by id; one that comes back has its own", () => {
+  const onMachine = (machine: number, code: string) => ({
+    ...SENSOR,
+    code,
+    location: { company: 1, area: 2, machine, point: 1 },
+  });
+  const both = { site: "plant", sensors: [onMachine(41, "8"), onMachine(40, "7")] };
+  const map = new RegisterMap([], both, true);
+  const known = {
+    condition: 2,
+    zone: "C",
+    stage: null,
+    running: true,
+    open: 70_000,
+    judgedMs: NOW - 90_000,
+  };
+  const image = new RegisterImage(
+    map,
+    {
+      now: () => NOW,
+      uptimeS: () => 0,
+      isGatewayUp: () => true,
+      sensors: () => 2,
+      newest: () => null,
+      isStale: () => false,
+      condition: () => ({ state: "online", lastReadingMs: NOW, batteryV: null }),
+      machine: (id) => (id === 40 ? known : null),
+    },
+    "big",
+  );
+  const first = map.end - 4 * 4;
+  assert.deepEqual(image.read(first, 8), [2, 3, 0, 1, 65_534, 90, 0, 0]);
+  assert.deepEqual(image.read(first + 8, 8), [0, 0, 0, 2, 0, 65_535, 0, 0], "not known yet");
+  map.extend({ site: "plant", sensors: [onMachine(41, "8")] });
+  assert.deepEqual(image.read(first, 8), [0, 0, 0, 2, 0, 65_535, 0, 0], "removed");
+  const again = new RegisterMap(map.saved(), both, true);
+  assert.deepEqual(again.saved(), map.saved());
+  const without = new RegisterMap(map.saved(), both);
+  assert.deepEqual(without.saved(), map.saved(), "the setting takes no address back");
+  assert.equal(again.isCurrent(again.blocks.at(-1) ?? { machine: 0, half: 0 }), true);
+  assert.equal(without.isCurrent(without.blocks.at(-1) ?? { machine: 0, half: 0 }), false);
 });

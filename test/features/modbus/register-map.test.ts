@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Sensor } from "../../../src/core/sensor.ts";
-import { addressOf, RegisterMap } from "../../../src/features/modbus/register-map.ts";
+import { addressOf, isOfMachine, RegisterMap } from "../../../src/features/modbus/register-map.ts";
 
 const KINDS = ["rpm", "loop", "dryContact", "currentV2"] as const;
 const sensorOf = (code: number, kinds: readonly (typeof KINDS)[number][]): Sensor => ({
@@ -68,7 +68,7 @@ test("register map – a sensor that replaces another answers at its addresses, 
   const map = new RegisterMap(saved, siteOf([next, sensorOf(8, ["rpm"])]));
   assert.deepEqual(map.saved().slice(0, saved.length), saved, "the file keeps its addresses");
   const [state, rpm] = map.blocks;
-  assert.ok(state && rpm);
+  assert.ok(state && rpm && !isOfMachine(state) && !isOfMachine(rpm));
   assert.deepEqual([map.served(state).sensor, map.served(rpm).sensor], ["9", "9"]);
   assert.ok(map.isCurrent(rpm));
   assert.deepEqual(map.saved().slice(saved.length), [
