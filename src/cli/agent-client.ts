@@ -3,6 +3,7 @@
 import type { Settings } from "../config/settings.ts";
 import { parsedJson } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
+import { withoutTrailing } from "../core/text-ends.ts";
 import { agentSocketPath } from "../lib/paths.ts";
 import { withinMs } from "../lib/time-limit.ts";
 import {
@@ -77,7 +78,7 @@ export function createAgentClient(
       const local = await overSocket.catch(unreachable(dataDir, ""));
       if (local !== null) return { ...local, at: dataDir };
     }
-    const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
+    const base = url === null ? addressOf(settings) : withoutTrailing(url, "/");
     const named = url === null ? "HTTP_HOST and HTTP_PORT are" : "--url is";
     const hint = `; start it, or check that ${named} the address it listens on`;
     const response = await requestAddress(base + path, {

@@ -1,4 +1,6 @@
 /** Parsing and checks of single settings that JSON Schema cannot express. Each returns the value or a fault. */
+import { addressesOf } from "../core/address-list.ts";
+import { withoutTrailing } from "../core/text-ends.ts";
 import { likely } from "../lib/nearest.ts";
 import { loginOf } from "../lib/url-login.ts";
 import { type Note, shown } from "./fault.ts";
@@ -81,7 +83,7 @@ export function parseAddress(
   url.username = "";
   url.password = "";
   return {
-    url: url.href.replace(/\/+$/, ""),
+    url: withoutTrailing(url.href, "/"),
     username: login?.username || null,
     password: login?.password || null,
   };
@@ -103,7 +105,7 @@ export function proxyAddress(url: string, credentials: string | null): string {
     address.username = encodeURIComponent(user);
     address.password = encodeURIComponent(password.join(":"));
   }
-  return address.href.replace(/\/+$/, "");
+  return withoutTrailing(address.href, "/");
 }
 
 const BROKER_SCHEMES = ["mqtt", "mqtts", "ws", "wss"] as const;
@@ -123,7 +125,7 @@ export function parseBrokers(
   text: string,
   note: Note,
 ): (Omit<ParsedAddress, "url"> & { readonly urls: readonly string[] }) | null {
-  const texts = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i);
+  const texts = addressesOf(text);
   if (texts.length > BROKERS_MAX) {
     const problem = `lists ${texts.length} addresses`;
     note({ place: name, problem, remedy: `use at most ${BROKERS_MAX}` });
@@ -132,7 +134,7 @@ export function parseBrokers(
   const parsed = texts.map((one, index) => {
     const which = texts.length === 1 ? "" : `address ${index + 1}: `;
     const noteOne: Note = (fault) => note({ ...fault, problem: `${which}${fault.problem}` });
-    const address = parseAddress(name, one.trim(), BROKER_SCHEMES, noteOne);
+    const address = parseAddress(name, one, BROKER_SCHEMES, noteOne);
     if (
       address !== null &&
       address.url.startsWith("mqtt:") &&

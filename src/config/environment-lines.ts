@@ -11,7 +11,15 @@ export interface EnvironmentLines {
   readonly warnings: readonly ConfigurationFault[];
 }
 
-const ASSIGNMENT = /^\s*(?:export\s+)?([^=]*?)\s*=\s*(.*)$/;
+function assignmentOf(line: string): { readonly name: string; readonly value: string } {
+  const at = line.indexOf("=");
+  if (at < 0) return { name: "", value: "" };
+  const name = line
+    .slice(0, at)
+    .trim()
+    .replace(/^export\s+/, "");
+  return { name, value: line.slice(at + 1).trimStart() };
+}
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /** `path` is shown before the number of a line. */
@@ -25,7 +33,7 @@ export function parseEnvironmentLines(text: string, path: string): EnvironmentLi
     const warn = (problem: string, remedy: string) =>
       void warnings.push({ place: `${path}:${i + 1}`, problem, remedy });
     if (/^\s*(#|$)/.test(line)) continue;
-    const [, name = "", value = ""] = ASSIGNMENT.exec(line) ?? [];
+    const { name, value } = assignmentOf(line);
     if (!NAME.test(name)) {
       warn("is not a NAME=value line and has no effect", "correct it, or put a # in front of it");
       continue;
@@ -56,7 +64,7 @@ export function parseEnvironmentLines(text: string, path: string): EnvironmentLi
       continue;
     }
     const swallowed = lines.slice(i + 1, end + 1);
-    if (swallowed.some((later) => isSettingName(ASSIGNMENT.exec(later)?.[1] ?? ""))) {
+    if (swallowed.some((later) => isSettingName(assignmentOf(later).name))) {
       warn(
         `the quote before the value of ${name} is closed only in line ${end + 1}, so the settings up to there are part of the value`,
         "close the quote in its own line",

@@ -24,11 +24,15 @@ function joined(words: readonly string[], last: "and" | "or"): string {
 }
 
 /** `user:password@` of a URL; a password may itself contain slashes and `@`. */
-const CREDENTIALS = /(?<=:\/\/)[^"\s]*@/g;
+function withoutCredentials(word: string): string {
+  const from = word.indexOf("://") + 3;
+  const to = word.lastIndexOf("@");
+  return from < 3 || to < from ? word : `${word.slice(0, from)}***${word.slice(to)}`;
+}
 
 /** A value as shown in a fault: JSON, shortened, URLs without user and password. */
 export function shown(value: unknown): string {
-  const text = (JSON.stringify(value) ?? String(value)).replace(CREDENTIALS, "***@");
+  const text = (JSON.stringify(value) ?? String(value)).replace(/[^"\s]+/g, withoutCredentials);
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 

@@ -1,6 +1,8 @@
 /** Cross checks between settings, and their names and shapes in the program. */
+
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import { withoutTrailing } from "../core/text-ends.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";
@@ -148,7 +150,7 @@ function emailOf(raw: RawSettings, note: Note): AlarmEmail | null {
 }
 
 function responsePrefixOf(given: string | undefined, note: Note): string | null {
-  const prefix = given?.replace(/\/+$/, "") ?? "";
+  const prefix = withoutTrailing(given ?? "", "/");
   if (prefix === "") return null;
   if (/[+#\0]|^\$/.test(prefix)) {
     note({

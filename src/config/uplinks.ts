@@ -2,11 +2,13 @@
  * The uplinks file (plant section 10), fully checked: first by its published schema, then by the rules the schema
  * cannot express.
  */
+
 import { dirname, resolve } from "node:path";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { type Site } from "../core/site.ts";
 import { machineFaults } from "../core/site-machines.ts";
+import { withoutTrailing } from "../core/text-ends.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
@@ -116,7 +118,7 @@ function asUplink(
   const { sparkplug } = written;
   return {
     name: written.name,
-    urls: written.url.split(",").map((url) => new URL(url.trim()).href.replace(/\/+$/, "")),
+    urls: written.url.split(",").map((url) => withoutTrailing(new URL(url.trim()).href, "/")),
     // Azure IoT Hub speaks MQTT 3.1.1.
     version: written.version ?? (written.profile === "azure-iot" ? 4 : 5),
     clientId: written.clientId ?? `gateside-${name}-${written.name}`,

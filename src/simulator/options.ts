@@ -1,5 +1,6 @@
 import type { Clock } from "../core/ports.ts";
 import type { PolledKind } from "../core/sensor.ts";
+import { withoutSlashes } from "../core/text-ends.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { StateOperation } from "./node-state.ts";
 import type { WaveformShape } from "./waveform.ts";
@@ -79,7 +80,7 @@ export function withDefaults(options: SimulatorOptions) {
     speed: options.speed ?? 1,
     zone: options.zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     word: options.word ?? "sensor",
-    servicePath: (options.servicePath ?? "SensorService.svc").replace(/^\/+|\/+$/g, ""),
+    servicePath: withoutSlashes(options.servicePath ?? "SensorService.svc"),
     generation: options.generation ?? 2,
     startMs,
     machinesAheadMs: (options.machinesStartMs ?? startMs) - startMs,

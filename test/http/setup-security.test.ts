@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { deadlineMs } from "../support/deadline.ts";
 import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
 import { until } from "../support/wait-until.ts";
 
@@ -197,4 +198,22 @@ test("set-up – nothing is disclosed about a server that the agent is made to c
     assert.equal((await ask("POST", "uplinks/test", { uplink: { name: "a", url } })).status, 422);
   assert.ok(!JSON.stringify(responses).includes(inside), JSON.stringify(responses, null, 1));
   assert.ok(!asked.some((path) => path.includes("followed")), String(asked));
+});
+
+test("set-up – no text in a body keeps the agent from answering others", async (t) => {
+  const { ask } = openSetup(t, { uplinks: { uplinks: [] } });
+  const check = (...notes: string[]) =>
+    ask("POST", "uplinks/check", {
+      uplinks: notes.map((note) => ({ name: "a", url: "mqtt://b", note })),
+    });
+  const startedAt = performance.now();
+  const long = await check(`x:${"/".repeat(300_000)}`);
+  assert.deepEqual([long.status, /more than 32768 characters/.test(long.text)], [400, true]);
+  assert.equal((await check(`x:${"/".repeat(32_000)}`)).status, 200);
+  const secrets = Array.from({ length: 30 }, (_, n) =>
+    Array.from({ length: 2_500 }, (_each, m) => `s3cr${n}x${m}`).join("&"),
+  );
+  const many = await check(...secrets.map((text) => `x://?${text}`));
+  assert.match(many.body.faults[0].problem, /more than 1000 values/);
+  assert.ok(performance.now() - startedAt < deadlineMs(5_000));
 });

@@ -1,5 +1,7 @@
 /** The response to a command over MQTT: its topic and message. */
+
 import type { Message } from "../../core/message.ts";
+import { withoutTrailing } from "../../core/text-ends.ts";
 
 interface ReplyRequest {
   readonly topic: string;
@@ -25,7 +27,7 @@ function replyTopic(
   if (own !== "" && responseTopic.startsWith(own)) return beside;
   if (responseTopic === topic) return beside;
   if (prefix === null) return responseTopic;
-  const root = prefix.replace(/\/+$/, "");
+  const root = withoutTrailing(prefix, "/");
   return responseTopic === root || responseTopic.startsWith(`${root}/`) ? responseTopic : beside;
 }
 

@@ -1,5 +1,6 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
+import { withoutTrailing } from "../../core/text-ends.ts";
 import { proxyAgent } from "../../lib/proxy.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import { withinMs } from "../../lib/time-limit.ts";
@@ -65,7 +66,7 @@ export class AnalyticsClient {
   /** `url` is the base address, with or without the service's own path; `proxy` an HTTP proxy in front of it. */
   constructor(url: string, token: string, names: WireNames, proxy: string | null = null) {
     const path = names.apiPath("");
-    const trimmed = url.replace(/\/+$/, "");
+    const trimmed = withoutTrailing(url, "/");
     this.#base = `${trimmed}/`.endsWith(`/${path}`) ? `${trimmed}/` : `${trimmed}/${path}`;
     this.#token = token;
     this.#secrets = [token, ...secretsOfAddress(proxy)];

@@ -91,7 +91,7 @@ function withoutSecrets(
 
 /** Addresses in a setting, without user name and password. */
 function withoutUser(text: string): string {
-  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^/?#,@\s]*@/gi, "$1");
+  return text.replace(/(?<=[a-z0-9+.-]:\/\/)[^/?#,@\s]*@/gi, "");
 }
 
 /** A backup as it was read, or why it cannot be used: nothing was changed then. */

@@ -49,6 +49,14 @@ interface FileParts {
   readonly configuration: Pick<ConfigurationFiles, "examine" | "texts">;
 }
 
+/** Values that texts about the file are searched for, in every encoding; 200 uplinks have fewer. */
+const HIDDEN_MAX = 1_000;
+const TOO_MUCH_HIDDEN: ConfigurationFault = {
+  place: "uplinks",
+  problem: `has more than ${HIDDEN_MAX} values that may be secrets`,
+  remedy: "remove what does not belong into the file",
+};
+
 const UNCHANGED = uplinksDifference([], []);
 const textOf = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;
 
@@ -119,6 +127,7 @@ export function uplinksPart({
     shown: (one) => ({ text: null, content: hideSecrets(contentOf(one), isPath) }),
     written(content) {
       const current = contentOf(text());
+      if (secretsIn(content, isPath).length > HIDDEN_MAX) return { faults: [TOO_MUCH_HIDDEN] };
       const { value, faults } = withSecrets(content, current, isPath);
       const taken = secrets.take(value, current);
       const named = policy.faults(taken.value, current, taken.own);

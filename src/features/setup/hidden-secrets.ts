@@ -7,6 +7,7 @@
 
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
+import { addressesOf } from "../../core/address-list.ts";
 import type { ConfigurationFault } from "../../core/configuration-fault.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
@@ -109,11 +110,23 @@ function hasForm(value: unknown, { type, enum: words }: FileSchema): boolean {
 
 /** User names, passwords and queries in a list of URLs. */
 function partsOfAddresses(text: string): string[] {
-  const pairs = [...text.matchAll(/\/\/(.*?)@/g)].flatMap(([, pair = ""]) => pair.split(":"));
+  const pairs = text.split(/[\r\n]/).flatMap((line) => pairsOf(line));
   const queries = [...text.matchAll(/\?([^,#]*)/g)].flatMap(([, query = ""]) =>
     query.split(/[&=]/),
   );
   return [...pairs, ...queries].filter((part) => part !== "");
+}
+
+/** What stands between `//` and `@`, in one pass. */
+function pairsOf(line: string): string[] {
+  const pairs: string[] = [];
+  for (let from = line.indexOf("//"); from >= 0; ) {
+    const to = line.indexOf("@", from + 2);
+    if (to < 0) break;
+    pairs.push(...line.slice(from + 2, to).split(":"));
+    from = line.indexOf("//", to + 1);
+  }
+  return pairs;
 }
 
 /** Scheme, user name and password, host and path, query. If a separator is missing, a password may be parsed as a host or a path. */
@@ -124,8 +137,8 @@ const PROXY = /^http:\/\/[^\s/?#@]+\/?$/i;
 
 /** Addresses of one cluster in the form that may be shown. */
 function publicAddresses(text: string): string {
-  const shown = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).map((url) => {
-    const [, scheme, rest] = ADDRESS.exec(url.trim()) ?? [];
+  const shown = addressesOf(text).map((url) => {
+    const [, scheme, rest] = ADDRESS.exec(url) ?? [];
     return scheme === undefined || rest === undefined ? HIDDEN : scheme + rest;
   });
   return shown.includes(HIDDEN) ? HIDDEN : shown.join(",");

@@ -23,7 +23,7 @@ export type Oddity =
   | "unknown_member"
   | "iso_time";
 
-const POINT_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const POINT_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const COMMA_NUMBER = /^[+-]?\d*,\d+(?:[eE][+-]?\d+)?$/;
 const NO_NUMBER = /^[+-]?(?:nan|inf|infinity)$/i;
 

@@ -1,8 +1,10 @@
 /** Calls of the gateway. In one file: what one call finds out about the gateway decides how the next one is made. */
+
 import type { GatewayState } from "../../core/agent-status.ts";
 import type { DayKey, DayRequest, DayResponse, StateRequest } from "../../core/day.ts";
 import { CallFailure, type FailureClass } from "../../core/failure.ts";
 import type { Clock, RecordSource, StateSource } from "../../core/ports.ts";
+import { withoutTrailing } from "../../core/text-ends.ts";
 import { AbortCallbacks } from "../../lib/abort-callbacks.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { SecretGate } from "../../lib/secrets.ts";
@@ -98,7 +100,7 @@ export class GatewayClient implements RecordSource, StateSource {
     this.#deadlines = { ...CALL_DEADLINES, ...options.deadlines };
     const url = new URL(options.url);
     this.#origin = url.origin;
-    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#basePath = withoutTrailing(url.pathname, "/");
     this.#shownUrl = `${url.origin}${this.#basePath}`;
     this.#headers = requestHeaders(options.headers ?? {});
     this.#gate = options.gate ?? new SecretGate(Object.values(options.headers ?? {}));

@@ -1,4 +1,5 @@
 import type { PolledKind } from "../../core/sensor.ts";
+import { withoutSlashes } from "../../core/text-ends.ts";
 import { API_OPERATIONS, API_SERVICE, type Field, RECORD_FIELDS } from "./names.ts";
 
 export interface WireNameOptions {
@@ -37,7 +38,7 @@ export class WireNames {
     this.word = word;
     this.#lower = plain.charAt(0).toLowerCase() + plain.slice(1);
     this.#upper = plain.charAt(0).toUpperCase() + plain.slice(1);
-    this.#service = service.replace(/^\/+|\/+$/g, "");
+    this.#service = withoutSlashes(service);
   }
 
   /** The vendor's spelling of a field or operation. */
