@@ -192,7 +192,7 @@ function baselineRow(one: BaselineView): string[] {
     value === null ? "–" : `${Number(value.toPrecision(4))}${unit}`;
   return [
     `${one.sensor}/${one.alarm}/${one.value}`,
-    one.machineState,
+    one.record === null ? one.machineState : `${one.machineState}, ${one.record}`,
     one.status === "learning" ? `learning ${one.learned} of ${one.wanted}` : one.status,
     `median ${number(one.median)}`,
     one.low === null

@@ -39,7 +39,7 @@ export interface ChannelTones {
 
 /** What baselines must know of the record that a reading was derived from. */
 export interface RecordFacts {
-  /** Worst zone of its channels; null without one. */
+  /** Worst zone of its channels; null without one, and of the record itself: its values have a zone each. */
   readonly zone: string | null;
   /** Equal for records of one rate and length. */
   readonly shape: string;
@@ -65,7 +65,7 @@ export interface Reading {
   readonly waveform: Waveform | null;
   /** If requested, by axis. */
   readonly tones?: readonly ChannelTones[] | null;
-  /** Of a reading that was derived from another record; never stored. */
+  /** Of acceleration and what is derived from it; never stored. */
   readonly record?: RecordFacts;
 }
 

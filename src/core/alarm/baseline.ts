@@ -9,7 +9,8 @@
  */
 import { medianDeviation, median as medianOf } from "../median.ts";
 import type { BaselineTest } from "./compile.ts";
-import type { BaselineStatus } from "./shown.ts";
+import type { MachineState } from "./follow-up.ts";
+import type { BaselineStatus, BaselineView } from "./shown.ts";
 import type { Bounds } from "./watch-state.ts";
 
 /** A normal distribution's standard deviation by its median absolute deviation. */
@@ -44,8 +45,31 @@ export interface BaselineState {
   readonly slow: Level | null;
   /** Time of the last reading that was learned from, ms; null while learning. */
   readonly learnedMs: number | null;
-  /** Of the records that bands were learned from: another rate or length begins another baseline. */
+  /** Only in stores up to 0.3, where it was no part of the key: of the records that bands were learned from. */
   readonly shape?: string;
+}
+
+/**
+ * What a baseline was learned of, as the end of its key: the running state (`any` where nothing shows whether the machine
+ * runs) and, of vibration, the rate and length of the record. A level of another rate or length is another number.
+ */
+export function learnedAt(machine: MachineState | null, shape: string | undefined): string {
+  return `${machine ?? "any"}${shape === undefined ? "" : `#${shape}`}`;
+}
+
+/** The key of a baseline: `alarm/value@running#6400/4096`. */
+export const baselineKey = (watch: string, at: string) => `${watch}@${at}`;
+
+/** The reverse. */
+export function baselineOf(key: string): {
+  readonly watch: string;
+  readonly machine: BaselineView["machineState"];
+  readonly shape: string | null;
+} {
+  const at = key.lastIndexOf("@");
+  const [machine = "any", shape = null] = key.slice(at + 1).split("#");
+  const isState = machine === "running" || machine === "standing";
+  return { watch: key.slice(0, at), machine: isState ? machine : "any", shape };
 }
 
 export const UNLEARNED: BaselineState = {
@@ -72,6 +96,11 @@ export function learn(
   test: Pick<BaselineTest, "readings" | "zone">,
   seen: { readonly value: number; readonly timeMs: number; readonly zone: string | null },
 ): BaselineState {
+  // What is missing cannot be learned of any more: it begins again.
+  if (samples.length < state.count) {
+    samples.length = 0;
+    return learn({ ...UNLEARNED, from: state.from }, samples, test, seen);
+  }
   // Drops what an undone transaction added.
   samples.length = state.count;
   samples.push(seen.value);

@@ -158,7 +158,12 @@ export class AlarmEngine implements ReadingFollower {
     act(change);
     const { completed, events, ofFindings, samples } = change;
     const forgotten = this.#states.forgotten(tx);
-    const states = [...this.#states.changes(tx), ...ofFindings];
+    const changes = [...this.#states.changes(tx)];
+    tx.onCommit(() => {
+      for (const { sensor } of changes)
+        this.#learning.prune(sensor, this.#states.of(sensor).baselines);
+    });
+    const states = [...changes, ...ofFindings];
     return { events, states, samples, forgotten, completed };
   }
 

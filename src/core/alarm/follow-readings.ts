@@ -98,9 +98,11 @@ function arrive(
   });
   if (waiting.length === 0) return;
   const of = { purpose: "alarm", sensor: code, kind, isLate } as const;
-  const names = waiting.flatMap(({ value, test }) =>
-    test.type === "limits" || test.zone === null ? [value] : [value, test.zone],
-  );
+  const names = waiting.flatMap(({ value, test }) => {
+    const zone = test.type === "limits" ? null : test.zone;
+    const displacement = test.type === "zone" ? test.displacement : null;
+    return [value, zone, displacement?.value].filter((name) => typeof name === "string");
+  });
   const { scales } = compiled;
   const text = () => waitingText({ ...partOf(reading, names), scales });
   if (wait.admit(tx, of, reading.timeMs, text)) judge(change, compiled, kind, reading, isLate);
@@ -145,15 +147,16 @@ function evaluate(
     watches,
     hasRunning: wait.hasRunning(code),
     machine,
-    samples: (key: string) => learning.of(code, key),
+    samples: (key: string, from: number) => learning.of(code, key, from),
   };
   const step = new ReadingStep(state, around, kind, reading);
   take(step);
   events.push(...step.events);
-  for (const baseline of step.completed)
+  const { completed: learned, learned: sample } = step.levels;
+  for (const baseline of learned)
     completed.push({ sensor: sensor.code, baseline, timeMs: reading.timeMs, id: reading.id });
-  if (step.learned === null) return;
-  samples.push({ sensor: code, number: state.nextSample, text: JSON.stringify(step.learned) });
+  if (sample === null) return;
+  samples.push({ sensor: code, number: state.nextSample, text: JSON.stringify(sample) });
   state.nextSample += 1;
 }
 

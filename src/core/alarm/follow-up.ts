@@ -9,7 +9,7 @@ export interface FollowedReading
   extends Pick<Reading, "id" | "timeMs" | "values" | "quality" | "tones"> {
   /** Dated in the future by a wrong clock: it says nothing about the present. */
   readonly isFuture: boolean;
-  /** Of readings that were derived from another record. */
+  /** Of acceleration and what is derived from it. */
   readonly record?: RecordFacts | undefined;
   /** Of readings that waited: JSON of the `Scales` by which they were measured. */
   readonly scales?: string;

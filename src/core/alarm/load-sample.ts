@@ -1,9 +1,9 @@
 import { normalCode } from "../sensor.ts";
-import { learn, UNLEARNED } from "./baseline.ts";
+import { baselineOf, learn, UNLEARNED } from "./baseline.ts";
 import type { Watch } from "./compile.ts";
 import type { AlarmContext } from "./context.ts";
 import type { LearningSample } from "./follow-up.ts";
-import type { Learned } from "./reading-step.ts";
+import type { Learned } from "./learned-levels.ts";
 
 /** Learns again from a stored sample, as after its reading. Throws if its text is damaged. */
 export function loadSample(context: AlarmContext, { sensor, number, text }: LearningSample): void {
@@ -14,10 +14,13 @@ export function loadSample(context: AlarmContext, { sensor, number, text }: Lear
   for (const [key, [value, zone]] of Object.entries(learned)) {
     const before = state.baselines.get(key) ?? UNLEARNED;
     if (before.first !== null || number < before.from) continue;
-    const watch = watchOf(context, code, key.slice(0, key.lastIndexOf("@")));
+    const watch = watchOf(context, code, baselineOf(key).watch);
     if (watch?.test.type !== "baseline") continue;
     const seen = { value, zone, timeMs: state.newest.get(watch.kind)?.timeMs ?? 0 };
-    state.baselines.set(key, learn(before, context.learning.of(code, key), watch.test, seen));
+    state.baselines.set(
+      key,
+      learn(before, context.learning.of(code, key, before.from), watch.test, seen),
+    );
   }
 }
 

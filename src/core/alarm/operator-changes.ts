@@ -1,6 +1,6 @@
 /** Changes by operators: acknowledge, shelve, note, and relearning of baselines. */
 import { normalCode } from "../sensor.ts";
-import { UNLEARNED } from "./baseline.ts";
+import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { AlarmChange } from "./context.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
@@ -60,11 +60,8 @@ export function relearn(
   if (watch?.test.type !== "baseline") return false;
   const state = states.edit(tx, code);
   const from = state.nextSample;
-  for (const name of ["running", "standing", "any"]) {
-    const own = `${key}@${name}`;
-    if (!state.baselines.has(own)) continue;
-    state.baselines.set(own, { ...UNLEARNED, from });
-  }
+  for (const own of state.baselines.keys())
+    if (baselineOf(own).watch === key) state.baselines.set(own, { ...UNLEARNED, from });
   const before = state.live.get(key);
   if (!before?.raised) {
     state.live.delete(key);

@@ -1,33 +1,21 @@
 /** The effect of one reading on the alarms of its sensor. */
 import { decimal } from "../../pipeline/convert/decimal.ts";
 import { isOfDamage } from "../quality.ts";
-import type { Kind, Sensor } from "../sensor.ts";
-import type { Site } from "../site.ts";
+import type { Kind } from "../sensor.ts";
 import { numberOf } from "../value-number.ts";
-import {
-  type BaselineState,
-  baselineBounds,
-  firstAt,
-  follow as followBaseline,
-  learn,
-  UNLEARNED,
-} from "./baseline.ts";
-import {
-  type BaselineTest,
-  SHARED_VALUES,
-  type Watch,
-  watchKey,
-  ZONE_HYSTERESIS,
-} from "./compile.ts";
+import { baselineKey, learnedAt } from "./baseline.ts";
+import { SHARED_VALUES, type Watch, watchKey, ZONE_HYSTERESIS } from "./compile.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { FollowedReading, MachineState } from "./follow-up.ts";
+import type { FollowedReading } from "./follow-up.ts";
+import { LearnedLevels, type Surroundings } from "./learned-levels.ts";
 import {
   type AlarmState,
-  inState,
+  asLearned,
   isNothing,
   normalAlarm,
   type SensorAlarms,
 } from "./sensor-alarms.ts";
+import { otherRecordsSentence } from "./sentence.ts";
 import { extended } from "./since.ts";
 import {
   badReading,
@@ -37,22 +25,8 @@ import {
   type Transition,
   transit,
 } from "./transitions.ts";
-import { type Bounds, type Rank, step } from "./watch-state.ts";
+import { type Bounds, NORMAL, type Rank, step } from "./watch-state.ts";
 import { zoneBasis } from "./zone-basis.ts";
-
-export interface Surroundings {
-  readonly site: Site;
-  readonly sensor: Sensor;
-  readonly watches: readonly Watch[];
-  /** Whether some signal shows when the sensor's machine runs. */
-  readonly hasRunning: boolean;
-  readonly machine: MachineState | null;
-  /** Learning samples of this sensor so far, by baseline. */
-  readonly samples: (baseline: string) => number[];
-}
-
-/** What a reading adds to the samples of the sensor: by baseline, value and zone. */
-export type Learned = Record<string, readonly [value: number, zone: string | null]>;
 
 /** What several kinds of a sensor may give, and this reading has. */
 export function sharedValues({
@@ -64,24 +38,20 @@ export function sharedValues({
   return SHARED_VALUES.filter(isGood);
 }
 
-/** One reading in this many moves the slow baseline, selected by its id, so that it rarely causes a write. */
-const SLOW_EVERY = 16;
-
 export class ReadingStep {
   readonly #state: SensorAlarms;
   readonly #around: Surroundings;
   readonly #kind: Kind;
   readonly #reading: FollowedReading;
   readonly events: AlarmEvent[] = [];
-  learned: Learned | null = null;
-  /** Baselines that this reading completed. */
-  readonly completed: string[] = [];
+  readonly levels: LearnedLevels;
 
   constructor(state: SensorAlarms, around: Surroundings, kind: Kind, reading: FollowedReading) {
     this.#state = state;
     this.#around = around;
     this.#kind = kind;
     this.#reading = reading;
+    this.levels = new LearnedLevels(state, around, reading);
   }
 
   /** A reading that arrives. @param waits keys of what it waits for. Returns whether it is late */
@@ -140,11 +110,14 @@ export class ReadingStep {
     if (rank === null) return;
     const known = this.#alarm(watch, isLate);
     const judged = this.#judged(watch, value, known, isLate);
-    if (judged === null) return;
+    if (judged === null) {
+      if (!isLate) this.#elsewhere(watch, known);
+      return;
+    }
     const { before, bounds, measured } = judged;
     const seen = { timeMs, value: measured, ...(rank === undefined ? {} : { rank }) };
     const next = step(before.watch, bounds, watch.delay, seen);
-    const normalKey = baselineKey(watch.key, before.learnedAt ?? null);
+    const normalKey = baselineKey(watch.key, before.learnedAt ?? "any");
     const normalMs = isLate ? null : (this.#state.normalMs.get(normalKey) ?? null);
     const cause = { readingId: id, timeMs, measured, normalMs };
     const { passing, active } = next.state;
@@ -153,6 +126,30 @@ export class ReadingStep {
       watch.key,
       transit(before, next.state, next.change, cause, this.#subject(watch.test.type, isLate)),
       isLate,
+    );
+  }
+
+  /**
+   * An alarm by a learned level of records of one rate and length, while others come: it ends where these have replaced
+   * those, or nothing would ever end it.
+   */
+  #elsewhere(watch: Watch, known: AlarmState): void {
+    const { id, timeMs, record } = this.#reading;
+    const { learnedAt: at, elsewhere = 0 } = known;
+    if (watch.test.type !== "baseline" || record === undefined || at === undefined) return;
+    if (known.watch.active === null || at.endsWith(`#${record.shape}`)) return;
+    if (elsewhere + 1 < ELSEWHERE_MAX) {
+      this.#state.live.set(watch.key, { ...known, elsewhere: elsewhere + 1 });
+      return;
+    }
+    const { sensor } = this.#around;
+    const cause: Cause = { readingId: id, timeMs, measured: null };
+    const told = { ...known, reason: "configuration_changed" };
+    const text = otherRecordsSentence(watch.alarm, watch.value, sensor.code);
+    this.#keep(
+      watch.key,
+      transit(told, NORMAL, "cleared", cause, this.#subject("baseline", false), text),
+      false,
     );
   }
 
@@ -179,58 +176,10 @@ export class ReadingStep {
         unit === known.unit ? known : { ...known, unit, watch: { ...known.watch, worst: null } };
       return { before, bounds, measured: level };
     }
-    const { machine } = this.#around;
-    const bounds = this.#baselineBounds(watch, test, value, isLate);
+    const bounds = this.levels.bounds(watch, test, value, { known, isLate });
     if (bounds === null) return null;
-    const before = machine === null ? known : inState(known, machine);
+    const before = asLearned(known, learnedAt(this.#around.machine, this.#reading.record?.shape));
     return before === null ? null : { before, bounds, measured: value };
-  }
-
-  #baselineBounds(watch: Watch, test: BaselineTest, value: number, isLate: boolean): Bounds | null {
-    const { hasRunning, machine } = this.#around;
-    // Running and stopped have separate baselines; while the state is unknown, neither applies.
-    if (hasRunning && machine === null) return null;
-    const key = baselineKey(watch.key, machine);
-    const { baselines, live } = this.#state;
-    const before = this.#baseline(key);
-    if (before.first === null) {
-      if (!isLate) this.#learn(key, test, value);
-      return null;
-    }
-    // How far the slow one has followed when a late reading comes depends on when it comes.
-    if (isLate) return baselineBounds(firstAt(before, this.#reading.timeMs), test);
-    const bounds = baselineBounds(before, test);
-    if (bounds === null || live.get(watch.key) !== undefined) return bounds;
-    const { high, low } = bounds.limits;
-    const isNormal = value <= (high ?? value) && value >= (low ?? value);
-    if (isNormal && Number.parseInt(this.#reading.id.slice(0, 2), 16) % SLOW_EVERY === 0)
-      baselines.set(key, followBaseline(before, test, value, SLOW_EVERY));
-    return bounds;
-  }
-
-  /** One that was learned from records of another shape does not count. */
-  #baseline(key: string): BaselineState {
-    const known = this.#state.baselines.get(key) ?? UNLEARNED;
-    const shape = this.#reading.record?.shape;
-    const isOther = known.shape !== undefined && shape !== undefined && known.shape !== shape;
-    return isOther ? { ...UNLEARNED, from: this.#state.nextSample } : known;
-  }
-
-  #learn(key: string, test: BaselineTest, value: number): void {
-    const { timeMs, values, record } = this.#reading;
-    // Bands of a machine in zone C or D are not its normal state.
-    if (record?.zone === "C" || record?.zone === "D") return;
-    const before = {
-      ...this.#baseline(key),
-      ...(record === undefined ? {} : { shape: record.shape }),
-    };
-    const text = test.zone === null ? null : values[test.zone];
-    const zone = typeof text === "string" ? text : null;
-    const next = learn(before, this.#around.samples(key), test, { value, timeMs, zone });
-    this.#state.baselines.set(key, next);
-    if (next.first !== null) this.completed.push(key);
-    this.learned ??= {};
-    this.learned[key] = [value, zone];
   }
 
   /** `bad_quality`: values that are bad in this reading, and those that were bad and are not any more. */
@@ -293,11 +242,8 @@ export class ReadingStep {
 }
 
 const BAD_QUALITY = "bad_quality";
-
-/** The baseline of a watch in one running state; if nothing shows whether the machine runs, there is one for all. */
-function baselineKey(watch: string, machine: MachineState | null): string {
-  return `${watch}@${machine ?? "any"}`;
-}
+/** Records in a row of another rate or length that show that they have replaced the former ones. */
+const ELSEWHERE_MAX = 20;
 
 /** Null if the reading has no zone. */
 function zoneRank(zone: unknown): Rank | null {

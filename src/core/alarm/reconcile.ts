@@ -5,6 +5,7 @@
 import { possibleFindings } from "../diagnosis/possible.ts";
 import { isRead, readingKinds } from "../sensor.ts";
 import { type Site } from "../site.ts";
+import { baselineOf } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
@@ -42,7 +43,7 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
       events.push(eventOfState(sensor, alarm, "removed", nowMs, { state: "cleared", text }));
     }
     for (const key of before.baselines.keys()) {
-      const watch = compiled?.byKey.get(key.slice(0, key.lastIndexOf("@")));
+      const watch = compiled?.byKey.get(baselineOf(key).watch);
       if (watch?.test.type === "baseline" || isReplaced) continue;
       states.edit(tx, code).baselines.delete(key);
     }

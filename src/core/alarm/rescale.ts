@@ -4,7 +4,7 @@
  */
 import { changedScales, parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
-import { UNLEARNED } from "./baseline.ts";
+import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import { eventOfState } from "./found-alarm.ts";
@@ -43,7 +43,7 @@ export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: n
   }
   for (const [key, alarm] of state.past) if (isOf(alarm)) state.past.delete(key);
   for (const key of state.baselines.keys()) {
-    const watch = byKey.get(key.slice(0, key.lastIndexOf("@")));
+    const watch = byKey.get(baselineOf(key).watch);
     if (watch !== undefined && isOf(watch))
       state.baselines.set(key, { ...UNLEARNED, from: state.nextSample });
   }

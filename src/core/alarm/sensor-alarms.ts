@@ -4,7 +4,6 @@ import { parseScales, type Scales } from "../scaling.ts";
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { MachineState } from "./follow-up.ts";
 import { type Since, sinceFrom } from "./since.ts";
 import { NORMAL, type WatchState } from "./watch-state.ts";
 
@@ -31,10 +30,12 @@ export interface AlarmState
   readonly raised: Raised | null;
   /** Of the condition, from before the delay; null while normal. */
   readonly since: Since | null;
-  /** Of an alarm by a learned level: the machine's state in which `watch` follows it. Absent: every state. */
-  readonly learnedAt?: MachineState;
-  /** What passes the learned level of the other state, before its delay is over; absent: nothing does. */
-  readonly aside?: Pick<AlarmState, "watch" | "since">;
+  /** Of an alarm by a learned level: what `watch` follows it of (`learnedAt`). Absent: of everything. */
+  readonly learnedAt?: string;
+  /** What passes learned levels of something else, by that, before its delay is over. */
+  readonly aside?: Readonly<Record<string, Pick<AlarmState, "watch" | "since">>>;
+  /** Readings in a row that were of something else while the alarm stood. */
+  readonly elsewhere?: number;
 }
 
 export type AlarmKey = Pick<AlarmState, "alarm" | "kind" | "value" | "unit">;
@@ -52,21 +53,27 @@ export function normalAlarm({ alarm, kind, value, unit }: AlarmKey): AlarmState 
 }
 
 /**
- * An alarm by a learned level, as readings of one state of the machine go on with it: running and standing have a level each, so
- * readings of one neither interrupt the delay of the other nor end its alarm. Null: it stands by the level of the other state.
+ * An alarm by a learned level, as readings of one kind go on with it: running and standing have a level each, and so has each
+ * rate and length of the record. Readings of one neither interrupt the delay of another nor end its alarm. Null: it stands by
+ * another level.
  */
-export function inState(alarm: AlarmState, machine: MachineState): AlarmState | null {
-  const { learnedAt, watch, since, aside, ...rest } = alarm;
-  if (learnedAt === undefined || learnedAt === machine) return { ...alarm, learnedAt: machine };
+export function asLearned(alarm: AlarmState, at: string): AlarmState | null {
+  const { learnedAt, watch, since, aside = {}, ...rest } = alarm;
+  if (learnedAt === undefined || learnedAt === at) {
+    const { elsewhere: _none, ...here } = alarm;
+    return { ...here, learnedAt: at };
+  }
   if (watch.active !== null) return null;
-  const left = watch.passing === null ? {} : { aside: { watch, since } };
-  return { ...rest, ...(aside ?? { watch: NORMAL, since: null }), ...left, learnedAt: machine };
+  const { [at]: own = { watch: NORMAL, since: null }, ...others } = aside;
+  const left = watch.passing === null ? others : { ...others, [learnedAt]: { watch, since } };
+  const kept = Object.keys(left).length === 0 ? {} : { aside: left };
+  return { ...rest, ...own, ...kept, learnedAt: at };
 }
 
 /** Common to all events of the alarm. */
 export function eventMembers(
   state: AlarmState,
-): Omit<AlarmState, "watch" | "raised" | "since" | "learnedAt" | "aside"> {
+): Omit<AlarmState, "watch" | "raised" | "since" | "learnedAt" | "aside" | "elsewhere"> {
   const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = state;
   return { alarm, kind, value, unit, reason, acknowledged, shelved, note };
 }

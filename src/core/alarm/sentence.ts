@@ -220,6 +220,10 @@ export function rescaledSentence(alarm: string, value: string, code: string): st
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because unit, range or clamp of the channel was changed.`;
 }
 
+export function otherRecordsSentence(alarm: string, value: string, code: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because its records have another sample rate or length now.`;
+}
+
 export function disabledSentence(alarm: string, value: string, code: string): string {
   return `Cleared: alarm ${alarm} on ${value} has ended, because sensor ${code} is disabled.`;
 }

@@ -23,6 +23,8 @@ const BASELINE = named(
     unit: orNull(TEXT),
     /** any: no signal shows whether the machine runs. */
     machineState: oneOf(["running", "standing", "any"]),
+    /** Rate, Hz, and samples of the records that it was learned of, as `6400/4096`; null: of a value without records. */
+    record: orNull(TEXT),
     status: oneOf(["learning", "learned", "zone_c", "zone_d"]),
     learned: INTEGER,
     wanted: INTEGER,

@@ -6,14 +6,14 @@
 import { possibleFindings } from "../diagnosis/possible.ts";
 import { parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
-import { UNLEARNED } from "./baseline.ts";
+import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import { type AlarmEvent, takenOverId } from "./event.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import type { LearningSample } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
-import type { Learned } from "./reading-step.ts";
+import type { Learned } from "./learned-levels.ts";
 import type { AlarmState, SensorAlarms } from "./sensor-alarms.ts";
 import { replacedSentence, replacingSentence, respelledSentence } from "./sentence.ts";
 import { sinceMs } from "./since.ts";
@@ -57,7 +57,7 @@ export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: 
       events.push(...told(alarm, stands, former, compiled, nowMs));
     }
     for (const [key, baseline] of old.baselines) {
-      const watch = compiled.byKey.get(key.slice(0, key.lastIndexOf("@")));
+      const watch = compiled.byKey.get(baselineOf(key).watch);
       if (watch?.test.type !== "baseline" || !isSameUnit(watch.kind, watch.value)) continue;
       if ((own.baselines.get(key)?.first ?? null) !== null) continue;
       if (baseline.first !== null) own.baselines.set(key, baseline);
@@ -138,10 +138,10 @@ function learnedBefore(
   key: string,
 ): LearningSample[] {
   const before = states.of(former).baselines.get(key) ?? UNLEARNED;
-  const values = learning.of(former, key).slice(0, before.count);
+  const values = learning.of(former, key, before.from).slice(0, before.count);
   const own = states.edit(tx, code);
   const from = own.nextSample;
-  const ofOwn = learning.of(code, key);
+  const ofOwn = learning.of(code, key, from);
   const replaced = ofOwn.splice(0, ofOwn.length, ...values);
   tx.onRollback(() => ofOwn.splice(0, ofOwn.length, ...replaced));
   own.nextSample += values.length;

@@ -1,5 +1,5 @@
 /** Alarms and baselines in the form shown to people and programs. */
-import { baselineBounds, baselineStatus } from "./baseline.ts";
+import { baselineBounds, baselineOf, baselineStatus } from "./baseline.ts";
 import type { AlarmEngine } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
 import { currentEvent, type FoundAlarm, shelfId } from "./found-alarm.ts";
@@ -90,8 +90,8 @@ export function alarmView(found: FoundAlarm): ShownAlarm {
 export function baselineViews(engine: AlarmEngine, sensor: string): BaselineView[] {
   const watches = new Map(engine.watches(sensor).map((watch) => [watch.key, watch]));
   return [...engine.baselines(sensor)].flatMap(([key, state]): BaselineView[] => {
-    const at = key.lastIndexOf("@");
-    const watch = watches.get(key.slice(0, at));
+    const of = baselineOf(key);
+    const watch = watches.get(of.watch);
     if (watch?.test.type !== "baseline") return [];
     const { high = null, low = null } = baselineBounds(state, watch.test)?.limits ?? {};
     return [
@@ -100,7 +100,8 @@ export function baselineViews(engine: AlarmEngine, sensor: string): BaselineView
         alarm: watch.alarm,
         value: watch.value,
         unit: watch.unit,
-        machineState: key.slice(at + 1) as BaselineView["machineState"],
+        machineState: of.machine,
+        record: of.shape,
         status: baselineStatus(state),
         learned: state.count,
         wanted: watch.test.readings,

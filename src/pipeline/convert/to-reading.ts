@@ -4,7 +4,7 @@
  * null.
  */
 
-import type { Flag, Reading, Waveform } from "../../core/reading.ts";
+import type { Flag, Reading, RecordFacts, Waveform } from "../../core/reading.ts";
 import type { JsonValue, RawRecord, TimeField, Timestamp } from "../../core/record.ts";
 import type { Sensor } from "../../core/sensor.ts";
 import { inOneGo } from "../../core/steps.ts";
@@ -79,7 +79,12 @@ function readingOf(
     raw: rawOf(record),
     waveform,
     ...(sheet.tones === null ? {} : { tones: sheet.tones }),
+    ...(record.kind === "accel" ? { record: factsOf(sheet.attributes) } : {}),
   };
+}
+
+function factsOf({ sample_rate, samples }: ValueSheet["attributes"]): RecordFacts {
+  return { zone: null, shape: `${sample_rate ?? "?"}/${samples ?? "?"}` };
 }
 
 function convertScalars(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
