@@ -2,7 +2,7 @@ import type { Clock } from "../../core/ports.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import { addDays, dayOf } from "../../core/time-zone.ts";
 import { Backoff } from "../../lib/backoff.ts";
-import { type DayRules, openDays } from "./days.ts";
+import { type DayRules, isClosed, openDays } from "./days.ts";
 import type { DaysRead } from "./days-read.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "./gateway-pause.ts";
 import { taskDue } from "./next-read.ts";
@@ -135,13 +135,21 @@ export class DayPlan {
   }
 
   #openDay(stream: PolledStream, day: string, reach: string, gatewayNowMs: number): void {
-    if (stream.closedDays.has(day)) return;
+    if (stream.closedDays.has(day)) {
+      if (isClosed(day, this.#rules.zone, gatewayNowMs)) return;
+      // It was closed by a clock that has been set back since.
+      stream.closedDays.delete(day);
+    }
     const known = stream.days.get(day);
     if (known !== undefined) {
       // The day that was current may have ended since, or a wrong clock took it for the current one.
       const due = taskDue(known, gatewayNowMs, this.#rules);
-      if (due !== null && known.priority !== PRIORITY.requested)
-        known.priority = PRIORITY[due.phase];
+      if (due === null || known.priority === PRIORITY.requested) return;
+      const hasReturned = due.phase === "today" && known.priority !== PRIORITY.today;
+      known.priority = PRIORITY[due.phase];
+      // It ended by a clock that has been set back since: its next read may be as far away as that of an ended day.
+      if (hasReturned && !known.isRunning)
+        this.#parts.queue.put(known, this.#parts.clock.monotonic());
       return;
     }
     if (day < reach && !this.#wasRead(stream, day)) return;

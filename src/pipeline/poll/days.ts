@@ -13,9 +13,9 @@ export interface DayRules {
   readonly backfillDays: number;
 }
 
-/** True for a day that was read after it closed: no more records are added to it. */
-export function isClosed(day: string, zone: string, lastOkAtMs: number | null): boolean {
-  return lastOkAtMs !== null && lastOkAtMs >= dayEndMs(day, zone) + DAY_CLOSES_AFTER_MS;
+/** True at a time after a day has closed: no more records are added to it. */
+export function isClosed(day: string, zone: string, atMs: number | null): boolean {
+  return atMs !== null && atMs >= dayEndMs(day, zone) + DAY_CLOSES_AFTER_MS;
 }
 
 /** today: the current day · late: ended, still open for late records · missed: closed, but not read since it closed. */

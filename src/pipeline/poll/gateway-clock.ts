@@ -26,8 +26,24 @@ export class GatewayClock {
   /** The newest record that confirmed our clock. */
   #record: Anchor | null = null;
 
+  /** Our clock minus the monotonic one when it was last looked at, ms. */
+  #ownOffsetMs: number;
+
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#ownOffsetMs = clock.now() - clock.monotonic();
+  }
+
+  /**
+   * How far our own clock has been set since the last call, ms; 0 for less than JUMP_MS, and while the gateway's is known. To be asked
+   * from time to time: without a `Date`, nothing else tells that it was wrong.
+   */
+  ownJumpMs(): number {
+    const offsetMs = this.#clock.now() - this.#clock.monotonic();
+    const jumpMs = Math.round(offsetMs - this.#ownOffsetMs);
+    if (Math.abs(jumpMs) <= JUMP_MS) return 0;
+    this.#ownOffsetMs = offsetMs;
+    return this.#anchor === null ? jumpMs : 0;
   }
 
   /**

@@ -70,6 +70,8 @@ export class Poller {
     this.#remember(this.#streams.all);
     const endWatch = this.#site.onChange(({ sensors }) => this.#take(sensors));
     while (!signal.aborted) {
+      const jumpMs = this.#parts.gatewayClock.ownJumpMs();
+      if (jumpMs !== 0) this.#clockJumped(jumpMs, "this machine's");
       this.#plan.update(this.#parts.gatewayClock.now());
       this.#startReads(signal);
       this.#checkSilence();
@@ -354,15 +356,15 @@ export class Poller {
   #observeDate(dateMs: number | null): number {
     if (dateMs !== null) {
       const jumpMs = this.#parts.gatewayClock.observe(dateMs);
-      if (jumpMs !== 0 && this.#slots.hasAnswered) this.#clockJumped(jumpMs);
+      if (jumpMs !== 0 && this.#slots.hasAnswered) this.#clockJumped(jumpMs, "the gateway's");
     }
     this.#slots.hasAnswered = true;
     return this.#parts.gatewayClock.now();
   }
 
   /** Times of reads before a jump are meaningless: everything open is read again soon. */
-  #clockJumped(jumpMs: number): void {
-    this.#parts.logger.warn({ jumpMs }, "the gateway's clock has jumped; planning the days again");
+  #clockJumped(jumpMs: number, whose: string): void {
+    this.#parts.logger.warn({ jumpMs }, `${whose} clock has jumped; planning the days again`);
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
     for (const stream of this.#streams.all)

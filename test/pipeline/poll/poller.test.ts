@@ -134,6 +134,40 @@ test("poller – a box that boots in 1970 uses the gateway's clock once it is kn
   assert.equal(Math.abs(gatewayClock.now() - (gatewayAt + clock.monotonic())) < 2_000, true);
 });
 
+test("poller – without a Date, a day that a clock days ahead had closed is read within the interval once that is set right", async (t) => {
+  for (const aheadMs of [26 * HOUR, 72 * HOUR, 120 * HOUR]) {
+    const rightMs = Date.parse("2026-11-20T12:00:00Z");
+    const { clock, calls, stop } = setUp(
+      t,
+      [sensor("1")],
+      () => ({}),
+      { backfillDays: 7 },
+      new Date(rightMs + aheadMs).toISOString(),
+      () => null,
+    );
+    await clock.advance(10 * MINUTE);
+    clock.set(rightMs + 10 * MINUTE);
+    await clock.advance(3 * MINUTE);
+    const before = calls.length;
+    await clock.advance(MINUTE);
+    assert.ok(
+      calls.slice(before).some(({ day }) => day === "2026-11-20"),
+      `${aheadMs / HOUR} h ahead`,
+    );
+    // Steps ahead for an hour.
+    clock.set(clock.now() + aheadMs);
+    await clock.advance(HOUR);
+    clock.set(clock.now() - aheadMs);
+    await clock.advance(10_000);
+    const again = calls.length;
+    await clock.advance(MINUTE);
+    assert.ok(calls.slice(again).some(({ day }) => day === "2026-11-20"));
+    const stopped = stop();
+    await clock.advance(1);
+    await stopped;
+  }
+});
+
 test("poller – one poisoned day backs off alone", async (t) => {
   const { clock, calls } = setUp(t, [sensor("1"), sensor("2")], (request) =>
     request.sensor.code === "1" && request.day === "2026-11-19" ? { ok: false } : {},
