@@ -2,10 +2,12 @@
 
 import { clientIdsOf, MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../core/uplink.ts";
 import { mqttActor } from "../features/commands/request.ts";
+import { placeNames, sparkplugMachines } from "../features/condition/sparkplug-port.ts";
 import { SparkplugNode } from "../features/sparkplug/node.ts";
 import { nodeValues } from "../features/sparkplug/node-metrics.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { sparkplugAlarms } from "./alarms/sparkplug-alarms.ts";
+import { sparkplugLimits } from "./alarms/sparkplug-limits.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
 import {
@@ -51,6 +53,18 @@ export function sparkplugDestination(
       ...(parts.alarms === null
         ? {}
         : { alarms: sparkplugAlarms(parts.alarms.engines, isChosen, parts.gatewayNow) }),
+      ...(sparkplug.machines === true && parts.alarms !== null
+        ? {
+            machines: sparkplugMachines(uplink, parts),
+            names: placeNames(parts.site),
+            limits: sparkplugLimits(
+              parts.alarms.actions,
+              (sensor) =>
+                parts.alarms?.engines.alarms.wait.stateAt(sensor, parts.gatewayNow()) ===
+                "standing",
+            ),
+          }
+        : {}),
       outbox: store.outboxOf(uplink.name),
       waveforms: store.waveforms,
       bdSeq: {

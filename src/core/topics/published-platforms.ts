@@ -3,6 +3,7 @@
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
+import { machineDevice, selectsMachine, siteMachines } from "../site-machines.ts";
 import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector, type Uplink } from "../uplink.ts";
 import {
@@ -141,5 +142,18 @@ export function sparkplugTopics(
       ),
     ];
   });
-  return [...nodeTopics, ...deviceTopics];
+  const machines =
+    plan.alarms !== false && plan.sparkplug?.machines === true
+      ? siteMachines(site).filter((machine) => selectsMachine(plan.select, machine))
+      : [];
+  const machineTopics = machines.flatMap(({ id }) =>
+    ["DBIRTH", "DDATA", "DDEATH"].map((verb) =>
+      row({
+        ...of,
+        topic: `spBv1.0/${group}/${verb}/${node}/${machineDevice(id)}`,
+        stream: `${verb} of machine ${id}`,
+      }),
+    ),
+  );
+  return [...nodeTopics, ...deviceTopics, ...machineTopics];
 }

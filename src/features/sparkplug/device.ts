@@ -4,6 +4,7 @@ import { isUnlistedValue } from "../../core/channel-labels.ts";
 import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
+import { type MetricLimits, SentLimits } from "./metric-limits.ts";
 import { type MetricShape } from "./metric-shape.ts";
 import { type ParsedReading } from "./parsed-reading.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
@@ -15,6 +16,9 @@ export const metricName = (kind: Kind, value: string): string => `${kind}/${valu
 const GOOD = SPARKPLUG_QUALITY.good;
 const BAD = SPARKPLUG_QUALITY.bad;
 const STALE = SPARKPLUG_QUALITY.stale;
+
+/** The limits of a sensor's values as they are at one moment. */
+export type LimitsOf = (sensor: string) => (kind: Kind, value: string) => MetricLimits;
 
 export class Device {
   readonly id: string;
@@ -29,8 +33,15 @@ export class Device {
   /** Those that the site file declares. */
   readonly #kinds: readonly Kind[];
 
-  /** @param shapes as the site file declares them; none for a sensor that it no longer names */
-  constructor(code: string, shapes: readonly MetricShape[]) {
+  readonly #limits = new SentLimits();
+  readonly #limitsNow: LimitsOf;
+
+  /**
+   * @param shapes as the site file declares them; none for a sensor that it no longer names
+   * @param limits that judge its values now; by default none are told
+   */
+  constructor(code: string, shapes: readonly MetricShape[], limits: LimitsOf = () => () => ({})) {
+    this.#limitsNow = limits;
     this.id = deviceId(code);
     this.code = code;
     for (const shape of shapes) this.#shapes.set(shape.name, shape);
@@ -104,6 +115,8 @@ export class Device {
   ): Metric[] {
     this.#qualities.clear();
     this.#severities.clear();
+    this.#limits.clear();
+    const limits = this.#limitsNow(this.code);
     for (const stand of alarms) {
       this.add(alarmShape(stand));
       this.#severities.set(alarmMetricName(stand), stand);
@@ -111,6 +124,8 @@ export class Device {
     return [...this.#shapes.values()].map((shape) => {
       const { source } = shape;
       if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, normalMs);
+      if (shape.constant !== undefined)
+        return { name: shape.name, type: shape.type, timeMs: nowMs, value: shape.constant };
       if (source === null) return this.#unfilled(shape, nowMs);
       const reading = newest.get(source.kind);
       // A value measured in another unit, before the site file changed, is not a value of this metric.
@@ -131,6 +146,7 @@ export class Device {
           ...this.#qualities.inBirth(shape.name, quality, reason),
           ...unitProperties(shape.unit),
           ...(shape.properties ?? []),
+          ...this.#limits.inBirth(shape.name, limits(source.kind, source.value)),
         ],
       };
     });
@@ -138,6 +154,7 @@ export class Device {
 
   /** All values of one reading: each record is sent in full, changed or not, so that a recording host misses none. */
   data(reading: ParsedReading, isHistorical: boolean): Metric[] {
+    const limits = this.#limitsNow(this.code);
     return Object.entries(reading.values).flatMap(([value, raw]) => {
       const shape = this.#shapes.get(metricName(reading.kind, value));
       if (!shape) return [];
@@ -158,6 +175,7 @@ export class Device {
           properties: [
             ...this.#qualities.inData(shape.name, quality, reason, isPast),
             ...unitProperties(unit),
+            ...(isPast ? [] : this.#limits.inData(shape.name, limits(reading.kind, value))),
           ],
         },
       ];

@@ -8,7 +8,7 @@ import type { StoredReading } from "../../core/stored-reading.ts";
 import { createSelector, SELECT_ALL, type Select, type Selector } from "../../core/uplink.ts";
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { type AlarmSource, alarmShape } from "./alarm-metrics.ts";
-import { Device, metricName } from "./device.ts";
+import { Device, type LimitsOf, metricName } from "./device.ts";
 import { settingShapes } from "./device-command.ts";
 import { type MetricShape } from "./metric-shape.ts";
 import { type ParsedReading, parseReading } from "./parsed-reading.ts";
@@ -24,6 +24,10 @@ export interface DevicesParts {
   sensors(): readonly KnownState[];
   /** Absent if alarms are disabled. */
   readonly alarms?: AlarmSource;
+  /** Where a sensor stands, as metrics of its device; absent = none. */
+  readonly names?: (sensor: string) => readonly (readonly [metric: string, text: string | null])[];
+  /** The limits that judge values now; absent = none are told. */
+  readonly limits?: LimitsOf;
 }
 
 export interface DevicesOptions {
@@ -92,11 +96,20 @@ export class Devices {
       const shapes = [
         ...shapesOf(sensor, selector, this.#options),
         ...(this.#parts.alarms?.watched(sensor.code) ?? []).map(alarmShape),
+        ...(this.#parts.names?.(sensor.code) ?? []).map(
+          ([name, constant]): MetricShape => ({
+            name,
+            type: "String",
+            unit: null,
+            source: null,
+            constant,
+          }),
+        ),
       ];
       const declared = JSON.stringify(shapes);
       const known = this.#devices.get(normalCode(sensor.code));
       const isSame = known?.code === sensor.code && before.get(known) === declared;
-      const device = isSame ? known : new Device(sensor.code, shapes);
+      const device = isSame ? known : new Device(sensor.code, shapes, this.#parts.limits);
       if (!isSame) {
         this.#put(normalCode(sensor.code), device);
         this.#renewed.push(device);

@@ -8,6 +8,8 @@ export interface MetricShape {
   readonly unit: string | null;
   /** Source of its value; null for metrics that no reading fills (settings, waveforms, alarms). */
   readonly source: { readonly kind: Kind; readonly value: string } | null;
+  /** A text that only the site file changes. */
+  readonly constant?: string | null;
   /** Further properties its birth declares, e.g. the axis of a waveform. */
   readonly properties?: readonly Property[];
   /** The site file no longer names it; it is announced only because readings of it are still pending. */

@@ -2,6 +2,7 @@ import type { LinkNeeds, SessionLink } from "../../core/link.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
 import type { DevicesOptions, DevicesParts } from "./devices.ts";
+import type { MachineSource } from "./machine-devices.ts";
 import type { NodeValue } from "./node-metrics.ts";
 import type { SettlementsParts } from "./settlements.ts";
 
@@ -17,6 +18,8 @@ export interface SparkplugNodeParts extends DevicesParts, SettlementsParts {
   readonly waveforms: WaveformReader;
   readonly bdSeq: BdSeqStore;
   readonly nodeValues: () => readonly NodeValue[];
+  /** Machines as devices; absent = none. */
+  readonly machines?: MachineSource;
   /** A DCMD with settings; resolves with the outcome in words. Absent: commands are disabled. */
   readonly onDeviceCommand?: (
     sensor: string,

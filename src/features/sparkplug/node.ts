@@ -109,6 +109,7 @@ export class SparkplugNode {
   async run(signal: AbortSignal): Promise<void> {
     const { outbox } = this.#parts;
     const running = this.#link.run(new AbortController().signal);
+    const unfollowMachines = this.#parts.machines?.follow();
     const unfollow = this.#parts.alarms?.onChange((sensor, stand) => {
       this.#pendingAlarms.add(sensor, stand);
       this.#attempt?.wake.ring();
@@ -123,6 +124,7 @@ export class SparkplugNode {
       for (const lane of LANES) outbox.release(lane);
     }
     unfollow?.();
+    unfollowMachines?.();
     await this.#link.close();
     await running;
   }
@@ -231,6 +233,7 @@ export class SparkplugNode {
         leased,
         report: new NodeReport(),
         pendingAlarms: this.#pendingAlarms,
+        machines: this.#parts.machines ?? null,
         nodeValues,
         outbox,
         pace: this.#pace,

@@ -19,6 +19,7 @@ const DATATYPES = {
   Double: 10,
   Boolean: 11,
   String: 12,
+  DateTime: 13,
   Bytes: 17,
 } as const;
 export type Datatype = keyof typeof DATATYPES;
@@ -97,6 +98,7 @@ function toWireValue(type: Datatype, value: MetricValue): WireMetric["value"] | 
       return typeof value === "number" && Number.isInteger(value) && value === (value | 0)
         ? { case: "intValue", value: value >>> 0 }
         : null;
+    case "DateTime":
     case "Int64": {
       const whole =
         typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
