@@ -20,6 +20,8 @@ interface DayMedianParts extends Runtime {
   readonly historyDays: number;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
+  /** False while nobody has confirmed that clock: nothing is removed by it. */
+  readonly isClockConfirmed: () => boolean;
   /** Other work gets its turn. */
   readonly rest: () => Promise<void>;
 }
@@ -63,7 +65,7 @@ export class DayMedianJob {
 
   /** Every day that is over, whose readings are stored, and that has no row or one made of fewer. True if a row changed. */
   async look(signal: AbortSignal): Promise<boolean> {
-    const { gatewayNow, history, historyDays, rest, rows, site } = this.#parts;
+    const { gatewayNow, history, historyDays, isClockConfirmed, rest, rows, site } = this.#parts;
     const stored = new Set(history.streams().map(({ sensor, kind }) => nameOf(sensor, kind)));
     const today = Math.floor(gatewayNow() / DAY_MS);
     const changed: DayMediansOf[] = [];
@@ -85,7 +87,7 @@ export class DayMedianJob {
       }
     }
     await rows.put(changed);
-    await rows.dropBefore(today - KEPT_DAYS);
+    if (isClockConfirmed()) await rows.dropBefore(today - KEPT_DAYS);
     return changed.length > 0;
   }
 

@@ -91,6 +91,7 @@ export function buildReadingSide(
     historyDays: settings.historyDays,
     clock,
     gatewayNow: gatewayClock.now,
+    isClockConfirmed: () => gatewayClock.isConfirmed,
     rest,
     logger,
   });

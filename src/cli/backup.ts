@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { INSTANCE } from "../agent/instance.ts";
 import { backupOf } from "../features/setup/restore.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
-import { writeSynced } from "../lib/durable-file.ts";
+import { writeNewFile } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
@@ -28,7 +28,7 @@ export async function run(context: CommandContext): Promise<number> {
     return 0;
   }
   try {
-    writeSynced(path, text, "wx", PRIVATE_MODE);
+    writeNewFile(path, text, PRIVATE_MODE);
     return 0;
   } catch (error) {
     context.stderr.write(`error: ${path} ${fileTrouble(error, "written")}\n`);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
@@ -9,6 +9,7 @@ import { AnalyticsClient } from "../features/discover/client.ts";
 import { type DraftHints, draftSite } from "../features/discover/draft.ts";
 import { AnalyticsFailure } from "../features/discover/failure.ts";
 import { survey } from "../features/discover/survey.ts";
+import { durableFiles } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { createWireNames } from "../pipeline/wire/wire-names.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
@@ -76,7 +77,14 @@ export async function run(context: CommandContext): Promise<number> {
   const { faults } = loadSite(text, out ?? "draft");
   for (const fault of faults) stderr.write(`${faultLine(fault)}\n`);
   if (outPath === null) await writeOut(stdout, text, signal);
-  else replaceFile(outPath, text);
+  else {
+    try {
+      durableFiles.write(outPath, text);
+    } catch (error) {
+      stderr.write(`error: ${outPath} ${fileTrouble(error, "written")}\n`);
+      return 1;
+    }
+  }
   const where =
     out !== null
       ? ` in ${out}`
@@ -168,13 +176,6 @@ function codesOf(site: Readonly<Record<string, unknown>> | null): ReadonlySet<st
   const sensors = site?.["sensors"];
   const list: readonly { readonly code?: unknown }[] = Array.isArray(sensors) ? sensors : [];
   return new Set(list.map(({ code }) => normalCode(String(code))));
-}
-
-/** Complete or not at all: a site file is never left partly written. */
-function replaceFile(path: string, text: string): void {
-  const draft = `${path}.new`;
-  writeFileSync(draft, text, { flush: true });
-  renameSync(draft, path);
 }
 
 function hintsOf(flags: Flags): DraftHints {

@@ -14,7 +14,7 @@ import { FileVersions } from "../features/setup/file-versions.ts";
 import { examineRestore, runningRefusal } from "../features/setup/restore.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
 import { systemClock } from "../lib/clock.ts";
-import { durableFiles } from "../lib/durable-file.ts";
+import { durableFiles, type PreparedFile, prepareFile } from "../lib/durable-file.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -108,6 +108,7 @@ async function whileStopped(
     repeated === backup.site ? null : await runningBox(context, dataDir, backup, uplinks);
   if (running !== null) return refused(context, runningRefusal(running).detail);
   if (isDryRun || view.unchanged) return shown(context, view, null);
+  const prepared = new Map<string, PreparedFile>();
   let lock: DirectoryLock;
   try {
     lock = await asOwnerOf(dataDir, () => DirectoryLock.take(dataDir, nativeBinding()));
@@ -122,15 +123,23 @@ async function whileStopped(
       if (replaced !== null && replaced !== text)
         await asOwnerOf(dataDir, () => keepVersion(dataDir, part, replaced));
       if (path !== null && text !== null && replaced !== text)
-        await asOwnerOf(dirname(path), () => durableFiles.write(path, text));
+        prepared.set(path, await asOwnerOf(dirname(path), () => prepareFile(path, text)));
     }
+    // Both are on disk: neither needs more space.
+    for (const [path, file] of prepared) await asOwnerOf(dirname(path), () => file.commit());
   } catch (error) {
-    return refused(context, messageOf(error));
+    for (const [path, file] of prepared) await asOwnerOf(dirname(path), () => file.discard());
+    return refused(context, `${messageOf(error)}; the files are as before`);
   } finally {
     lock.release();
   }
   const changes = [...view.changes, `disabled: ${view.disabled.join(", ") || "none"}`];
-  await asOwnerOf(dataDir, () => audited(now, changes));
+  try {
+    await asOwnerOf(dataDir, () => audited(now, changes));
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    context.stderr.write(`warning: not in the audit: ${error.message}\n`);
+  }
   return shown(context, view, "restored; in effect at the next start");
 }
 

@@ -1,14 +1,18 @@
-import { resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
-import { loadSettings } from "../config/settings.ts";
+import { loadSettings, type Settings } from "../config/settings.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
+import { missingUplinks } from "../features/setup/reload.ts";
 import { keepBaselineWasm, optimiseLate } from "../lib/engine.ts";
 import { openLog } from "../lib/logger.ts";
-import { sdNotifyPath } from "../lib/paths.ts";
+import { nativeBinding, sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
 import { trimMemoryRegularly } from "../lib/trim-memory.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
+import { laneChangesAhead } from "../pipeline/store/read-only-store.ts";
 import type { CommandContext } from "./command.ts";
-import { examineConfiguration, requireConfiguration } from "./configuration.ts";
+import { ConfigurationError, examineConfiguration, requireConfiguration } from "./configuration.ts";
 import { createConfigurationFiles, settingsShown } from "./configuration-files.ts";
 import { recoverTrial } from "./recover-trial.ts";
 
@@ -37,6 +41,7 @@ export async function runAgent(
   const recovered = early.settings === null ? null : recoverTrial(early.settings);
   const report = examineConfiguration(context);
   const { settings, site, uplinks } = requireConfiguration(report, context);
+  refuseWithoutUplinks(settings);
   const { logger, view: log } = openLog(settings.logLevel, Date.now);
   const notifier = createSystemdNotifier(context.env, sdNotifyPath());
   try {
@@ -72,6 +77,28 @@ export async function runAgent(
     if (!isFinal) throw error;
     context.stderr.write(`error: ${error.message}\n`);
     return 2;
+  }
+}
+
+/** A file that is not there, or empty after a power cut, drops nothing of uplinks that the store knows. */
+function refuseWithoutUplinks({ dataDir, uplinksFile }: Settings): void {
+  if (uplinksFile === null || !isBlank(uplinksFile) || !existsSync(join(dataDir, "gateside.db")))
+    return;
+  let known: string[] = [];
+  try {
+    known = laneChangesAhead(dataDir, [], nativeBinding()).map(({ uplink }) => uplink);
+  } catch {
+    // The start itself says what is wrong with the store.
+  }
+  const others = [...new Set(known)].filter((name) => name !== MAIN_UPLINK);
+  if (others.length > 0) throw new ConfigurationError([missingUplinks(others)]);
+}
+
+function isBlank(path: string): boolean {
+  try {
+    return readFileSync(path, "utf8").trim() === "";
+  } catch {
+    return true;
   }
 }
 

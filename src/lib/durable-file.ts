@@ -5,6 +5,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -37,29 +38,8 @@ export const durableFiles: DurableFiles = {
     }
   },
 
-  /** Written under another name, synced, then renamed; the directory is synced last. Mode and owner are kept. */
   write(path, text) {
-    const known = statSync(path, { throwIfNoEntry: false });
-    const fresh = `${path}.new`;
-    rmSync(fresh, { force: true });
-    const file = openSync(fresh, "wx", NEW_FILE_MODE);
-    try {
-      const bytes = Buffer.from(text, "utf8");
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-      if (known !== undefined) {
-        fchmodSync(file, known.mode & 0o7777);
-        if (known.uid !== process.getuid?.() || known.gid !== process.getgid?.())
-          tryToGive(file, known.uid, known.gid);
-      } else if (process.geteuid?.() === 0) {
-        // Whoever may read the directory of a configuration, such as the service, may read its files.
-        fchownSync(file, 0, statSync(dirname(path)).gid);
-      }
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(fresh, path);
-    syncDirectory(dirname(path));
+    prepareFile(path, text).commit();
   },
 
   remove(path) {
@@ -67,6 +47,54 @@ export const durableFiles: DurableFiles = {
     syncDirectory(dirname(path));
   },
 };
+
+/** A file's next content, on disk under another name. */
+export interface PreparedFile {
+  /** Gives it the name. */
+  commit(): void;
+  discard(): void;
+}
+
+/**
+ * Written under another name and synced; once it is renamed, the directory is synced, too. Mode and owner are kept, and so
+ * is a link to the file. Leaves nothing if it cannot be written.
+ */
+export function prepareFile(named: string, text: string): PreparedFile {
+  const known = statSync(named, { throwIfNoEntry: false });
+  const path = known === undefined ? named : realpathSync(named);
+  const fresh = `${path}.new`;
+  const discard = () => rmSync(fresh, { force: true });
+  discard();
+  const file = openSync(fresh, "wx", NEW_FILE_MODE);
+  try {
+    writeWhole(file, text);
+    if (known !== undefined) {
+      fchmodSync(file, known.mode & 0o7777);
+      if (known.uid !== process.geteuid?.() || known.gid !== process.getegid?.())
+        tryToGive(file, known.uid, known.gid);
+    } else if (process.geteuid?.() === 0) {
+      // Whoever may read the directory of a configuration, such as the service, may read its files.
+      fchownSync(file, 0, statSync(dirname(path)).gid);
+    }
+    fsyncSync(file);
+  } catch (error) {
+    discard();
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+  const commit = () => {
+    renameSync(fresh, path);
+    syncDirectory(dirname(path));
+  };
+  return { commit, discard };
+}
+
+/** On a disk that is nearly full, a write may take a part of it without an error. */
+function writeWhole(file: number, text: string): void {
+  const bytes = Buffer.from(text, "utf8");
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
 
 /** Only root may change a file's owner; otherwise the file belongs to the agent. */
 function tryToGive(file: number, uid: number, gid: number): void {
@@ -77,12 +105,15 @@ function tryToGive(file: number, uid: number, gid: number): void {
   }
 }
 
-/** On disk once it returns, but not yet by its name. */
-export function writeSynced(path: string, text: string, flags: "w" | "wx", mode: number): void {
-  const file = openSync(path, flags, mode);
+/** Writes a file that does not exist yet; leaves none if it cannot be written whole. */
+export function writeNewFile(path: string, text: string, mode: number): void {
+  const file = openSync(path, "wx", mode);
   try {
-    writeSync(file, text);
+    writeWhole(file, text);
     fsyncSync(file);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

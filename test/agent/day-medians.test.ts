@@ -37,6 +37,7 @@ function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
   const clock = new ManualClock(START_MS);
   const store = openStore(storeOptions(tempDirectory(t), { clock, historyDays: 3, uplinks: [] }));
   t.after(() => store.close());
+  const confirmed = { is: true };
   const job = new DayMedianJob({
     site: fixedSite({ site: "s", sensors: [SENSOR] }),
     wait,
@@ -45,10 +46,11 @@ function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
     historyDays: 3,
     clock,
     gatewayNow: () => clock.now(),
+    isClockConfirmed: () => confirmed.is,
     rest: () => Promise.resolve(),
     logger: silentLogger,
   });
-  return { clock, store, job };
+  return { clock, confirmed, store, job };
 }
 
 test("day medians – of the running machine's readings of a UTC day that is over; made anew for late ones, kept when readings leave", async (t) => {
@@ -79,6 +81,22 @@ test("day medians – of the running machine's readings of a UTC day that is ove
   await store.retain();
   assert.equal(store.state().readings, 0);
   assert.deepEqual(await look(), [["channel1_vel_rms", 4, 4, "mm/s"]]);
+});
+
+test("day medians – a clock that nobody confirmed removes none", async (t) => {
+  const { clock, confirmed, store, job } = box(t, { hasRunning: () => false, stateAt: () => null });
+  await append(store, [accel(5, 1)]);
+  await clock.advance(DAY_MS);
+  const look = async () => {
+    await job.look(new AbortController().signal);
+    return store.dayMedians.of("1", "accel", DAY, DAY + 1).length;
+  };
+  assert.equal(await look(), 1);
+  confirmed.is = false;
+  clock.set(Date.parse("2036-01-01"));
+  assert.equal(await look(), 1);
+  confirmed.is = true;
+  assert.equal(await look(), 0, "the control");
 });
 
 test("day medians – are made within a minute of what a first start has read, then once an hour", async (t) => {

@@ -1,11 +1,13 @@
 /** The built program on a box without a site file: it waits for set-up over HTTP and works from the first save on, without a restart. */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
+import { tempDirectory } from "../support/temp-database.ts";
 import { until } from "../support/wait-until.ts";
 
 const options = {
@@ -114,6 +116,35 @@ test(
       second.log.find(({ msg }) => String(msg).startsWith("reload refused")),
     );
     assert.match(JSON.stringify(refused), /is empty, but ..plant.. is running/);
+  },
+);
+
+test(
+  "uplinks file – missing or empty it removes no uplink that is in use, neither at a reload nor at a start",
+  options,
+  async (t) => {
+    const file = join(tempDirectory(t), "uplinks.json");
+    const text = JSON.stringify({ uplinks: [{ name: "cloud", url: "mqtt://127.0.0.1:9" }] });
+    writeFileSync(file, text);
+    const plant = await startPlant(t, {
+      simulator: { sensors: 1, historyDays: 0.02 },
+      env: { SETUP_ENABLED: "true", UPLINKS_FILE: file },
+    });
+    const first = plant.startAgent();
+    await first.address;
+    writeFileSync(file, "");
+    first.process.kill("SIGHUP");
+    const refused = await until("the reload is refused", () =>
+      first.log.find(({ msg }) => String(msg).startsWith("reload refused")),
+    );
+    assert.match(JSON.stringify(refused), /UPLINKS_FILE: is missing or empty, but cloud is in use/);
+    await first.stop();
+    rmSync(file);
+    const again = await runCommand(["run"], { env: plant.env });
+    assert.equal(again.code, 2);
+    assert.match(again.stderr, /UPLINKS_FILE: is missing or empty, but cloud is in use; restore/);
+    writeFileSync(file, '{ "uplinks": [] }');
+    await plant.startAgent().address;
   },
 );
 

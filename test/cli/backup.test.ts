@@ -128,6 +128,21 @@ test("backup – an address without a secret is inside and not missing; of one w
   assert.equal(shown, "mqtt://a.example");
 });
 
+test("restore – where one of the two files cannot be written, neither is", async (t) => {
+  const box = openBox(t, [CLOUD]);
+  await box.run("backup", "--out", "backup.json");
+  const other = { ...SITE, sensors: [...SITE.sensors, { code: "5", type: 40, kinds: ["rpm"] }] };
+  writeFileSync(box.path("site.json"), JSON.stringify(other));
+  writeFileSync(box.path("uplinks.json"), JSON.stringify({ uplinks: [uplink("local")] }));
+  // Nothing can be created under that name, as on a full disk.
+  mkdirSync(box.path("uplinks.json.new"));
+  const { code, stderr } = await box.run("restore", "backup.json", "--site", "plant-7");
+  assert.equal(code, 1);
+  assert.match(stderr, /; the files are as before\n$/);
+  assert.deepEqual(box.read("site.json"), other);
+  assert.ok(!readdirSync(box.cwd).includes("site.json.new"));
+});
+
 test("restore – says the difference, keeps the replaced files as versions and this box's own secrets; the same again is unchanged", async (t) => {
   const box = openBox(t, [CLOUD]);
   // It has run: its store has the audit log.

@@ -49,6 +49,20 @@ test("walls – codes of sensors are compared in their normal form, without lead
   assert.deepEqual(faults, []);
 });
 
+/** The store’s own files, streams of exports, and the code cache, which may be lost; others use `durableFiles`. */
+const RENAMES =
+  /^src\/(?:lib\/(?:durable-file|code-cache)|cli\/export-day-files|pipeline\/store\/(?:database\/database|recovery\/set-aside))\.ts$/;
+
+test("walls – files are replaced by durable-file alone, which keeps owner, mode and link and writes them whole", () => {
+  const faults = [...files].filter(
+    ([file, text]) => !RENAMES.test(file) && /\brename(?:Sync)?\(/.test(text),
+  );
+  assert.deepEqual(
+    faults.map(([file]) => file),
+    [],
+  );
+});
+
 /** A file, and a line that it may not have. */
 const FORBIDDEN: readonly (readonly [file: string, line: string])[] = [
   ["src/core/probe.ts", `import "node:fs";`],

@@ -1,8 +1,8 @@
-import { readFileSync, renameSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { isJsonObject } from "../../core/record.ts";
 import { codeOf, messageOf } from "../../core/thrown.ts";
-import { syncDirectory, writeSynced } from "../../lib/durable-file.ts";
+import { durableFiles } from "../../lib/durable-file.ts";
 import type { SavedBlock } from "./register-map.ts";
 
 const FILE = "modbus-map.json";
@@ -46,17 +46,10 @@ export function readMapFile(path: string): SavedBlock[] {
  */
 export function writeMapFile(path: string, blocks: readonly SavedBlock[]): void {
   try {
-    write(path, `${JSON.stringify({ format: FORMAT, blocks })}\n`);
+    durableFiles.write(path, `${JSON.stringify({ format: FORMAT, blocks })}\n`);
   } catch (error) {
     throw new MapFileFailure(`${path} cannot be written: ${messageOf(error)}`);
   }
-}
-
-function write(path: string, text: string): void {
-  const temporary = `${path}.new`;
-  writeSynced(temporary, text, "w", 0o600);
-  renameSync(temporary, path);
-  syncDirectory(dirname(path));
 }
 
 function damaged(path: string): MapFileFailure {

@@ -6,11 +6,13 @@ import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
 import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "./map-file.ts";
 import { type MachinePort, type MachineRegisters, RegisterImage } from "./register-image.ts";
-import { RegisterMap } from "./register-map.ts";
+import { addressOf, RegisterMap } from "./register-map.ts";
 import type { ModbusSettings, ModbusState } from "./spec.ts";
 
 /** Sensor states are refreshed at most this often, however often registers are read. */
 const STATES_MS = 500;
+/** After a map could not be saved, on a full disk for example. */
+const SAVE_AGAIN_MS = 10_000;
 
 type ModbusHost = Pick<
   FeatureHost,
@@ -52,8 +54,21 @@ function openServer(host: ModbusHost, port: number, ofMachines: MachinePort | nu
   const path = mapFilePath(settings.dataDir);
   const saved = readMapFile(path);
   const map = new RegisterMap(saved, site.current, ofMachines !== null);
+  /** Addresses from here on are not on disk yet: after a restart they could be another value's. */
+  let servedEnd = addressOf(saved.length);
+  let unsaved: string | null = null;
   const save = () => {
-    writeMapFile(path, map.saved());
+    try {
+      writeMapFile(path, map.saved());
+    } catch (error) {
+      if (!(error instanceof MapFileFailure)) throw error;
+      if (unsaved === null)
+        logger.error({ problem: error.message }, "modbus addresses of new values are not saved");
+      unsaved = `new values have no addresses yet: ${error.message}`;
+      return;
+    }
+    unsaved = null;
+    servedEnd = map.end;
     if (map.left > 0) {
       logger.error({ values: map.left }, "no modbus addresses left: these values have none");
     }
@@ -108,31 +123,33 @@ function openServer(host: ModbusHost, port: number, ofMachines: MachinePort | nu
     },
     settings.modbusWordOrder,
   );
+  const saveAgain = async (signal: AbortSignal) => {
+    while (!signal.aborted) {
+      await clock.sleep(SAVE_AGAIN_MS, signal);
+      if (unsaved !== null) save();
+    }
+  };
   const server = new ModbusServer(
-    { read: (address, count) => image.read(address, count), logger },
+    {
+      read: (address, count) => (address + count > servedEnd ? null : image.read(address, count)),
+      logger,
+    },
     { host: settings.modbusHost, port },
   );
   return {
     state: () => ({
       address: server.address,
       clients: server.clients,
-      lastError: server.lastError,
+      lastError: unsaved ?? server.lastError,
     }),
     async run(signal) {
       const unfollow = ofMachines?.follow();
       const stop = site.onChange(() => {
         configured = codes();
         lookedAt = Number.NEGATIVE_INFINITY;
-        if (!map.extend(site.current)) return;
-        try {
-          save();
-        } catch (error) {
-          if (!(error instanceof MapFileFailure)) throw error;
-          // The other parts that follow the site must be notified of the change.
-          logger.error({ problem: error.message }, "modbus addresses of new values are not saved");
-        }
+        if (map.extend(site.current)) save();
       });
-      await server.run(signal);
+      await Promise.all([server.run(signal), saveAgain(signal)]);
       stop();
       unfollow?.();
     },

@@ -97,11 +97,12 @@ export class NodeStates {
     const lastReadingMs = this.#parts.newestTimeMs(code);
     const readAt = jobs.flatMap(({ lastReadAtMs }) => lastReadAtMs ?? []);
     const errors = jobs.flatMap(({ lastError }) => lastError ?? []);
-    const isStale = jobs.some(({ lastGoodAtMs, patienceMs, lastError, createdAtMs }) => {
+    const isStale = jobs.some(({ lastGoodAt, patienceMs, lastError, createdAtMs }) => {
       const longestMs = STALE_INTERVALS * patienceMs;
-      if (lastGoodAtMs !== null) return now - lastGoodAtMs > longestMs;
+      const uptimeMs = this.#parts.clock.monotonic();
+      if (lastGoodAt !== null) return uptimeMs - lastGoodAt > longestMs;
       if (lastReadingMs === null || now - lastReadingMs > STALE_STORED_MS) return true;
-      return lastError !== null && this.#parts.clock.monotonic() - createdAtMs > longestMs;
+      return lastError !== null && uptimeMs - createdAtMs > longestMs;
     });
     return {
       lastReadingMs,
@@ -174,7 +175,7 @@ export class NodeStates {
     const tookMs = now - startedAtMs;
     const restMs = this.#restMs(job.lane, tookMs);
     lane.reader = null;
-    const isFirst = job.lastGoodAtMs === null;
+    const isFirst = job.lastGoodAt === null;
     if (job.isPaced && !isFirst) lane.pausedUntilMs = now + restMs;
     this.#wake();
     if (!job.isPaced || tookMs >= QUICK_MS || this.#paced(job.lane).length < 2) return null;
@@ -224,7 +225,8 @@ export class NodeStates {
         againMs = this.#release(job, lane, startedAtMs);
       };
       await readState({ ...this.#parts, inTurn, onAnswered }, job, siblings, signal);
-      job.lastReadAtMs = job.lastGoodAtMs = clock.now();
+      job.lastReadAtMs = clock.now();
+      job.lastGoodAt = clock.monotonic();
       if (job.lastError !== null) logger.info(subject, "state reads of this node work again");
       job.lastError = null;
       job.backoff.reset();

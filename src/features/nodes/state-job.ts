@@ -36,8 +36,8 @@ export interface StateJob {
   lastDay: string | null;
   /** Wall clock, ms. */
   lastReadAtMs: number | null;
-  /** Wall clock, ms. */
-  lastGoodAtMs: number | null;
+  /** Monotonic, ms: the wall clock may be set meanwhile. */
+  lastGoodAt: number | null;
   lastError: string | null;
 }
 
@@ -88,7 +88,7 @@ export function createJob(
     isRunning: false,
     lastDay: null,
     lastReadAtMs: null,
-    lastGoodAtMs: null,
+    lastGoodAt: null,
     lastError: null,
   };
 }

@@ -151,7 +151,11 @@ export class Reloader {
     this.#seen = digestsOf(examined.texts);
     this.#pendingReload = [];
     this.#pendingRestart = files.pendingRestart();
-    const faults = [...examined.faults, ...renamed(site.current, examined.site)];
+    const faults = [
+      ...examined.faults,
+      ...renamed(site.current, examined.site),
+      ...lost(othersOf(uplinks.current), examined.texts.uplinks),
+    ];
     if (examined.site === null || examined.uplinks === null || faults.length > 0) {
       this.#faults = faults.map(faultText);
       logger.error(
@@ -248,6 +252,20 @@ export function renamed(before: Site, after: Site | null): ConfigurationFault[] 
       remedy: "restart the agent, because every topic and the client id contain the name",
     },
   ];
+}
+
+/** With set-up on, a file that is missing or empty counts as one without uplinks, but it takes none away. */
+function lost(running: readonly Uplink[], text: string | null): ConfigurationFault[] {
+  if (running.length === 0 || (text ?? "").trim() !== "") return [];
+  return [missingUplinks(running.map(({ name }) => name))];
+}
+
+export function missingUplinks(names: readonly string[]): ConfigurationFault {
+  return {
+    place: "UPLINKS_FILE",
+    problem: `is missing or empty, but ${names.join(", ")} ${names.length === 1 ? "is" : "are"} in use`,
+    remedy: `restore the file, or write { "uplinks": [] } into it to remove them`,
+  };
 }
 
 function digestsOf({ site, uplinks }: ConfigurationTexts): { site: string; uplinks: string } {

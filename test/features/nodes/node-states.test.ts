@@ -139,7 +139,7 @@ function start(
     await clock.advance(ms);
     return [...asked];
   };
-  return { site, states, away, stored, during, lines: logger.lines, reads };
+  return { clock, site, states, away, stored, during, lines: logger.lines, reads };
 }
 
 test("state reads – a reload starts what it adds at once, leaves unchanged reads alone, and stops what it removes", async (t) => {
@@ -225,6 +225,14 @@ test("state reads – without their own interval they run with the polls, and a 
   const { length } = await slow.during(100_000);
   assert.ok(length >= 9 && length <= 11, `${length} reads of a second each in 100 s`);
   assert.equal(slow.states.condition("100")?.isStale, false);
+});
+
+test("state reads – whether a node is current does not go by a clock that is set meanwhile", async (t) => {
+  const { clock, during, states } = start(t, [BATTERY], 60_000);
+  await during(10_000);
+  assert.equal(states.condition("100")?.isStale, false);
+  clock.set(clock.now() + 30 * 86_400_000);
+  assert.equal(states.condition("100")?.isStale, false, "set ahead by the network");
 });
 
 test("state reads – forty nodes of one source whose values change at every read are each read within their minute, whatever the pace of commits", async (t) => {

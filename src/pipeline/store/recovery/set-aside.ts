@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HOUR_MS } from "../../../core/time-units.ts";
-import { syncDirectory, writeSynced } from "../../../lib/durable-file.ts";
+import { durableFiles, syncDirectory } from "../../../lib/durable-file.ts";
 
 /*
  * What is on disk while a damaged file is copied, so that nothing is lost if the process ends meanwhile:
@@ -31,16 +31,7 @@ export function setAside(path: string, nowMs: number): string {
 }
 
 /** Throws on a disk that has no space for it: without the note half a copy would count as a whole one. */
-function writeNote(path: string, text: string): void {
-  const fresh = `${noteOf(path)}.new`;
-  try {
-    writeSynced(fresh, text, "w", 0o640);
-    renameSync(fresh, noteOf(path));
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
-}
+const writeNote = (path: string, text: string) => durableFiles.write(noteOf(path), text);
 
 /** Records that the copy did not fit into this much free space, bytes: see `mayFit`. */
 export function noteShortage(path: string, target: string, freeBytes: number): void {
