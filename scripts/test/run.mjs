@@ -43,7 +43,7 @@ const LONGEST = [
   "virtual/seed",
   "dashboard/sign-in",
   "agent/days",
-  "agent/modbus",
+  "features/modbus/modbus",
   "dashboard/setup",
   "collect/mqtt",
   "dashboard/keyboard",

@@ -38,9 +38,9 @@ interface DerivedSettings {
 }
 /** What features make of theirs. */
 type RefinedBy<S> = S extends readonly [infer First, ...infer Others]
-  ? (First extends { refine(raw: never, refining: never): infer R } ? R : unknown) &
+  ? (First extends { refine(raw: never, refining: never): infer R } ? R : object) &
       RefinedBy<Others>
-  : unknown;
+  : object;
 export type FeatureSettings = RefinedBy<typeof SPECS>;
 /** Everything the program may know about its environment, before the site's name completes it. Paths are absolute. */
 export type UnboundSettings = Omit<PlainSettings, keyof RefinedSettings | keyof FeatureSettings> &

@@ -22,8 +22,8 @@ const OWN = { ...GATEWAY_SETTINGS, ...BROKER_SETTINGS, ...SERVICE_SETTINGS } as 
 
 /** The settings of these features, as one table. */
 type SettingsOf<S> = S extends readonly [infer First, ...infer Others]
-  ? (First extends { readonly settings: infer T } ? T : unknown) & SettingsOf<Others>
-  : unknown;
+  ? (First extends { readonly settings: infer T } ? T : object) & SettingsOf<Others>
+  : object;
 type Table = typeof OWN & SettingsOf<typeof FEATURES>;
 
 const SPECS = Object.fromEntries(

@@ -11,15 +11,16 @@ export interface Features {
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
-  const { settings } = host;
   const outlook = (await import("./outlook/outlook.ts")).createOutlook(host);
   const modbus =
-    settings.modbusPort === null
+    host.settings.modbusPort === null
       ? null
       : (await import("./modbus/modbus.ts")).createModbus(
           host,
-          settings.modbusPort,
-          settings.publishMachines && host.alarms !== null ? registerPort(host.conditions) : null,
+          host.settings.modbusPort,
+          host.settings.publishMachines && host.alarms !== null
+            ? registerPort(host.conditions)
+            : null,
         );
   const all: readonly (Feature | null)[] = [outlook, modbus];
   return { running: all.filter((one) => one !== null), outlooks: outlook };

@@ -5,6 +5,8 @@ interface WirePublish {
   readonly topic: string;
   readonly packetId: number;
   readonly packetBytes: number;
+  /** Topic, properties and payload among them. */
+  readonly packet: Buffer;
 }
 
 export interface FakeBrokerOptions {
@@ -105,7 +107,7 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
       const topic = packet.toString("utf8", bodyAt + 2, bodyAt + 2 + topicBytes);
       const qos = ((packet[0] ?? 0) >> 1) & 3;
       const packetId = qos === 0 ? 0 : packet.readUInt16BE(bodyAt + 2 + topicBytes);
-      const publish = { topic, packetId, packetBytes: packet.length };
+      const publish = { topic, packetId, packetBytes: packet.length, packet };
       publishes.push(publish);
       if (qos === 0) return options.onUnanswered?.(publish, connection);
       unanswered += 1;
