@@ -2,7 +2,7 @@
  * Proves that features can be taken off again: `npm run without -- NAME… [--into DIR] [--tests] [--test NAME…]`. Copies the tree, removes the folders of these
  * features, their entries in the three lists, and the tests and scripts that import them; writes the generated documents anew; compiles. `all` is every
  * feature of the lists. `--into` keeps the copy, `--tests` runs what is left but the long tests and those of documents and packages, which speak of every
- * feature; `--test` runs one folder or file. What others still import is refused, by name.
+ * feature; `--test` runs one folder or file, `--list` says what can go. What others still import is refused, by name.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
@@ -32,6 +32,7 @@ const root = resolve(import.meta.dirname, "..");
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    list: { type: "boolean", default: false },
     into: { type: "string" },
     tests: { type: "boolean", default: false },
     test: { type: "string", multiple: true, default: [] },
@@ -40,6 +41,10 @@ const { values: flags, positionals } = parseArgs({
 
 const listed = [...readFileSync(join(root, SPECS), "utf8").matchAll(/"\.\/([\w-]+)\/spec\.ts"/g)];
 const features = listed.map(([, name = ""]) => name);
+if (flags.list) {
+  console.log(features.join("\n"));
+  process.exit(0);
+}
 const names = positionals.includes("all") ? features : positionals;
 const unknown = names.filter((name) => !features.includes(name));
 if (names.length === 0 || unknown.length > 0) {
