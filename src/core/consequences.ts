@@ -1,6 +1,6 @@
 /** What a new site file means for memory, alarms and trends, beyond what it says: told before it is applied (plant section 23). */
 import { compileAlarms } from "./alarm/compile.ts";
-import { changedScales, scaleKey, scalesOf, scaleWords } from "./scaling.ts";
+import { changedScales, isScaledBy, scalesOf, scaleWords } from "./scaling.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
 
@@ -56,7 +56,7 @@ function rulesOn(sensor: Sensor, key: string, site: Site): string[] {
   const [compiled] = compileAlarms({ ...site, sensors: [sensor] }).values();
   const found = new Map<string, string>();
   for (const { alarm, kind, value, unit, test } of compiled?.byKey.values() ?? []) {
-    if (test.type !== "limits" || scaleKey(kind, value) !== key) continue;
+    if (test.type !== "limits" || !isScaledBy(new Set([key]), kind, value)) continue;
     const { limits, hysteresis } = test;
     const numbers = Object.entries({ ...limits, ...(hysteresis > 0 ? { hysteresis } : {}) });
     const text = numbers.map(([name, number]) => `${name} ${number}`).join(", ");

@@ -1,8 +1,10 @@
 /**
- * What turns a channel's signal into its numbers: unit, range, shunt, clamp. Where that changes, readings before and after
- * cannot be compared.
+ * What a number is of: unit, range, shunt and clamp of its channel; of vibration also machine, point and axis, the lower end of
+ * the velocity band, and the edges of a band. Where that changes, readings before and after cannot be compared.
  */
+import { publishedChannels } from "../pipeline/convert/accel.ts";
 import { loopChannels } from "../pipeline/convert/channels.ts";
+import { SLOW_SPEED_RPM } from "../pipeline/signal/bands.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** By `kind/channel`: the unit, and the whole in words. */
@@ -36,6 +38,21 @@ export function scalesOf(sensor: Sensor): Scales {
     for (const { value, type, unit = "1", scale = 1, offset = 0 } of read.registers)
       scales[`node/${value}`] = [unit, `${type} × ${scale} + ${offset} ${unit}`];
   }
+  return sensor.kinds.includes("accel") ? { ...scales, ...vibrationScales(sensor) } : scales;
+}
+
+/** A sensor without a machine has no place yet: to give it one is no move. */
+function vibrationScales(sensor: Sensor): Scales {
+  const { location, speedRpm, bands } = sensor;
+  const scales: Record<string, readonly [string, string]> = {};
+  if (location !== undefined)
+    scales["place/machine"] = ["", `machine ${location.machine}, point ${location.point}`];
+  for (const { number, axis } of publishedChannels(sensor, true))
+    scales[`axis/channel${number}`] = ["", `axis ${axis}`];
+  const isSlow = speedRpm !== undefined && speedRpm < SLOW_SPEED_RPM;
+  scales["velocity/band"] = ["", `velocity from ${isSlow ? 2 : 10} Hz`];
+  for (const { name, ...definition } of bands?.bands ?? [])
+    scales[`band/${name}`] = ["", JSON.stringify(definition)];
   return scales;
 }
 
@@ -61,10 +78,21 @@ export function parseScales(text: string | null): Scales {
   return JSON.parse(text ?? "{}");
 }
 
-/** The key in `Scales` of what a value is measured by, whether its sensor has such a scale or not. */
+/** The key in `Scales` of the channel that a value is measured by, whether its sensor has such a scale or not. */
 export function scaleKey(kind: Kind, value: string): string {
   const channel = /^(?:channel|current|input)\d/.exec(value)?.[0] ?? value;
   return `${kind === "currentV2" ? "current" : kind}/${channel}`;
+}
+
+/** Whether any of the scales that differ is one of this value. */
+export function isScaledBy(changed: ReadonlySet<string>, kind: Kind, value: string): boolean {
+  if (changed.has(scaleKey(kind, value))) return true;
+  if (kind !== "accel" && kind !== "bands") return false;
+  const [, channel = "", name = ""] = /^(channel\d)_(.+)$/.exec(value) ?? [];
+  if (channel === "") return false;
+  const ofKind =
+    kind === "bands" ? [`band/${name}`] : /^(vel|disp)_/.test(name) ? ["velocity/band"] : [];
+  return ["place/machine", `axis/${channel}`, ...ofKind].some((key) => changed.has(key));
 }
 
 /** Keys of scales that differ; where a channel is added or removed, nothing has changed its meaning. */

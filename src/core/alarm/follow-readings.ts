@@ -3,7 +3,7 @@
  * sensors that waited for them. What changes is a draft of the transaction, which the engine compares and saves.
  */
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
-import { changedScales, parseScales, scaleKey } from "../scaling.ts";
+import { changedScales, isScaledBy, parseScales } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
@@ -124,7 +124,8 @@ function judge(
       ? null
       : changedScales(parseScales(scales), parseScales(compiled.scales));
   const watches = (compiled.watches.get(kind) ?? []).filter(
-    (watch) => dependsOnState(watch) && changed?.has(scaleKey(kind, watch.value)) !== true,
+    (watch) =>
+      dependsOnState(watch) && (changed === null || !isScaledBy(changed, kind, watch.value)),
   );
   evaluate(change, compiled, kind, reading, watches, machine, (step) => step.takeWaited(isLate));
 }
@@ -154,7 +155,7 @@ function evaluate(
   events.push(...step.events);
   const { completed: learned, learned: sample } = step.levels;
   for (const baseline of learned)
-    completed.push({ sensor: sensor.code, baseline, timeMs: reading.timeMs, id: reading.id });
+    completed.push({ sensor: sensor.code, kind, baseline, timeMs: reading.timeMs, id: reading.id });
   if (sample === null) return;
   samples.push({ sensor: code, number: state.nextSample, text: JSON.stringify(sample) });
   state.nextSample += 1;

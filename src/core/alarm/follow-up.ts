@@ -33,6 +33,7 @@ export interface FollowUp {
 
 export interface CompletedBaseline {
   readonly sensor: string;
+  readonly kind: Kind;
   /** Rule, value and running state. */
   readonly baseline: string;
   /** Of the reading. */

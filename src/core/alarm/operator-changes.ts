@@ -3,7 +3,7 @@ import { normalCode } from "../sensor.ts";
 import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { AlarmChange } from "./context.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
-import type { AlarmState } from "./sensor-alarms.ts";
+import { type AlarmState, normalAlarm } from "./sensor-alarms.ts";
 import { actionSentence } from "./sentence.ts";
 import { NORMAL } from "./watch-state.ts";
 
@@ -64,7 +64,9 @@ export function relearn(
     if (baselineOf(own).watch === key) state.baselines.set(own, { ...UNLEARNED, from });
   const before = state.live.get(key);
   if (!before?.raised) {
-    state.live.delete(key);
+    // A shelf stays: it has an end of its own.
+    const { aside: _none, ...rest } = before ?? normalAlarm(watch);
+    states.put(tx, code, key, { ...rest, watch: NORMAL, since: null });
     return true;
   }
   const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;

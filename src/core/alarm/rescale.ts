@@ -2,11 +2,12 @@
  * The effect of a corrected unit, range or clamp (plant section 23): what was learned from the channel's earlier values is
  * forgotten, and alarms on them end. A code written otherwise is the same sensor with other topics: its alarms move there.
  */
-import { changedScales, parseScales, scaleKey } from "../scaling.ts";
+import { changedScales, isScaledBy, parseScales } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
+import { FINDING_ALARM } from "./finding-alarms.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { type AlarmState, isNothing } from "./sensor-alarms.ts";
 import { rescaledSentence } from "./sentence.ts";
@@ -27,8 +28,9 @@ export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: n
   const state = states.edit(tx, normalCode(sensor.code));
   const changed = changedScales(parseScales(state.scales), parseScales(scales));
   state.scales = scales;
-  const isOf = ({ kind, value }: Pick<AlarmState, "kind" | "value">) =>
-    changed.has(scaleKey(kind, value));
+  const isMoved = [...changed].some((key) => key.startsWith("place/") || key.startsWith("axis/"));
+  const isOf = ({ alarm, kind, value }: Pick<AlarmState, "alarm" | "kind" | "value">) =>
+    isScaledBy(changed, kind, value) || (isMoved && alarm === FINDING_ALARM);
   for (const [key, alarm] of state.live) {
     if (!isOf(alarm)) continue;
     const over = { raised: null, since: null, reason: null, acknowledged: null, note: null };

@@ -80,10 +80,23 @@ function beginning(sensor: Sensor, site: Site): string {
   return sensor.name === undefined ? capital(label) : label;
 }
 
-export function amount(value: number | null, unit: string | null): string {
+export function amount(value: number | null, unit: string | null, digits = DIGITS): string {
   if (value === null) return "unknown";
-  const text = String(Number(value.toPrecision(4)));
+  const text = String(Number(value.toPrecision(digits)));
   return unit === null || unit === "1" ? text : `${text} ${unit}`;
+}
+
+const DIGITS = 4;
+const DIGITS_MAX = 15;
+
+/** So many digits that a value and its limit differ as they do: "7.1, above the limit of 7.1" says nothing. */
+function digitsApart(value: number | null, limit: number): number {
+  if (value === null || value === limit) return DIGITS;
+  let digits = DIGITS;
+  while (digits < DIGITS_MAX && value.toPrecision(digits) === limit.toPrecision(digits))
+    digits += 1;
+  // Rounded numbers must not differ the other way than the whole ones.
+  return Number(value.toPrecision(digits)) > limit === value > limit ? digits : DIGITS_MAX;
 }
 
 export interface Sentence {
@@ -110,7 +123,8 @@ export function activeSentence(
 ): string {
   const head = active.rank === 2 ? "Alarm" : "Warning";
   const what = `${valueLabel(sentence.sensor, sentence.value)} at ${sensorLabel(sentence.sensor, sentence.site)}`;
-  const measured = amount(sentence.measured, sentence.unit);
+  const digits = active.limit === null ? DIGITS : digitsApart(sentence.measured, active.limit);
+  const measured = amount(sentence.measured, sentence.unit, digits);
   if (active.limit === null) {
     return `${head}: ${what} is in zone ${active.rank === 2 ? "D" : "C"} because of its displacement (${measured}).`;
   }
@@ -121,15 +135,15 @@ export function activeSentence(
   if (!isPassed) {
     const inside = Math.abs(active.limit - (sentence.measured ?? active.limit));
     if (type === "baseline" && inside >= (active.hysteresis ?? 0))
-      return `${head}: ${what} is ${measured}, ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)} again, not yet in ${CALM_READINGS} readings in a row.`;
-    return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, sentence.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}.`;
+      return `${head}: ${what} is ${measured}, ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit, digits)} again, not yet in ${CALM_READINGS} readings in a row.`;
+    return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, sentence.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit, digits)}.`;
   }
   const zone = type === "zone" ? ` (zone ${active.rank === 2 ? "D" : "C"})` : "";
   const worst =
     sentence.worst === null || sentence.worst === sentence.measured
       ? ""
       : `; the worst was ${amount(sentence.worst, sentence.unit)}`;
-  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}${zone}${worst}.`;
+  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, sentence.unit, digits)}${zone}${worst}.`;
 }
 
 /** What somebody, or the time, has done with an alarm. */
@@ -217,7 +231,7 @@ export function respelledSentence(alarm: string, value: string, code: string, no
 }
 
 export function rescaledSentence(alarm: string, value: string, code: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because unit, range or clamp of the channel was changed.`;
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because what it measures was changed: unit, range, clamp, place, axis or band.`;
 }
 
 export function otherRecordsSentence(alarm: string, value: string, code: string): string {

@@ -6,6 +6,7 @@ import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { SpeedAround } from "../machine-state/wait.ts";
 import { type Doubt, type Graded, isOfDamage } from "../quality.ts";
 import type { Reading } from "../reading.ts";
+import type { JsonValue } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Band, SensorBands } from "./band.ts";
 import { bandUnit } from "./definition.ts";
@@ -34,6 +35,8 @@ export interface BandRecord {
   readonly calibration: number | null;
   /** Worst zone of its channels; null without one. */
   readonly zone: string | null;
+  /** Its own, which what is derived of it inherits: one dated in the future says nothing about the present. */
+  readonly flags: readonly JsonValue[];
   readonly channels: readonly BandChannel[];
 }
 
@@ -95,6 +98,7 @@ export function* bandReadingSteps(
       ...(sampleRateHz === null ? {} : { sample_rate: sampleRateHz }),
       samples: sampleCount,
       ...(speed === null ? {} : { speed_time: new Date(speed.timeMs).toISOString() }),
+      ...(record.flags.length === 0 ? {} : { flags: record.flags }),
     },
     raw: {},
     waveform: null,

@@ -27,6 +27,7 @@ import {
   advance,
   extend,
   loadFindings,
+  mountOf,
   NO_FINDINGS,
   type SensorFindings,
   saveFindings,
@@ -203,7 +204,7 @@ export class FindingEngine {
     const { machine, sensor } = watched;
     const { wait, thresholds = THRESHOLDS } = this.#options;
     const { id, timeMs } = reading;
-    const before = this.of(code);
+    const before = this.#here(code, sensor);
     const speedRpm = wait.speedAt(machine.id, timeMs);
     const known = wait.stateAt(code, timeMs);
     const state = known ?? (machine.running === undefined ? "running" : "unknown");
@@ -230,15 +231,23 @@ export class FindingEngine {
       return [];
     }
     const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
-    const { next, changes } = advance(
+    const { next: advanced, changes } = advance(
       before,
       { id, timeMs, speedRpm },
       judgement,
       thresholds,
       idOf,
     );
-    this.#states.change(tx, code, withLately(before, next, judgement));
+    const next = { ...withLately(before, advanced, judgement), mount: mountOf(sensor) };
+    this.#states.change(tx, code, next);
     return changes.map((change) => eventOf(change, watched, id, timeMs));
+  }
+
+  /** What is known of a sensor where it is now: nothing of the machine or direction from which it was moved. */
+  #here(code: string, sensor: Sensor): SensorFindings {
+    const known = this.of(code);
+    const isMoved = known.mount !== undefined && known.mount !== mountOf(sensor);
+    return isMoved ? { ...NO_FINDINGS, newestMs: known.newestMs } : known;
   }
 
   /** Learns the normal state of a sensor's machine again, with its next readings. */
@@ -254,7 +263,10 @@ export class FindingEngine {
     for (const code of this.#states.codes()) {
       if (this.#replaced.has(code)) continue;
       const possible = this.possible(code);
-      const before = this.of(code);
+      const watched = this.#watched.get(code);
+      const known = this.of(code);
+      const before = watched === undefined ? known : this.#here(code, watched.sensor);
+      if (before !== known) this.#states.change(tx, code, before);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
       if (states.size < before.states.size) this.#states.change(tx, code, { ...before, states });
     }

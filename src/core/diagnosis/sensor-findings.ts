@@ -1,6 +1,8 @@
 /** What is remembered of the findings of one sensor: how often in a row each was seen, and which are active. */
 
+import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { extended, passed, type Since, sinceFrom } from "../alarm/since.ts";
+import type { Sensor } from "../sensor.ts";
 import {
   type Cannot,
   type FindingKind,
@@ -66,6 +68,8 @@ export interface SensorFindings {
   readonly clear?: ReadonlyMap<string, number>;
   /** The shaft's normal state, as far as it is learned. */
   readonly reference?: Reference | null;
+  /** Where the sensor was when all this was learned (`mountOf`); absent in stores up to 0.3. */
+  readonly mount?: string;
   /** What the last readings could not tell, by reason and fault; not kept on disk. */
   readonly said?: ReadonlyMap<string, Said>;
   /** Of the newest reading; not kept on disk. */
@@ -76,6 +80,12 @@ export interface SensorFindings {
     readonly cannot: readonly Cannot[];
     readonly judged: readonly string[];
   } | null;
+}
+
+/** What findings and the normal state are of: a sensor that is moved begins anew. */
+export function mountOf(sensor: Sensor): string {
+  const axes = publishedChannels(sensor, true).map(({ number, axis }) => [number, axis]);
+  return JSON.stringify([sensor.location?.machine, sensor.location?.point, axes]);
 }
 
 export const NO_FINDINGS: SensorFindings = { newestMs: null, states: new Map(), seen: null };
@@ -235,12 +245,13 @@ interface SavedFindings {
   readonly newestMs: number;
   readonly clear?: [string, number][];
   readonly reference?: Reference | null;
+  readonly mount?: string;
   readonly states: [string, FindingState][];
 }
 
 /** What must be on disk; null if that is nothing. */
 export function saveFindings(of: SensorFindings): string | null {
-  const { newestMs, states, clear, reference } = of;
+  const { newestMs, states, clear, reference, mount } = of;
   if (newestMs === null || (states.size === 0 && !reference)) return null;
   // While no finding is remembered, the normal state alone is, which does not change with every reading.
   const time = states.size === 0 ? 0 : newestMs;
@@ -249,6 +260,7 @@ export function saveFindings(of: SensorFindings): string | null {
     states: [...states],
     ...(clear && { clear: [...clear] }),
     ...(reference && { reference }),
+    ...(mount !== undefined && { mount }),
   };
   return JSON.stringify(saved, (_key, value: unknown) =>
     typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
@@ -257,13 +269,15 @@ export function saveFindings(of: SensorFindings): string | null {
 
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
-  const { newestMs, states, clear, reference = null } = JSON.parse(text) as SavedFindings;
+  const saved = JSON.parse(text) as SavedFindings;
+  const { newestMs, states, clear, reference = null, mount } = saved;
   const known = reference?.speeds === undefined ? null : reference;
   return {
     newestMs,
     states: new Map(states.map(withSince)),
     clear: new Map(clear),
     reference: known,
+    ...(mount !== undefined && { mount }),
     seen: null,
   };
 }

@@ -58,6 +58,8 @@ export interface BandCandidate {
   /** The day of a backfill that asks for it; null: it was stored while its definition held. */
   readonly again: DayAgain | null;
   readonly timeMs: number;
+  /** Of the record in the store. */
+  readonly seq: number;
   /** Monotonic, ms. */
   readonly sinceMs: number;
 }

@@ -8,6 +8,7 @@
  * once more when state and speed are known, so that none of them waits in memory with its samples.
  */
 
+import { setImmediate as turn } from "node:timers/promises";
 import type { BandRecord } from "../../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
 import type { DayKey } from "../../core/day.ts";
@@ -18,22 +19,32 @@ import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./ba
 import { BandWriter } from "./band-writer.ts";
 import { CANDIDATES_MAX, CandidateSearch } from "./candidate-search.ts";
 import { GoneSamples } from "./gone-samples.ts";
+import { JudgedRecords } from "./judged-records.ts";
 import { hasBands, readRecord, storedRecord } from "./stored-record.ts";
 
 const CHECK_MS = 5_000;
 const UNKNOWN_LOOK_MS = 60_000;
+/** Records looked at between two turns of the event loop; each asks the store for the signal a few times. */
+const MADE_PER_TURN = 10;
+/** Records whose state or speed is unknown: the newest are looked at each minute, all of them each ten. */
+const UNKNOWN_NEWEST = 20;
+const UNKNOWN_FULL_EVERY = 10;
 
 export class BandMaker {
   readonly #parts: BandMakerParts;
   readonly #search: CandidateSearch;
   readonly #goneSamples: GoneSamples;
   readonly #writer: BandWriter;
+  readonly #judged: JudgedRecords;
   #unknownAtMs = Number.NEGATIVE_INFINITY;
+  #unknownLooks = 0;
+  #made = 0;
   #hasFailed = false;
 
   constructor(parts: BandMakerParts) {
     this.#parts = parts;
-    this.#search = new CandidateSearch(parts);
+    this.#judged = new JudgedRecords(parts.memory);
+    this.#search = new CandidateSearch(parts, this.#judged);
     this.#goneSamples = new GoneSamples(parts);
     this.#writer = new BandWriter(parts);
   }
@@ -87,6 +98,7 @@ export class BandMaker {
     const now = this.#parts.clock.monotonic();
     const looksAgain = now - this.#unknownAtMs >= UNKNOWN_LOOK_MS;
     if (looksAgain) this.#unknownAtMs = now;
+    if (looksAgain) this.#unknownLooks += 1;
     for (const sensor of this.#search.sensors()) {
       const known = this.#search.of(sensor.code);
       if (known === undefined) continue;
@@ -94,8 +106,11 @@ export class BandMaker {
       while (!signal.aborted) {
         const [first] = known.waiting;
         if (first === undefined || !this.#isOver(sensor, first)) break;
+        await this.#rest();
         const made = await this.#make(sensor, first);
         known.waiting = known.waiting.filter((one) => one !== first);
+        if (made === "done" && first.again === null)
+          this.#judged.done(this.#parts.site.current, sensor, first.seq, known);
         if (made !== "done") known[made] = [...known[made], first].slice(-CANDIDATES_MAX);
       }
     }
@@ -114,14 +129,22 @@ export class BandMaker {
 
   async #makeUnknown(sensor: BandSensor, known: Candidates, signal: AbortSignal): Promise<void> {
     const oldestMs = this.#parts.gatewayNow() - this.#parts.samplesMs;
-    for (const candidate of known.unknown) {
+    const isFull = this.#unknownLooks % UNKNOWN_FULL_EVERY === 0;
+    for (const candidate of isFull ? known.unknown : known.unknown.slice(-UNKNOWN_NEWEST)) {
       if (signal.aborted) return;
+      await this.#rest();
       const isOld = candidate.timeMs < oldestMs;
       const made = isOld ? "done" : await this.#make(sensor, candidate);
       if (made === "unknown") continue;
       known.unknown = known.unknown.filter((one) => one !== candidate);
       if (made === "gone") known.gone.push(candidate);
     }
+  }
+
+  /** Most records need no I/O, and a plant that stood over Christmas has thousands: others have their turn in between. */
+  async #rest(): Promise<void> {
+    this.#made += 1;
+    if (this.#made % MADE_PER_TURN === 0) await turn();
   }
 
   #isOver(sensor: BandSensor, { again, timeMs, sinceMs }: BandCandidate): boolean {

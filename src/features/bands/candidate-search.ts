@@ -12,6 +12,7 @@ import type {
 } from "./band-maker-parts.ts";
 import { DaysAgain } from "./days-again.ts";
 import { HeldDefinitions } from "./held-definitions.ts";
+import type { JudgedRecords } from "./judged-records.ts";
 import { hadNoSamples } from "./stored-record.ts";
 
 /** Records of one sensor that wait; beyond it the oldest are left without bands. */
@@ -37,6 +38,7 @@ type SearchParts = Pick<
 export class CandidateSearch {
   readonly #parts: SearchParts;
   readonly #definitions: HeldDefinitions;
+  readonly #judged: JudgedRecords;
   readonly #again: DaysAgain;
   /** Those of them whose records are candidates. */
   readonly #searched = new Set<DayAgain>();
@@ -44,8 +46,9 @@ export class CandidateSearch {
   readonly #candidates = new Map<string, Candidates>();
   readonly #toSearch: Search[] = [];
 
-  constructor(parts: SearchParts) {
+  constructor(parts: SearchParts, judged: JudgedRecords) {
     this.#parts = parts;
+    this.#judged = judged;
     this.#definitions = new HeldDefinitions(parts.memory);
     this.#again = new DaysAgain(parts.memory, parts.logger);
   }
@@ -161,6 +164,9 @@ export class CandidateSearch {
       again === null
         ? this.#definitions.of(sensor)
         : [{ sinceSeq: Number.NEGATIVE_INFINITY, bands: sensor.bands.bands }];
+    const { site } = this.#parts;
+    const judgedSeq =
+      again === null ? this.#judged.upTo(site.current, sensor) : Number.NEGATIVE_INFINITY;
     const measured = new Set<unknown>();
     let found = 0;
     let rows = 0;
@@ -176,9 +182,9 @@ export class CandidateSearch {
       const { id, seq, timeMs } = record;
       const definition = held.find(({ sinceSeq }) => seq > sinceSeq);
       const isMeasurable = record.waveforms.length > 0 || hadNoSamples(record);
-      if (definition !== undefined && isMeasurable && !measured.has(id)) {
+      if (definition !== undefined && seq > judgedSeq && isMeasurable && !measured.has(id)) {
         const { bands } = definition;
-        this.#add(sensor, { id, bands, again, timeMs, sinceMs: clock.monotonic() });
+        this.#add(sensor, { id, bands, again, timeMs, seq, sinceMs: clock.monotonic() });
         found += 1;
       }
       await rest();

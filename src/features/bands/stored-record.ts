@@ -82,8 +82,13 @@ function bandRecord(
     timeMs,
     offsetMinutes,
     sampleRateHz: first?.sampleRateHz ?? numberOf(attributes, "sample_rate"),
-    sampleCount: first?.samples.length ?? numberOf(attributes, "samples") ?? 0,
+    // The longest: a damaged channel makes no record of another length.
+    sampleCount:
+      first === undefined
+        ? (numberOf(attributes, "samples") ?? 0)
+        : Math.max(...stored.map(({ samples }) => samples.length)),
     calibration: first?.calibration ?? null,
+    flags: Array.isArray(attributes["flags"]) ? attributes["flags"] : [],
     zone: worstZone(channels.map((channel) => zoneIn(values[`channel${channel}_zone`]))),
     channels: channels.map((channel) => ({
       channel,

@@ -21,7 +21,7 @@ export interface AxisOptions {
 }
 
 /** Slow machines vibrate at their speed, below 10 Hz (ISO 10816-3, 20816-3). */
-const SLOW_SPEED_RPM = 600;
+export const SLOW_SPEED_RPM = 600;
 const F_LO_HZ = 10;
 const F_LO_SLOW_HZ = 2;
 const F_HI_HZ = 1000;

@@ -3,17 +3,21 @@ import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { changeLines, changesOf } from "../../../src/core/configuration.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { siteDifference } from "../../../src/core/site-difference.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
+  ACCEL,
   Disk,
   engineOf,
+  type Fed,
   feed,
   LOOP,
   MINUTE,
   PRESSURE,
   pressures,
+  reading,
   siteWith,
   T0,
 } from "./support.ts";
@@ -134,4 +138,58 @@ test("unit corrected – the difference says so before: what ends, and the numbe
   });
   const [, line] = changeLines(changesOf(siteDifference(clamp(50), clamp(100)), none));
   assert.match(line ?? "", /a clamp of 50 A becomes a clamp of 100 A; .* as they were$/);
+});
+
+const VIBRATION: AlarmRule = {
+  name: "vibration",
+  select: { sensors: [ACCEL.code], values: ["channel1_vel_rms"] },
+  baseline: { readings: 20, deviations: 4 },
+};
+const VIBRATION_KEY = "vibration/channel1_vel_rms@any#6400/4096";
+const record = (at: number, velocity: number): Fed => ({
+  sensor: ACCEL,
+  kind: "accel",
+  reading: {
+    ...reading(ACCEL.code, T0 + at * MINUTE, { channel1_vel_rms: velocity, channel1_zone: "A" }),
+    record: { zone: null, shape: "6400/4096" },
+  },
+});
+const STEADY = Array.from({ length: 20 }, (_, i) => record(i, 1 + (i % 3) * 0.01));
+const PLANT = siteWith([VIBRATION]);
+const withAccel = (changed: Partial<Sensor>): Site => ({
+  ...PLANT,
+  sensors: PLANT.sensors.map((one) => (one.code === ACCEL.code ? { ...ACCEL, ...changed } : one)),
+});
+const OTHER_PLACE = { company: 1, area: 2, machine: 41, point: 1 };
+
+for (const [what, changed, isOther] of [
+  ["moved to another machine", { location: OTHER_PLACE }, true],
+  ["turned to another axis", { channels: { channel1: { axis: "V" } } }, true],
+  ["measured from 2 Hz on", { speedRpm: 500 }, true],
+  ["given its nominal speed", { speedRpm: 1480 }, false],
+  ["given the axis that it has", { channels: { channel1: { axis: "H" } } }, false],
+] as const) {
+  test(`a learned level of a sensor that is ${what} ${isOther ? "begins anew, and its alarm ends" : "goes on"}`, () => {
+    const engine = engineOf(PLANT);
+    feed(engine, [...STEADY, record(30, 2), record(31, 2), record(32, 2)]);
+    assert.equal(engine.active(ACCEL.code).length, 1);
+    engine.setSite(withAccel(changed));
+    const { events } = engine.reconcile(tx.now, T0 + 40 * MINUTE);
+    tx.commit();
+    assert.deepEqual(
+      events.map(({ state, reason }) => [state, reason]),
+      isOther ? [["cleared", "configuration_changed"]] : [],
+    );
+    const first = engine.baselines(ACCEL.code).get(VIBRATION_KEY)?.first ?? null;
+    assert.equal(first === null, isOther);
+  });
+}
+
+test("what a moved sensor means is told before it is applied", () => {
+  const none = { added: [], removed: [], changed: [] };
+  const lines = (after: Site) => changeLines(changesOf(siteDifference(PLANT, after), none));
+  assert.match(
+    lines(withAccel({ location: OTHER_PLACE })).join("\n"),
+    /machine 40, point 1 becomes machine 41, point 1; baselines begin anew/,
+  );
 });

@@ -55,3 +55,14 @@ test("sentences – a vibration that is back at its normal level, not yet for lo
     "0.9 mm/s, below the learned limit of 1.3 mm/s again, not yet in 20 readings in a row.",
   );
 });
+
+test("sentences – a value and the limit that it has passed never read alike", () => {
+  const of = (measured: number, limit: number) =>
+    activeSentence(
+      { sensor: LOOP, site: siteWith([]), value: "rpm", unit: "rpm", measured, worst: measured },
+      { rank: 1, side: "high", limit, hysteresis: 0 },
+      "limits",
+    );
+  assert.match(of(7.1004, 7.1), / is 7\.1004 rpm, above the limit of 7\.1 rpm/);
+  assert.match(of(9.5, 8), / is 9\.5 rpm, above the limit of 8 rpm/);
+});

@@ -106,6 +106,7 @@ describe("bands – the number", () => {
         sampleCount: 1000,
         calibration: 1e300,
         zone: null,
+        flags: [],
         channels: [{ channel: 1, samples, doubt: { quality: "bad", reason: "missing" } }],
       },
       { rpm: 3000, timeMs: 0, nextRpm: null },

@@ -286,6 +286,57 @@ test("bands – a machine that stands or hardly turns has none, one of unknown s
   );
 });
 
+test("bands – records of a machine that stood are judged once, also over restarts and reloads", async (t) => {
+  const b = bench(t, {
+    ...MACHINE,
+    running: { sensor: "400", kind: "dryContact", value: "input1" },
+  });
+  await b.look();
+  await b.contact(0, false);
+  const minutes = Array.from({ length: 60 }, (_, i) => i + 1);
+  await b.vibrations(minutes);
+  for (const minute of [1, 20, 40, 61]) await b.contact(minute, false);
+  await b.clock.advance(90 * MINUTE_MS);
+  await b.look();
+  await b.restart();
+  await b.look();
+  const { seq: newest } =
+    [
+      ...b.store.history.range({
+        sensor: "200",
+        kind: "accel",
+        fromMs: 0,
+        toMs: START_MS + DAY_MS,
+      }),
+    ].at(-1) ?? {};
+  const [judged = ""] = (b.store.meta.get("bands-judged/200") ?? "").split("\n");
+  assert.ok(Number(judged) > 0 && Number(judged) <= (newest ?? 0), judged);
+  // What is stored later is looked at, whatever was judged before; so is all of it once the machine is another one.
+  await b.contact(100, true);
+  await b.rpm(100, 1500);
+  const record = await b.vibration(101);
+  await b.contact(102, true);
+  await b.rpm(102, 1500);
+  await b.look();
+  assert.deepEqual(
+    b.stored().map(({ attributes }) => JSON.parse(attributes).record_id),
+    [record.id],
+  );
+});
+
+test("bands – a record dated in the future gives bands that say so, and never live ones", async (t) => {
+  const b = bench(t, { id: 40, bands: { custom: MACHINE.bands?.custom ?? [] } });
+  await b.look();
+  await b.vibration(1);
+  const flags = ["time_in_future"];
+  await b.unmeasurable(2, "no_calibration", { sample_rate: RATE_HZ, samples: SIZE, flags });
+  await b.look();
+  assert.deepEqual(
+    b.stored().map(({ attributes }) => JSON.parse(attributes).flags),
+    [undefined, flags],
+  );
+});
+
 test("bands – a record without calibration or samples gives null values with its reason, at once or by a backfill", async (t) => {
   const b = bench(t);
   await b.look();

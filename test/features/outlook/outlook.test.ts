@@ -51,6 +51,15 @@ describe("outlook", () => {
     assert.equal(outlookOf(daysOfWeek(3), LIMIT, TODAY).outlook, null);
   });
 
+  test("a level of months ago is none of today: a repaired machine is not told as failed", () => {
+    const repaired = [
+      ...rows(120, () => 8).filter(({ day }) => TODAY - day > 100),
+      ...rows(3, () => 1),
+    ];
+    const { level, reason } = outlookOf(repaired, LIMIT, TODAY);
+    assert.deepEqual({ level, reason }, { level: null, reason: "too_few_days" });
+  });
+
   test("says why there is none", () => {
     const steady = rows(120, (ago) => 2 * noisy(0.05)(ago));
     assert.equal(outlookOf(steady, LIMIT, TODAY).reason, "not_rising");

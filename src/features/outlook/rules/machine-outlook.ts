@@ -51,7 +51,7 @@ export function machineOutlook(
       const newest = newestOf(parts, sensor.code, kind);
       return namesOf(days, newest).map((value) => {
         const since = Math.max(
-          ...spans.map((span) => relearned.get(`${span.sensor}/${value}`) ?? -Infinity),
+          ...spans.map((span) => relearned.get(`${normalCode(span.sensor)}/${value}`) ?? -Infinity),
         );
         const { rows, unit } = rowsOf(days, sensor, value, since);
         const level = outlookOf(rows, null, today).level;
@@ -121,8 +121,8 @@ function relearnedDays(actions: readonly AlarmAction[]): ReadonlyMap<string, num
   const days = new Map<string, number>();
   for (const { what, subject, outcome, timeMs } of actions) {
     if (what !== "relearn" || outcome !== "done") continue;
-    const [sensor, , value] = subject.split("/");
-    const key = `${sensor}/${value}`;
+    const [sensor = "", , value] = subject.split("/");
+    const key = `${normalCode(sensor)}/${value}`;
     days.set(key, Math.max(days.get(key) ?? 0, Math.floor(timeMs / DAY_MS)));
   }
   return days;

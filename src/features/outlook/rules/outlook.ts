@@ -191,7 +191,9 @@ export function outlookOf(
   const byDay = new Map(used.map((row) => [row.day, row.median]));
   const weeks = weeksBefore(today, byDay);
   const longest = weeks.filter(({ x }) => x > today - MIDDLE_BACK - WEEK * LONGEST_WEEKS);
-  const level = weeks.at(-1)?.y ?? null;
+  // A week that ended months ago says nothing of the present.
+  const newest = weeks.at(-1);
+  const level = newest?.x === today - MIDDLE_BACK ? newest.y : null;
   const answer = (outlook: DayRange | null, reason: OutlookReason | null): Outlook => ({
     level,
     slopePerDay: longest.length < 3 ? null : theilSen(longest).slope,

@@ -227,8 +227,12 @@ export class Keeper {
   note({ events, completed = [] }: Pick<FollowUp, "events" | "completed">): void {
     if (!this.isOn) return;
     for (const event of events) this.#noteEvent(event);
-    for (const { sensor, baseline, ...reading } of completed) {
-      const place = this.#measurementOf(sensor, reading);
+    for (const { sensor, kind, baseline, ...reading } of completed) {
+      // A reading of bands has no samples of its own: its record's are kept.
+      const isDerived = kind === "bands";
+      const place = isDerived
+        ? this.#newestBefore(sensor, reading.timeMs)
+        : this.#measurementOf(sensor, reading);
       if (place !== null) this.#mark(place, "baseline", `${sensor}/${baseline}`);
     }
   }
