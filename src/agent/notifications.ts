@@ -7,11 +7,13 @@ import { currentEvent } from "../core/alarm/found-alarm.ts";
 import { boxFaults } from "../core/box-fault.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import type { FeatureSpec } from "../features/feature.ts";
 import { BoxWatch } from "../features/notify/box-watch.ts";
 import type { Delivery, DeliveryMemory } from "../features/notify/delivery.ts";
 import { createDestinations, type DestinationSettings } from "../features/notify/destinations.ts";
 import { Heartbeat } from "../features/notify/heartbeat.ts";
 import { alarmNotice, type Notice } from "../features/notify/notice.ts";
+import { SPECS } from "../features/specs.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import type { Store } from "../pipeline/store/store.ts";
@@ -79,7 +81,11 @@ export class Notifications {
         ? null
         : new Heartbeat({ url: heartbeatUrl, everyMs: heartbeatS * 1000, isAlive, clock, logger });
     this.#boxWatch = new BoxWatch({
-      faults: () => boxFaults(status()),
+      faults: () => {
+        const now = status();
+        const ofFeature = (spec: FeatureSpec) => spec.status?.fault?.(now) ?? [];
+        return [...boxFaults(now), ...SPECS.flatMap(ofFeature)];
+      },
       clock,
       memory: memoryOf("box", parts),
       tell: (notices) => {

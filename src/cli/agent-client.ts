@@ -14,6 +14,7 @@ import {
 } from "./agent-request.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
+import { flagAddress } from "./flag-address.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -138,15 +139,13 @@ export async function findAgent(
   }
 }
 
-/** The value of --url; throws a UsageError if it is not a URL. */
+/** The value of --url; throws a UsageError if it is no address, or holds a password, which an agent does not take. */
 export function givenAddress(text: string | null): string | null {
   if (text === null) return null;
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new UsageError(
-      `--url ${JSON.stringify(text)} is not an address such as http://127.0.0.1:8080`,
-    );
-  }
-  return text;
+  const { url, username, password } = flagAddress("url", text);
+  if (username !== null || password !== null)
+    throw new UsageError("--url contains a user name or password; an agent takes HTTP_TOKEN");
+  return url;
 }
 
 function addressOf({

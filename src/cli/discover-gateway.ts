@@ -8,7 +8,9 @@ import { NO_SECRETS } from "../config/secrets-of.ts";
 import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import type { Survey } from "../features/discover/survey.ts";
-import { type Flags, UsageError } from "./command.ts";
+import { basicAuthorization } from "../lib/url-login.ts";
+import type { Flags } from "./command.ts";
+import { flagAddress } from "./flag-address.ts";
 import { type GatewayAccess, type GatewaySettings, openGateway } from "./gateway-access.ts";
 
 /** Sensors of a type that are tried: one may be off, or have sent nothing for days. */
@@ -19,6 +21,8 @@ const BODY_MB_MAX = 256;
 
 interface KindSearch {
   readonly url: string;
+  /** Its log-in; secret. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly service: string;
   readonly wireWord: string;
   /** How many days are searched for records, the current one included. */
@@ -41,12 +45,15 @@ export function kindSearchOf(flags: Flags): KindSearch | null {
   const url = flags.text("gateway");
   const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? 1;
   if (url === null) return null;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    // Not repeated: it may contain a password.
-    throw new UsageError("--gateway is not an address such as http://192.168.1.10");
-  }
+  const { url: address, username, password } = flagAddress("gateway", url);
+  const isOpen = username === null && password === null;
   return {
-    url,
+    url: address,
+    headers: isOpen
+      ? {}
+      : {
+          authorization: basicAuthorization({ username: username ?? "", password: password ?? "" }),
+        },
     service: flags.required("gateway-service"),
     wireWord: flags.required("wire-word"),
     days,
@@ -108,6 +115,10 @@ export async function findKinds(
     await gateway.client.close();
   }
   if (!responded.isAny && byType.size > 0) {
+    if (/HTTP 40[13]/.test(responded.last))
+      throw new GatewayRefusal(
+        `the gateway refuses: ${responded.last}; write its user name and password as --gateway http://user:password@host`,
+      );
     throw new GatewayRefusal(
       `the gateway returned no valid response for any sensor: ${responded.last}; check that ${gateway.client.state.url} is the gateway's address, ${search.service} its service (--gateway-service), and ${search.wireWord} the word in its names (--wire-word)`,
     );
@@ -145,7 +156,7 @@ async function answers(
   return false;
 }
 
-function settingsOf({ url, service, wireWord }: KindSearch): GatewaySettings {
+function settingsOf({ url, headers, service, wireWord }: KindSearch): GatewaySettings {
   return {
     gatewayUrl: url,
     gatewayService: service,
@@ -156,5 +167,6 @@ function settingsOf({ url, service, wireWord }: KindSearch): GatewaySettings {
     gatewayMaxBodyMb: BODY_MB_MAX,
     gatewayEmptyStatuses: [],
     ...NO_SECRETS,
+    gatewayHeaders: headers,
   };
 }

@@ -14,6 +14,7 @@ import { fileTrouble } from "../lib/file-trouble.ts";
 import { createWireNames } from "../pipeline/wire/wire-names.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
 import { findKinds, GatewayRefusal, kindSearchOf } from "./discover-gateway.ts";
+import { flagAddress } from "./flag-address.ts";
 import { outFile } from "./out-file.ts";
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
@@ -39,8 +40,10 @@ export async function run(context: CommandContext): Promise<number> {
   const names = createWireNames({ word: flags.required("wire-word"), service: "" });
   const login = loginOf(flags, cwd);
   const search = kindSearchOf(flags);
+  const url = flags.required("url");
+  flagAddress("url", url);
   const client = new AnalyticsClient(
-    urlOf(flags),
+    url,
     login === null ? tokenOf(flags, cwd) : "",
     names,
     proxyOf(flags),
@@ -97,22 +100,10 @@ export async function run(context: CommandContext): Promise<number> {
   return faults.length === 0 ? 0 : 1;
 }
 
-function urlOf(flags: Flags): string {
-  const url = flags.required("url");
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError(
-      `--url ${JSON.stringify(url)} is not an address such as http://analytics.plant:8080`,
-    );
-  }
-  return url;
-}
-
 function proxyOf(flags: Flags): string | null {
   const proxy = flags.text("proxy");
-  if (proxy === null || (URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol)))
-    return proxy;
-  // Not repeated: it may contain a password.
-  throw new UsageError("--proxy is not an address such as http://proxy.plant:3128");
+  if (proxy !== null) flagAddress("proxy", proxy);
+  return proxy;
 }
 
 function tokenOf(flags: Flags, cwd: string): string {

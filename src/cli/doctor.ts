@@ -52,10 +52,17 @@ export async function run(context: CommandContext): Promise<number> {
     });
     await examine(configuration, context.env["CREDENTIALS_DIRECTORY"] ?? null, found, signal);
     // Loaded here: it needs the mail and web-hook clients.
-    if (flags.has("notify")) {
+    if (flags.has("notify") && !signal.aborted) {
       const { checkNotifications } = await import("./doctor-notify.ts");
       await checkNotifications(configuration.settings, configuration.site.site, found, signal);
     }
+    // Nothing has failed of what was not tried.
+    if (signal.aborted)
+      found({
+        what: "doctor",
+        state: "failed",
+        detail: "ended early: what has no line above was not tried",
+      });
   } else {
     const detail = "not tried: fix the errors in the settings and the site file first";
     for (const what of ["gateway", "sensors", "broker", "http", "disk", "clock"])

@@ -51,7 +51,10 @@ export function isWell(status: AgentStatus): boolean {
     status.buffer.alarm === null &&
     (status.daysSetAside ?? []).length === 0 &&
     status.configurationFaults.length === 0 &&
-    (status.certificates ?? []).every(({ state }) => state !== "ended")
+    (status.certificates ?? []).every(({ state }) => state !== "ended") &&
+    status.http.lastError === null &&
+    (status.notifications ?? []).every(({ lastError }) => lastError === null) &&
+    SPECS.every((spec: FeatureSpec) => (spec.status?.fault?.(status) ?? null) === null)
   );
 }
 

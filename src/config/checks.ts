@@ -46,6 +46,14 @@ export function parseAddress(
     );
     return null;
   }
+  if (url.port === "0") {
+    note({
+      place: name,
+      problem: "has an invalid port",
+      remedy: `use a port from 1 to ${PORT_MAX}`,
+    });
+    return null;
+  }
   const scheme = url.protocol.slice(0, -1);
   if (!schemes.includes(scheme) || url.host === "") {
     // A user name, if the scheme is missing: only suggest one if a known scheme was probably meant.

@@ -3,7 +3,15 @@ import { type AgentStatus, isUntried } from "./agent-status.ts";
 import { type CertificateState, certificateTitle, endingText } from "./certificate.ts";
 
 export interface BoxFault {
-  readonly value: "gateway" | "uplink" | "store" | "disk" | "clock" | "certificate";
+  readonly value:
+    | "gateway"
+    | "uplink"
+    | "store"
+    | "disk"
+    | "clock"
+    | "certificate"
+    | "http"
+    | "modbus";
   /** Of a fault of an uplink. */
   readonly uplink?: string;
   readonly severity: "warning" | "alarm";
@@ -15,12 +23,12 @@ export const HOURS_LEFT_MIN = 24;
 /** Beyond this the gateway's clock and ours cannot both be right (services section 5 "Clock"). */
 export const SKEW_MAX_MS = 5 * 60_000;
 
-type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock" | "certificates">;
+type Seen = Pick<AgentStatus, "gateway" | "links" | "buffer" | "clock" | "certificates" | "http">;
 
 export const because = (error: string | null) => (error === null ? "" : `: ${error}`);
 
 /** Those that stand now. */
-export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen): BoxFault[] {
+export function boxFaults({ gateway, links, buffer, clock, certificates, http }: Seen): BoxFault[] {
   const faults: BoxFault[] = [];
   if (!gateway.isUp && !isUntried(gateway))
     faults.push({
@@ -59,6 +67,12 @@ export function boxFaults({ gateway, links, buffer, clock, certificates }: Seen)
       text: clock.isPlausible
         ? `The box's clock and the gateway's differ by ${Math.round(Math.abs(clock.skewMs ?? 0) / 60_000)} minutes.`
         : "The box's clock is not set.",
+    });
+  if (http.lastError !== null)
+    faults.push({
+      value: "http",
+      severity: "warning",
+      text: `The box's pages cannot be reached: ${http.lastError}. Readings are still collected and published.`,
     });
   return [...faults, ...certificateFaults(certificates)];
 }

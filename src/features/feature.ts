@@ -9,6 +9,7 @@ import type { Command } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
+import type { BoxFault } from "../core/box-fault.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
@@ -28,6 +29,8 @@ export interface FeatureSpec {
     readonly members: Readonly<Record<string, Schema>>;
     /** Lines of `gateside status`: a word, and what there is to say. */
     lines?(status: object): readonly [string, string][];
+    /** What of it does not work: `gateside status` then exits with 1, and people are told. */
+    fault?(status: object): BoxFault | null;
   };
   /** Lines of `gateside doctor`. */
   doctor?(settings: object, ask: DoctorView): Promise<readonly Finding[]>;

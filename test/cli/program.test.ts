@@ -81,7 +81,12 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "an address that is none",
     ["status", "--url", "foo"],
-    /--url "foo" is not an address such as http/,
+    /--url is not a complete address; use an address such as http/,
+  ],
+  [
+    "an agent's address with a password",
+    ["status", "--url", "http://user:tops3cret@127.0.0.1"],
+    /--url contains a user name or password; an agent takes HTTP_TOKEN/,
   ],
   [
     "a file for the draft in a directory that is not there",
@@ -166,6 +171,34 @@ test("program – wrong settings end every command with 2, with a line per error
     assert.equal(run.code, 2, name);
     assert.match(run.stderr, /^error: POLL_INTERVAL_S: /m, name);
     assert.match(run.stderr, /^error: LOG_LEVEL: /m, name);
+  }
+});
+
+test("program – a command that is ended before it has tried anything has failed", async () => {
+  const flags: Readonly<Record<string, string[]>> = {
+    probe: ["--sensor", "10234", "--kind", "accel"],
+    backfill: ["--from", "2026-11-20", "--to", "2026-11-20"],
+    settings: SETTINGS.split(" "),
+    discover: ["--url", "http://127.0.0.1:9", "--token", "t"],
+  };
+  for (const name of [
+    "doctor",
+    "probe",
+    "status",
+    "backfill",
+    "settings",
+    "discover",
+    "alarms",
+    "reload",
+  ]) {
+    const cwd = mkdtempSync(join(tmpdir(), "gateside-ended-"));
+    const env = { ...PLANT, DATA_DIR: cwd, GATEWAY_URL: "http://127.0.0.1:9", HTTP_PORT: "off" };
+    const run = await runCommand([name, ...(flags[name] ?? [])], {
+      env,
+      signal: AbortSignal.abort(),
+    });
+    rmSync(cwd, { recursive: true });
+    assert.equal(run.code, 1, `${name}: ${run.stdout}${run.stderr}`);
   }
 });
 

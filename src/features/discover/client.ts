@@ -4,7 +4,7 @@ import { withoutTrailing } from "../../core/text-ends.ts";
 import { proxyAgent } from "../../lib/proxy.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import { withinMs } from "../../lib/time-limit.ts";
-import { secretsOfAddress } from "../../lib/url-login.ts";
+import { basicAuthorization, loginOf, secretsOfAddress } from "../../lib/url-login.ts";
 import {
   API_ASSIGNMENT,
   API_DEVICE,
@@ -54,6 +54,8 @@ export interface Assignment {
 /** Device, tree and axis lists of a remote analytics service, read tolerantly (services sections 2 and 4). */
 export class AnalyticsClient {
   readonly #base: string;
+  /** Of something in front of the service, from its address. */
+  readonly #login: Readonly<Record<string, string>>;
   #token: string;
   /** For responses. */
   #gate: SecretGate;
@@ -66,10 +68,14 @@ export class AnalyticsClient {
   /** `url` is the base address, with or without the service's own path; `proxy` an HTTP proxy in front of it. */
   constructor(url: string, token: string, names: WireNames, proxy: string | null = null) {
     const path = names.apiPath("");
-    const trimmed = withoutTrailing(url, "/");
+    const address = URL.canParse(url) ? new URL(url) : null;
+    const login = address === null ? null : loginOf(address);
+    this.#login = login === null ? {} : { authorization: basicAuthorization(login) };
+    if (address !== null) address.username = address.password = "";
+    const trimmed = withoutTrailing(address?.href ?? url, "/");
     this.#base = `${trimmed}/`.endsWith(`/${path}`) ? `${trimmed}/` : `${trimmed}/${path}`;
     this.#token = token;
-    this.#secrets = [token, ...secretsOfAddress(proxy)];
+    this.#secrets = [token, ...secretsOfAddress(url), ...secretsOfAddress(proxy)];
     this.#gate = new SecretGate(this.#secrets);
     this.#textGate = this.#gate;
     this.#names = names;
@@ -221,7 +227,11 @@ export class AnalyticsClient {
     try {
       response = await fetch(this.#base + this.#names.wire(operation), {
         method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json" },
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          ...this.#login,
+        },
         body,
         // The token must not follow a redirect of the service.
         redirect: "error",
@@ -257,7 +267,7 @@ function remedyOf(status: number): string {
   if (status === 404)
     return "; check that --url is the service's base address and --wire-word the word in its operation names";
   if (status === 401 || status === 403 || status === 407)
-    return "; something in front of the service, such as a proxy, requires its own log-in";
+    return "; something in front of the service, such as a proxy, requires its own log-in: write it as --url http://user:password@host";
   return status >= 500 ? "; the service itself failed: try again later" : "";
 }
 

@@ -2,7 +2,7 @@
 import { ENVIRONMENT_FLAG } from "../../cli/environment-flag.ts";
 import type { Refining } from "../../config/refining.ts";
 import { expectation, type RawOf, type SettingSpec } from "../../config/setting-spec.ts";
-import { because } from "../../core/box-fault.ts";
+import { type BoxFault, because } from "../../core/box-fault.ts";
 import { INTEGER, type Of, object, optional, orNull, TEXT } from "../../core/schema.ts";
 import type { FeatureSpec } from "../feature.ts";
 
@@ -82,11 +82,17 @@ export const MODBUS_SPEC = {
         description: "Null unless MODBUS_PORT is set; address is null while it does not listen.",
       }),
     },
+    fault({ modbus = null }: { readonly modbus?: ModbusState | null }): BoxFault | null {
+      if (modbus === null || (modbus.address !== null && modbus.lastError === null)) return null;
+      const text = `The Modbus server does not work as it should${because(modbus.lastError)}.`;
+      return { value: "modbus", severity: "alarm", text };
+    },
     lines({ modbus = null }: { readonly modbus?: ModbusState | null }): [string, string][] {
       if (modbus === null) return [];
       const { address, clients, lastError } = modbus;
       const down = `DOWN${because(lastError)}`;
-      return [["modbus", address === null ? down : `${address}, ${clients} clients`]];
+      const listens = `${address}, ${clients} clients${because(lastError)}`;
+      return [["modbus", address === null ? down : listens]];
     },
   },
   async doctor(settings: ModbusSettings, ask) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isWell } from "../../../src/cli/status.ts";
 import type { LinkStatus } from "../../../src/core/agent-status.ts";
 import { boxFaults } from "../../../src/core/box-fault.ts";
 import { currentFaults } from "../../../src/core/query/faults.ts";
@@ -174,4 +175,18 @@ test("faults – a certificate is one from 14 days on, and people are told once 
       text: "A certificate must be renewed: http.pem (HTTP_CERT_FILE) ends in 9 days, on 2026-12-31.",
     },
   ]);
+});
+
+test("status – what the box serves counts: pages, the Modbus server and messages that do not work are faults", () => {
+  const http = { address: null, lastError: "HTTP_PORT: 8080 is in use" };
+  assert.deepEqual(
+    boxFaults(agentStatus({ http })).map(({ value, severity }) => [value, severity]),
+    [["http", "warning"]],
+  );
+  assert.equal(isWell(agentStatus()), true);
+  assert.equal(isWell(agentStatus({ http })), false);
+  const modbus = { address: null, clients: 0, lastError: "EADDRINUSE" };
+  assert.equal(isWell({ ...agentStatus(), modbus } as ReturnType<typeof agentStatus>), false);
+  const notifications = [{ name: "e-mail", lastError: "refused", lastSentAtMs: null, waiting: 1 }];
+  assert.equal(isWell({ ...agentStatus(), notifications } as never), false);
 });

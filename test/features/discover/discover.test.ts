@@ -10,6 +10,7 @@ import { DISCOVER_FLAGS } from "../../../src/cli/discover-flags.ts";
 import { parseFlags } from "../../../src/cli/parse-flags.ts";
 import { loadSite } from "../../../src/config/site.ts";
 import { createHttpServer } from "../../../src/http/server.ts";
+import { basicAuthorization } from "../../../src/lib/url-login.ts";
 import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { envelope, startFakeGateway, utcDay, wireTime } from "../../support/fake-gateway.ts";
 import { OPTIONS, SITE, testParts } from "../../support/http-parts.ts";
@@ -47,7 +48,11 @@ async function ourService(t: After, word = "sensor"): Promise<string> {
 /** A service of another make: answers by operation. */
 async function otherService(
   t: After,
-  answer: (operation: string, body: Record<string, unknown>) => { status?: number; body: unknown },
+  answer: (
+    operation: string,
+    body: Record<string, unknown>,
+    authorization: string | undefined,
+  ) => { status?: number; body: unknown },
 ): Promise<string> {
   const server = createServer((request, response) => {
     let text = "";
@@ -56,7 +61,7 @@ async function otherService(
     });
     request.on("end", () => {
       const operation = request.url?.split("/").at(-1) ?? "";
-      const { status, body } = answer(operation, JSON.parse(text));
+      const { status, body } = answer(operation, JSON.parse(text), request.headers.authorization);
       response.statusCode = status ?? 200;
       response.end(typeof body === "string" ? body : JSON.stringify(body));
     });
@@ -388,10 +393,23 @@ test("discover – asks the gateway which kinds respond for a type; a flag takes
   const wrong = await discover(cwd, [...words.slice(0, 5), elsewhere]);
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr, /returned no valid response for any sensor: .*--gateway-service/);
+  const locked = await otherService(t, (_operation, _body, authorization) =>
+    authorization === basicAuthorization({ username: "u", password: "s3cret" })
+      ? { status: 404, body: "" }
+      : { status: 401, body: "" },
+  );
+  const login = (address: string) => discover(cwd, [...words.slice(0, 5), address]);
+  assert.match(
+    (await login(locked)).stderr,
+    /refuses: .*HTTP 401.*--gateway http:\/\/user:password@/,
+  );
+  const open = await login(locked.replace("//", "//u:s3cret@"));
+  assert.match(open.stderr, /HTTP 404/);
+  assert.doesNotMatch(open.stderr, /s3cret/);
   await assert.rejects(
     discover(cwd, [...words.slice(0, 5), "ftp://u:s3cret@x"]),
     (error: Error) => {
-      assert.match(error.message, /--gateway is not an address/);
+      assert.match(error.message, /--gateway does not start with a supported scheme/);
       assert.doesNotMatch(error.message, /s3cret/);
       return true;
     },
