@@ -172,7 +172,12 @@ class SqliteStore {
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
     const changes = this.#parts.lanes.configure(uplinks);
     this.#parts.gaps.uplinks = uplinks;
-    if (changes.length > 0) this.#parts.retention.wake();
+    try {
+      this.#parts.pending.follow();
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, "what is held no longer will be queued later");
+    }
+    this.#parts.retention.wake();
     return changes;
   }
 

@@ -20,6 +20,7 @@ import type { LaneQueue, Place } from "./lane-queue.ts";
 import type { Lanes } from "./lanes.ts";
 import { DELETE_ROW_SQL, type Pending } from "./pending.ts";
 import type { PendingRow } from "./thinning.ts";
+import { takeAside } from "./thinning-state.ts";
 
 interface ChoreParts {
   readonly db: Database;
@@ -84,12 +85,15 @@ export class LaneChores {
   async run(isStopping: () => boolean): Promise<void> {
     for (const leaving of this.#rows<LeavingLane>(LEAVING_SQL))
       await this.#leave(leaving, isStopping);
-    for (const lane of this.#parts.lanes.all) await this.#age(lane, isStopping);
+    for (const { number } of this.#parts.lanes.all) await this.#age(number, isStopping);
     await this.#endPeriods();
-    for (const { lane } of this.#rows<Filling>(FILLING_SQL)) {
-      const queue = this.#parts.lanes.all.find(({ number }) => number === lane);
-      while (queue !== undefined && !isStopping() && (await this.#fillHour(queue)));
-    }
+    for (const { lane } of this.#rows<Filling>(FILLING_SQL))
+      while (!isStopping() && (await this.#fillHour(lane)));
+  }
+
+  /** By its number, whenever it is needed: uplinks may be removed, or change their format, during any wait. */
+  #lane(number: number): LaneQueue | undefined {
+    return this.#parts.lanes.all.find((lane) => lane.number === number);
   }
 
   #rows<T>(sql: string): T[] {
@@ -101,21 +105,22 @@ export class LaneChores {
   async #endPeriods(): Promise<void> {
     const { age, pending, queue } = this.#parts;
     const now = age.now();
-    if (now === null || !queue.read("check periods", () => pending.hasDue(now))) return;
+    if (!queue.read("check periods", () => pending.hasDue(now))) return;
     await this.#write("queue the newest of a period", (tx) => pending.insertDue(tx, now));
   }
 
   /** One hour of readings stored before the lane was added. False if nothing is left. */
-  #fillHour(lane: LaneQueue): Promise<boolean> {
+  #fillHour(number: number): Promise<boolean> {
     const what = "queue stored readings for an uplink";
-    const run = (tx: Tx) => this.#file(tx, lane);
+    const run = (tx: Tx) => this.#file(tx, number);
     return this.#parts.queue.enqueue({ what, rows: SLICE_ROWS, run }, 0);
   }
 
-  *#file(tx: Tx, lane: LaneQueue): Generator<void, boolean, void> {
+  *#file(tx: Tx, number: number): Generator<void, boolean, void> {
     const { db, pending } = this.#parts;
-    const state = db.write<Filling>(`${FILLING_SQL} AND lane = ?`).get(lane.number);
-    if (state === undefined) return false;
+    const lane = this.#lane(number);
+    const state = db.write<Filling>(`${FILLING_SQL} AND lane = ?`).get(number);
+    if (lane === undefined || state === undefined) return false;
     const next = db
       .write<{ hour: number }>(NEWEST_SQL.previousHour)
       .get(state.fillHour ?? Number.MAX_SAFE_INTEGER);
@@ -157,10 +162,9 @@ export class LaneChores {
       const isOver = await this.#write("drop the pending readings of an uplink", (tx) => {
         const rows = db.write<Place>(ROWS_SQL).all(lane.lane, SLICE_ROWS);
         this.#giveUp(tx, lane, rows, lane.leaving, (place) => this.#delete(lane.lane, place));
-        if (rows.length === SLICE_ROWS) return false;
+        if (rows.length === SLICE_ROWS || !this.#giveUpHeld(tx, lane)) return false;
         db.write("DELETE FROM live_marks WHERE lane = ?").run(lane.lane);
         db.write("DELETE FROM lanes WHERE lane = ?").run(lane.lane);
-        if (lane.leaving === "uplink_removed") this.#parts.pending.forget(lane.uplink);
         return true;
       });
       if (!isOver) continue;
@@ -169,30 +173,50 @@ export class LaneChores {
     }
   }
 
-  #delete(lane: number, { hour, stream, timeMs, seq }: Place): void {
-    this.#parts.db.write(DELETE_ROW_SQL).run(lane, hour, stream, timeMs, seq);
+  /** What was held for an uplink that was removed, up to its periods' ends. True once nothing is left. */
+  #giveUpHeld(tx: Tx, { lane, uplink, leaving }: LeavingLane): boolean {
+    const { counts, db, gaps } = this.#parts;
+    const { states, held } = takeAside(db, lane, SLICE_ROWS);
+    for (const { stream, timeMs } of held) gaps.add(tx, stream, timeMs, leaving, uplink);
+    if (held.length > 0) counts.add(tx, leaving, held.length);
+    return states < SLICE_ROWS;
+  }
+
+  #delete(lane: number, { hour, stream, timeMs, seq }: Place): boolean {
+    const { changes } = this.#parts.db.write(DELETE_ROW_SQL).run(lane, hour, stream, timeMs, seq);
+    return changes > 0;
   }
 
   /** Drops backlog that is older than its uplink wants. */
-  async #age(lane: LaneQueue, isStopping: () => boolean): Promise<void> {
-    const { age, db, pending } = this.#parts;
-    const oldestMs = lane.uplink.oldestMs(age.now());
-    if (oldestMs === null) return;
-    const owner = { lane: lane.number, uplink: lane.uplink.name, format: lane.lane };
-    while (!isStopping()) {
-      // What is counted as lost must not arrive after all.
-      const due = () =>
-        db
-          .write<Place>(OLD_ROWS_SQL)
-          .all(lane.number, hourOf(oldestMs), oldestMs, SLICE_ROWS)
-          .filter(({ seq }) => !lane.isLeased(seq));
-      if (this.#parts.queue.read("find old backlog", due).length === 0) return;
-      await this.#write("drop old backlog", (tx) =>
-        this.#giveUp(tx, owner, due(), "too_old", (place) =>
-          pending.drop(tx, place, (one) => one === lane),
-        ),
-      );
-    }
+  async #age(number: number, isStopping: () => boolean): Promise<void> {
+    const due = () => this.#tooOld(number);
+    while (!isStopping() && this.#parts.queue.read("find old backlog", due).length > 0)
+      await this.#write("drop old backlog", (tx) => this.#dropOld(tx, number));
+  }
+
+  #tooOld(number: number): Place[] {
+    const lane = this.#lane(number);
+    const oldestMs = lane?.uplink.oldestMs(this.#parts.age.now()) ?? null;
+    if (lane === undefined || oldestMs === null) return [];
+    const rows = this.#parts.db
+      .write<Place>(OLD_ROWS_SQL)
+      .all(number, hourOf(oldestMs), oldestMs, SLICE_ROWS);
+    // What is counted as lost must not arrive after all.
+    return rows.filter(({ seq }) => !lane.isLeased(seq));
+  }
+
+  #dropOld(tx: Tx, number: number): void {
+    const lane = this.#lane(number);
+    if (lane === undefined) return;
+    const owner = { lane: number, uplink: lane.uplink.name, format: lane.lane };
+    const isThis = (one: LaneQueue) => one.number === number;
+    this.#giveUp(
+      tx,
+      owner,
+      this.#tooOld(number),
+      "too_old",
+      (place) => this.#parts.pending.drop(tx, place, isThis).length > 0,
+    );
   }
 
   /** Only what is not pending in another lane of the same uplink is lost to it. */
@@ -201,12 +225,12 @@ export class LaneChores {
     { lane, uplink, format }: Omit<LeavingLane, "leaving">,
     rows: readonly Place[],
     reason: string,
-    remove: (place: Place) => unknown,
+    remove: (place: Place) => boolean,
   ): void {
     const { db, gaps, counts } = this.#parts;
     let lost = 0;
     for (const place of rows) {
-      remove(place);
+      if (!remove(place)) continue;
       const { hour, stream, timeMs, seq } = place;
       const isElsewhere =
         !isWaveform(format) &&

@@ -16,22 +16,13 @@ export interface Place {
 const isSameRow = (one: Place, other: Place) =>
   one.seq === other.seq && one.timeMs === other.timeMs && one.stream === other.stream;
 
-/**
- * Rows of a stream and hour that were leased together and are adjacent in the outbox, so that one DELETE removes a run
- * of them.
- */
-export interface Page {
-  /** Newest row of the store when the page was read: rows inserted between its rows later have a higher number. */
-  readonly seqMax: number;
-}
-
 export interface Slot {
   readonly place: Place;
-  readonly page: Page;
-  readonly index: number;
   readonly live: boolean;
   /** True once its outcome is known and waits to be written. */
   isSettled: boolean;
+  /** Its row is no longer on disk: a newer one took its place. */
+  isReplaced?: boolean;
 }
 
 const REFUSED_MIN_MS = 5_000;
@@ -80,6 +71,10 @@ export class StreamQueue {
   candidate: Place | null = null;
   /** Newest time published live, ms. */
   mark = Number.NEGATIVE_INFINITY;
+  /** Newest time that may have been: its outcome is not known. */
+  perhapsMark = Number.NEGATIVE_INFINITY;
+  /** Rows that the backlog passed because they are too old, and the limit by which they are; null if none. */
+  passed: { readonly from: Place; readonly oldestMs: number } | null = null;
   /** Too many oversize messages to remember each: the whole backlog waits for `unpark`. */
   isParked = false;
   readonly liveRefusal = new Refusal();
@@ -256,6 +251,14 @@ export class LaneQueue {
     this.stream(place.stream).dropCandidate(place);
     const slot = this.#leased.get(place.seq);
     if (slot !== undefined && isSameRow(slot.place, place)) this.endLease(slot);
+  }
+
+  /** In a lane of the newest only, another row took the place of this one. */
+  replaced(place: Place): void {
+    const slot = this.#leased.get(place.seq);
+    if (slot === undefined || !isSameRow(slot.place, place)) return;
+    slot.isReplaced = true;
+    if (slot.isSettled) this.settled = Math.max(0, this.settled - 1);
   }
 
   /** Whether the outbox contains rows of this stream besides those that are leased or about to go live. */

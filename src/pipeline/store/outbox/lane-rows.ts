@@ -26,6 +26,7 @@ export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
       stream.pending = 0;
       stream.candidate = null;
       stream.isParked = false;
+      stream.passed = null;
     }
     lane.rowsVersion += 1;
   }
@@ -35,6 +36,9 @@ export function loadLanes(db: Database, lanes: readonly LaneQueue[]): void {
       stream.mark = Math.max(stream.mark, mark.timeMs);
     }
     findCandidates(db, lane, countRows(db, lane));
+    // What is about to go live may have done so before the stop.
+    for (const stream of lane.order)
+      stream.perhapsMark = stream.candidate?.timeMs ?? Number.NEGATIVE_INFINITY;
   }
 }
 

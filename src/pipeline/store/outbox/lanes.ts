@@ -15,6 +15,7 @@ import { loadLanes } from "./lane-rows.ts";
 import { LaneUplink } from "./lane-uplink.ts";
 import { addLane, carryNewest } from "./new-lane.ts";
 import { IN_USE_SQL, isCarried, numberOf, type StoredLane } from "./stored-lane.ts";
+import { setAside } from "./thinning-state.ts";
 
 interface LanesParts extends Runtime {
   readonly db: Database;
@@ -280,6 +281,7 @@ export class Lanes {
         numberOf(this.#stored(), uplink, "plain") ?? addLane(db, uplink, "plain", "now");
       carryNewest(db, number, plain);
     }
+    if (what === "uplink_removed") setAside(db, uplink, number);
     const leaving = what === "carried" ? "format_off" : what;
     db.write("UPDATE lanes SET leaving = ? WHERE lane = ?").run(leaving, number);
   }

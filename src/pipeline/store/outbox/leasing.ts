@@ -10,7 +10,7 @@ import {
   type StoredReadingRow,
   toStoredReading,
 } from "../readings/stored-reading.ts";
-import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import type { LaneQueue, Place, Slot, StreamQueue } from "./lane-queue.ts";
 import { NEXT_HOUR_SQL } from "./lane-rows.ts";
 
 interface LeasingParts {
@@ -21,7 +21,7 @@ interface LeasingParts {
 }
 
 /** What is done with an outbox row without its reading. */
-type Stray = (lane: LaneQueue, place: Place, page: Page) => void;
+type Stray = (lane: LaneQueue, place: Place) => void;
 
 /** Most rows taken of one sensor and kind before the next one's turn. */
 const PAGE_ROWS = 100;
@@ -38,8 +38,6 @@ type PageRow = readonly [
 ];
 
 const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
-// Of what is committed.
-const SEQ_MAX_SQL = "SELECT max(seq) AS seq FROM readings";
 /** The read statements, so that their query plans can be asserted. */
 export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
 
@@ -74,10 +72,8 @@ export class Leasing {
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
-      // Removed alone; rows may have been stored since.
-      const page = { seqMax: place.seq };
-      if (row === undefined) this.#onStray(lane, place, page);
-      else entries.push(this.#take(lane, place, page, 0, row, true));
+      if (row === undefined) this.#onStray(lane, place);
+      else entries.push(this.#take(lane, place, row, true));
     }
     return entries;
   }
@@ -90,6 +86,7 @@ export class Leasing {
     const now = this.#parts.clock.monotonic();
     for (const stream of lane.order) {
       if (entries.length >= max) break;
+      this.#comeBack(lane, stream);
       if (!lane.isReadable(stream, now)) continue;
       if (!isEvent(this.#parts.streams.get(stream.stream))) continue;
       this.#readBacklog(lane, stream, max - entries.length, entries);
@@ -106,12 +103,23 @@ export class Leasing {
     for (let empty = 0; empty < order.length && entries.length < max; empty++) {
       const stream = order[lane.turn % order.length];
       lane.turn = (lane.turn + 1) % order.length;
+      if (stream !== undefined) this.#comeBack(lane, stream);
       if (stream === undefined || !lane.isReadable(stream, now)) continue;
       const before = entries.length;
       this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - before), entries);
       if (entries.length > before) empty = -1;
     }
     return entries;
+  }
+
+  /** What was passed as too old is read again once it is not: the limit or the gateway's clock was set back. */
+  #comeBack(lane: LaneQueue, stream: StreamQueue): void {
+    const { passed } = stream;
+    if (passed === null) return;
+    const oldestMs = lane.uplink.oldestMs(this.#parts.age.now());
+    if (oldestMs !== null && oldestMs >= passed.oldestMs) return;
+    stream.passed = null;
+    stream.rewind(passed.from);
   }
 
   /** Takes the stream's next rows in order of time, except leased, parked and nearly live ones. */
@@ -148,11 +156,6 @@ export class Leasing {
     entries: OutboxEntry[],
   ): void {
     const { hour } = stream.cursor;
-    const newest = this.#parts.db.read<{ seq: number | null }>(SEQ_MAX_SQL).get();
-    const seqMax = newest?.seq ?? 0;
-    const newPage = (): Page => ({ seqMax });
-    let page = newPage();
-    let index = 0;
     for (const row of rows) {
       const place = { stream: stream.stream, hour, timeMs: row[12], seq: row[13] };
       stream.cursor = place;
@@ -160,29 +163,21 @@ export class Leasing {
         lane.isTaken(place.seq) ||
         lane.parked.has(place.seq) ||
         stream.candidate?.seq === place.seq;
-      if (isOut || row[0] === null) {
-        // On its own page: between two of a run it would shorten the one DELETE that removes them.
-        if (!isOut) this.#onStray(lane, place, newPage());
-        page = newPage();
-        index = 0;
-      } else {
-        entries.push(this.#take(lane, place, page, index, row, false));
-        index += 1;
-      }
+      if (isOut) continue;
+      if (row[0] === null) this.#onStray(lane, place);
+      else entries.push(this.#take(lane, place, row, false));
     }
   }
 
   #take(
     lane: LaneQueue,
     place: Place,
-    page: Page,
-    index: number,
     row: readonly [...StoredReadingRow, ...unknown[]],
     live: boolean,
   ): OutboxEntry {
     const reading = lane.uplink.chosenOf(toStoredReading(row, this.#parts.streams));
     const entry = { reading, live };
-    const slot = { place, page, index, live, isSettled: false };
+    const slot = { place, live, isSettled: false };
     lane.lease(slot);
     this.#slots.set(entry, slot);
     return entry;
@@ -194,5 +189,6 @@ function skipOlder(stream: StreamQueue, oldestMs: number | null): void {
   if (oldestMs === null || stream.cursor.timeMs >= oldestMs) return;
   const hour = hourOf(oldestMs);
   if (stream.cursor.hour > hour) return;
+  stream.passed = { from: stream.passed?.from ?? stream.cursor, oldestMs };
   stream.cursor = { stream: stream.stream, hour, timeMs: oldestMs, seq: -1 };
 }

@@ -6,6 +6,7 @@
  * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
  */
 
+import { isEvent } from "../../../core/alarm/event.ts";
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import { laneName } from "../../../core/lane-plan.ts";
@@ -15,12 +16,13 @@ import { aborted } from "../../../lib/aborted.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
+import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import type { LaneQueue, Place, Slot, StreamQueue } from "./lane-queue.ts";
 import { newestPending } from "./lane-rows.ts";
 import type { Lanes } from "./lanes.ts";
 import { Leasing } from "./leasing.ts";
-import type { Pending } from "./pending.ts";
+import { MARK_SQL, type Pending } from "./pending.ts";
 import { Settlement } from "./settlement.ts";
 
 interface OutboxParts extends Runtime {
@@ -58,7 +60,7 @@ export class SqliteOutbox {
   constructor(parts: OutboxParts) {
     this.#parts = parts;
     this.#lanes = parts.lanes;
-    this.#leasing = new Leasing(parts, (lane, place, page) => this.#strayRow(lane, place, page));
+    this.#leasing = new Leasing(parts, (lane, place) => this.#strayRow(lane, place));
   }
 
   /** That of one uplink, whether it is configured now or later. */
@@ -100,13 +102,13 @@ export class SqliteOutbox {
   }
 
   /** A row whose reading is gone can only come from a damaged file; it would be pending for ever. */
-  #strayRow(lane: LaneQueue, place: Place, page: Page): void {
+  #strayRow(lane: LaneQueue, place: Place): void {
     this.#parts.logger.error(
       { lane: lane.name, seq: place.seq },
       "the reading of an outbox row is missing",
     );
     this.#parts.onLost();
-    const slot: Slot = { place, page, index: -1, live: false, isSettled: true };
+    const slot: Slot = { place, live: false, isSettled: true };
     lane.lease(slot);
     lane.stream(place.stream).dropCandidate(place);
     this.#openSettlement().add(lane, slot);
@@ -123,8 +125,8 @@ export class SqliteOutbox {
     for (const { entry, outcome } of outcomes) {
       const slot = this.#leasing.slotOf(entry);
       if (slot === undefined || slot.isSettled) continue;
-      // A live-only lane has nothing that could replace an oversize one later.
-      const isOver = outcome === "oversize" && queue.isLiveOnly;
+      // A live-only lane has nothing that could replace an oversize one later; an event is not replaced.
+      const isOver = outcome === "oversize" && queue.isLiveOnly && !isEvent(entry.reading);
       if (outcome === "sent" || outcome === "skipped" || isOver) {
         settlement ??= this.#openSettlement();
         if (outcome === "sent") this.#lanes.accepted(queue.uplink.name);
@@ -146,7 +148,7 @@ export class SqliteOutbox {
     const stream = lane.stream(slot.place.stream);
     slot.isSettled = true;
     stream.dropCandidate(slot.place);
-    if (!wasSent) return;
+    if (!wasSent) return this.#markPerhaps(lane, stream, slot);
     if (slot.live) {
       // At once, not when it is on disk: the broker has it, and its topic must not go back.
       stream.mark = Math.max(stream.mark, slot.place.timeMs);
@@ -168,6 +170,7 @@ export class SqliteOutbox {
     const stream = lane.stream(slot.place.stream);
     if (outcome === "oversize") this.#park(lane, stream, slot);
     else stream.rewind(slot.place);
+    if (outcome === "kept") notePerhaps(stream, slot);
     if (outcome !== "refused") return;
     const refusal = slot.live ? stream.liveRefusal : stream.historyRefusal;
     const waitMs = refusal.add(this.#parts.clock.monotonic());
@@ -176,6 +179,7 @@ export class SqliteOutbox {
 
   #park(lane: LaneQueue, stream: StreamQueue, slot: Slot): void {
     stream.dropCandidate(slot.place);
+    this.#markPerhaps(lane, stream, slot);
     if (lane.parked.size < PARKED_MAX) {
       lane.parked.set(slot.place.seq, slot.place);
     } else {
@@ -184,12 +188,26 @@ export class SqliteOutbox {
     }
   }
 
+  /** It does not go live now. Nothing older than what may have been published may either; that itself still may. */
+  #markPerhaps(lane: LaneQueue, stream: StreamQueue, { live, place }: Slot): void {
+    const timeMs = stream.perhapsMark - 1;
+    if (!live || stream.mark >= timeMs) return;
+    stream.mark = timeMs;
+    const { db, queue } = this.#parts;
+    const mark = () => void db.write(MARK_SQL).run(lane.number, place.stream, timeMs);
+    const job = { ...oneStep("store a live mark", 1, mark), canWait: true };
+    // Without it the mark holds until the restart.
+    queue.enqueue(job, SETTLE_SOON_MS).catch(() => {});
+  }
+
   #release(lane: string): void {
     const queue = this.#lanes.get(lane);
     if (queue === undefined) return;
     for (const slot of queue.leases) {
       if (slot.isSettled || !queue.endLease(slot)) continue;
-      queue.stream(slot.place.stream).rewind(slot.place);
+      const stream = queue.stream(slot.place.stream);
+      stream.rewind(slot.place);
+      notePerhaps(stream, slot);
     }
     queue.wake();
   }
@@ -207,6 +225,7 @@ export class SqliteOutbox {
     }
     for (const number of new Set(parked.map(({ stream }) => stream))) {
       const stream = queue.stream(number);
+      if (stream.candidate !== null) stream.rewind(stream.candidate);
       stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isTaken(seq));
     }
     queue.wake();
@@ -262,4 +281,9 @@ export class SqliteOutbox {
     this.#settlement = null;
     void this.#parts.queue.flush();
   }
+}
+
+/** It may have been published: its outcome is not known. */
+function notePerhaps(stream: StreamQueue, { live, place }: Slot): void {
+  if (live) stream.perhapsMark = Math.max(stream.perhapsMark, place.timeMs);
 }

@@ -18,6 +18,8 @@ interface Inserted {
   readonly newest: Map<StreamQueue, PendingRow>;
   /** Readings that an uplink leaves out. */
   readonly leftOut: Map<string, number>;
+  /** Row number of the first reading that it stores. */
+  firstSeq: number;
 }
 
 interface PendingParts {
@@ -75,6 +77,8 @@ export class Pending {
   /** Writes a reading's rows, inside the transaction that writes the reading; none for excluded uplinks. */
   insert(tx: Tx, row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
     const thinned = new Set<LaneUplink>();
+    const inserted = this.#inserted(tx);
+    inserted.firstSeq = Math.min(inserted.firstSeq, row.seq);
     for (const lane of this.#lanes) {
       const { uplink } = lane;
       if (leftOut?.has(uplink.name)) continue;
@@ -90,24 +94,39 @@ export class Pending {
     for (const uplink of this.#thinned()) {
       const { going, leftOut } = this.#thinning.always(uplink, reading);
       // One that was counted in an earlier transaction stays so: counters do not fall.
-      const isCounted = (inserted.leftOut.get(uplink.name) ?? 0) > 0;
-      this.#select(tx, uplink, { going, leftOut: isCounted ? leftOut : 0 });
+      const isCountedNow = going.every(({ seq }) => seq >= inserted.firstSeq);
+      this.#select(tx, uplink, { going, leftOut: isCountedNow ? leftOut : 0 });
     }
   }
 
-  /** Whether an uplink holds the newest reading of a period that is over, by the gateway's time. */
-  hasDue(nowMs: number): boolean {
-    return this.#thinned().some((uplink) => this.#thinning.hasDue(uplink, nowMs));
+  /**
+   * Whether an uplink holds the newest reading of a period that is over, by the gateway's time (null: not known), or
+   * anything though it holds no longer.
+   */
+  hasDue(nowMs: number | null): boolean {
+    return this.#uplinks().some((uplink) => this.#thinning.hasDue(uplink, nowMs));
   }
 
-  insertDue(tx: Tx, nowMs: number): void {
-    for (const uplink of this.#thinned())
+  insertDue(tx: Tx, nowMs: number | null): void {
+    for (const uplink of this.#uplinks())
       this.#select(tx, uplink, this.#thinning.due(uplink, nowMs));
+    tx.onCommit(() => this.#thinning.follow());
+  }
+
+  /** The uplinks are others now. Throws StoreFailure: retention does it later, then. */
+  follow(): void {
+    const { queue } = this.#parts;
+    this.#thinning.follow();
+    if (queue.read("check periods", () => this.hasDue(null)))
+      queue.direct("queue what is held no longer", (tx) => this.insertDue(tx, null));
+  }
+
+  #uplinks(): LaneUplink[] {
+    return [...new Set(this.#lanes.map(({ uplink }) => uplink))];
   }
 
   #thinned(): LaneUplink[] {
-    const uplinks = new Set(this.#lanes.map(({ uplink }) => uplink));
-    return [...uplinks].filter((uplink) => uplink.isThinned);
+    return this.#uplinks().filter((uplink) => uplink.isThinned);
   }
 
   #select(tx: Tx, uplink: LaneUplink, { going, leftOut }: Selected): void {
@@ -120,15 +139,15 @@ export class Pending {
 
   #inserted(tx: Tx): Inserted {
     return tx.draft(this, () => {
-      const made: Inserted = { rows: [], newest: new Map(), leftOut: new Map() };
+      const made: Inserted = {
+        rows: [],
+        newest: new Map(),
+        leftOut: new Map(),
+        firstSeq: Number.POSITIVE_INFINITY,
+      };
       tx.onCommit(() => this.#remember(made));
       return made;
     });
-  }
-
-  /** The uplink was removed. */
-  forget(uplink: string): void {
-    this.#thinning.forget(uplink);
   }
 
   /** Uplinks for which a reading that is not stored yet would be pending. */
@@ -156,7 +175,7 @@ export class Pending {
     const goes =
       !isThinned(lane, row) ||
       !lane.uplink.wants(lane.lane, row.content) ||
-      this.#thinning.isFilled(lane.uplink, row);
+      this.#thinning.isFilled(lane.number, lane.uplink, row);
     if (goes) this.#insertInto(tx, lane, row);
   }
 
@@ -195,7 +214,7 @@ export class Pending {
       const stream = lane.stream(row.stream);
       const isNewestOnly = lane.isLiveOnly && !isEvent(row.content.stream);
       if (!isNewestOnly) addRow(stream, row);
-      else replaceRow(stream, row);
+      else replaceRow(lane, stream, row);
       touched.add(lane);
     }
     for (const lane of touched) {
@@ -294,7 +313,8 @@ function addRow(stream: StreamQueue, row: PendingRow): void {
 }
 
 /** In a live-only lane. */
-function replaceRow(stream: StreamQueue, row: PendingRow): void {
+function replaceRow(lane: LaneQueue, stream: StreamQueue, row: PendingRow): void {
+  if (stream.candidate !== null) lane.replaced(stream.candidate);
   if (stream.candidate === null || stream.pending === 0) stream.pending += 1;
   stream.candidate = row;
 }

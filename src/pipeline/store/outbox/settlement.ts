@@ -1,4 +1,3 @@
-import { grouped } from "../../../core/grouped.ts";
 import type { Runtime } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";
 import { Backoff } from "../../../lib/backoff.ts";
@@ -6,7 +5,7 @@ import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteJob } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { LaneQueue, Slot } from "./lane-queue.ts";
+import type { LaneQueue, Place, Slot } from "./lane-queue.ts";
 import { DELETE_ROW_SQL, MARK_SQL } from "./pending.ts";
 
 interface SettlementParts extends Runtime {
@@ -23,10 +22,6 @@ interface SettlementHooks {
   readonly started: () => void;
   readonly closing: AbortSignal;
 }
-
-// Rows inserted in between since the page was read have a higher seq and stay.
-const DELETE_RUN_SQL = `DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ?
-  AND (time_ms, seq) >= (?, ?) AND (time_ms, seq) <= (?, ?) AND seq <= ?`;
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
@@ -56,7 +51,7 @@ export class Settlement {
     if (slots === undefined) this.#slots.set(lane, [slot]);
     else slots.push(slot);
     this.size += 1;
-    lane.settled += 1;
+    if (slot.isReplaced !== true) lane.settled += 1;
     lane.rowsVersion += 1;
   }
 
@@ -94,8 +89,8 @@ export class Settlement {
   *#run(tx: Tx): Generator<void, void, void> {
     this.#hooks.started();
     for (const [lane, slots] of this.#slots) {
-      for (const run of runsOf(lane, slots)) {
-        this.#delete(tx, lane, run);
+      for (const { place } of slots) {
+        this.#delete(tx, lane, place);
         yield;
       }
       for (const [stream, timeMs] of marksOf(slots)) {
@@ -108,65 +103,29 @@ export class Settlement {
     });
   }
 
-  #delete(tx: Tx, lane: LaneQueue, run: readonly Slot[]): void {
-    const first = run[0];
-    const last = run.at(-1);
-    if (first === undefined || last === undefined) return;
-    const { hour, stream } = first.place;
-    const { db } = this.#parts;
-    const from = first.place;
-    const to = last.place;
-    const { changes } =
-      run.length === 1
-        ? db.write(DELETE_ROW_SQL).run(lane.number, hour, stream, from.timeMs, from.seq)
-        : db
-            .write(DELETE_RUN_SQL)
-            .run(
-              lane.number,
-              hour,
-              stream,
-              from.timeMs,
-              from.seq,
-              to.timeMs,
-              to.seq,
-              first.page.seqMax,
-            );
+  /**
+   * Row by row: between two that were leased together others may stand by now, with older numbers, too, that nobody has
+   * sent yet. A DELETE of their range would save half a microsecond a row.
+   */
+  #delete(tx: Tx, lane: LaneQueue, { hour, stream, timeMs, seq }: Place): void {
+    const { changes } = this.#parts.db
+      .write(DELETE_ROW_SQL)
+      .run(lane.number, hour, stream, timeMs, seq);
+    if (changes === 0) return;
     tx.onCommit(() => {
-      lane.stream(stream).pending = Math.max(0, lane.stream(stream).pending - changes);
+      lane.stream(stream).pending = Math.max(0, lane.stream(stream).pending - 1);
       lane.rowsVersion += 1;
     });
   }
 
   #release(end: (lane: LaneQueue, slot: Slot) => void): void {
     for (const [lane, slots] of this.#slots) {
+      const counted = slots.filter(({ isReplaced }) => isReplaced !== true).length;
+      lane.settled = Math.max(0, lane.settled - counted);
       for (const slot of slots) end(lane, slot);
-      lane.settled = Math.max(0, lane.settled - slots.length);
       lane.rowsVersion += 1;
     }
   }
-}
-
-/**
- * Runs of neighbours on one page. A slot whose lease has ended is on its own: since the disk was read again, another
- * reading may stand between it and its neighbour, under a row number that was given up.
- */
-function runsOf(lane: LaneQueue, slots: readonly Slot[]): Slot[][] {
-  const runs = slots.filter((slot) => !lane.holds(slot)).map((slot) => [slot]);
-  const held = slots.filter((slot) => lane.holds(slot));
-  for (const page of grouped(held, ({ page }) => page).values()) {
-    page.sort((a, b) => a.index - b.index);
-    let run: Slot[] = [];
-    for (const slot of page) {
-      const previous = run.at(-1);
-      if (previous !== undefined && slot.index !== previous.index + 1) {
-        runs.push(run);
-        run = [];
-      }
-      run.push(slot);
-    }
-    runs.push(run);
-  }
-  return runs;
 }
 
 function marksOf(slots: readonly Slot[]): Map<number, number> {

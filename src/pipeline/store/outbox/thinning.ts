@@ -16,6 +16,15 @@ import type { Streams } from "../database/streams.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { Place } from "./lane-queue.ts";
 import type { LaneUplink, PendingContent } from "./lane-uplink.ts";
+import {
+  keysOf,
+  NO_STATE,
+  type State,
+  stateOf,
+  type Track,
+  type TrackName,
+  withSeq,
+} from "./thinning-state.ts";
 
 /** A row about to be written with its reading. */
 export interface PendingRow extends Place {
@@ -38,17 +47,6 @@ export interface CausingReading {
   readonly id: string;
 }
 
-interface Track {
-  readonly last: Judged | null;
-  /** The newest of the period that is not over. */
-  readonly held: { readonly seq: number; readonly timeMs: number } | null;
-}
-interface State {
-  readonly newest: Track;
-  readonly late: Track;
-}
-type TrackName = keyof State;
-
 /** None is dated in the future: such readings are not thinned. */
 interface HeldRow {
   readonly seq: number;
@@ -60,7 +58,6 @@ interface HeldRow {
 }
 
 const NOTHING: Selected = { going: [], leftOut: 0 };
-const EMPTY: Track = { last: null, held: null };
 const COLUMNS = `seq, stream, hour, time_ms AS timeMs, "values", quality`;
 const ONE_SQL = `SELECT ${COLUMNS} FROM readings WHERE seq = ?`;
 const BY_ID_SQL = `SELECT ${COLUMNS} FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?
@@ -70,21 +67,20 @@ const NEWER_SQL = `SELECT 1 FROM readings WHERE hour = ? AND stream = ? AND (tim
 const TIMES_SQL = `SELECT time_ms AS timeMs FROM readings WHERE hour = ? AND stream = ? AND time_ms <= ?
   ORDER BY time_ms DESC LIMIT ?`;
 const STATES_SQL = "SELECT name, value FROM meta WHERE name >= ? AND name < ?";
-const FORGET_SQL = "DELETE FROM meta WHERE name >= ? AND name < ?";
 
 /** An interval is the median of this many steps; unknown while there are fewer than two. */
 const STEPS = 9;
 const UNKNOWN_INTERVAL_MS = 600_000;
 const INTERVAL_HOURS = 24;
 
-const keysOf = (uplink: string) => [`thinned:${uplink}:`, `thinned:${uplink};`] as const;
-
 export class Thinning {
   readonly #db: Database;
   readonly #meta: Pick<Meta, "get" | "put">;
   readonly #streams: Streams;
-  /** What went last while stored readings are queued for an uplink, newest first: by uplink and stream. */
+  /** What went last while stored readings are queued for an uplink, newest first: by lane and stream. */
   readonly #filled = new Map<string, Judged>();
+  /** Whether anything is held for an uplink that has no `everyS`; looked up once. */
+  readonly #leftovers = new Map<string, boolean>();
 
   constructor(parts: { db: Database; meta: Pick<Meta, "get" | "put">; streams: Streams }) {
     this.#db = parts.db;
@@ -122,12 +118,13 @@ export class Thinning {
     const row = this.#asRow(stored);
     const state = this.#load(uplink, row.stream);
     const name = trackOf(state, row, uplink.everyS);
+    if (state.went.includes(row.seq) || state.filled.includes(row.seq)) return NOTHING;
     const { last, held } = state[name];
-    if (last?.timeMs === timeMs) return NOTHING;
     const wasHeld = held?.seq === row.seq;
     const isAfter = last === null || timeMs > last.timeMs;
     this.#save(uplink, row.stream, {
       ...state,
+      went: withSeq(state.went, row.seq),
       [name]: {
         last: isAfter ? uplink.after(last, judged(row)) : last,
         held: wasHeld ? null : held,
@@ -138,7 +135,7 @@ export class Thinning {
 
   /** Whether it goes once its period is over: until then no lane has a row of it. */
   isHeld(uplink: LaneUplink, { stream, seq }: Place): boolean {
-    if (uplink.everyS === null) return false;
+    if (uplink.everyS === null && !this.#hasLeftovers(uplink.name)) return false;
     const { newest, late } = this.#load(uplink, stream);
     return newest.held?.seq === seq || late.held?.seq === seq;
   }
@@ -148,13 +145,21 @@ export class Thinning {
     if (!this.isHeld(uplink, place)) return false;
     const without = (track: Track) =>
       track.held?.seq === place.seq ? { ...track, held: null } : track;
-    const { newest, late } = this.#load(uplink, place.stream);
-    this.#save(uplink, place.stream, { newest: without(newest), late: without(late) });
+    const state = this.#load(uplink, place.stream);
+    this.#save(uplink, place.stream, {
+      ...state,
+      newest: without(state.newest),
+      late: without(state.late),
+    });
     return true;
   }
 
-  /** Inside a transaction: what was held, and whose period ended an interval ago. */
-  due(uplink: LaneUplink, nowMs: number): Selected {
+  /**
+   * Inside a transaction: what was held, and whose period ended an interval ago; all of it for an uplink that holds
+   * nothing any more.
+   * @param nowMs null while the time is not known
+   */
+  due(uplink: LaneUplink, nowMs: number | null): Selected {
     const all: PendingRow[] = [];
     let left = 0;
     for (const { stream, name, seq } of this.#dueOf(uplink, nowMs)) {
@@ -167,33 +172,51 @@ export class Thinning {
     return { going: all, leftOut: left };
   }
 
-  hasDue(uplink: LaneUplink, nowMs: number): boolean {
+  hasDue(uplink: LaneUplink, nowMs: number | null): boolean {
     return this.#dueOf(uplink, nowMs).length > 0;
   }
 
-  /** A reading stored before the uplink was added; they come newest first. */
-  isFilled(uplink: LaneUplink, row: PendingRow): boolean {
+  /** A reading stored before the lane was added; they come newest first. */
+  isFilled(lane: number, uplink: LaneUplink, row: PendingRow): boolean {
     if (uplink.everyS !== null && !this.#isNewestOfPeriod(row, uplink.everyS)) return false;
-    const key = `${uplink.name}:${row.stream}`;
+    const key = `${lane}:${row.stream}`;
     const last = this.#filled.get(key) ?? null;
     const reading = judged(row);
+    const state = this.#load(uplink, row.stream);
+    // An alarm has sent it already.
+    if (state.went.includes(row.seq)) return false;
     // From here back to the last one, as far as time goes.
     const back = last && { ...last, timeMs: 2 * row.timeMs - last.timeMs };
     if (!uplink.isChanged(back, reading)) return false;
     this.#filled.set(key, uplink.after(last, reading));
+    const filled = withSeq(state.filled, row.seq);
+    if (filled.includes(row.seq)) this.#save(uplink, row.stream, { ...state, filled });
     return true;
   }
 
-  /** Inside a transaction: the uplink was removed. */
-  forget(uplink: string): void {
-    this.#db.write(FORGET_SQL).run(...keysOf(uplink));
-    for (const key of this.#filled.keys())
-      if (key.startsWith(`${uplink}:`)) this.#filled.delete(key);
+  /** Uplinks have changed, or what is held for them. */
+  follow(): void {
+    this.#leftovers.clear();
   }
 
-  #dueOf(uplink: LaneUplink, nowMs: number) {
+  #hasLeftovers(uplink: string): boolean {
+    let hasSome = this.#leftovers.get(uplink);
+    if (hasSome === undefined) {
+      hasSome = this.#db
+        .write<{ name: string; value: string }>(STATES_SQL)
+        .all(...keysOf(uplink))
+        .some(({ value }) => {
+          const { newest, late } = stateOf(value);
+          return newest.held !== null || late.held !== null;
+        });
+      this.#leftovers.set(uplink, hasSome);
+    }
+    return hasSome;
+  }
+
+  #dueOf(uplink: LaneUplink, nowMs: number | null) {
     const { everyS } = uplink;
-    if (everyS === null) return [];
+    if (everyS === null ? !this.#hasLeftovers(uplink.name) : nowMs === null) return [];
     const [from, to] = keysOf(uplink.name);
     return this.#db
       .write<{ name: string; value: string }>(STATES_SQL)
@@ -204,9 +227,11 @@ export class Thinning {
         return (["late", "newest"] as const).flatMap((name) => {
           const { held } = state[name];
           if (held === null) return [];
+          const one = { stream, name, seq: held.seq };
+          if (everyS === null || nowMs === null) return [one];
           const endMs = (periodOf(held.timeMs, everyS) + 1) * everyS * 1000;
           const isDue = nowMs >= endMs && nowMs >= endMs + this.#intervalMs(stream, held.timeMs);
-          return isDue ? [{ stream, name, seq: held.seq }] : [];
+          return isDue ? [one] : [];
         });
       });
   }
@@ -229,7 +254,8 @@ export class Thinning {
     const before = last !== null && last.timeMs > row.timeMs ? null : last;
     const goes = uplink.isChanged(before, reading);
     const after = goes ? uplink.after(before, reading) : last;
-    this.#save(uplink, row.stream, { ...state, [name]: { ...state[name], last: after } });
+    const went = goes ? withSeq(state.went, row.seq) : state.went;
+    this.#save(uplink, row.stream, { ...state, went, [name]: { ...state[name], last: after } });
     return goes ? { going: [row], leftOut: 0 } : { going: [], leftOut: 1 };
   }
 
@@ -258,7 +284,7 @@ export class Thinning {
 
   #load(uplink: LaneUplink, stream: number): State {
     const text = this.#meta.get(`${keysOf(uplink.name)[0]}${stream}`);
-    return text === null ? { newest: EMPTY, late: EMPTY } : stateOf(text);
+    return text === null ? NO_STATE : stateOf(text);
   }
 
   #save(uplink: LaneUplink, stream: number, state: State): void {
@@ -289,8 +315,4 @@ function judged({ timeMs, content }: PendingRow): Judged {
   } catch {
     return { timeMs, values: {}, quality: {} };
   }
-}
-
-function stateOf(text: string): State {
-  return JSON.parse(text);
 }

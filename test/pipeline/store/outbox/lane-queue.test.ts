@@ -21,8 +21,6 @@ const placeOf = (seq: number, timeMs = 0): Place => ({
 });
 const slotOf = (place: Place): Slot => ({
   place,
-  page: { seqMax: 99 },
-  index: 0,
   live: false,
   isSettled: false,
 });
