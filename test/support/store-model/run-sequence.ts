@@ -226,7 +226,7 @@ class Run {
     const former = ledger.lane;
     const isQueued = this.#rows(ledger);
     if (former !== null && configured(ledger.name, variant)[0]?.lanes[0] !== former) {
-      await this.#flush();
+      if (ledger.waiting.size > 0) await this.#flush();
       this.#session(ledger);
     }
     ledger.change(variant, this.#stored, (id) => isQueued.includes(id));

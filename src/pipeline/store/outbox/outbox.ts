@@ -6,8 +6,8 @@
  * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
  */
 
-import { isEvent } from "../../../core/alarm/event.ts";
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery.ts";
+import { isEvent } from "../../../core/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import { laneName } from "../../../core/lane-plan.ts";
 import type { Outbox, Runtime } from "../../../core/ports.ts";
