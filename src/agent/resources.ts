@@ -1,5 +1,7 @@
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { Site } from "../core/site.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import { openReadingMarks } from "../pipeline/store/recovery/reading-marks.ts";
 import { openStore } from "../pipeline/store/sqlite-store.ts";
@@ -20,6 +22,7 @@ export async function openResources(base: AgentBase, open = openStore): Promise<
   let bytesCounted = 0;
   const store = open({
     ...storeSettings(settings),
+    steps: SPECS.flatMap(({ steps = [] }: FeatureSpec) => steps),
     uplinks: configured.map((uplink) => outboxUplink(uplink, site.current.sensors)),
     clock,
     logger,

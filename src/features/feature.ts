@@ -12,6 +12,7 @@ import type { SettingSpec } from "../config/setting-spec.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
+import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
 type RawValues = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -22,6 +23,8 @@ export interface FeatureSpec {
   readonly settings?: Readonly<Record<string, SettingSpec>>;
   /** Checks its settings together, and returns those that the program knows in another form or by another name. */
   refine?(raw: RawValues, refining: Refining): object;
+  /** Its tables. */
+  readonly steps?: readonly SchemaStep[];
   readonly operations?: readonly Operation[];
   readonly commands?: readonly Command[];
   readonly status?: {

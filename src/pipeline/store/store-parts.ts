@@ -57,6 +57,7 @@ export function createStoreParts(options: StoreOptions) {
   const db = new Database({
     dataDir: options.dataDir,
     nativeBinding: options.nativeBinding,
+    steps: options.steps,
     checkpointBytes: limits.checkpointBytes,
   });
   const queue = new WriteQueue({

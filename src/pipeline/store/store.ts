@@ -13,6 +13,7 @@ import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
+import type { SchemaStep } from "./database/schema-step.ts";
 import type { HourReader } from "./hours/hour-reader.ts";
 import type { History } from "./readings/history.ts";
 import type { StoreSteps } from "./store-steps.ts";
@@ -22,6 +23,8 @@ export interface StoreOptions extends Runtime {
   readonly dataDir: string;
   /** Path of better_sqlite3.node beside the bundle; undefined lets the package find it. */
   readonly nativeBinding?: string | undefined;
+  /** Those of features. */
+  readonly steps?: readonly SchemaStep[];
   /** HISTORY_DAYS, WAVEFORM_DAYS, BUFFER_MAX_MB, DISK_FREE_MIN_MB. */
   readonly historyDays: number;
   /** The gateway's clock, ms; null until a response contained it. Readings age by it. */

@@ -2,7 +2,9 @@ import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { syncDirectory } from "../../../lib/durable-file.ts";
-import { APPLICATION_ID, migrate, requireKnownVersion } from "./migrate.ts";
+import type { SalvagedTable } from "../recovery/salvaged-tables.ts";
+import { APPLICATION_ID, addFeatures, migrate, requireKnownVersion } from "./migrate.ts";
+import type { SchemaStep } from "./schema-step.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 type Column = string | number | Buffer | null;
@@ -12,6 +14,8 @@ export interface DatabaseOptions {
   readonly dataDir: string;
   /** Path of better_sqlite3.node; undefined lets the package find it. */
   readonly nativeBinding?: string | undefined;
+  /** Those of features, ascending. */
+  readonly steps?: readonly SchemaStep[] | undefined;
   /** Size of the -wal at which it is checkpointed, bytes. */
   readonly checkpointBytes: number;
 }
@@ -73,6 +77,10 @@ export class Database {
       this.disconnect();
       throw StoreFailure.from(error, `cannot open ${this.path}`);
     }
+  }
+
+  get featureTables(): readonly SalvagedTable[] {
+    return (this.#options.steps ?? []).flatMap(({ tables }) => tables);
   }
 
   /** While an agent may be running: reads only, takes no lock, changes nothing. */
@@ -161,6 +169,7 @@ export class Database {
       );
     }
     migrate(writer, this.path);
+    addFeatures(writer, this.#options.steps ?? []);
     this.#place = placeOf(this.path);
     this.#cap();
     this.#reader = this.#connection(this.path, true);

@@ -42,6 +42,23 @@ export function migrate(db: Sqlite.Database, path: string, steps = STEPS): void 
   }
 }
 
+/** Each step of features that this store does not have yet, in its own transaction. */
+export function addFeatures(
+  db: Sqlite.Database,
+  steps: readonly { readonly version: number; readonly sql: string }[],
+): void {
+  const has = db.prepare<[string]>("SELECT 1 FROM meta WHERE name = ?");
+  const note = db.prepare<[string]>("INSERT INTO meta VALUES (?, 'done')");
+  for (const { version, sql } of steps) {
+    const name = `step ${version}`;
+    if (has.get(name) !== undefined) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      note.run(name);
+    }).immediate();
+  }
+}
+
 /** The store's version. Throws StoreFailure `schema_newer` if this program does not know it. */
 export function requireKnownVersion(
   db: Sqlite.Database,

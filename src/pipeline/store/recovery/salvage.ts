@@ -42,6 +42,7 @@ export function salvage(
     readonly lanes: SavedLanes;
   },
 ): SalvageReport {
+  const tables = [...TABLES, ...db.featureTables];
   let readings = 0;
   let requeued = 0;
   const whole = new Map<string, boolean>();
@@ -49,7 +50,7 @@ export function salvage(
   try {
     source = openDamaged(path, parts);
     if (source !== null) {
-      for (const table of TABLES) {
+      for (const table of tables) {
         whole.set(table.name, copyTable(source, db, table, parts.progress));
       }
       // Released stores, and those that lost the page: main's lanes are identified by their numbers.
@@ -76,7 +77,7 @@ export function salvage(
   } finally {
     closeQuietly(source);
   }
-  const incomplete = TABLES.map(({ name }) => name).filter((name) => whole.get(name) !== true);
+  const incomplete = tables.map(({ name }) => name).filter((name) => whole.get(name) !== true);
   return { path, readings, requeued, incomplete };
 }
 
