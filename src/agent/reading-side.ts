@@ -44,6 +44,7 @@ export function buildReadingSide(
     ? new AlarmEngines({
         site,
         store: store.alarms,
+        dayMedians: store.dayMedians,
         history: store.history,
         clock,
         zone: settings.gatewayTimezone,

@@ -10,8 +10,10 @@ export interface KindValue {
   /** Null for booleans and texts, which have none. */
   readonly unit: string | null;
   readonly type: "number" | "boolean" | "string";
-  /** Lowest and highest value that is no bad one, if a range is configured. */
+  /** Lowest and highest value of the configured range, if there is one. */
   readonly range?: readonly [number, number];
+  /** The same of what is not bad: a signal goes a little beyond its range. */
+  readonly reach?: readonly [number, number];
 }
 
 const number = (name: string, unit: string): KindValue => ({ name, unit, type: "number" });
@@ -94,11 +96,14 @@ function bandValues(sensor: Sensor): KindValue[] {
 }
 
 /** `low` may be the larger one. */
-function rangeOf(config: ChannelConfig): Pick<KindValue, "range"> {
+function rangeOf(config: ChannelConfig): Pick<KindValue, "range" | "reach"> {
   const { low, high } = config;
   if (low === undefined || high === undefined) return {};
   const [from, to] = loopReach(low, high, config);
-  return { range: [Math.min(from, to), Math.max(from, to)] };
+  return {
+    range: [Math.min(low, high), Math.max(low, high)],
+    reach: [Math.min(from, to), Math.max(from, to)],
+  };
 }
 
 function accelValues(sensor: Sensor): KindValue[] {

@@ -21,6 +21,7 @@ export function openAlarms(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
     site: fixedSite(site),
     store: store.alarms,
     history: store.history,
+    dayMedians: store.dayMedians,
     clock,
     logger: silentLogger,
     metrics,

@@ -1,12 +1,16 @@
 /** The engines of alarms and findings over the store: they load their states from it, and follow what is stored. */
 
 import type { ActiveAlarms } from "../../core/agent-status.ts";
+import type { UsualLevel } from "../../core/alarm/context.ts";
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine } from "../../core/diagnosis/engine.ts";
+import type { DayMedianStore } from "../../core/hours/day-medians.ts";
+import { median } from "../../core/median.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import {
   createWait,
@@ -20,8 +24,22 @@ export interface EngineParts extends SignalOptions {
   readonly site: SiteSource;
   readonly store: AlarmStore;
   readonly history: StoredHistory;
+  readonly dayMedians: Pick<DayMedianStore, "of">;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, "alarmsActive" | "findingsActive">;
+}
+
+const USUAL_DAYS = 30;
+const USUAL_DAYS_MIN = 7;
+
+function usualLevelOf(dayMedians: EngineParts["dayMedians"]): UsualLevel {
+  return (sensor, value, timeMs) => {
+    const day = Math.floor(timeMs / DAY_MS);
+    const medians = dayMedians
+      .of(sensor, "accel", day - USUAL_DAYS, day)
+      .flatMap(({ values }) => values[value]?.median ?? []);
+    return medians.length < USUAL_DAYS_MIN ? null : median(medians);
+  };
 }
 
 type EventListener = (events: readonly AlarmEvent[]) => void;
@@ -42,6 +60,7 @@ export class AlarmEngines {
     this.alarms = new AlarmEngine(site.current, {
       wait,
       findings: this.findings,
+      usualLevel: usualLevelOf(parts.dayMedians),
       onFindingFailure: (err, sensor) => {
         if (!this.#hasFailed) parts.logger.error({ err, sensor }, "diagnosis failed");
         this.#hasFailed = true;

@@ -1,5 +1,6 @@
 import type { AlarmEvent } from "../../core/alarm/event.ts";
 import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
+import { RUNNING_SIGNAL } from "../../core/alarm/running-signal.ts";
 import { SILENT } from "../../core/alarm/time-changes.ts";
 import { severityOf } from "../../core/alarm/transitions.ts";
 import type { AlarmSource } from "../../features/sparkplug/alarm-metrics.ts";
@@ -17,6 +18,7 @@ export function sparkplugAlarms(
   return {
     watched: (sensor) => [
       ...engines.alarms.watches(sensor),
+      ...(engines.alarms.mayDoubt(sensor) ? [{ alarm: "zone", value: RUNNING_SIGNAL }] : []),
       ...engines.findings.possible(sensor).map((value) => ({ alarm: FINDING_ALARM, value })),
     ],
     active: (sensor) =>

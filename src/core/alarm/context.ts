@@ -8,6 +8,12 @@ import type { AlarmEvent } from "./event.ts";
 import type { CompletedBaseline, LearningSample } from "./follow-up.ts";
 import type { AlarmStates } from "./states.ts";
 
+/**
+ * What a velocity of a sensor shows while its machine runs, mm/s: the median of its day rows of the 30 days before a time, ms; null
+ * where fewer than 7 are known.
+ */
+export type UsualLevel = (sensor: string, value: string, timeMs: number) => number | null;
+
 /** Shared by the parts of the alarm engine: the compiled site file, and the remembered state. */
 export interface AlarmContext {
   readonly site: Site;
@@ -20,6 +26,8 @@ export interface AlarmContext {
   readonly states: AlarmStates;
   /** What baselines learn from. */
   readonly learning: BaselineSamples;
+  /** See EngineOptions. */
+  readonly usualLevel: UsualLevel;
 }
 
 /** The same within the transaction that writes what changes, with what is to be written beside the states. */

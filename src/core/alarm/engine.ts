@@ -15,7 +15,7 @@ import type { Tx } from "../tx.ts";
 import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
-import type { AlarmChange, AlarmContext } from "./context.ts";
+import type { AlarmChange, AlarmContext, UsualLevel } from "./context.ts";
 import { adoptFindings, dateFindings, restoreFindings } from "./finding-alarms.ts";
 import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
@@ -24,6 +24,7 @@ import { loadSample } from "./load-sample.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
 import { reconcile } from "./reconcile.ts";
+import { doubtedSinceMs, mayDoubt } from "./running-signal.ts";
 import type { AlarmState, Newest } from "./sensor-alarms.ts";
 import { AlarmStates } from "./states.ts";
 import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
@@ -33,6 +34,8 @@ export interface EngineOptions {
   readonly wait?: Wait;
   /** Follow the same readings, and are alarms; none by default. */
   readonly findings?: FindingEngine;
+  /** Of machines without a class; by default nothing is known. */
+  readonly usualLevel?: UsualLevel;
   /** A bug in the rules of findings: the alarms and the reading continue without them. */
   readonly onFindingFailure?: (error: unknown, sensor: string) => void;
 }
@@ -54,6 +57,10 @@ export class AlarmEngine implements ReadingFollower {
     this.#options = options;
     this.wait = options.wait ?? new Wait(site);
     this.#context = this.#compile(site);
+    this.wait.isDoubted = (code, timeMs) => {
+      const sinceMs = doubtedSinceMs(this.#context, code);
+      return sinceMs !== null && timeMs >= sinceMs;
+    };
   }
 
   /** Applies another site file. The states of what it still defines stay; `reconcile` ends the others. */
@@ -72,6 +79,7 @@ export class AlarmEngine implements ReadingFollower {
       wait: this.wait,
       states: this.#states,
       learning: this.#learning,
+      usualLevel: this.#options.usualLevel ?? (() => null),
     };
   }
 
@@ -105,6 +113,14 @@ export class AlarmEngine implements ReadingFollower {
   saved(): FollowUp {
     const states = [...this.#states.saved(), ...(this.#options.findings?.saved() ?? [])];
     return { events: [], states, samples: [], forgotten: [] };
+  }
+
+  /** Whether a sensor may show that the running signal of its machine is wrong. */
+  mayDoubt(sensor: string): boolean {
+    const { sensors, site } = this.#context;
+    const own = sensors.get(normalCode(sensor))?.sensor;
+    const machine = site.machines?.find(({ id }) => id === own?.location?.machine);
+    return own !== undefined && mayDoubt(machine, own);
   }
 
   /** Sets the newest stored reading of a sensor and kind: readings that are not newer count as late. */

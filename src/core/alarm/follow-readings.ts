@@ -10,6 +10,7 @@ import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
 import { ReadingStep } from "./reading-step.ts";
 import { isRescaled, rescale } from "./rescale.ts";
+import { followRecord, followSignal } from "./running-signal.ts";
 import { hasFormer, takeOver } from "./take-over.ts";
 
 /** Evaluates the readings in order of time; those dated in the future say nothing about the present. */
@@ -36,7 +37,9 @@ export function followReadings(
   // Before the first reading by another scale is judged: `reconcile` may come after it.
   if (first !== undefined && isRescaled(change, compiled)) rescale(change, compiled, first.timeMs);
   for (const reading of inOrder) arrive(change, compiled, kind, reading);
-  if (change.wait.isSignal(code, kind)) judgeDue(change);
+  if (!change.wait.isSignal(code, kind)) return;
+  followSignal(change, compiled.sensor, kind, inOrder);
+  judgeDue(change);
 }
 
 /** Evaluates readings whose machine state is known by now. */
@@ -58,7 +61,7 @@ export function isFollowed(
   const compiled = sensors.get(code);
   if (compiled === undefined) return false;
   if ((compiled.watches.get(kind) ?? []).length > 0) return true;
-  if (wait.isSignal(code, kind)) return true;
+  if (wait.isSignal(code, kind) || needsSignal(wait, code, kind)) return true;
   const { live, past } = states.of(code);
   return live.size > 0 || past.size > 0;
 }
@@ -96,13 +99,15 @@ function arrive(
   evaluate(change, compiled, kind, reading, direct, null, (step) => {
     isLate = step.take(new Set(waiting.map(({ key }) => key)));
   });
-  if (waiting.length === 0) return;
+  const isDoubting = needsSignal(wait, code, kind);
+  if (waiting.length === 0 && !isDoubting) return;
   const of = { purpose: "alarm", sensor: code, kind, isLate } as const;
   const names = waiting.flatMap(({ value, test }) => {
     const zone = test.type === "limits" ? null : test.zone;
     const displacement = test.type === "zone" ? test.displacement : null;
     return [value, zone, displacement?.value].filter((name) => typeof name === "string");
   });
+  if (isDoubting) names.push(...Object.keys(reading.values).filter(isVelocity));
   const { scales } = compiled;
   const text = () => waitingText({ ...partOf(reading, names), scales });
   if (wait.admit(tx, of, reading.timeMs, text)) judge(change, compiled, kind, reading, isLate);
@@ -116,7 +121,11 @@ function judge(
   reading: FollowedReading,
   isLate: boolean,
 ): void {
-  const machine = change.wait.stateAt(compiled.sensor.code, reading.timeMs);
+  const { wait } = change;
+  const isDoubting = needsSignal(wait, normalCode(compiled.sensor.code), kind);
+  // Before its state is asked for: the record that raises it counts as one of an unknown state.
+  if (isDoubting && !isLate) followRecord(change, compiled.sensor, kind, reading);
+  const machine = wait.stateAt(compiled.sensor.code, reading.timeMs);
   const { scales = compiled.scales } = reading;
   // What waited while its channel was given another scale has numbers that can no longer be compared.
   const changed =
@@ -160,6 +169,12 @@ function evaluate(
   samples.push({ sensor: code, number: state.nextSample, text: JSON.stringify(sample) });
   state.nextSample += 1;
 }
+
+/** Whether a record may show that its machine's running signal is wrong. */
+const needsSignal = (wait: AlarmContext["wait"], code: string, kind: Kind) =>
+  kind === "accel" && wait.hasRunning(code);
+
+const isVelocity = (name: string) => name.endsWith("_vel_rms");
 
 /** Vibration of a standing machine is none of its own. */
 function dependsOnState({ isVibration, onlyRunning, test }: Watch): boolean {

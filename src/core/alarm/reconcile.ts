@@ -11,6 +11,7 @@ import type { AlarmChange } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { isRescaled, rescale } from "./rescale.ts";
+import { mayDoubt, RUNNING_SIGNAL_KEY } from "./running-signal.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { disabledSentence, removedSentence } from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
@@ -59,8 +60,9 @@ function isDefined(
   // Nothing would ever clear it: no reading comes, and whether the sensor is silent is unknown.
   if (!isRead(sensor)) return false;
   if (byKey.has(key) || alarm === SILENT) return true;
+  const machine = site.machines?.find(({ id }) => id === sensor.location?.machine);
+  if (key === RUNNING_SIGNAL_KEY) return mayDoubt(machine, sensor);
   if (alarm === FINDING_ALARM) {
-    const machine = site.machines?.find(({ id }) => id === sensor.location?.machine);
     return possibleFindings(machine, sensor).includes(value);
   }
   // The next good reading of the value clears it, where readings still have it.

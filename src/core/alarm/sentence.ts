@@ -1,6 +1,7 @@
 /** The sentence of an event, for an operator. */
 
 import { capital } from "../capital.ts";
+import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import { CALM_READINGS } from "./baseline.ts";
@@ -24,6 +25,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   module_temperature: "Module temperature",
   temperature: "Temperature",
   rpm: "Speed",
+  running_signal: "Running signal",
 };
 const PARTS: Readonly<Record<string, string>> = {
   min: "minimum",
@@ -189,6 +191,17 @@ export function damagedSentence(sentence: Sentence, reason: string, readings: nu
   const what = `${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)}`;
   return `Warning: ${what} was read as ${amount(measured, unit)}, but ${readings} records in a row are damaged: ${reason.replaceAll("_", " ")}.`;
 }
+
+/** @param signal what it says, and its limit */
+export function runningSignalSentence(machine: Machine, signal: string, level: string): string {
+  return `Warning: ${machineName(machine)} is reported as stopped (${signal}), yet it vibrates at ${level}.`;
+}
+
+export function runsAgainSentence(machine: Machine): string {
+  return `Cleared: ${machineName(machine)} is reported as running again.`;
+}
+
+const machineName = ({ id, name }: Machine) => name ?? `Machine ${id}`;
 
 export function goodAgainSentence(sensor: Sensor, site: Site, value: string): string {
   return `Cleared: ${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)} has a usable value again.`;

@@ -18,7 +18,7 @@ export function alarmValues(sensor: Sensor, kind: Kind): readonly KindValue[] {
 export function possibleRange(value: KindValue, kind: Kind): readonly [number, number] {
   if (kind === "node") return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   if (value.type === "boolean") return [0, 1];
-  if (value.range !== undefined) return value.range;
+  if (value.reach !== undefined) return value.reach;
   const isSigned = value.unit === "degC" || /_(kurtosis|ma)$/.test(value.name);
   return [isSigned ? Number.NEGATIVE_INFINITY : 0, Number.POSITIVE_INFINITY];
 }

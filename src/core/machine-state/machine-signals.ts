@@ -25,6 +25,8 @@ export interface MachineSignalsOf {
 export class MachineSignals {
   readonly #machines = new Map<number, MachineSignalsOf>();
   readonly #bySensor = new Map<string, MachineSignalsOf>();
+  /** Normalised codes. */
+  readonly #mounted = new Map<MachineSignalsOf, string[]>();
   /** By stream. */
   readonly #byStream = new Map<string, Signal[]>();
 
@@ -46,7 +48,9 @@ export class MachineSignals {
     }
     for (const [code, { location }] of sensors) {
       const found = location === undefined ? undefined : this.#machines.get(location.machine);
-      if (found !== undefined) this.#bySensor.set(code, found);
+      if (found === undefined) continue;
+      this.#bySensor.set(code, found);
+      this.#mounted.set(found, [...(this.#mounted.get(found) ?? []), code]);
     }
   }
 
@@ -76,6 +80,11 @@ export class MachineSignals {
   /** Those of the machine on which a sensor is mounted; undefined without a machine. */
   ofSensor(code: string): MachineSignalsOf | undefined {
     return this.#bySensor.get(code);
+  }
+
+  /** The sensors on its machine. */
+  mountedOn(of: MachineSignalsOf): readonly string[] {
+    return this.#mounted.get(of) ?? [];
   }
 
   ofMachine(id: number): MachineSignalsOf | undefined {

@@ -85,6 +85,15 @@ export class SignalLog {
     return [...stored, ...inMemory].slice(-INTERVAL_POINTS);
   }
 
+  /** Readings from one time to another, ms. */
+  between(signal: Signal, fromMs: number, toMs: number): SignalPoints {
+    const { points, fromMs: heldMs, late } = this.#of(signal.key);
+    const older = heldMs < fromMs ? [] : this.#earlier(signal, Math.min(toMs, heldMs), POINTS_MAX);
+    return [...older, ...late, ...points].filter(
+      ({ timeMs }) => timeMs >= fromMs && timeMs <= toMs,
+    );
+  }
+
   /** Time of the first reading in memory at or after a time, ms; null if there is none. */
   firstFrom({ key }: Signal, timeMs: number): number | null {
     return this.#of(key).points.find((point) => point.timeMs >= timeMs)?.timeMs ?? null;

@@ -66,12 +66,25 @@ export interface SpeedAround {
   readonly nextRpm: number | null;
 }
 
+/** A machine's running signal around a time. */
+export interface RunningAround {
+  /** The newest reading at or before it, and the first one at or after it. */
+  readonly before: SignalPoint | null;
+  readonly after: SignalPoint | null;
+  readonly isStandingBefore: boolean;
+  readonly isStandingAfter: boolean;
+  /** Some reading of the time before it said that the machine runs. */
+  readonly ranLately: boolean;
+}
+
 export class Wait {
   readonly #options: WaitOptions;
   readonly #log: SignalLog;
   readonly #reads = new SignalReads();
   readonly #queues: WaitQueues;
   #signals: MachineSignals;
+  /** Whether a sensor shows that the running signal of its machine is wrong at a time, ms: the state is unknown then. */
+  isDoubted: (code: string, timeMs: number) => boolean = () => false;
 
   constructor(site: Site, options: WaitOptions = {}) {
     this.#options = options;
@@ -125,7 +138,41 @@ export class Wait {
     if (running === undefined || of === undefined || of.running === null) return null;
     const value = this.#at(of.running, timeMs);
     if (value === null) return null;
-    return isRunning(running, value) ? "running" : "standing";
+    if (isRunning(running, value)) return "running";
+    return this.#signals.mountedOn(of).some((code) => this.isDoubted(code, timeMs))
+      ? null
+      : "standing";
+  }
+
+  /** What the running signal of a sensor's machine says around a time, whether it is in doubt or not; null without one. */
+  runningAround(sensor: string, timeMs: number, lateMs: number): RunningAround | null {
+    const of = this.#signals.ofSensor(sensor);
+    const running = of?.machine.running;
+    const signal = of?.running ?? null;
+    if (running === undefined || signal === null) return null;
+    const says = (value: number | null) => value !== null && isRunning(running, value);
+    const before = this.#log.before(signal, timeMs).at(-1) ?? null;
+    // One of the very time is both: nothing is awaited after it.
+    const after = before?.timeMs === timeMs ? before : this.#log.firstAfter(signal, timeMs);
+    const fresh = this.#at(signal, timeMs);
+    return {
+      before,
+      after,
+      isStandingBefore: fresh !== null && !says(fresh),
+      isStandingAfter: after !== null && !says(after.value),
+      ranLately: this.#log
+        .between(signal, timeMs - lateMs, timeMs)
+        .some(({ value }) => says(value)),
+    };
+  }
+
+  /** Whether a reading of a machine's running signal says that it runs; null where it says nothing. */
+  saysRunning(machine: number, { values, quality }: FollowedReading): boolean | null {
+    const of = this.#signals.ofMachine(machine);
+    const running = of?.machine.running;
+    if (running === undefined || quality[running.value]?.quality === "bad") return null;
+    const value = numberOf(values[running.value]);
+    return value === null ? null : isRunning(running, value);
   }
 
   /** Shaft speed of a machine at a time, r/min, by the readings known now; null while it is unknown. */
