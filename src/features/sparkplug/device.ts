@@ -123,7 +123,7 @@ export class Device {
     }
     return [...this.#shapes.values()].map((shape) => {
       const { source } = shape;
-      if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, normalMs);
+      if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, nowMs, normalMs);
       if (shape.constant !== undefined)
         return { name: shape.name, type: shape.type, timeMs: nowMs, value: shape.constant };
       if (source === null) return this.#unfilled(shape, nowMs);
@@ -198,10 +198,15 @@ export class Device {
   }
 
   /** Dated by what it rests on: a host that orders by time would keep a `normal` of now while an older reading raises the alarm. */
-  #severity({ name, type }: MetricShape, normalMs: (alarmKey: string) => number): Metric {
+  #severity(
+    { name, type }: MetricShape,
+    nowMs: number,
+    normalMs: (alarmKey: string) => number,
+  ): Metric {
     const stand = this.#severities.get(name);
     const known = this.#alarmTimes.get(name) ?? 0;
-    const timeMs = stand?.timeMs ?? (normalMs(name.slice(ALARM_PREFIX.length)) || known);
+    // Judged by nothing yet: of now, as 1970 would be a time of its own.
+    const timeMs = stand?.timeMs ?? (normalMs(name.slice(ALARM_PREFIX.length)) || known || nowMs);
     this.#alarmTimes.set(name, timeMs);
     return { name, type, timeMs, value: stand?.severity ?? "normal" };
   }

@@ -1,4 +1,5 @@
 import type { Logger } from "../../core/ports.ts";
+import type { LogPace } from "../../lib/log-pace.ts";
 import { settingsOf } from "./device-command.ts";
 import { decodeCommand } from "./payload.ts";
 import type { PrimaryHost } from "./primary-host.ts";
@@ -6,6 +7,8 @@ import { REBIRTH_METRIC } from "./session.ts";
 import type { NodeTopics } from "./topic.ts";
 
 export interface InboxParts {
+  /** For lines of a repeated cause: over all sessions. */
+  readonly pace: LogPace;
   readonly topics: NodeTopics;
   readonly host: PrimaryHost | null;
   readonly logger: Logger;
@@ -49,7 +52,7 @@ export class SparkplugInbox {
   }
 
   receive(topic: string, payload: Uint8Array): void {
-    const { topics, host, logger } = this.#parts;
+    const { topics, host, logger, pace } = this.#parts;
     const incoming = topics.parse(topic);
     switch (incoming.what) {
       case "state": {
@@ -60,7 +63,9 @@ export class SparkplugInbox {
           logger.warn({ topic, host: host.hostId }, `the primary host: ${host.doubt}`);
         }
         if (change === "ignored") {
-          logger.info({ topic }, "an invalid host state was ignored");
+          const line = pace.next("host state");
+          const level = line === null ? "debug" : "info";
+          logger[level]({ topic, ...line }, "an invalid host state was ignored");
           return;
         }
         if (change === "offline" && wasOnline) this.#hasHostLeft = true;
@@ -73,7 +78,7 @@ export class SparkplugInbox {
         ) {
           return;
         }
-        this.#isRebirthDue = true;
+        this.#rebirth();
         break;
       case "dcmd": {
         const settings = settingsOf(this.#decode(topic, payload));
@@ -87,11 +92,19 @@ export class SparkplugInbox {
     this.#parts.onNews();
   }
 
+  #rebirth(): void {
+    this.#isRebirthDue = true;
+    const line = this.#parts.pace.next("rebirth");
+    if (line !== null)
+      this.#parts.logger.info({ link: "sparkplug", ...line }, "a host requests births");
+  }
+
   #decode(topic: string, payload: Uint8Array) {
     const metrics = decodeCommand(payload);
     if (metrics === null) {
-      this.#parts.logger.warn(
-        { topic, bytes: payload.length },
+      const line = this.#parts.pace.next("decode");
+      this.#parts.logger[line === null ? "debug" : "warn"](
+        { topic, bytes: payload.length, ...line },
         "a command that cannot be decoded was ignored",
       );
     }

@@ -45,6 +45,8 @@ export interface SparkplugNodeOptions extends Pick<DevicesOptions, "site"> {
   readonly hostHoldMs?: number;
   /** With several servers: how long the first session waits for the host before the next one is tried, ms. */
   readonly hostWaitMinMs?: number;
+  /** How often births are sent on request at most, ms. */
+  readonly rebirthMs?: number;
   /** How long data waits after a broken session, ms, if no primary host reports its return. */
   readonly reconnectGraceMs?: number;
 }

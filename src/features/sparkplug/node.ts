@@ -2,6 +2,7 @@ import type { LinkState } from "../../core/agent-status.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { SessionLink, Will } from "../../core/link.ts";
 import { Backoff } from "../../lib/backoff.ts";
+import { LogPace } from "../../lib/log-pace.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { PendingAlarmChanges } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
@@ -34,6 +35,10 @@ const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
 const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];
 const BDSEQ_COUNT = 256;
+/** Hosts that ask again and again get births this often, ms. */
+const REBIRTH_MS = 5_000;
+/** A bdSeq that could not be stored is tried again after this long, ms. */
+const SAVE_AGAIN_MS = 5_000;
 
 /** One CONNECT and the session that may follow it: its bdSeq, and messages that arrive before it is in use. */
 interface SparkplugAttempt {
@@ -57,13 +62,17 @@ export class SparkplugNode {
   readonly #settlements: Settlements;
   #runner: SessionRunner | null = null;
   #attempt: SparkplugAttempt | null = null;
+  readonly #logPace: LogPace;
   #bdSeq: number | null = null;
+  /** The number in use could not be stored, and is tried again. */
+  #isBdSeqOwed = false;
   #wasLost = false;
   readonly #pendingAlarms = new PendingAlarmChanges();
 
   constructor(parts: SparkplugNodeParts, options: SparkplugNodeOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#logPace = new LogPace(parts.clock);
     this.#topics = new NodeTopics(options.group, options.node);
     this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
     const hostWaitMs = options.hostWaitMinMs ?? HOST_WAIT_MIN_MS;
@@ -110,6 +119,7 @@ export class SparkplugNode {
     const { outbox } = this.#parts;
     const running = this.#link.run(new AbortController().signal);
     const unfollowMachines = this.#parts.machines?.follow();
+    const saving = this.#saveOwed(signal);
     const unfollow = this.#parts.alarms?.onChange((sensor, stand) => {
       this.#pendingAlarms.add(sensor, stand);
       this.#attempt?.wake.ring();
@@ -126,7 +136,7 @@ export class SparkplugNode {
     unfollow?.();
     unfollowMachines?.();
     await this.#link.close();
-    await running;
+    await Promise.all([running, saving]);
   }
 
   /** Before a CONNECT: everything for the session that may follow is created before its will is sent. */
@@ -190,6 +200,7 @@ export class SparkplugNode {
         );
     };
     return new SparkplugInbox({
+      pace: this.#logPace,
       topics: this.#topics,
       host: this.#host,
       logger,
@@ -241,11 +252,17 @@ export class SparkplugNode {
         settlements,
         onBorn: () => {
           this.#hostWait.reset();
-          logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births published");
+          const line = this.#logPace.next(`births ${session.bdSeq}`);
+          if (line !== null)
+            logger.info(
+              { link: "sparkplug", bdSeq: session.bdSeq, ...line },
+              "Sparkplug births published",
+            );
         },
       },
       {
         windowMax: this.#options.inflight,
+        rebirthMs: this.#options.rebirthMs ?? REBIRTH_MS,
         dataAfterMs:
           this.#wasLost && this.#host === null
             ? (this.#options.reconnectGraceMs ?? RECONNECT_GRACE_MS)
@@ -271,9 +288,20 @@ export class SparkplugNode {
     if (bdSeq === null) return;
     try {
       this.#parts.bdSeq.save(bdSeq);
+      this.#isBdSeqOwed = false;
     } catch (err) {
       // A full disk must not keep the node offline; only a restart would repeat the number.
-      this.#parts.logger.warn({ err, bdSeq }, "bdSeq could not be stored");
+      if (!this.#isBdSeqOwed)
+        this.#parts.logger.warn({ err, bdSeq }, "bdSeq could not be stored; trying again");
+      this.#isBdSeqOwed = true;
+    }
+  }
+
+  /** As soon as there is room again. */
+  async #saveOwed(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#parts.clock.sleep(SAVE_AGAIN_MS, signal);
+      if (this.#isBdSeqOwed) this.#saveBdSeq();
     }
   }
 }

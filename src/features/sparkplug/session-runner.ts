@@ -44,6 +44,8 @@ export interface RunnerParts
 export interface RunnerOptions {
   /** Messages written before a proof is required. */
   readonly windowMax: number;
+  /** Requests for births within this time of the last ones are answered by one at its end, ms. */
+  readonly rebirthMs: number;
   /** Births are sent at once, data only this long after the session began. */
   readonly dataAfterMs: number;
   /** Longest wait for the primary host; null if there is no other server at which it may be online. */
@@ -57,6 +59,8 @@ export class SessionRunner {
   /** Machines that were born in this session, with what their births declared. */
   readonly #machines = new Map<string, string>();
   #tickAtMs = Number.NEGATIVE_INFINITY;
+  /** When the last births began, monotonic ms. */
+  #bornAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic ms before which no reading is leased. */
   readonly #dataAtMs: number;
   /** Monotonic ms at which a session without its host ends. */
@@ -86,15 +90,24 @@ export class SessionRunner {
       if (!session.isNodeBorn && !inbox.mayBeBorn) {
         if (clock.monotonic() >= this.#hostDueAtMs) return await this.#leave("host_absent");
         await this.#idle([signal, connection.closed, news], false);
-      } else if (!session.isNodeBorn || inbox.takeRebirth()) {
+      } else if (!session.isNodeBorn || this.#rebirthInMs <= 0) {
         // A host also requests births when it has missed messages: what it was sent last is sent again.
-        if (session.isNodeBorn) this.#doubt();
+        if (inbox.takeRebirth() && session.isNodeBorn) this.#doubt();
         else inbox.begin();
+        this.#bornAtMs = clock.monotonic();
         if ((await this.#births()) === "oversize") return await this.#leave("birth_too_large");
+      } else if (inbox.isRebirthDue) {
+        // No data goes out between a request and the births.
+        await this.#idle([signal, connection.closed, news], false);
       } else if (!(await this.#turn())) {
         await this.#idle([signal, connection.closed, news], true);
       }
     }
+  }
+
+  get #rebirthInMs(): number {
+    if (!this.#parts.inbox.isRebirthDue) return Number.POSITIVE_INFINITY;
+    return this.#bornAtMs + this.#options.rebirthMs - this.#parts.clock.monotonic();
   }
 
   async #births(): Promise<"sent" | "oversize" | "lost"> {
@@ -324,6 +337,7 @@ export class SessionRunner {
       TICK_MS,
       isPaced ? pace.waitMs : TICK_MS,
       graceMs > 0 ? graceMs : TICK_MS,
+      Math.max(1, this.#rebirthInMs),
     );
     const waits = [clock.sleep(sleepMs, over.signal)];
     // A lane is only waited for if its readings could be sent: while scalars wait for their token, waveforms do not

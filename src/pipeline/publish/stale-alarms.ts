@@ -7,6 +7,7 @@ import { topicLevel } from "../../core/topic-level.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import { standingMessage } from "./formats/alarm-messages.ts";
 import type { RetainedReader } from "./retained-query.ts";
+import { BATCH } from "./turns.ts";
 
 export interface StaleAlarmsParts {
   readonly link: Pick<MessageLink, "publish">;
@@ -44,24 +45,26 @@ export class StaleAlarms implements RetainedReader {
     const { link, logger, hasOther } = this.#parts;
     if (this.#seen.size === 0 || hasOther()) return;
     let cleared = 0;
-    // One at a time, and looked up again for each: an alarm may be raised while another topic is being cleared.
-    for (let [topic] = this.#stale(); topic !== undefined; [topic] = this.#stale()) {
-      const { result } = await link.publish({ topic, payload: "", qos: 1, retain: true });
-      if (result === "lost") return;
-      this.#seen.delete(topic);
-      cleared += 1;
+    // A batch at a time, looked up again for each and sent in one go: an alarm may be raised while others are being cleared.
+    for (let batch = this.#stale(); batch.length > 0; batch = this.#stale()) {
+      const sent = batch.map((topic) => link.publish({ topic, payload: "", qos: 1, retain: true }));
+      const outcomes = await Promise.all(sent);
+      if (outcomes.some(({ result }) => result === "lost")) return;
+      for (const topic of batch) this.#seen.delete(topic);
+      cleared += batch.length;
     }
     if (cleared > 0)
       logger.info({ topics: cleared }, "cleared retained alarm topics that had no active alarm");
   }
 
-  /** Topics of our sensors without an active alarm. The others need no second look, unless events are pending. */
+  /** The first of the topics of our sensors without an active alarm. The others need no second look, unless events are pending. */
   #stale(): string[] {
     const { active, owesEvents, sensors, topics } = this.#parts;
     const codes = new Map(sensors().map((code) => [topicLevel(code), code]));
     const wanted = new Set(active().map((payload) => standingMessage(topics, payload).topic));
     const stale: string[] = [];
     for (const topic of this.#seen) {
+      if (stale.length === BATCH) break;
       const code = codes.get(alarmedLevel(topics.root, topic) ?? "");
       if (code !== undefined && owesEvents(code)) continue;
       if (code === undefined || wanted.has(topic)) this.#seen.delete(topic);

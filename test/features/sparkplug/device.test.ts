@@ -172,3 +172,26 @@ test("sparkplug – a node's state: values with a unit are Doubles, others Strin
     ["String", "false"],
   ]);
 });
+
+test("sparkplug – an alarm that no reading has been judged for is dated by the birth, and nothing later is older", () => {
+  const name = { alarm: "pressure", value: "channel1" };
+  const devices = new Devices(
+    {
+      newest: () => null,
+      sensors: () => [{ code: TANK.code, state: "online", lastReadingMs: null }],
+      alarms: {
+        watched: () => [name],
+        active: () => [],
+        normalMs: () => 0,
+        onChange: () => () => {},
+      },
+    },
+    { site: fixedSite({ site: "s", sensors: [TANK] }), hasWaveforms: false, hasCommands: false },
+  );
+  devices.look();
+  const device = devices.ofSensor(TANK.code);
+  const born = devices.birthMetrics(device, NOW_MS, false);
+  assert.equal(of(born, "alarm/pressure/channel1").metric?.timeMs, NOW_MS);
+  const raised = device.alarm({ ...name, severity: "alarm", timeMs: NOW_MS - 5_000 });
+  assert.deepEqual([raised?.value, raised?.timeMs], ["alarm", NOW_MS]);
+});

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { SparkplugInbox } from "../../../src/features/sparkplug/inbox.ts";
 import { PrimaryHost } from "../../../src/features/sparkplug/primary-host.ts";
 import { NodeTopics, stateTopic } from "../../../src/features/sparkplug/topic.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { LogPace } from "../../../src/lib/log-pace.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 
@@ -104,7 +106,8 @@ test("sparkplug – a doubt about the host's clock is logged once, and again aft
   const host = new PrimaryHost("scada", clock);
   const logger = new RecordingLogger();
   const topics = new NodeTopics("plant", "box");
-  const inbox = new SparkplugInbox({ topics, host, logger, onNews() {}, onSettings: null });
+  const pace = new LogPace(systemClock);
+  const inbox = new SparkplugInbox({ topics, host, logger, pace, onNews() {}, onSettings: null });
   const receive = (timestamp: number) => inbox.receive(stateTopic("scada"), state(true, timestamp));
   const warnings = () => logger.lines.filter(({ level }) => level === "warn").length;
   const wrong = Date.UTC(2106, 1, 7);

@@ -3,7 +3,10 @@ import { test } from "node:test";
 import type { LinkState } from "../../../src/core/agent-status.ts";
 import type { LinkNeeds, SessionLink } from "../../../src/core/link.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { rebirth } from "./peer.ts";
 import { PUMP, TestSite } from "./site.ts";
 
@@ -107,3 +110,94 @@ for (const [what, count] of [
     assert.equal(ids.size, DEVICES * RECORDS);
   });
 }
+
+test("sparkplug – births that are requested again and again come at once, then once at the end of each pause, and are logged once a minute", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const links: AskingLink[] = [];
+  const needs: LinkNeeds[] = [];
+  const logger = new RecordingLogger();
+  const PAUSE_MS = 500;
+  site.run(
+    site.node(
+      { rebirthMs: PAUSE_MS },
+      {
+        logger,
+        createLink: (given) => {
+          needs.push(given);
+          const link = new AskingLink(given, () => false);
+          links.push(link);
+          return link;
+        },
+      },
+    ),
+  );
+  const births = () => links[0]?.sent.filter((verb) => verb === "NBIRTH").length;
+  const ask = () =>
+    needs[0]?.hooks.onMessage?.({
+      topic: "spBv1.0/plant/NCMD/edge",
+      payload: rebirth(),
+      qos: 0,
+      retain: false,
+    });
+  const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  await waitUntil("the first births", () => births() === 1);
+  await sleep(PAUSE_MS);
+  ask();
+  await waitUntil("births at once", () => births() === 2);
+  const beganAt = performance.now();
+  for (let n = 0; n < 300; n++) ask();
+  await waitUntil("one birth for all of them", () => births() === 3);
+  assert.ok(performance.now() - beganAt > 0.8 * PAUSE_MS);
+  await sleep(2 * PAUSE_MS);
+  assert.equal(births(), 3);
+  const lines = logger.lines.filter(({ level }) => level !== "debug");
+  const about = (text: string) => lines.filter(({ message }) => message.includes(text)).length;
+  assert.deepEqual([about("requests births"), about("births published")], [1, 1]);
+});
+
+test("sparkplug – a bdSeq that could not be stored is stored once there is room, with one log line", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const logger = new RecordingLogger();
+  const stored: number[] = [];
+  let isFull = true;
+  let tries = 0;
+  // Every wait is short.
+  const sleep = (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal);
+  const clock = { ...systemClock, sleep };
+  site.run(
+    site.node(
+      {},
+      {
+        clock,
+        logger,
+        createLink: (needs) => {
+          const link = new AskingLink(needs, () => false);
+          return Object.assign(link, {
+            ready: (signal: AbortSignal) => {
+              const result = AskingLink.prototype.ready.call(link, signal);
+              needs.hooks.onConnectSent?.();
+              return result;
+            },
+          });
+        },
+        bdSeq: {
+          load: () => 6,
+          save: (bdSeq) => {
+            tries += 1;
+            if (isFull) throw new Error("database or disk is full");
+            stored.push(bdSeq);
+          },
+        },
+      },
+    ),
+  );
+  await waitUntil("several tries", () => tries > 2);
+  isFull = false;
+  await waitUntil("stored", () => stored.length > 0);
+  assert.equal(stored[0], 7);
+  assert.equal(logger.lines.filter(({ level }) => level === "warn").length, 1);
+});

@@ -166,6 +166,7 @@ export class TestSite {
         backlogRatePerS: 0,
         waveforms: "always",
         reconnectGraceMs: 0,
+        rebirthMs: 0,
         inflight: 20,
         ...options,
       },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTopics } from "../../../src/core/topics/topics.ts";
 import { StaleAlarms } from "../../../src/pipeline/publish/stale-alarms.ts";
+import { BATCH } from "../../../src/pipeline/publish/turns.ts";
 import { FakeLink } from "../../support/fake-link.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 
@@ -75,15 +76,35 @@ test("stale alarms – nothing is cleared while another agent publishes as this 
 test("stale alarms – an alarm that is raised while another topic is being cleared keeps its topic", async () => {
   const { alarms, check, link } = start();
   check.begin();
-  check.received(of("30007"));
-  check.received(of("30/8"));
+  const first = Array.from({ length: BATCH }, (_, n) => `gateside/plant/30007/alarm/${n}/channel1`);
+  for (const topic of [...first, of("30/8")]) check.received(topic);
   link.outcome = () => {
     alarms.active = [active("30/8")];
     return { result: "delivered" };
   };
   await check.look();
   await check.look();
-  assert.deepEqual(link.topics, [of("30007")]);
+  assert.deepEqual(link.topics, first);
+});
+
+test("stale alarms – so many topics are cleared by as many messages, a batch at a time", async () => {
+  const { check, link } = start();
+  check.begin();
+  for (let n = 0; n < 20_000; n++) check.received(`gateside/plant/30007/alarm/${n}/channel1`);
+  let atOnce = 0;
+  let most = 0;
+  link.publish = async ({ topic }) => {
+    link.messages.push({ topic, payload: "", qos: 1, retain: true });
+    most = Math.max(most, (atOnce += 1));
+    await Promise.resolve();
+    atOnce -= 1;
+    return { result: "delivered" };
+  };
+  const cpu = process.cpuUsage();
+  await check.look();
+  assert.deepEqual([link.messages.length, most], [20_000, BATCH]);
+  const { user } = process.cpuUsage(cpu);
+  assert.ok(user < 5e6, `${user / 1e6} s`);
 });
 
 test("stale alarms – a topic whose clearing was lost with the session is not cleared in the next one, unless the broker still has it", async () => {
