@@ -1,5 +1,5 @@
 /** Stored waveforms as files: one for each axis of a measurement, and an index of their content. */
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { csvField } from "../core/csv.ts";
@@ -32,7 +32,7 @@ export async function exportWaveforms(
 ): Promise<number> {
   mkdirSync(directory, { recursive: true });
   const index = join(directory, INDEX);
-  if (!existsSync(index)) writeFileSync(index, INDEX_HEADER);
+  const listed = listedIn(index);
   let files = 0;
   for (const reading of readings) {
     for (const { fileId } of reading.waveforms) {
@@ -41,7 +41,7 @@ export async function exportWaveforms(
       if (stored === null) continue;
       const name = fileName(stored, format);
       writeFileSync(join(directory, name), bytesOf(stored, format));
-      appendFileSync(index, indexLine(name, stored, site));
+      if (!listed.has(name)) appendFileSync(index, indexLine(name, stored, site));
       files += 1;
       progress(`${files} files, up to ${new Date(stored.timeMs).toISOString()}`);
     }
@@ -49,6 +49,13 @@ export async function exportWaveforms(
     if (signal.aborted) break;
   }
   return files;
+}
+
+/** The files of an export before: they are written again, and listed once. The index is made where there is none. */
+function listedIn(index: string): ReadonlySet<string> {
+  if (!existsSync(index)) writeFileSync(index, INDEX_HEADER);
+  const lines = readFileSync(index, "utf8").split("\n");
+  return new Set(lines.map((line) => line.slice(0, line.indexOf(","))));
 }
 
 function bytesOf({ samples, calibration, sampleRateHz }: StoredWaveform, format: WaveformFormat) {

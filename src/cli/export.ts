@@ -30,6 +30,8 @@ import { writeOut } from "./write-out.ts";
 
 /** Text is written in pieces of about this size, and the event loop gets a turn between them. */
 const PIECE_CHARACTERS = 65_536;
+/** The first is the head. */
+const SHEET_ROWS = 1_048_576;
 
 const CSV_HEADER = `time,sensor,kind,value_name,value,unit,quality,reason,id,${SITE_COLUMNS}\n`;
 
@@ -146,6 +148,10 @@ export async function run(context: CommandContext): Promise<number> {
       if (signal.aborted) return signal.reason === "EPIPE" ? 0 : 1;
     }
     await writeOut(stdout, piece, signal);
+    if (style !== null && count >= SHEET_ROWS)
+      stderr.write(
+        `note: ${count} rows: a sheet of Excel ends at ${SHEET_ROWS}, so it would leave out the last; choose a shorter range, --sensor or --kind\n`,
+      );
     if (count === 0) stderr.write(`note: ${emptyNote(store.history, sensor, kind)}\n`);
   } finally {
     progress.end();

@@ -121,7 +121,7 @@ function part(name: "site" | "uplinks", path: string | null, cwd: string): Signe
   if (path === null) return {};
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(resolve(cwd, path), "utf8"));
+    value = JSON.parse(readFileSync(resolve(cwd, path), "utf8").replace(/^\uFEFF/, ""));
   } catch (error) {
     const words =
       error instanceof SyntaxError ? `is not JSON: ${error.message}` : fileTrouble(error);

@@ -30,20 +30,34 @@ export function ignitionTags(
       {
         name: `gateside ${name}`,
         tagType: "Folder",
-        tags: codes.map((code) => ({
-          name: ignitionName(code),
-          tagType: "Folder",
-          tags: metrics
-            .filter(({ sensor }) => sensor === code)
-            .map((row) => tagOf(row, root, code)),
-        })),
+        tags: named(
+          codes.map((code) => ({
+            name: ignitionName(code),
+            tagType: "Folder",
+            tags: named(
+              metrics.filter(({ sensor }) => sensor === code).map((row) => tagOf(row, root, code)),
+            ),
+          })),
+        ),
       },
     ];
   });
   return folders.length === 0 ? null : { tags: folders };
 }
 
-function tagOf(row: ListedTopic, root: string, code: string): object {
+/** Two names that differ only in signs that Ignition does not allow would be one: the import keeps one of them. */
+function named<T extends { readonly name: string }>(tags: readonly T[]): T[] {
+  const taken = new Set<string>();
+  return tags.map((tag) => {
+    let { name } = tag;
+    // Ignition ignores upper and lower case.
+    for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${tag.name} ${n}`;
+    taken.add(name.toLowerCase());
+    return { ...tag, name };
+  });
+}
+
+function tagOf(row: ListedTopic, root: string, code: string) {
   const { path, type, unit, range, name, axis } = row;
   const channel = [name, axis].filter((text) => text !== null).join(" ");
   return {

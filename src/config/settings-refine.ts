@@ -151,11 +151,11 @@ function emailOf(raw: RawSettings, note: Note): AlarmEmail | null {
 
 function responsePrefixOf(given: string | undefined, note: Note): string | null {
   const prefix = withoutTrailing(given ?? "", "/");
-  if (prefix === "") return null;
-  if (/[+#\0]|^\$/.test(prefix)) {
+  if (prefix === "" && !given) return null;
+  if (prefix === "" || /[+#\0]|^\$/.test(prefix)) {
     note({
       place: "COMMAND_RESPONSE_PREFIX",
-      problem: `${shown(prefix)} is not a valid topic to publish on`,
+      problem: `${shown(given)} is not a valid topic to publish on`,
       remedy: "use topic levels without + and #, such as replies/gateside",
     });
   }

@@ -138,6 +138,14 @@ function coerce(
   faults: ConfigurationFault[],
 ): RawSettings {
   const values = { ...given };
+  for (const name of SETTING_NAMES) {
+    const isNumeric = SETTINGS[name].type === "integer" || SETTINGS[name].type === "number";
+    const number = Number(values[name]);
+    // Infinity and 1e999 are numbers to ajv, and within every range.
+    if (!isNumeric || Math.abs(number) !== Number.POSITIVE_INFINITY) continue;
+    faults.push(schemaFault(name, number > 0 ? "maximum" : "minimum", values[name]));
+    delete values[name];
+  }
   try {
     return envSchema<RawSettings>({ schema: SCHEMA, data: values, env: false });
   } catch (error) {
@@ -153,7 +161,7 @@ function coerce(
       faults.push(schemaFault(name, keyword, given[name]));
     }
     const kept: Record<string, string> = {};
-    for (const [name, value] of Object.entries(given)) {
+    for (const [name, value] of Object.entries(values)) {
       if (!isSettingName(name) || !faulty.has(name)) kept[name] = value;
     }
     kept["GATEWAY_URL"] ??= "";

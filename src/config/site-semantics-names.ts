@@ -56,6 +56,7 @@ export function checkTopicLevels(
   warnings: ConfigurationFault[],
 ): void {
   checkDots(site, sensors, warnings);
+  checkSigns(site, sensors, warnings);
   const isRespelled = (text: unknown): text is string =>
     typeof text === "string" && topicLevel(text) !== text;
   const respelled = (text: string) =>
@@ -69,6 +70,26 @@ export function checkTopicLevels(
   const others = codes.filter(isRespelled).length - 1;
   const more = others === 0 ? "" : `; so do ${others} more`;
   warnings.push({ place: `sensors[${first}].code`, problem: `${respelled(code)}${more}`, remedy });
+}
+
+/** What looks like another name and is none: subscribers and the gateway compare the characters. */
+function checkSigns(
+  site: unknown,
+  sensors: readonly (JsonObject | null)[],
+  warnings: ConfigurationFault[],
+): void {
+  for (const [i, name] of [site, ...sensors.map((one) => one?.["code"])].entries()) {
+    if (typeof name !== "string") continue;
+    const isHidden = /[\p{Cf}\p{Zl}\p{Zp}]|[^\S ]/u.test(name.trim());
+    if (!isHidden && name === name.normalize("NFC")) continue;
+    warnings.push({
+      place: i === 0 ? "site" : `sensors[${i - 1}].code`,
+      problem: isHidden
+        ? `${shown(name)} contains a character that cannot be seen`
+        : `${shown(name)} is written with separate accents, which look the same and are not`,
+      remedy: "type it anew instead of copying it",
+    });
+  }
 }
 
 /** RabbitMQ's routing keys separate levels by dots, and it turns every dot back into a slash. */

@@ -9,7 +9,8 @@ import { runCommand } from "../support/run-command.ts";
 async function sign(t: TestContext, site: object, ...flags: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), "gateside-sign-"));
   t.after(() => rmSync(cwd, { recursive: true }));
-  writeFileSync(join(cwd, "site.json"), JSON.stringify(site));
+  // With the mark that Windows editors put in front, as `check` takes it.
+  writeFileSync(join(cwd, "site.json"), `\ufeff${JSON.stringify(site)}`);
   await runCommand(["sign", "--new-key", "fleet"], { cwd });
   const command = ["sign", "--key", "fleet.key.pem", "--site-file", "site.json", ...flags];
   return runCommand(command, { cwd });

@@ -302,6 +302,11 @@ test("export – waveforms as CSV, WAV and NumPy files, with an index that lists
       b,
     );
     assert.equal(run.code, 0, run.stderr);
+    const again = await runCommand(
+      ["export", ...range, "--waveforms", format, "--format", format],
+      b,
+    );
+    assert.equal(again.code, 0, "a second time lists no file twice");
     const directory = join(b.cwd, format);
     const [head, ...index] = readFileSync(join(directory, "index.csv"), "utf8").trim().split("\n");
     assert.match(head ?? "", /^file,time,sensor,channel,axis,unit,sample_rate,samples,/);

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
+import { ignitionTags } from "../../src/cli/topics-ignition.ts";
+import type { ListedTopic } from "../../src/cli/topics-list.ts";
 import { runCommand } from "../support/run-command.ts";
 
 const ENV = {
@@ -162,4 +164,32 @@ test("topics – the month of an uplink says what thinning, compact readings and
   assert.equal((await months({ select: { kinds: ["loop"] } })).messagesPerMonth, 4 * 43_200);
   const slow = await months({}, { POLL_INTERVAL_S: "600" });
   assert.equal(slow.messagesPerMonth, (3 + 2) * 4320 + 86_400 + 2 * 43_200);
+});
+
+test("topics – names that Ignition would make one are told apart", () => {
+  const row = (sensor: string, path: string): ListedTopic =>
+    ({
+      uplink: "main",
+      topic: "",
+      format: "sparkplug",
+      sensor,
+      kind: "loop",
+      path,
+      type: "number",
+      unit: null,
+      range: null,
+      name: null,
+      axis: null,
+    }) as unknown as ListedTopic;
+  const rows = [row("P.1", "a/vel.rms"), row("P.1", "a/vel_rms"), row("P_1", "a/vel")];
+  const uplink = { name: "main", sparkplug: { group: "g", node: "n", host: null } };
+  const made = JSON.stringify(ignitionTags(rows, [uplink] as never));
+  assert.deepEqual(made.match(/"name":"[^"]+"/g), [
+    '"name":"gateside main"',
+    '"name":"P_1"',
+    '"name":"a vel_rms"',
+    '"name":"a vel_rms 2"',
+    '"name":"P_1 2"',
+    '"name":"a vel"',
+  ]);
 });

@@ -841,3 +841,24 @@ test("settings – a view token requires HTTP_TOKEN, and must differ from it", (
   assert.match(lines(load({ HTTP_TOKEN: all, HTTP_VIEW_TOKEN: all })), /is the same as HTTP_TOKEN/);
   assert.deepEqual(load({ HTTP_TOKEN: all, HTTP_VIEW_TOKEN: "one-that-only-looks" }).faults, []);
 });
+
+test("settings – no number is infinite, however it is written", () => {
+  const numeric = SETTING_NAMES.filter((name) => /^(?:integer|number)$/.test(SETTINGS[name].type));
+  assert.ok(numeric.length > 15);
+  for (const name of numeric)
+    for (const text of ["Infinity", "-Infinity", "1e999", "-1e999", "NaN"]) {
+      const { faults } = load({ ...LINKS, [name]: text });
+      assert.ok(
+        faults.some(({ place }) => place === name),
+        `${name}=${text}`,
+      );
+    }
+});
+
+test("settings – a prefix of slashes alone and a port 0 in an address are faults", () => {
+  const places = (env: Environment) => load({ ...LINKS, ...env }).faults.map(({ place }) => place);
+  assert.deepEqual(places({ COMMAND_RESPONSE_PREFIX: "/" }), ["COMMAND_RESPONSE_PREFIX"]);
+  assert.deepEqual(places({ COMMAND_RESPONSE_PREFIX: "replies/" }), []);
+  assert.deepEqual(places({ GATEWAY_URL: "http://gateway:0" }), ["GATEWAY_URL"]);
+  assert.deepEqual(places({ MQTT_URL: "mqtt://broker:0" }), ["MQTT_URL"]);
+});

@@ -365,3 +365,14 @@ test("site file – characters that are not UTF-8 are reported with their place,
     ]);
   }
 });
+
+test("site – characters that cannot be seen, or are written in two ways, are told in a name", () => {
+  const warnings = (code: string) =>
+    loadSite(JSON.stringify({ site: "s", sensors: [{ code, type: 1, kinds: ["rpm"] }] }), "x")
+      .warnings.filter(({ problem }) => /cannot be seen|separate accents/.test(problem))
+      .map(({ place }) => place);
+  assert.deepEqual(warnings("12\u200b3"), ["x: sensors[0].code"]);
+  assert.deepEqual(warnings("12\u00a03"), ["x: sensors[0].code"]);
+  assert.deepEqual(warnings("Gera\u0308t"), ["x: sensors[0].code"]);
+  assert.deepEqual(warnings("Ger\u00e4t 7"), []);
+});

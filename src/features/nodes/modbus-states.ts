@@ -4,6 +4,7 @@ import ModbusClient from "modbus-serial";
 import type { ModbusStateRead } from "../../core/sensor.ts";
 import { type RegisterBlock, registerBlocks } from "../../core/state/registers.ts";
 import { type StateSample, sampleOfRegisters } from "../../core/state/state-sample.ts";
+import { deviceOf } from "./state-job.ts";
 
 export interface ModbusDeadlines {
   readonly connectMs: number;
@@ -69,7 +70,7 @@ export class ModbusStates {
 
   /** The registers' words by address. */
   async words(read: ModbusStateRead, signal: AbortSignal): Promise<ReadonlyMap<number, number>> {
-    const isReused = this.#sessions.has(read.url);
+    const isReused = this.#sessions.has(deviceOf(read.url));
     try {
       return await this.#words(read, signal);
     } catch (error) {
@@ -91,9 +92,10 @@ export class ModbusStates {
   }
 
   async #words(
-    { url, unit = 1, function: code = 3, registers }: ModbusStateRead,
+    { url: written, unit = 1, function: code = 3, registers }: ModbusStateRead,
     signal: AbortSignal,
   ): Promise<Map<number, number>> {
+    const url = deviceOf(written);
     const session = this.#sessions.get(url) ?? (await this.#open(url, signal));
     const abort = () => session.socket.destroy();
     signal.addEventListener("abort", abort, { once: true });

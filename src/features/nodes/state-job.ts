@@ -8,6 +8,7 @@ const RETRY_MIN_MS = 10_000;
 const RETRY_MAX_MS = HOUR_MS;
 /** Reads of the service share this lane; every Modbus device has its own. */
 const SERVICE_LANE = "service";
+const MODBUS_PORT = 502;
 
 /** One state read of one sensor and its schedule. */
 export interface StateJob {
@@ -45,6 +46,12 @@ export function isModbus(read: StateRead): read is Extract<StateRead, { via: "mo
   return read.via === "modbus";
 }
 
+/** One for each way to write the address of a Modbus device: most take one connection at a time. */
+export function deviceOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `tcp://${hostname.toLowerCase()}:${port || MODBUS_PORT}`;
+}
+
 /** The names of the values that a read gives. */
 function valueNames(read: StateRead): string[] {
   return isModbus(read) ? read.registers.map(({ value }) => value) : Object.keys(read.fields);
@@ -75,7 +82,7 @@ export function createJob(
     key: keyOf(sensor, read),
     sensor,
     read,
-    lane: isModbus(read) ? read.url : SERVICE_LANE,
+    lane: isModbus(read) ? deviceOf(read.url) : SERVICE_LANE,
     intervalMs,
     patienceMs,
     isPaced,

@@ -10,6 +10,7 @@ import { ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { StateSample } from "../../../src/core/state/state-sample.ts";
 import { ModbusFailure } from "../../../src/features/nodes/modbus-states.ts";
 import { NodeStates } from "../../../src/features/nodes/node-states.ts";
+import { deviceOf } from "../../../src/features/nodes/state-job.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -248,4 +249,10 @@ test("state reads – forty nodes of one source whose values change at every rea
     const longest = Math.max(...steps);
     assert.ok(longest <= minute, `${code}: ${longest} ms`);
   }
+});
+
+test("state reads – one device is one connection, however its address is written", () => {
+  for (const url of ["tcp://PLC-7", "tcp://plc-7:502", "tcp://plc-7/"])
+    assert.equal(deviceOf(url), "tcp://plc-7:502");
+  assert.notEqual(deviceOf("tcp://plc-7:503"), deviceOf("tcp://plc-7"));
 });
