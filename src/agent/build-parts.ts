@@ -126,7 +126,12 @@ export async function buildParts(
     tryPublish: () => uplinks.tryPublish(),
     log: options.log ?? null,
   });
-  features = await createFeatures({ ...sources, settings, newest: side.newest });
+  features = await createFeatures({
+    ...sources,
+    settings,
+    newest: side.newest,
+    tables: store.tables,
+  });
   store.steps.list = features.running;
   const shown = withFeatures(sources, features);
   const http = createHttpSide(shown, base);

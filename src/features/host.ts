@@ -3,6 +3,7 @@ import type { Settings } from "../config/settings-shape.ts";
 import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { HttpSources } from "../http/parts.ts";
+import type { StoreTables } from "../pipeline/store/store.ts";
 
 export interface NewestReading {
   readonly timeMs: number;
@@ -13,6 +14,7 @@ export interface NewestReading {
 
 export interface FeatureHost extends Omit<HttpSources, "settings"> {
   readonly settings: Settings;
+  readonly tables: StoreTables;
   /** The newest reading that went live, parsed; null before the first. */
   readonly newest: { of(sensor: string, kind: Kind): NewestReading | null };
 }

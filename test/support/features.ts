@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { withFeatures } from "../../src/agent/features.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { createFeatures } from "../../src/features/all.ts";
+import type { FeatureHost } from "../../src/features/host.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 
 const ENVIRONMENT = { GATEWAY_URL: "http://gateway.example", MQTT_URL: "mqtt://broker.example" };
@@ -16,5 +17,7 @@ export async function partsWithFeatures(
   assert.ok(settings);
   const named = { ...settings, mqttClientId: "plant-7", sparkplugGroupId: "plant-7" };
   const newest = { of: () => null };
-  return withFeatures(parts, await createFeatures({ ...parts, settings: named, newest }));
+  // For parts without a store.
+  const tables = {} as FeatureHost["tables"];
+  return withFeatures(parts, await createFeatures({ ...parts, settings: named, newest, tables }));
 }

@@ -100,7 +100,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     node: [],
     packages: [],
   },
-  "features/host": { rooms: [], types: ["config", "core", "http"], node: [], packages: [] },
+  "features/host": {
+    rooms: [],
+    types: ["config", "core", "http", "pipeline/store"],
+    node: [],
+    packages: [],
+  },
   "features/specs": {
     rooms: ["features/feature"],
     files: Object.keys(FEATURES).map((name) => `src/features/${name}/spec.ts`),

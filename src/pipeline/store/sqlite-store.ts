@@ -48,6 +48,7 @@ function withRooms(store: SqliteStore, parts: StoreParts): Store {
     readings,
     sessions,
     steps,
+    tables: { db: parts.db, queue, streams: parts.streams },
     statistics: queue.statistics,
     waveforms,
   });

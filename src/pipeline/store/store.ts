@@ -12,8 +12,11 @@ import type { RecentTimes } from "../../core/recent-times.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
+import type { Database } from "./database/database.ts";
 import type { Meta } from "./database/meta.ts";
 import type { SchemaStep } from "./database/schema-step.ts";
+import type { Streams } from "./database/streams.ts";
+import type { WriteQueue } from "./database/write-queue.ts";
 import type { HourReader } from "./hours/hour-reader.ts";
 import type { History } from "./readings/history.ts";
 import type { StoreSteps } from "./store-steps.ts";
@@ -60,6 +63,13 @@ export interface StoreOptions extends Runtime {
   readonly diskFreeBytes?: () => number | null;
 }
 
+/** Statements of one file, and the queue through which every write goes. */
+export interface StoreTables {
+  readonly db: Database;
+  readonly queue: WriteQueue;
+  readonly streams: Streams;
+}
+
 export interface Store {
   readonly readings: ReadingLog & {
     flush(): Promise<void>;
@@ -89,6 +99,8 @@ export interface Store {
   readonly measurements: Measurements;
   /** Knows the machines for the choice of measurements that are kept. */
   readonly keeper: { machines: MeasuredMachines | null };
+  /** For what features read and write of their own tables. */
+  readonly tables: StoreTables;
   /** What features do in its transactions. */
   readonly steps: { list: readonly StoreSteps[] };
   readonly history: History;
