@@ -47,7 +47,7 @@ async function takePictures(address: string): Promise<void> {
 
 /** Plots are drawn, rates are known where they are shown, and highlights have faded. */
 async function settled(page: Page): Promise<void> {
-  await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+  await page.locator("html[data-live=live]").waitFor();
   if ((await page.locator(".flow").count()) > 0) {
     await page
       .locator(".pipe-label", { hasText: / sent: / })

@@ -6,8 +6,9 @@ import { withTimes } from "../core/times-in-text.ts";
 import type { Api } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
+import { keepName, nameKept } from "./name-kept.ts";
 
-const BUTTONS: Readonly<Record<AlarmActionName, string>> = {
+export const BUTTONS: Readonly<Record<AlarmActionName, string>> = {
   acknowledge: "Acknowledge",
   shelve: "Shelve",
   unshelve: "Unshelve",
@@ -20,8 +21,6 @@ const SHELF_TIMES = [
   [10_080, "7 days"],
   [43_200, "30 days"],
 ] as const;
-/** The user's name, remembered in this browser. */
-const NAME_KEY = "gateside.name";
 const NAME_MAX = 64;
 const NOTE_MAX = 500;
 
@@ -31,7 +30,7 @@ export class AlarmActionForm {
   readonly root: HTMLElement;
   readonly #api: Api;
   readonly #model: Model;
-  readonly #alarm: FormAlarm;
+  #alarm: FormAlarm;
   readonly #onDone: () => void;
   readonly #offered: readonly AlarmActionName[];
 
@@ -50,6 +49,23 @@ export class AlarmActionForm {
     this.#offered = offered;
     this.root = h("div", { class: "alarm-words" });
     this.#showButtons();
+  }
+
+  get isTouched(): boolean {
+    return [...this.root.querySelectorAll("input")].some(
+      (input) => input.value !== input.defaultValue,
+    );
+  }
+
+  /** What can be done with it now; a form that is open stays. */
+  update(alarm: FormAlarm): void {
+    const before = this.#words().join();
+    this.#alarm = alarm;
+    if (this.root.querySelector("form") !== null || before === this.#words().join()) return;
+    const focused = this.root.contains(document.activeElement)
+      ? (document.activeElement as HTMLElement).dataset["word"]
+      : undefined;
+    this.#showButtons(ALARM_ACTION_NAMES.find((word) => word === focused));
   }
 
   #words(): AlarmActionName[] {
@@ -76,32 +92,13 @@ export class AlarmActionForm {
   }
 
   #openForm(word: AlarmActionName): void {
-    const id = (name: string) => `${name}-${this.#alarm.id}`;
-    const name = h("input", {
-      id: id("by"),
-      maxlength: NAME_MAX,
-      autocomplete: "name",
-      required: true,
-      value: this.#api.person ?? nameKept(),
-    });
-    const note = h("input", { id: id("note"), maxlength: NOTE_MAX, required: word === "note" });
-    const time = h(
-      "select",
-      { id: id("time") },
-      ...SHELF_TIMES.map(([minutes, text]) => h("option", { value: minutes }, text)),
-    );
-    time.value = "480";
+    const { name, note, time, body } = actionFields(this.#api, this.#alarm.id, word);
     const fault = h("p", { role: "alert", class: "fault-text" });
     const send = async (event: Event): Promise<void> => {
       event.preventDefault();
       keepName(name.value.trim());
-      const remark = note.value.trim();
       try {
-        await this.#api.postAlarmAction(this.#alarm.id, word, {
-          by: name.value.trim(),
-          ...(remark !== "" && { note: remark }),
-          ...(word === "shelve" && { minutes: Number(time.value) }),
-        });
+        await this.#api.postAlarmAction(this.#alarm.id, word, body());
         this.#showButtons(word);
         this.#onDone();
       } catch (error) {
@@ -120,7 +117,7 @@ export class AlarmActionForm {
         },
       },
       field("Your name", name),
-      word === "shelve" && field("For", time),
+      time !== null && field("For", time),
       field(word === "note" ? "Note" : "Note (optional)", note, "field wide"),
       h("button", { type: "submit" }, BUTTONS[word]),
       h("button", { type: "button", click: () => this.#showButtons(word) }, "Cancel"),
@@ -131,22 +128,37 @@ export class AlarmActionForm {
   }
 }
 
-function field(label: string, control: HTMLElement, style = "field"): HTMLElement {
+/** Name, note and, to shelve, the time. */
+export function actionFields(api: Api, key: string, word: AlarmActionName) {
+  const id = (name: string) => `${name}-${key}`;
+  const name = h("input", {
+    id: id("by"),
+    maxlength: NAME_MAX,
+    autocomplete: "name",
+    required: true,
+    value: api.person ?? nameKept(),
+  });
+  const note = h("input", { id: id("note"), maxlength: NOTE_MAX, required: word === "note" });
+  const time =
+    word === "shelve"
+      ? h(
+          "select",
+          { id: id("time") },
+          ...SHELF_TIMES.map(([minutes, text]) => h("option", { value: minutes }, text)),
+        )
+      : null;
+  if (time !== null) time.value = "480";
+  const body = (): object => {
+    const remark = note.value.trim();
+    return {
+      by: name.value.trim(),
+      ...(remark !== "" && { note: remark }),
+      ...(time !== null && { minutes: Number(time.value) }),
+    };
+  };
+  return { name, note, time, body };
+}
+
+export function field(label: string, control: HTMLElement, style = "field"): HTMLElement {
   return h("div", { class: style }, h("label", { for: control.id }, label), control);
-}
-
-function nameKept(): string {
-  try {
-    return localStorage.getItem(NAME_KEY) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function keepName(name: string): void {
-  try {
-    localStorage.setItem(NAME_KEY, name);
-  } catch {
-    // Storage may be disabled; the name is then asked for each time.
-  }
 }

@@ -1,16 +1,26 @@
-/** Alarms by limits and baselines: active, acknowledged, shelved and past, with their notes. */
+/** Alarms as a table: by machine, with filters, and actions on what is selected; their history and what people did. */
 
-import type { AlarmAction, AlarmLists, ShownAlarm } from "../core/alarm/shown.ts";
-import { parsedObject } from "../core/parsed-json.ts";
+import type { ShownAlarm } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
-import { AlarmActionForm } from "./alarm-form.ts";
-import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
+import { actionItem } from "./action-item.ts";
+import {
+  ALARM_FILTERS,
+  type AlarmFilter,
+  type AlarmGroup,
+  alarmGroups,
+  isAsked,
+  type KnownEvents,
+  machineOf,
+  withNewest,
+  withOlder,
+} from "./alarm-list.ts";
+import { AlarmRow } from "./alarm-row.ts";
+import { AlarmSelection } from "./alarm-selection.ts";
 import { type Api, ApiError } from "./api.ts";
-import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { quantity } from "./format.ts";
-import { timedText, timeNode } from "./marks.ts";
+import { arrange, type Cleanup, h, replace, replaceAnew, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
+import { linkTo } from "./place-link.ts";
 import { READ_ONLY } from "./read-only.ts";
 import { Refresh } from "./refresh.ts";
 
@@ -41,38 +51,79 @@ export function alarmsPage(parent: HTMLElement, api: Api, model: Model): Cleanup
   return page.stop;
 }
 
+type Lists = Awaited<ReturnType<Api["alarms"]>>;
+
 class AlarmsPage {
   readonly root: HTMLElement;
   readonly stop: Cleanup;
   readonly #api: Api;
   readonly #model: Model;
   readonly #buttons: readonly HTMLButtonElement[];
-  readonly #list = h("ul", { class: "alarms" });
+  readonly #filter: AlarmFilter;
+  readonly #machines: HTMLSelectElement;
+  readonly #grouped: HTMLInputElement;
   readonly #note = h("p", { class: "hint", role: "status" });
   readonly #readOnly = h("p", { class: "hint", hidden: true }, READ_ONLY);
+  readonly #table = h("table", { class: "plain alarm-table", "aria-labelledby": "alarms-title" });
+  readonly #head = h("thead");
+  readonly #all: HTMLInputElement;
+  readonly #actions = h("ul", { class: "alarms" });
+  readonly #empty = h("p", { class: "empty" });
   readonly #more: HTMLButtonElement;
+  readonly #selection: AlarmSelection;
+  readonly #rows = new Map<string, AlarmRow>();
+  readonly #bodies = new Map<string, HTMLTableSectionElement>();
   #name: ListName;
-  #lists: AlarmLists | null = null;
-  #older: readonly ShownAlarm[] = [];
-  #before: number | null = null;
-  #actions: readonly AlarmAction[] = [];
-  #shown = "";
+  #lists: Lists | null = null;
+  #known: KnownEvents = { events: [], before: null };
   #counts = "";
   readonly #refresh: Refresh;
+  readonly #older: Refresh;
 
   constructor(api: Api, model: Model) {
     this.#api = api;
     this.#model = model;
-    const requested = placeNow().query.get("list");
-    this.#name = LISTS.find(([name]) => name === requested)?.[0] ?? "active";
+    const { query } = placeNow();
+    this.#name = LISTS.find(([name]) => name === query.get("list"))?.[0] ?? "active";
+    this.#filter = { severity: "", machine: "", text: "" };
+    for (const key of ALARM_FILTERS) this.#filter[key] = query.get(key) ?? "";
     this.#buttons = LISTS.map(([name, text]) =>
       h("button", { type: "button", "data-list": name, click: () => this.#choose(name) }, text),
     );
     this.#more = h(
       "button",
-      { type: "button", hidden: true, click: () => void this.#loadOlder() },
+      { type: "button", hidden: true, click: () => this.#older.change() },
       "Show older",
     );
+    this.#machines = this.#select("machine", []);
+    this.#grouped = h("input", {
+      type: "checkbox",
+      checked: query.get("groups") !== "no",
+      change: () => {
+        remember({ groups: this.#grouped.checked ? null : "no" });
+        this.#show();
+      },
+    });
+    this.#all = h("input", {
+      type: "checkbox",
+      "aria-label": "Select all",
+      change: () => this.#selectAll(),
+    });
+    this.#selection = new AlarmSelection(api, () => {
+      for (const { check } of this.#rows.values()) if (check !== null) check.checked = false;
+      this.#refresh.change();
+    });
+    const search = h("input", {
+      id: "alarm-text",
+      type: "search",
+      autocomplete: "off",
+      value: this.#filter.text,
+      input: () => this.#narrow("text", search.value.trim()),
+    });
+    const severity = this.#select("severity", [
+      ["alarm", "Alarm"],
+      ["warning", "Warning"],
+    ]);
     this.root = h(
       "section",
       { class: "panel", "aria-labelledby": "alarms-title" },
@@ -82,9 +133,20 @@ class AlarmsPage {
         h("h1", { id: "alarms-title", tabindex: -1 }, "Alarms"),
         h("div", { class: "spans", role: "group", "aria-label": "List" }, ...this.#buttons),
       ),
+      h(
+        "form",
+        { class: "filters", role: "search", submit: (event: Event) => event.preventDefault() },
+        field("Search", search, "field grow"),
+        field("Severity", severity),
+        field("Machine", this.#machines),
+        h("label", { class: "check" }, this.#grouped, " by machine"),
+      ),
       this.#readOnly,
       this.#note,
-      this.#list,
+      this.#selection.root,
+      h("div", { class: "scroll-narrow" }, this.#table),
+      this.#actions,
+      this.#empty,
       this.#more,
     );
     this.#refresh = new Refresh(
@@ -92,38 +154,74 @@ class AlarmsPage {
       (error) => this.#failed(error),
       { ms: REFRESH_MS, isDue: () => model.isLive && !document.hidden },
     );
+    this.#older = new Refresh(
+      async () => {
+        const { history, before } = await api.alarms(HISTORY_PAGE, this.#known.before);
+        return () => {
+          this.#known = withOlder(this.#known, { events: history, before });
+          this.#show();
+        };
+      },
+      (error) => void setText(this.#note, `Older alarms could not be read: ${messageOf(error)}`),
+    );
     const unsubscribe = model.subscribe((change) => {
-      const counts = JSON.stringify(model.status?.alarms);
+      const counts = JSON.stringify([model.status?.alarms, model.status?.activeAlarms]);
       if (change === "status" && counts !== this.#counts) {
         this.#counts = counts;
         this.#refresh.change();
       }
-      if (change === "sensors") this.#show();
+      if (change === "sensors" || change === "machines") this.#show();
     });
     this.stop = () => {
       this.#refresh.stop();
+      this.#older.stop();
       unsubscribe();
     };
     this.#refresh.change();
   }
 
+  #select(key: "severity" | "machine", choices: readonly (readonly [string, string])[]) {
+    const select = h(
+      "select",
+      { id: `alarm-${key}`, change: () => this.#narrow(key, select.value) },
+      ...optionsOf(choices),
+    );
+    select.value = this.#filter[key];
+    return select;
+  }
+
+  #narrow(key: keyof AlarmFilter, value: string): void {
+    this.#filter[key] = value;
+    remember({ [key]: value });
+    this.#show();
+  }
+
   #choose(name: ListName): void {
+    const isTouched = [...this.#rows.values()].some((row) => row.isTouched);
+    if (isTouched && !confirm("Leave what you typed?")) return;
     this.#name = name;
+    this.#rows.clear();
+    this.#bodies.clear();
+    this.#table.replaceChildren();
     remember({ list: name === "active" ? null : name });
-    this.#shown = "";
     this.#show();
     this.#refresh.choose();
   }
 
   async #ask(): Promise<() => void> {
+    const isLog = this.#name === "said";
     const [lists, actions] = await Promise.all([
       this.#api.alarms(this.#name === "history" ? HISTORY_PAGE : 1),
-      this.#name === "said" ? this.#api.alarmActions(ACTIONS) : this.#actions,
+      isLog ? this.#api.alarmActions(ACTIONS) : [],
     ]);
     return () => {
-      if (this.#older.length === 0) this.#before = lists.before;
       this.#lists = lists;
-      this.#actions = actions;
+      if (this.#name === "history")
+        this.#known = withNewest(this.#known, { events: lists.history, before: lists.before });
+      if (isLog)
+        replaceAnew(this.#actions, JSON.stringify(actions), () =>
+          actions.map((action) => actionItem(this.#model, action)),
+        );
       setText(this.#note, "");
       this.#show();
     };
@@ -138,142 +236,137 @@ class AlarmsPage {
     );
   }
 
-  async #loadOlder(): Promise<void> {
-    try {
-      const { history, before } = await this.#api.alarms(HISTORY_PAGE, this.#before);
-      this.#older = [...this.#older, ...history];
-      this.#before = before;
-      this.#show();
-    } catch (error) {
-      setText(this.#note, `Older alarms could not be read: ${messageOf(error)}`);
-    }
-  }
-
-  /** The first page is refreshed while older ones stay as loaded; an alarm in both is shown once. */
-  #history(): readonly ShownAlarm[] {
-    const known = new Set<string>();
-    return [...(this.#lists?.history ?? []), ...this.#older].filter(({ id }) => {
-      if (known.has(id)) return false;
-      known.add(id);
-      return true;
-    });
+  #alarms(): readonly ShownAlarm[] {
+    const name = this.#name;
+    if (name === "said" || this.#lists === null) return [];
+    return name === "history" ? this.#known.events : this.#lists[name];
   }
 
   #show(): void {
     const lists = this.#lists;
-    for (const button of this.#buttons) {
-      const name = button.dataset["list"];
-      button.setAttribute("aria-pressed", String(name === this.#name));
-      const text = LISTS.find(([one]) => one === name)?.[1] ?? "";
-      const count =
-        lists !== null && (name === "active" || name === "acknowledged" || name === "shelved")
-          ? ` (${lists[name].length})`
-          : "";
-      setText(button, `${text}${count}`);
-    }
-    this.#more.hidden = this.#name !== "history" || this.#before === null;
-    if (lists === null) return;
     const name = this.#name;
-    const alarms = name === "said" ? [] : name === "history" ? this.#history() : lists[name];
-    const log = name === "said" ? this.#actions : [];
-    const { mayChange } = this.#api;
-    this.#readOnly.hidden = mayChange;
-    const key = JSON.stringify([name, alarms, log, this.#model.sensors.size, mayChange]);
-    // A form that somebody is filling in is not removed.
-    if (key === this.#shown || this.#list.querySelector("form") !== null) return;
-    this.#shown = key;
-    replace(
-      this.#list,
-      ...alarms.map((alarm) => this.#item(alarm, name !== "history" && mayChange)),
-      ...log.map((action) => actionItem(this.#model, action)),
-      alarms.length + log.length === 0 && h("li", { class: "empty" }, EMPTY[name]),
+    for (const button of this.#buttons) {
+      const own = LISTS.find(([one]) => one === button.dataset["list"]);
+      if (own === undefined) continue;
+      button.setAttribute("aria-pressed", String(own[0] === name));
+      const isCounted = lists !== null && own[0] !== "history" && own[0] !== "said";
+      setText(button, `${own[1]}${isCounted ? ` (${lists[own[0]].length})` : ""}`);
+    }
+    this.#more.hidden = name !== "history" || this.#known.before === null;
+    this.#actions.hidden = name !== "said";
+    this.#table.hidden = name === "said";
+    if (lists === null) return;
+    this.#readOnly.hidden = this.#api.mayChange;
+    const all = this.#alarms();
+    this.#offerMachines(all);
+    const asked = all.filter((alarm) => isAsked(this.#model, alarm, this.#filter));
+    const isFlat = name === "history" || !this.#grouped.checked;
+    this.#showTable(
+      name === "history"
+        ? [{ key: "all", title: "", area: "", machineId: null, alarms: asked }]
+        : alarmGroups(asked, this.#model, !isFlat),
+    );
+    const isEmpty = name === "said" ? !this.#actions.hasChildNodes() : asked.length === 0;
+    this.#empty.hidden = !isEmpty;
+    const isNarrowed = all.length > 0;
+    setText(this.#empty, isNarrowed ? "No alarm matches the filters." : EMPTY[name]);
+  }
+
+  #showTable(groups: readonly AlarmGroup[]): void {
+    const mayAct = this.#name !== "history" && this.#api.mayChange;
+    this.#showHead(mayAct);
+    const seen = new Set<string>();
+    const bodies = groups.map((group) => {
+      const rows = group.alarms.map((alarm) => {
+        seen.add(alarm.id);
+        const row = this.#rows.get(alarm.id) ?? this.#row(alarm, mayAct);
+        this.#rows.set(alarm.id, row);
+        row.update(alarm);
+        return row.root;
+      });
+      const body =
+        this.#bodies.get(group.key) ?? h("tbody", null, groupHead(group, mayAct ? 6 : 5));
+      this.#bodies.set(group.key, body);
+      const head = body.querySelector(".group");
+      arrange(body, head === null ? rows : [head, ...rows]);
+      return body;
+    });
+    for (const id of this.#rows.keys()) if (!seen.has(id)) this.#rows.delete(id);
+    arrange(this.#table, [this.#head, ...bodies]);
+    this.#selected();
+  }
+
+  #row(alarm: ShownAlarm, mayAct: boolean): AlarmRow {
+    const done = () => this.#refresh.change();
+    return new AlarmRow(
+      this.#api,
+      this.#model,
+      alarm,
+      done,
+      mayAct ? () => this.#selected() : null,
     );
   }
 
-  #item(alarm: ShownAlarm, hasActions: boolean): HTMLElement {
-    const model = this.#model;
-    const sensor = model.sensors.get(alarm.sensor);
-    const name = sensor?.name ?? alarm.name ?? `Sensor ${alarm.sensor}`;
-    const what = [alarmName(alarm.alarm), alarmValue(alarm, sensor)].filter((part) => part !== "");
-    return h(
-      "li",
-      {
-        class: `alarm ${alarm.severity === "alarm" ? "severe" : (alarm.severity ?? "")}`,
-        "data-alarm": alarm.id,
-      },
+  #showHead(mayAct: boolean): void {
+    replaceAnew(this.#head, String(mayAct), () => [
       h(
-        "div",
-        { class: "alarm-head" },
-        severityBadge(alarm),
-        h("a", { href: alarmLink(alarm) }, name),
-        h("span", { class: "sub" }, what.join(" · ")),
-        alarm.historical === true && h("span", { class: "sub" }, "from history"),
+        "tr",
+        null,
+        mayAct && h("th", { scope: "col", class: "c-check" }, this.#all),
+        ...["State", "What", "Sensor", "Since", "Details"].map((text) =>
+          h("th", { scope: "col" }, text),
+        ),
       ),
-      alarm.text !== undefined && h("p", null, timedText(model, alarm.text)),
-      h("p", { class: "sub" }, ...factsOf(model, alarm)),
-      hasActions &&
-        new AlarmActionForm(this.#api, model, alarm, () => {
-          this.#shown = "";
-          this.#refresh.change();
-        }).root,
+    ]);
+  }
+
+  #selectAll(): void {
+    for (const { check } of this.#rows.values())
+      if (check !== null) check.checked = this.#all.checked;
+    this.#selected();
+  }
+  #selected(): void {
+    const rows = [...this.#rows.values()].filter(({ check }) => check?.checked === true);
+    this.#all.checked = rows.length > 0 && rows.length === this.#rows.size;
+    this.#selection.show(
+      rows.map(({ alarm, check }) => ({
+        id: alarm.id,
+        title: (check?.getAttribute("aria-label") ?? "").replace("Select ", ""),
+      })),
     );
+  }
+
+  #offerMachines(alarms: readonly ShownAlarm[]): void {
+    const own = alarms.map(({ sensor }) => machineOf(this.#model, sensor).title);
+    const names = [...new Set([...own, this.#filter.machine])].filter((name) => name !== "").sort();
+    if (
+      replaceAnew(this.#machines, names.join("\n"), () =>
+        optionsOf(names.map((name) => [name, name])),
+      )
+    )
+      this.#machines.value = this.#filter.machine;
   }
 }
 
-function factsOf(model: Model, alarm: ShownAlarm): (Node | string)[] {
-  const { raised, time, worst, limit, unit, acknowledged, shelved, note } = alarm;
-  const facts: (Node | string)[][] = [];
-  const at = (text: string) => timeNode(model, Date.parse(text));
-  if (raised !== undefined) facts.push(["raised ", at(raised)]);
-  if (alarm.state === "cleared" && time !== undefined) facts.push(["ended ", at(time)]);
-  if (typeof limit === "number") facts.push([`limit ${quantity(limit, unit)}`]);
-  if (typeof worst?.measured === "number")
-    facts.push([`worst ${quantity(worst.measured, unit)} `, at(worst.time)]);
-  if (acknowledged !== null) facts.push(["acknowledged by ", ...attribution(acknowledged, at)]);
-  if (shelved)
-    facts.push(["shelved until ", at(shelved.until), " by ", ...attribution(shelved, at)]);
-  if (note) facts.push(["note by ", ...attribution(note, at)]);
-  return facts.flatMap((fact, i) => (i === 0 ? fact : [" · ", ...fact]));
-}
-
-function attribution(
-  { by, time, note }: { readonly by: string; readonly time: string; readonly note: string | null },
-  at: (text: string) => Node,
-): (Node | string)[] {
-  return [`${by}, `, at(time), note === null ? "" : `: “${note}”`];
-}
-
-const ACTION_WORDS: Readonly<Record<string, string>> = {
-  acknowledge: "acknowledged",
-  shelve: "shelved",
-  unshelve: "unshelved",
-  note: "added a note to",
-  relearn: "restarted learning of",
-};
-
-function actionItem(model: Model, action: AlarmAction): HTMLElement {
-  const { who, what, subject, timeMs, source } = action;
-  const outcome = timedText(model, action.outcome);
+function groupHead({ title, area, machineId }: AlarmGroup, columns: number): HTMLElement | null {
+  if (title === "") return null;
   return h(
-    "li",
-    { class: "alarm" },
+    "tr",
+    { class: "group" },
     h(
-      "p",
-      null,
-      timeNode(model, timeMs, "full"),
-      ` ${who} ${ACTION_WORDS[what] ?? what} ${subject}${noteOf(action)}`,
-    ),
-    h(
-      "p",
-      { class: "sub" },
-      `by ${source}`,
-      action.outcome !== "done" && ", refused: ",
-      action.outcome !== "done" && outcome,
+      "th",
+      { scope: "rowgroup", colspan: columns },
+      area !== "" && h("span", { class: "area" }, area),
+      machineId === null
+        ? h("span", { class: "machine" }, title)
+        : h("a", { class: "machine", href: linkTo("machine", String(machineId)) }, title),
     ),
   );
 }
 
-function noteOf({ detail }: AlarmAction): string {
-  const note = parsedObject(detail)?.["note"];
-  return typeof note === "string" && note !== "" ? `: “${note}”` : "";
+function field(label: string, control: HTMLElement, style = "field"): HTMLElement {
+  return h("div", { class: style }, h("label", { for: control.id }, label), control);
 }
+
+const optionsOf = (choices: readonly (readonly [string, string])[]) =>
+  [["", "All"] as const, ...choices].map(([value, text]) => h("option", { value }, text));

@@ -1,6 +1,7 @@
 /** The chapter of the manual about each page; the empty name is the overview's. */
 export const CHAPTERS: Readonly<Record<string, string>> = {
   "": "operator.html#what-you-see",
+  sensors: "operator.html#what-you-see",
   machine: "maintenance.html#from-a-machine-to-its-cause",
   "machine/report": "maintenance.html#a-report-to-hand-over",
   sensor: "maintenance.html#from-a-machine-to-its-cause",

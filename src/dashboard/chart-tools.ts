@@ -13,10 +13,10 @@ export function chartTools(chart: Chart, what: string): HTMLElement {
   return h(
     "div",
     { class: "tools", role: "group", "aria-label": `View of ${what}` },
-    button("‹", "Earlier or lower", () => chart.pan(-0.5)),
-    button("›", "Later or higher", () => chart.pan(0.5)),
-    button("+", "Zoom in", () => chart.zoom(0.5)),
-    button("−", "Zoom out", () => chart.zoom(2)),
+    button("Earlier", "Earlier or lower", () => chart.pan(-0.5)),
+    button("Later", "Later or higher", () => chart.pan(0.5)),
+    button("Zoom in", "Zoom in", () => chart.zoom(0.5)),
+    button("Zoom out", "Zoom out", () => chart.zoom(2)),
     button("All", "Show all", () => chart.reset()),
     button("CSV", "Save the numbers as CSV", () => {
       if (chart.shown !== null) saveCsv(chart.shown.spec);

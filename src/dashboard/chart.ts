@@ -35,7 +35,8 @@ export class Chart {
   readonly #onZoom: ((range: readonly [number, number] | null) => void) | null;
   #plot: uPlot | null = null;
   #spec: ChartSpec | null = null;
-  #index = 0;
+  /** Of the cursor; -1 before there is one. */
+  #index = -1;
   #held: number | null = null;
   #isDrawn = true;
 
@@ -59,7 +60,7 @@ export class Chart {
         if ((this.#plot?.select.width ?? 0) < 1) this.#hold();
       },
     });
-    this.#readout = h("p", { class: "readout screen-only" });
+    this.#readout = h("p", { class: "readout screen-only", role: "status", "aria-live": "off" });
     this.#paper = onPaper(() => this.#svg());
     this.root = h("div", { class: "chart" }, this.#plotPlace, this.#paper.root, this.#readout);
     this.#observer = new ResizeObserver(() => this.#resize());
@@ -93,7 +94,9 @@ export class Chart {
     const part = kept !== null && isSameAxis ? kept : spec.view;
     if (part !== undefined) this.#plot.setScale("x", { min: part[0], max: part[1] });
     this.#idle();
-    if (at !== null && spec.cursor !== undefined) this.#restore(this.#plot, at * turned);
+    if (at !== null && isSameAxis) this.#restore(this.#plot, at * turned);
+    else if (at !== null && spec.xPerUnit !== undefined) this.#restore(this.#plot, at * turned);
+    else this.#index = -1;
   }
 
   /** Position of the cursor; null while there is none. */
@@ -183,18 +186,22 @@ export class Chart {
     else if (event.key === "+" || event.key === "=") this.zoom(1 - 2 * ZOOM);
     else if (event.key === "-") this.zoom(1 / (1 - 2 * ZOOM));
     else if (event.key === "Enter" && this.#spec?.cursor !== undefined) this.#hold();
+    else if (event.key === "Escape" && this.#dismiss(plot)) this.#redraw(plot);
     else if (event.key === "0" || event.key === "Escape") this.reset();
     else return;
     event.preventDefault();
   }
 
-  #moveTo(plot: uPlot, index: number): void {
+  #moveTo(plot: uPlot, to: number): void {
     const x = plot.data[0];
+    // From nowhere: a trend is read from its newest point, a spectrum from its first line.
+    const isNowhere = this.#index < 0;
+    const index = isNowhere ? (this.#spec?.zone === null ? 0 : x.length - 1) : to;
     const [min, max] = this.#shown(plot);
     const from = x.findIndex((value) => value >= min);
-    let to = x.length - 1;
-    while (to > from && (x[to] ?? 0) > max) to -= 1;
-    this.#index = Math.min(to, Math.max(from, index));
+    let last = x.length - 1;
+    while (last > from && (x[last] ?? 0) > max) last -= 1;
+    this.#index = Math.min(last, Math.max(from, index));
     // Only keyboard moves are announced; mouse moves would be announced continuously.
     this.#readout.setAttribute("aria-live", "polite");
     const left = plot.valToPos(x[this.#index] ?? 0, "x");
@@ -207,15 +214,18 @@ export class Chart {
     this.#plot.setSize({ width, height: this.#height() });
   }
 
+  /** Nothing is read: its room stays. */
   #idle(): void {
-    setText(
-      this.#readout,
-      this.#spec?.x.length === 0
-        ? "No data."
-        : matchMedia("(pointer: coarse)").matches
-          ? "Touch the plot to read a point; zoom with + and −."
-          : "Drag over the plot to zoom; double-click to reset.",
-    );
+    setText(this.#readout, this.#spec?.x.length === 0 ? "No data." : "");
+  }
+
+  /** Escape takes the cursor away; without one it shows everything again. */
+  #dismiss(plot: uPlot): boolean {
+    if ((plot.cursor.left ?? -1) < 0) return false;
+    plot.setCursor({ left: -10, top: -10 }, true);
+    this.#index = -1;
+    this.#idle();
+    return true;
   }
 
   #options(spec: ChartSpec): uPlot.Options {
@@ -309,7 +319,7 @@ export class Chart {
   #onCursor(plot: uPlot): void {
     const { idx } = plot.cursor;
     if (idx === null || idx === undefined || (plot.cursor.left ?? -1) < 0) {
-      this.#readout.removeAttribute("aria-live");
+      this.#readout.setAttribute("aria-live", "off");
       return this.#idle();
     }
     this.#index = idx;

@@ -8,12 +8,20 @@ export interface DayPickerParts {
   /** yyyy-MM-dd of those that have measurements. @param from first day @param to first day after */
   readonly days: (from: string, to: string) => Promise<readonly string[]>;
   readonly today: () => string;
+  /** The day that is shown; null: today. */
+  readonly shown?: () => string | null;
   readonly pick: (day: string) => void;
 }
 
 const WEEKDAYS = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"];
 
-export function dayPicker({ label, days, today, pick }: DayPickerParts): HTMLElement {
+export function dayPicker({
+  label,
+  days,
+  today,
+  shown: shownDay,
+  pick,
+}: DayPickerParts): HTMLElement {
   const title = h("strong", { "aria-live": "polite" });
   const body = h("tbody");
   /** First day of the month shown. */
@@ -118,7 +126,7 @@ export function dayPicker({ label, days, today, pick }: DayPickerParts): HTMLEle
         if (!panel.hidden) return close();
         panel.hidden = false;
         button.setAttribute("aria-expanded", "true");
-        show(`${today().slice(0, 7)}-01`);
+        show(`${(shownDay?.() ?? today()).slice(0, 7)}-01`);
       },
     },
     label,

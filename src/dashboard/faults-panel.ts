@@ -3,8 +3,19 @@
 import type { Gap } from "../core/delivery.ts";
 import { grouped } from "../core/grouped.ts";
 import type { Fault } from "../core/query/fault.ts";
-import { arrange, type Cleanup, h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
+import {
+  arrange,
+  type Child,
+  type Cleanup,
+  h,
+  oncePerFrame,
+  replace,
+  replaceAnew,
+  setAttribute,
+  setText,
+} from "./dom.ts";
 import { count } from "./format.ts";
+import { boxFaultsOf } from "./header-state.ts";
 import { timeNode, toneIcon } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { gapReason, KIND_WORDS } from "./words.ts";
@@ -29,7 +40,11 @@ export function faultsPanel(
   );
   let shown = "";
   const show = (): void => {
-    const faults = model.faults.filter(({ subject }) => sensor === null || subject === sensor);
+    // Those of the box have their line above.
+    const box = new Set(boxFaultsOf(model.faults, model.agentNowMs()));
+    const faults = model.faults.filter((fault) =>
+      sensor === null ? !box.has(fault) && fault.code !== "no_sensors" : fault.subject === sensor,
+    );
     setAttribute(root, "hidden", faults.length === 0);
     const key = `${model.times.zone}${JSON.stringify(faults)}`;
     if (key === shown) return;
@@ -52,6 +67,48 @@ export function faultsPanel(
   const unsubscribe = model.subscribe(oncePerFrame(show));
   show();
   return { root, stop: unsubscribe };
+}
+
+/** What stands of the box, its uplinks and the gateway: the worst as one line, what to do and the others behind it. */
+export function boxLine(model: Model): { readonly root: HTMLElement; readonly stop: Cleanup } {
+  const text = h("span", { class: "box-text" });
+  const mark = h("span", { class: "mark" });
+  const list = h("ul", { class: "faults" });
+  const details = h("details", null, h("summary", null, mark, text), list);
+  const root = h(
+    "section",
+    { class: "panel box-line", id: "attention", "aria-label": "Faults of this box", hidden: true },
+    details,
+  );
+  const show = (): void => {
+    const faults = boxFaultsOf(model.faults, model.agentNowMs());
+    root.hidden = faults.length === 0;
+    const [first, ...others] = [...faults].sort(bySeverity);
+    if (first === undefined) return;
+    replaceAnew(mark, first.severity, () => [
+      toneIcon(first.severity === "error" ? "bad" : "warn"),
+    ]);
+    setAttribute(root, "data-severity", first.severity);
+    setText(text, `${first.what}${others.length > 0 ? ` And ${others.length} more.` : ""}`);
+    replaceAnew(list, `${model.times.zone}${JSON.stringify(faults)}`, () => [
+      h(
+        "li",
+        { class: `fault ${first.severity}`, "data-code": first.code },
+        h("div", null, h("p", { class: "remedy" }, ...remedyOf(model, first))),
+      ),
+      ...others.map((fault) => faultItem(model, fault, null)),
+    ]);
+  };
+  const unsubscribe = model.subscribe(oncePerFrame(show));
+  show();
+  return { root, stop: unsubscribe };
+}
+
+const bySeverity = (a: Fault, b: Fault) =>
+  Number(a.severity !== "error") - Number(b.severity !== "error");
+
+function remedyOf(model: Model, { remedy, sinceMs }: Fault): Child[] {
+  return [remedy, sinceMs !== null && " Since ", sinceMs !== null && timeNode(model, sinceMs)];
 }
 
 function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLElement {
@@ -77,10 +134,6 @@ function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLEleme
         fault.remedy,
         isSensor && " ",
         isSensor && h("a", { href: sensorLink(fault.subject) }, "Show the sensor"),
-        fault.code === "no_sensors" && model.status?.setup === true && " ",
-        fault.code === "no_sensors" &&
-          model.status?.setup === true &&
-          h("a", { href: "#/setup" }, "Open the set-up page"),
       ),
     ),
   );

@@ -1,7 +1,8 @@
 /** Findings of diagnosis on a machine, each line of evidence one click from the spectrum that shows it. */
 
-import { capital } from "../core/capital.ts";
+import { FINDINGS } from "../core/diagnosis/finding.ts";
 import type { FindingView, MachineFindings } from "../core/diagnosis/shown.ts";
+import { findingName } from "../core/diagnosis/titles.ts";
 import type { Machine } from "../core/machine.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
 import { frequencyScale } from "../core/read-units.ts";
@@ -188,7 +189,7 @@ function evidenceTable(finding: FindingView, machine: Machine | null): HTMLEleme
 }
 
 function lookItem(model: Model, look: MachineFindings["checked"][number]): HTMLElement {
-  const what = look.lookedFor.map((key) => findingName(key.replace(/\/.*/, "")).toLowerCase());
+  const what = look.lookedFor.map((key) => nameOfKey(key.replace(/\/.*/, "")).toLowerCase());
   return h(
     "div",
     null,
@@ -215,7 +216,7 @@ function nameOf(model: Model, code: string): string {
   return sensor?.name ?? `Sensor ${code}`;
 }
 
-/** `bearing_outer_race` in words. */
-function findingName(name: string): string {
-  return capital(name.replaceAll("_", " "));
+function nameOfKey(key: string): string {
+  const known = FINDINGS.find((finding) => finding === key);
+  return known === undefined ? key.replaceAll("_", " ") : findingName(known);
 }

@@ -1,29 +1,28 @@
-/**
- * The picture at the top: sensors → gateway → buffer → broker, with the current data rates.
- * In one file: stations, pipes and tank share their places with what writes into them.
- */
+/** The picture of the data flow: sensors → gateway → buffer → broker, with the current rates. */
 
 import { isUntried, type ShownStatus } from "../core/agent-status.ts";
 import { linkKey, uplinkTitle } from "../core/link-title.ts";
-import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
+import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
+import {
+  type FlowState,
+  ICONS,
+  icon,
+  type Pipe,
+  pipe,
+  type Station,
+  station,
+  type Tank,
+  tankPicture,
+} from "./flow-parts.ts";
 import { age, bytes, count, hours, rate } from "./format.ts";
-import { type BadgeTone, toneIcon, writeTime } from "./marks.ts";
+import { type BadgeTone, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
 
 type FlowLink = ShownStatus["links"][number];
-type FlowState = "flowing" | "idle" | "broken" | "held" | "unknown";
 
-const ICONS = {
-  sensors: "M6 20v-7M6 9V8M12 20V10M12 6V5M18 20v-4M18 12v-1M3 20h18",
-  gateway: "M4 14h16v6H4zM8 17h.01M12 17h.01M12 14V9M8.5 8.5a5 5 0 017 0M6 5.5a8.6 8.6 0 0112 0",
-  broker:
-    "M12 9a3 3 0 100 6 3 3 0 000-6zM12 9V4M9.4 13.5L5 16.5M14.6 13.5l4.4 3M12 4h.01M5 16.5h.01M19 16.5h.01",
-} as const;
-
-interface Station {
-  readonly root: HTMLElement;
-  show(tone: BadgeTone, state: string, lines: readonly (string | Node)[]): void;
-}
+/** Why there are more messages than readings. */
+const MESSAGES_HINT =
+  "A reading is one message per format. Each plain value and each waveform is a separate message. Includes the backlog.";
 
 export function flowPicture(model: Model): { readonly root: HTMLElement; readonly stop: Cleanup } {
   const sensors = station("Sensors", icon(ICONS.sensors));
@@ -35,9 +34,8 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
   const brokers = h("div", { class: "brokers" });
   const links = new Map<string, { readonly pipe: Pipe; readonly station: Station }>();
   const root = h(
-    "section",
-    { class: "flow", "aria-labelledby": "flow-title" },
-    h("h2", { id: "flow-title", class: "sr" }, "Data flow"),
+    "div",
+    { class: "flow" },
     sensors.root,
     toGateway.root,
     gateway.root,
@@ -182,7 +180,7 @@ function showLink(
             : "Another agent"
           : "Connected"
       : "Disconnected",
-    [host(link.url), since, link.isConnected ? (trouble ?? "") : plural(pending)],
+    [host(link.url), since, link.isConnected ? "" : plural(pending)],
   );
   const state: FlowState = !model.isLive
     ? "unknown"
@@ -217,6 +215,29 @@ function sinceNode(model: Model, ms: number): Node {
   return h("span", null, "since ", time);
 }
 
+/** Sensors, gateway, buffer and uplinks in a line, while nothing of them needs anybody. */
+export function flowWords(model: Model): string {
+  const { status } = model;
+  if (status === null) return "";
+  const { buffer, links } = status;
+  const all = [...model.sensors.values()].filter(({ state }) => state !== "removed");
+  const known = all.length > 0 ? all : status.sensors;
+  const online = known.filter(({ state }) => state === "online").length;
+  const silent = known.filter(({ state }) => state === "silent").length;
+  const share = buffer.limitBytes > 0 ? buffer.databaseBytes / buffer.limitBytes : 0;
+  const pending = waiting(status);
+  const connected = links.filter(({ isConnected }) => isConnected).length;
+  return [
+    `${online} of ${known.length} sensors online${silent > 0 ? `, ${silent} silent` : ""}`,
+    isUntried(status.gateway) ? "gateway not contacted yet" : "gateway responds",
+    `buffer ${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% full`,
+    links.length === 0
+      ? "no broker yet"
+      : `${connected} of ${links.length} ${links.length === 1 ? "session" : "sessions"} connected`,
+    pending === 0 ? "nothing waiting" : plural(pending),
+  ].join(" · ");
+}
+
 /** Readings still to be sent: the longest queue of all. */
 function waiting(status: ShownStatus): number {
   return Math.max(0, ...status.links.map(({ pending }) => pending));
@@ -249,129 +270,4 @@ function host(url: string): string {
   } catch {
     return url;
   }
-}
-
-function station(title: string, picture: Element): Station {
-  const state = h("p", { class: "state" });
-  const detail = h("ul", { class: "detail" });
-  const mark = h("span", { class: "mark" });
-  const root = h(
-    "div",
-    { class: "station" },
-    h("div", { class: "picture" }, picture),
-    h("div", { class: "words" }, h("h3", null, title, mark), state, detail),
-  );
-  let known = "";
-  return {
-    root,
-    show(tone, text, lines) {
-      setAttribute(root, "data-tone", tone);
-      setText(state, text);
-      const wanted = lines.filter((line) => line !== "");
-      const key = `${tone}|${wanted.map((line) => (typeof line === "string" ? line : line.textContent)).join("|")}`;
-      if (key === known) return;
-      known = key;
-      replace(mark, toneIcon(tone));
-      replace(detail, ...wanted.map((line) => h("li", null, line)));
-    },
-  };
-}
-
-interface Pipe {
-  readonly root: HTMLElement;
-  /** `origin` is the position of the picture, `hint` is shown on hover. */
-  show(
-    state: FlowState,
-    label: string,
-    perS: number,
-    more?: { readonly origin: string; readonly hint: string },
-  ): void;
-}
-
-/** Why there are more messages than readings. */
-const MESSAGES_HINT =
-  "A reading is one message per format. Each plain value and each waveform is a separate message. Includes the backlog.";
-
-const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
-  flowing: "flowing",
-  idle: "nothing to move",
-  broken: "interrupted",
-  held: "held back",
-  unknown: "not known",
-};
-
-/** Drawn horizontally and vertically; the style sheet shows the one that fits the width. */
-function pipe(): Pipe {
-  const label = h("span", { class: "pipe-label" });
-  const from = h("span", { class: "pipe-origin" });
-  const words = h("span", { class: "pipe-state" });
-  const cross = s("path", { class: "cross", d: "M-7-7l14 14M7-7l-14 14" });
-  const picture = s(
-    "svg",
-    {
-      class: "pipe-picture",
-      viewBox: "0 0 100 24",
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-    },
-    s("line", { class: "bed", x1: 0, y1: 12, x2: 100, y2: 12 }),
-    s("line", { class: "stream", x1: 0, y1: 12, x2: 100, y2: 12 }),
-  );
-  const head = s(
-    "svg",
-    { class: "pipe-head", viewBox: "-12 -12 24 24", "aria-hidden": "true" },
-    s("path", { class: "arrow", d: "M-6-8L6 0l-12 8z" }),
-    cross,
-  );
-  const root = h(
-    "div",
-    { class: "pipe" },
-    h("div", { class: "pipe-line" }, picture, head),
-    words,
-    label,
-    from,
-  );
-  return {
-    root,
-    show(state, text, perS, { origin, hint } = { origin: "", hint: "" }) {
-      setText(from, origin);
-      setAttribute(label, "title", hint === "" || text === "" ? null : hint);
-      setAttribute(root, "data-flow", state);
-      setText(label, text);
-      setText(words, PIPE_WORDS[state]);
-      // From slow to fast; the animation shows more or less, the label shows how much.
-      const seconds = Math.min(3, Math.max(0.5, 1.6 - 0.45 * Math.log10(Math.max(0.02, perS))));
-      root.style.setProperty("--flow-time", `${seconds.toFixed(1)}s`);
-    },
-  };
-}
-
-function icon(path: string): SVGElement {
-  return s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: path }));
-}
-
-interface Tank {
-  readonly root: SVGElement;
-  show(share: number): void;
-}
-
-/** A vessel whose level is the share of the buffer in use. */
-function tankPicture(): Tank {
-  const level = s("rect", { class: "level", x: 4, width: 16, y: 21, height: 0 });
-  const root = s(
-    "svg",
-    { viewBox: "0 0 24 24", "aria-hidden": "true" },
-    level,
-    s("path", { d: "M4 5v14c0 1.4 3.6 2.5 8 2.5s8-1.1 8-2.5V5" }),
-    s("ellipse", { cx: 12, cy: 5, rx: 8, ry: 2.5 }),
-  );
-  return {
-    root,
-    show(share) {
-      // A little stays visible, so that it is recognised as a level.
-      const height = 1 + 14.5 * Math.min(1, Math.max(0, share));
-      setAttribute(level, "y", (20.5 - height).toFixed(2));
-      setAttribute(level, "height", height.toFixed(2));
-    },
-  };
 }

@@ -1,26 +1,29 @@
 /** A machine: its state, findings, trend, sections of features and sensors. */
-import type { Machine } from "../core/machine.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, replaceAnew, setText } from "./dom.ts";
 import { MACHINE_SECTIONS } from "./features.ts";
 import { findingsPanel } from "./findings-panel.ts";
+import { InView } from "./in-view.ts";
+import { MachineEntry } from "./machine-entry.ts";
+import type { MachineFeed } from "./machine-feed.ts";
+import { velocityOf } from "./machine-words.ts";
 import { stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
-import type { Section } from "./section.ts";
+import { Refresh } from "./refresh.ts";
+import type { PageView, Section } from "./section.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
-import type { Theme } from "./theme.ts";
 import { TrendPanel } from "./trend-panel.ts";
-import { WorstList } from "./worst-list.ts";
+
+/** Daily values: they change seldom. */
+const SPARK_AGAIN_MS = 600_000;
 
 export function machinePage(
   parent: HTMLElement,
-  api: Api,
-  model: Model,
-  theme: Theme,
+  { api, model, theme, feed }: PageView & { readonly feed: MachineFeed },
   id: string,
 ): Cleanup {
-  const state = new WorstList(api, model, Number(id));
+  const state = machineState(api, model, feed, Number(id));
   const trendPlace = h("div");
   let trend: TrendPanel | null = null;
   const title = h("h1", { tabindex: -1 }, `Machine ${id}`);
@@ -29,7 +32,8 @@ export function machinePage(
   const hint = h(
     "p",
     { class: "hint", hidden: true },
-    "It may have been removed or got another number. The list shows all configured sensors and their machines.",
+    "It may have been removed or got another number. ",
+    h("a", { href: "#/" }, "Go to the machines"),
   );
   const panel = h(
     "section",
@@ -39,8 +43,6 @@ export function machinePage(
   );
   const sectionPlaces = MACHINE_SECTIONS.map(() => h("div"));
   let sections: readonly Section[] = [];
-  /** Those that the site file lists; null until they are known. */
-  let listed: readonly Machine[] | null = null;
   const findings = findingsPanel(api, model, Number(id), { theme });
   replace(
     parent,
@@ -50,7 +52,7 @@ export function machinePage(
       h(
         "nav",
         { class: "crumbs", "aria-label": "Place" },
-        h("ol", null, h("li", null, h("a", { href: "#/" }, "All sensors")), h("li", null, area)),
+        h("ol", null, h("li", null, h("a", { href: "#/" }, "All machines")), h("li", null, area)),
       ),
       title,
       hint,
@@ -70,17 +72,19 @@ export function machinePage(
       setText(title, machineName(first));
       setText(area, areaName(first));
     }
-    const isUnknown =
-      first === undefined &&
-      model.sensors.size > 0 &&
-      listed?.every((machine) => String(machine.id) !== id) === true;
+    const isUnknown = model.machines?.every((machine) => String(machine.id) !== id) === true;
     if (isUnknown) setText(title, `There is no machine ${id} in the site file`);
     hint.hidden = !isUnknown;
     panel.hidden = isUnknown;
     state.root.hidden = isUnknown;
-    // That of a vibration sensor says most; the others are a click away.
-    const shown = sensors.find(({ kinds }) => kinds.includes("accel")) ?? first;
-    if (trend === null && shown !== undefined) {
+    // That of its worst value says most; the others are a click away.
+    const own = model.machines?.find((machine) => String(machine.id) === id);
+    const worst = own === undefined ? null : velocityOf(model, own);
+    const shown =
+      trend === null
+        ? (worst?.sensor ?? sensors.find(({ kinds }) => kinds.includes("accel")) ?? first)
+        : sensors.find(({ code }) => code === trend?.code);
+    if (trend === null && shown !== undefined && model.machines !== null) {
       trend = new TrendPanel(api, model, theme, shown);
       replace(trendPlace, trend.root);
     }
@@ -117,24 +121,70 @@ export function machinePage(
     for (const [at, { root }] of sections.entries()) sectionPlaces[at]?.replaceWith(root);
   };
   const soon = oncePerFrame(show);
-  const unsubscribe = model.subscribe((change) => {
-    if (change === "sensors" || change === "status") soon();
-  });
-  show();
-  api.machines().then(
-    (machines) => {
-      listed = machines;
-      show();
-      if (machines.some((machine) => String(machine.id) === id)) showSections();
+  // Sections are of machines that the site file lists.
+  const known = new Refresh(
+    async () => {
+      const machines = await api.machines();
+      return () => {
+        const isListed = machines.some((machine) => String(machine.id) === id);
+        if (isListed && sections.length === 0) showSections();
+      };
     },
-    // Without the list, the page says that the machine has no sensors.
+    // Asked again when the agent responds.
     () => {},
   );
+  const unsubscribe = model.subscribe((change) => {
+    if (change === "sensors" || change === "status" || change === "machines") soon();
+    if (change === "sensors" && sections.length === 0) known.change();
+  });
+  show();
+  known.change();
   return () => {
     unsubscribe();
+    known.stop();
     findings.stop();
     state.stop();
     trend?.stop();
     for (const section of sections) section.stop?.();
+  };
+}
+
+/** Its entry of the list of machines, opened. */
+function machineState(
+  api: Api,
+  model: Model,
+  feed: MachineFeed,
+  id: number,
+): { readonly root: HTMLElement; readonly stop: Cleanup } {
+  const list = h("ul", { class: "cards only" });
+  const note = h("p", { class: "hint", role: "status" }, "Reading the machine …");
+  const root = h(
+    "section",
+    { class: "panel machines", "aria-labelledby": "machines-title" },
+    h("h2", { id: "machines-title" }, "State"),
+    note,
+    list,
+  );
+  const view = new InView(model, SPARK_AGAIN_MS);
+  let entry: MachineEntry | null = null;
+  const show = (): void => {
+    const { machines, machinesError } = model;
+    const own = machines?.find((machine) => machine.id === id);
+    setText(note, machinesError === "" ? "" : `The state could not be read: ${machinesError}`);
+    if (own === undefined) return;
+    if (entry !== null) return entry.update(own);
+    entry = new MachineEntry(api, model, own, () => feed.change(), true);
+    const card = entry.card();
+    list.append(card);
+    view.watch([entry.seen(card)]);
+  };
+  const unsubscribe = model.subscribe(oncePerFrame(show));
+  show();
+  return {
+    root,
+    stop: () => {
+      unsubscribe();
+      view.stop();
+    },
   };
 }

@@ -2,10 +2,11 @@ import { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
 import { Live } from "./live.ts";
 import { allLoaded, loadAgain } from "./load-again.ts";
+import { MachineFeed } from "./machine-feed.ts";
 import { Model } from "./model.ts";
 import { overview } from "./overview.ts";
 import { placeNow } from "./place.ts";
-import { pageOf } from "./place-link.ts";
+import { isPage, pageOf } from "./place-link.ts";
 import { type Filter, noFilter } from "./sensor-filter.ts";
 import { shell } from "./shell.ts";
 import { Theme } from "./theme.ts";
@@ -17,6 +18,7 @@ interface PageParts {
   readonly model: Model;
   readonly theme: Theme;
   readonly filter: Filter;
+  readonly feed: MachineFeed;
   readonly subject: string;
 }
 
@@ -50,13 +52,24 @@ async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
     }
     case "machine": {
       const { machinePage } = await import("./machine-page.ts");
-      return ({ content, api, model, theme, subject }) =>
-        machinePage(content, api, model, theme, subject);
+      return ({ content, api, model, theme, feed, subject }) =>
+        machinePage(content, { api, model, theme, feed }, subject);
     }
-    default:
-      return ({ content, api, model, filter }) => overview(content, api, model, filter);
+    case "sensors": {
+      const { sensorsPage } = await import("./sensors-page.ts");
+      return ({ content, api, model, filter }) => sensorsPage(content, api, model, filter);
+    }
+    case "":
+      return ({ content, api, model, feed }) => overview(content, api, model, feed);
+    default: {
+      const { notFoundPage } = await import("./not-found-page.ts");
+      return ({ content }) => notFoundPage(content);
+    }
   }
 }
+
+/** No view has this name. */
+const UNKNOWN = "unknown";
 
 /** Where to continue after signing in again. */
 const RETURN_KEY = "gateside.return";
@@ -105,19 +118,20 @@ function main(): void {
   const content = shell(parent, api, model, theme);
   unsaved = new Unsaved(content);
   const filter = noFilter();
+  const feed = new MachineFeed(api, model);
   let stop: Cleanup | null = null;
   let lastTurn = 0;
   const show = async (isFirst: boolean): Promise<void> => {
     const turn = ++lastTurn;
     const place = placeNow();
-    const open = await opener(pageOf(place)).catch((error: unknown) => {
+    const open = await opener(isPage(place) ? pageOf(place) : UNKNOWN).catch((error: unknown) => {
       loadAgain();
       throw error;
     });
     allLoaded();
     if (turn !== lastTurn) return;
     stop?.();
-    stop = open({ content, api, model, theme, filter, subject: place.subject });
+    stop = open({ content, api, model, theme, filter, feed, subject: place.subject });
     if (isFirst) return;
     scrollTo(0, 0);
     // Announces the new view to screen readers.
@@ -128,6 +142,7 @@ function main(): void {
     if (location.hash === "" || location.hash.startsWith("#/")) void show(false);
   });
   void show(true);
+  feed.change();
   const live = new Live(api, model);
   onceIdle(() => live.start());
 }

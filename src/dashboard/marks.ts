@@ -1,6 +1,7 @@
 /** Signs used everywhere: a state or zone is always a shape and a word, never a colour alone. */
 import type { Doubt } from "../core/quality.ts";
 import type { Kind } from "../core/sensor.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import { withTimes } from "../core/times-in-text.ts";
 import { h, hidden, s, setText } from "./dom.ts";
 import { utc } from "./format.ts";
@@ -58,8 +59,12 @@ export function doubtMark(doubt: Doubt, kind: Kind): HTMLElement {
   );
 }
 
+/** `day`: without the time of day where it was days ago. */
+const FORMS = ["short", "full", "day"] as const;
+export type TimeForm = (typeof FORMS)[number];
+
 /** A time in the gateway's zone, UTC on hover. Until that zone is known it is "…"; `rewriteTimes` then writes it. */
-export function timeNode(model: Model, ms: number, form: "short" | "full" = "short"): HTMLElement {
+export function timeNode(model: Model, ms: number, form: TimeForm = "short"): HTMLElement {
   const node = h("time", { "data-form": form });
   writeTime(node, model, ms, form);
   return node;
@@ -68,7 +73,7 @@ export function writeTime(
   node: HTMLTimeElement | HTMLElement,
   model: Model,
   ms: number,
-  form: "short" | "full" = "short",
+  form: TimeForm = "short",
 ): void {
   const text = timeText(model, ms, form);
   if (!setText(node, text) && node.title !== "") return;
@@ -76,9 +81,12 @@ export function writeTime(
   node.title = utc(ms);
 }
 
-export function timeText(model: Model, ms: number, form: "short" | "full" = "short"): string {
+export function timeText(model: Model, ms: number, form: TimeForm = "short"): string {
   if (!model.isZoneKnown) return "…";
-  return form === "full" ? model.times.full(ms) : model.times.short(ms, model.gatewayNowMs());
+  if (form === "full") return model.times.full(ms);
+  const nowMs = model.gatewayNowMs();
+  const text = model.times.short(ms, nowMs);
+  return form === "day" && nowMs - ms > 2 * DAY_MS ? text.replace(/ \d\d:\d\d$/, "") : text;
 }
 
 /** A sentence of the agent with times in it, such as an alarm's. */
@@ -92,7 +100,7 @@ function timed(model: Model, text: string): string {
 /** The zone became known or is another one, or a day has passed: what was of today is of yesterday. */
 export function rewriteTimes(model: Model): void {
   for (const node of document.querySelectorAll<HTMLTimeElement>("time[data-form]")) {
-    const form = node.dataset["form"] === "full" ? "full" : "short";
+    const form = FORMS.find((one) => one === node.dataset["form"]) ?? "short";
     writeTime(node, model, Date.parse(node.dateTime), form);
   }
   for (const node of document.querySelectorAll<HTMLElement>("[data-timed]"))

@@ -7,9 +7,16 @@ import { dayPicker } from "./day-picker.ts";
 import { h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { PinForm } from "./pin-form.ts";
+import { Refresh } from "./refresh.ts";
 import { labelled } from "./spectrum-tools.ts";
 
 const PAGE = 100;
+
+interface Page {
+  readonly items: readonly ShownMeasurement[];
+  readonly next: string | null;
+  readonly hasNewest: boolean;
+}
 
 export interface PickerParts {
   readonly api: Api;
@@ -21,6 +28,7 @@ export interface PickerParts {
 }
 
 export class MeasurementPicker {
+  readonly select: HTMLElement;
   readonly controls: readonly HTMLElement[];
   /** Says that a measurement is gone, and offers its neighbours. */
   readonly gone = h("div", { class: "notice", role: "status", hidden: true });
@@ -33,6 +41,8 @@ export class MeasurementPicker {
   #items: readonly ShownMeasurement[] = [];
   /** Cursor of what follows it. */
   #next: string | null = null;
+  readonly #choices: Refresh;
+  #wanted: (signal: AbortSignal) => Promise<() => void> = () => Promise.resolve(() => {});
   /** The stretch begins with the newest measurement. */
   #hasNewest = true;
 
@@ -41,9 +51,18 @@ export class MeasurementPicker {
     this.#select = h("select", { id: "signal-time", change: () => this.#selected(true) });
     this.#older = h("button", { type: "button", click: () => void this.#step(1) }, "‹ Older");
     this.#newer = h("button", { type: "button", click: () => void this.#step(-1) }, "Newer ›");
-    this.#pin = new PinForm(parts.api, parts.code, (changed) => this.#replace(changed));
+    this.#pin = new PinForm(
+      parts.api,
+      parts.code,
+      (one) => this.nameOf(one),
+      (changed) => this.#replace(changed),
+    );
+    this.#choices = new Refresh(
+      (signal) => this.#wanted(signal),
+      (error) => parts.onFailure(error),
+    );
+    this.select = labelled("Measurement", this.#select, "field wide");
     this.controls = [
-      labelled("Measurement", this.#select, "field wide"),
       h(
         "div",
         { class: "tools" },
@@ -72,6 +91,10 @@ export class MeasurementPicker {
       label,
       pick,
       today: () => dayOf(model.gatewayNowMs(), model.times.zone),
+      shown: () => {
+        const { selected } = this;
+        return selected === null ? null : dayOf(selected.timeMs, model.times.zone);
+      },
       days: (from, to) =>
         api.measurementDays(
           code,
@@ -89,86 +112,130 @@ export class MeasurementPicker {
   }
 
   /** Loads the newest ones; while another one is shown, that one stays. */
-  async refresh(): Promise<void> {
-    if (this.#items.length > 0 && !this.isNewest) return;
-    await this.#tried(async () => {
-      await this.#load();
-      this.#show(this.#items[0]?.reading ?? null);
+  refresh(): Promise<void> {
+    if (this.#items.length > 0 && !this.isNewest) return Promise.resolve();
+    return this.#choose(async () => {
+      const page = await this.#page();
+      return () => {
+        // Somebody may have chosen another one meanwhile.
+        this.#take(page);
+        this.#show(page.items[0]?.reading ?? null);
+      };
     });
   }
 
   /** The one of a link. @param atMs its time, if the link says it */
-  async open(reading: string, atMs: number | null): Promise<void> {
+  open(reading: string, atMs: number | null): Promise<void> {
     const { api, code } = this.#parts;
-    await this.#tried(async () => {
+    return this.#choose(async () => {
       const around = await api.measurement(code, reading, atMs);
       const found = around?.measurement ?? null;
-      if (found !== null) return this.#showAt(found);
-      await this.#load();
-      this.#show(null);
-      this.#showGone(around, atMs);
+      if (found !== null) return this.#at(found, false);
+      const page = await this.#page();
+      return () => {
+        this.#take(page);
+        this.#show(null);
+        this.#showGone(around, atMs);
+      };
     });
   }
 
   /** One of a list elsewhere on the page. */
-  select(one: Pick<ShownMeasurement, "reading" | "timeMs">): Promise<void> {
-    return this.#tried(() => this.#showAt(one, true));
+  choose(one: Pick<ShownMeasurement, "reading" | "timeMs">): Promise<void> {
+    return this.#choose(() => this.#at(one, true));
   }
 
-  async #toDay(day: string): Promise<void> {
-    await this.#tried(async () => {
+  readonly stop = (): void => this.#choices.stop();
+
+  #toDay(day: string): Promise<void> {
+    return this.#choose(async () => {
       const found = await this.ofDay(day);
-      if (found !== null) return this.#showAt(found, true);
+      if (found !== null) return this.#at(found, true);
       const { api, code, model } = this.#parts;
       const around = await api.measurement(code, NONE, dayEndMs(day, model.times.zone));
-      this.#show(null, true);
-      this.#showGone(around, null);
+      return () => {
+        this.#show(null, true);
+        this.#showGone(around, null);
+      };
     });
   }
 
-  async #showAt(one: Pick<ShownMeasurement, "reading" | "timeMs">, byHand = false): Promise<void> {
-    if (!this.#items.some(({ reading }) => reading === one.reading)) {
-      await this.#load();
-      if (!this.#items.some(({ reading }) => reading === one.reading))
-        await this.#load(one.timeMs + 1);
+  /** What shows one, in a stretch that holds it. */
+  async #at(
+    one: Pick<ShownMeasurement, "reading" | "timeMs">,
+    byHand: boolean,
+  ): Promise<() => void> {
+    const isIn = (items: readonly ShownMeasurement[]) =>
+      items.some(({ reading }) => reading === one.reading);
+    let page: Page | null = null;
+    if (!isIn(this.#items)) {
+      page = await this.#page();
+      if (!isIn(page.items)) page = await this.#page(one.timeMs + 1);
     }
-    this.#show(one.reading, byHand);
+    return () => {
+      if (page !== null) this.#take(page);
+      this.#show(one.reading, byHand);
+    };
   }
 
-  async #load(toMs?: number): Promise<void> {
+  async #page(toMs?: number): Promise<Page> {
     const { api, code } = this.#parts;
     const page = await api.measurements(code, { limit: PAGE, ...(toMs !== undefined && { toMs }) });
-    this.#items = page.measurements;
-    this.#next = page.next;
-    this.#hasNewest = toMs === undefined;
+    return { items: page.measurements, next: page.next, hasNewest: toMs === undefined };
+  }
+
+  #take({ items, next, hasNewest }: Page): void {
+    this.#items = items;
+    this.#next = next;
+    this.#hasNewest = hasNewest;
   }
 
   /** @param by 1 to the next older one */
-  async #step(by: number): Promise<void> {
-    await this.#tried(async () => {
+  #step(by: number): Promise<void> {
+    return this.#choose(async () => {
       const { api, code } = this.#parts;
-      const at = this.#items.findIndex(({ reading }) => reading === this.#select.value) + by;
-      if (at === this.#items.length && this.#next !== null) {
-        const page = await api.measurements(code, { limit: PAGE, cursor: this.#next });
-        this.#items = [...this.#items, ...page.measurements];
-        this.#next = page.next;
+      const items = this.#items;
+      const at = items.findIndex(({ reading }) => reading === this.#select.value) + by;
+      const next = this.#next;
+      if (at === items.length && next !== null) {
+        const page = await api.measurements(code, { limit: PAGE, cursor: next });
+        const more = [...items, ...page.measurements];
+        return () => {
+          this.#take({ items: more, next: page.next, hasNewest: this.#hasNewest });
+          const one = more[at];
+          if (one !== undefined) this.#show(one.reading, true);
+        };
       }
-      if (at < 0) {
-        const first = this.#items[0];
-        const around = first && (await api.measurement(code, first.reading, null));
-        if (around?.newer) return this.#showAt(around.newer, true);
+      const first = items[0];
+      if (at < 0 && first !== undefined) {
+        const around = await api.measurement(code, first.reading, null);
+        if (around?.newer) return this.#at(around.newer, true);
       }
-      const one = this.#items[at];
-      if (one !== undefined) this.#show(one.reading, true);
+      return () => {
+        const one = items[at];
+        if (one !== undefined) this.#show(one.reading, true);
+      };
     });
   }
 
-  async #tried(act: () => Promise<void>): Promise<void> {
-    try {
-      await act();
-    } catch (error) {
-      this.#parts.onFailure(error);
-    }
+  /** One choice after another: the answer to one that was left is not shown. */
+  #choose(wanted: () => Promise<() => void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wanted = async (signal) => {
+        signal.addEventListener("abort", () => resolve(), { once: true });
+        try {
+          const show = await wanted();
+          return () => {
+            show();
+            resolve();
+          };
+        } catch (error) {
+          resolve();
+          throw error;
+        }
+      };
+      this.#choices.choose();
+    });
   }
 
   /** @param reading null: none */
@@ -218,7 +285,7 @@ export class MeasurementPicker {
       one !== null &&
       h(
         "button",
-        { type: "button", click: () => void this.select(one) },
+        { type: "button", click: () => void this.choose(one) },
         `${words}: ${times.full(one.timeMs)}`,
       );
     replace(

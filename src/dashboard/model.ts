@@ -9,10 +9,18 @@ import type { Gap } from "../core/delivery.ts";
 import { linkKey } from "../core/link-title.ts";
 import type { Fault } from "../core/query/fault.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
+import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { ZoneTimes } from "./format.ts";
 import { mergedSensor, withReading } from "./merge-sensor.ts";
 
-export type ModelChange = "status" | "sensors" | "reading" | "faults" | "gaps" | "live";
+export type ModelChange =
+  | "status"
+  | "sensors"
+  | "reading"
+  | "faults"
+  | "gaps"
+  | "machines"
+  | "live";
 export type Listener = (change: ModelChange, code: string | null) => void;
 
 export interface LiveState {
@@ -44,6 +52,8 @@ export class Model {
   readonly #early = new Map<string, Map<string, ShownReading>>();
   #faults: readonly Fault[] = [];
   #gaps: readonly Gap[] = [];
+  #machines: readonly RankedMachine[] | null = null;
+  #machinesError = "";
   #live: LiveState = { state: "never", lastHeardMs: null };
   #times = new ZoneTimes("UTC");
   #samples: FlowSample[] = [];
@@ -65,6 +75,14 @@ export class Model {
   }
   get gaps(): readonly Gap[] {
     return this.#gaps;
+  }
+  /** Worst first; null before they are known. */
+  get machines(): readonly RankedMachine[] | null {
+    return this.#machines;
+  }
+  /** Why they could not be read; empty where they could. */
+  get machinesError(): string {
+    return this.#machinesError;
   }
   get live(): LiveState {
     return this.#live;
@@ -182,6 +200,15 @@ export class Model {
   takeGaps(gaps: readonly Gap[]): void {
     this.#gaps = gaps;
     this.#announce("gaps", null);
+  }
+  takeMachines(machines: readonly RankedMachine[]): void {
+    this.#machines = machines;
+    this.#machinesError = "";
+    this.#announce("machines", null);
+  }
+  failMachines(why: string): void {
+    this.#machinesError = why;
+    this.#announce("machines", null);
   }
   takeLive(state: LiveState["state"]): void {
     if (state === "live") {

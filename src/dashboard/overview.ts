@@ -1,31 +1,40 @@
 import type { Api } from "./api.ts";
 import { certificatesPanel } from "./certificates-panel.ts";
 import { type Cleanup, h } from "./dom.ts";
-import { faultsPanel, gapsPanel } from "./faults-panel.ts";
-import { flowPicture } from "./flow.ts";
+import { boxLine, faultsPanel, gapsPanel } from "./faults-panel.ts";
+import { flowPanel } from "./flow-panel.ts";
+import { MachineBoard } from "./machine-board.ts";
+import type { MachineFeed } from "./machine-feed.ts";
 import type { Model } from "./model.ts";
-import type { Filter } from "./sensor-filter.ts";
+import { placeNow } from "./place.ts";
+import { noFilter } from "./sensor-filter.ts";
 import { SensorsTable } from "./sensors-table.ts";
-import { WorstList } from "./worst-list.ts";
+
+/** The table itself has its page. */
+const FIRST_SENSORS = 10;
 
 /** The first page: which machine needs somebody, is it running, is data delivered, which sensor is silent, how long can we stay offline. */
-export function overview(parent: HTMLElement, api: Api, model: Model, filter: Filter): Cleanup {
-  const machines = new WorstList(api, model);
-  const flow = flowPicture(model);
+export function overview(parent: HTMLElement, api: Api, model: Model, feed: MachineFeed): Cleanup {
+  const machines = new MachineBoard(api, model, feed);
+  const flow = flowPanel(model);
+  const box = boxLine(model);
   const faults = faultsPanel(model, null);
-  const table = new SensorsTable(api, model, filter);
+  const table = new SensorsTable(api, model, noFilter(), FIRST_SENSORS);
   const gaps = gapsPanel(model, null);
   const certificates = certificatesPanel(model);
   parent.replaceChildren(
     h("h1", { class: "sr", tabindex: -1 }, "Overview"),
+    box.root,
     machines.root,
     flow.root,
-    faults.root,
     table.root,
+    faults.root,
     gaps.root,
     certificates.root,
   );
+  const isWanted = placeNow().query.get("at") === "attention";
+  if (isWanted) requestAnimationFrame(() => box.root.scrollIntoView({ block: "start" }));
   return () => {
-    for (const { stop } of [machines, flow, faults, table, gaps, certificates]) stop();
+    for (const { stop } of [box, machines, flow, faults, table, gaps, certificates]) stop();
   };
 }

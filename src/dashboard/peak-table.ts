@@ -3,6 +3,7 @@ import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
 import type { SpectrumSeries } from "./series.ts";
 import { type PeakOrder, sortedPeaks } from "./signal-specs.ts";
+import type { MarkerLine } from "./spectrum-markers.ts";
 
 /** A peak this close to a whole multiple of the speed is labelled with it. */
 const ORDER_TOLERANCE = 0.03;
@@ -19,8 +20,9 @@ export class PeakTable {
     spectrum: SpectrumSeries,
     frequencyIn: ReadUnits["frequency"],
     speedHz: number | null,
+    lines: readonly MarkerLine[] = [],
   ): void {
-    this.#redraw = () => this.#draw(spectrum, frequencyIn, speedHz);
+    this.#redraw = () => this.#draw(spectrum, frequencyIn, speedHz, lines);
     this.#redraw();
   }
 
@@ -32,10 +34,12 @@ export class PeakTable {
   }
 
   #draw(
-    { peaks, label }: SpectrumSeries,
+    { peaks: found, label, values, step }: SpectrumSeries,
     frequencyIn: ReadUnits["frequency"],
     speedHz: number | null,
+    lines: readonly MarkerLine[],
   ): void {
+    const peaks = found.map((peak) => drawnPeak(peak, values, step));
     if (peaks.length === 0) {
       return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
     }
@@ -75,6 +79,7 @@ export class PeakTable {
               plain("Peak"),
               !isInOrders && sortable("frequency", `Frequency (${unit})`),
               isInOrders ? sortable("frequency", "Multiple of speed") : plain("Multiple of speed"),
+              plain("Line"),
               sortable("amplitude", `Amplitude (${label} peak)`),
             ),
           ),
@@ -88,6 +93,7 @@ export class PeakTable {
                 h("th", { scope: "row" }, `${i + 1}`),
                 !isInOrders && h("td", null, digits(frequencyHz)),
                 h("td", null, orderWords(frequencyHz, speedHz)),
+                h("td", null, lineName(frequencyHz, step, lines) ?? "–"),
                 h("td", null, number(amplitude)),
               ),
             ),
@@ -96,6 +102,35 @@ export class PeakTable {
       ),
     );
   }
+}
+
+/** The line of the plot at which a peak stands, so that table and plot say the same. */
+function drawnPeak(
+  { frequencyHz, amplitude }: SpectrumSeries["peaks"][number],
+  values: Float32Array,
+  step: number,
+): SpectrumSeries["peaks"][number] {
+  if (!(step > 0)) return { frequencyHz, amplitude };
+  const near = Math.round(frequencyHz / step);
+  const line = [near - 1, near, near + 1].reduce((best, at) =>
+    (values[at] ?? -1) > (values[best] ?? -1) ? at : best,
+  );
+  return { frequencyHz: line * step, amplitude: values[line] ?? amplitude };
+}
+
+const DEFECT = /BPFO|BPFI|BSF|FTF/;
+
+/** The name within one line's width: the nearer one; at equal distance that of a defect. */
+export function lineName(hz: number, step: number, lines: readonly MarkerLine[]): string | null {
+  const near = lines
+    .map(({ hz: at, label }) => ({ label, far: Math.abs(at - hz) }))
+    .filter(({ far }) => far <= step + 1e-9)
+    .sort(
+      (a, b) =>
+        (Math.abs(a.far - b.far) < 1e-9 ? 0 : a.far - b.far) ||
+        Number(DEFECT.test(b.label)) - Number(DEFECT.test(a.label)),
+    );
+  return near[0]?.label ?? null;
 }
 
 function orderWords(hz: number, speedHz: number | null): string {

@@ -1,8 +1,8 @@
-/** Pins the measurement that is shown, so that it stays as a reference. */
+/** Pins the measurement that was shown when the dialog opened, so that it stays as a reference. */
 
 import type { ShownMeasurement } from "../core/query/shown.ts";
-import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
+import { attempt } from "./attempt.ts";
 import { h, setText } from "./dom.ts";
 import { READ_ONLY } from "./read-only.ts";
 
@@ -12,65 +12,104 @@ export class PinForm {
   readonly root: HTMLElement;
   readonly #api: Api;
   readonly #code: string;
+  readonly #nameOf: (one: ShownMeasurement) => string;
   readonly #onChange: (changed: ShownMeasurement) => void;
-  readonly #button: HTMLButtonElement;
+  readonly #open: HTMLButtonElement;
+  readonly #remove: HTMLButtonElement;
   readonly #note: HTMLInputElement;
+  readonly #which = h("p", { class: "sub" });
   readonly #fault = h("p", { role: "alert", class: "fault-text" });
+  readonly #dialog: HTMLDialogElement;
   #shown: ShownMeasurement | null = null;
+  /** The one that is being pinned: what is shown may change meanwhile. */
+  #pinning: ShownMeasurement | null = null;
 
-  constructor(api: Api, code: string, onChange: (changed: ShownMeasurement) => void) {
+  constructor(
+    api: Api,
+    code: string,
+    nameOf: (one: ShownMeasurement) => string,
+    onChange: (changed: ShownMeasurement) => void,
+  ) {
     this.#api = api;
     this.#code = code;
+    this.#nameOf = nameOf;
     this.#onChange = onChange;
     this.#note = h("input", {
       id: "signal-pin",
       maxlength: NOTE_MAX,
       placeholder: "why it is a reference",
-      keydown: (event: KeyboardEvent) => {
-        if (event.key === "Enter") void this.#send(false);
-      },
     });
-    this.#button = h("button", { type: "button", click: () => void this.#send(this.#isPinned) });
-    this.root = h(
-      "div",
-      { class: "field pin" },
-      h("label", { for: "signal-pin" }, "Pin with a note"),
-      h("div", { class: "tools" }, this.#note, this.#button),
-      this.#fault,
+    const tell = (why: string) => void setText(this.#fault, why);
+    const send = attempt(() => this.#send(false), tell);
+    this.#remove = h(
+      "button",
+      { type: "button", click: attempt(() => this.#send(true), tell) },
+      "Unpin",
     );
+    this.#dialog = h(
+      "dialog",
+      { class: "pin-dialog", "aria-labelledby": "pin-title" },
+      h("h2", { id: "pin-title" }, "Pin this measurement"),
+      this.#which,
+      h(
+        "form",
+        {
+          submit: (event: Event) => {
+            event.preventDefault();
+            send();
+          },
+        },
+        h("label", { for: "signal-pin" }, "Note"),
+        this.#note,
+        h(
+          "div",
+          { class: "tools" },
+          h("button", { type: "submit" }, "Pin"),
+          this.#remove,
+          h("button", { type: "button", click: () => this.#dialog.close() }, "Cancel"),
+        ),
+        this.#fault,
+      ),
+    );
+    this.#open = h("button", { type: "button", click: () => this.#begin() }, "Pin …");
+    this.root = h("div", { class: "field pin" }, this.#open, this.#dialog);
     this.show(null);
-  }
-
-  get #isPinned(): boolean {
-    return this.#shown?.kept.some(({ why }) => why === "pin") ?? false;
   }
 
   show(measurement: ShownMeasurement | null): void {
     this.#shown = measurement;
-    this.root.hidden = measurement === null;
-    this.#note.value = measurement?.kept.find(({ why }) => why === "pin")?.note ?? "";
-    setText(this.#button, this.#isPinned ? "Unpin" : "Pin");
-    setText(this.#fault, "");
+    this.root.hidden = measurement === null && !this.#dialog.open;
+    setText(this.#open, isPinned(measurement) ? "Pinned …" : "Pin …");
     const { mayChange } = this.#api;
-    this.#button.disabled = !mayChange;
-    this.#note.disabled = !mayChange;
-    this.#button.title = mayChange ? "" : READ_ONLY;
+    this.#open.disabled = !mayChange;
+    this.#open.title = mayChange ? "" : READ_ONLY;
+  }
+
+  #begin(): void {
+    const one = this.#shown;
+    if (one === null) return;
+    this.#pinning = one;
+    setText(this.#which, this.#nameOf(one));
+    this.#note.value = one.kept.find(({ why }) => why === "pin")?.note ?? "";
+    this.#remove.hidden = !isPinned(one);
+    setText(this.#fault, "");
+    // The browser gives the focus back to where it was.
+    this.#dialog.showModal();
   }
 
   async #send(removes: boolean): Promise<void> {
-    const shown = this.#shown;
-    if (shown === null) return;
+    const one = this.#pinning;
+    if (one === null) return;
     const note = this.#note.value.trim();
-    try {
-      await this.#api.pin(this.#code, shown.reading, removes ? null : note);
-    } catch (error) {
-      setText(this.#fault, messageOf(error));
-      return;
-    }
-    const others = shown.kept.filter(({ why }) => why !== "pin");
+    await this.#api.pin(this.#code, one.reading, removes ? null : note);
+    const others = one.kept.filter(({ why }) => why !== "pin");
     const kept = removes ? others : [...others, { why: "pin" as const, note }];
-    const changed = { ...shown, kept };
+    const changed = { ...one, kept };
+    this.#dialog.close();
     this.#onChange(changed);
-    if (this.#shown === shown) this.show(changed);
+    if (this.#shown?.reading === one.reading) this.show(changed);
   }
 }
+
+const isPinned = (one: ShownMeasurement | null): boolean =>
+  one?.kept.some(({ why }) => why === "pin") ?? false;

@@ -13,9 +13,35 @@ export interface LinkedPlace {
 export const pageOf = ({ view, part }: LinkedPlace): string =>
   part === "" ? view : `${view}/${part}`;
 
+/** Views without a subject, and those that are about one. */
+const ALONE: ReadonlySet<string> = new Set(["", "sensors", "alarms", "units", "log", "setup"]);
+const ABOUT: ReadonlySet<string> = new Set(["sensor", "machine", "machine/report"]);
+const SETUP_PARTS: ReadonlySet<string> = new Set([
+  "sensors",
+  "machines",
+  "alarms",
+  "uplinks",
+  "versions",
+  "audit",
+  "sensor",
+  "machine",
+  "alarm",
+  "uplink",
+  "discover",
+]);
+
+/** False for an address that no page answers to. */
+export function isPage(place: LinkedPlace): boolean {
+  const { view, subject } = place;
+  if (subject === "") return ALONE.has(pageOf(place));
+  if (view === "setup") return place.part === "" && SETUP_PARTS.has(subject);
+  return ABOUT.has(pageOf(place));
+}
+
 export function parsePlace(hash: string): LinkedPlace {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [view = "", subject = "", part = ""] = path.split("/", 3);
+  const [view = "", subject = "", ...parts] = path.split("/");
+  const part = parts.join("/");
   return { view, subject: decoded(subject), part, query: new URLSearchParams(query) };
 }
 

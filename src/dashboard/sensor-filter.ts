@@ -9,6 +9,8 @@ export interface Filter {
   zone: string;
 }
 
+export const FILTERS = ["text", "state", "kind", "area", "zone"] as const;
+
 export const noFilter = (): Filter => ({ text: "", state: "", kind: "", area: "", zone: "" });
 
 export function isShown(sensor: ShownSensor, filter: Filter): boolean {
@@ -40,4 +42,8 @@ export function machineName({ location }: ShownSensor): string {
 }
 export function sensorName(sensor: ShownSensor): string {
   return sensor.name ?? sensor.location?.names?.point ?? `Sensor ${sensor.code}`;
+}
+/** The measuring point, by the name that the site file gives it. */
+export function pointName({ location }: ShownSensor): string | null {
+  return location?.names?.point ?? null;
 }

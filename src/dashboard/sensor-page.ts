@@ -60,8 +60,15 @@ export function sensorPage(
     const machine = sensor.location?.machine;
     const isHeard = sensor.kinds.includes("accel") && machine !== undefined;
     findings = isHeard ? findingsPanel(api, model, machine, { sensor: sensor.code }) : null;
-    const pair = h("div", { class: "pair" }, latest.root, trend.root);
-    const all = [head, faults.root, findings?.root, pair, signal?.root, gaps.root];
+    const all = [
+      head,
+      faults.root,
+      trend.root,
+      signal?.root,
+      findings?.root,
+      latest.root,
+      gaps.root,
+    ];
     arrange(
       parent,
       all.filter((one) => one !== undefined),
@@ -70,12 +77,13 @@ export function sensorPage(
   const show = (): void => {
     const sensor = model.sensors.get(code);
     if (sensor === undefined) {
-      if (model.sensors.size === 0) return;
+      const isKnown = model.sensors.size > 0 || model.status?.sensors.length === 0;
+      if (!isKnown) return;
       setText(title, `There is no sensor ${code}`);
-      setText(
-        hint,
-        "It is not in the site file, and no readings of it are stored. The list shows all sensors.",
-      );
+      replaceAnew(hint, "none", () => [
+        "It is not in the site file, and no readings of it are stored. ",
+        h("a", { href: "#/sensors" }, "Go to the sensors"),
+      ]);
       return;
     }
     setText(title, sensorName(sensor));
@@ -124,7 +132,8 @@ function zoneWords({ zone }: ShownSensor): HTMLElement[] {
 /** The way to the sensor: built once, then its names are written. */
 function showCrumbs(nav: HTMLElement, sensor: ShownSensor | null): void {
   const list =
-    nav.firstElementChild ?? h("ol", null, h("li", null, h("a", { href: "#/" }, "All sensors")));
+    nav.firstElementChild ??
+    h("ol", null, h("li", null, h("a", { href: "#/sensors" }, "All sensors")));
   if (!list.isConnected) nav.append(list);
   const machine = sensor?.location?.machine;
   const [all, area = h("li"), own = h("li", null, h("a"))] = list.children;

@@ -4,9 +4,10 @@ import { h, replace, setAttribute, setText } from "./dom.ts";
 import { sensorLink } from "./faults-panel.ts";
 import { age, utc } from "./format.ts";
 import { headlineLines } from "./headline.ts";
-import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
+import { isNotKnown } from "./machine-now.ts";
+import { badge, batteryNode, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
-import { sensorName } from "./sensor-filter.ts";
+import { machineName, sensorName } from "./sensor-filter.ts";
 import { valueNode } from "./value-node.ts";
 import { KIND_WORDS } from "./words.ts";
 
@@ -14,6 +15,7 @@ export class SensorRow {
   readonly root: HTMLTableRowElement;
   readonly sparkCell: HTMLElement;
   readonly code: string;
+  readonly #withMachine: boolean;
   #sensor: ShownSensor;
   readonly #name: HTMLElement;
   readonly #facts = h("span", { class: "sub" });
@@ -24,7 +26,9 @@ export class SensorRow {
   readonly #battery: HTMLElement;
   #keys = { state: "", zone: "", values: "", battery: "" };
 
-  constructor(sensor: ShownSensor) {
+  /** @param withMachine where no heading names it */
+  constructor(sensor: ShownSensor, withMachine: boolean) {
+    this.#withMachine = withMachine;
     this.code = sensor.code;
     this.#sensor = sensor;
     this.#state = h("td", { role: "cell", class: "c-state" });
@@ -55,9 +59,7 @@ export class SensorRow {
     this.#sensor = sensor;
     // Same name as on its page and in faults.
     setText(this.#name, sensorName(sensor));
-    setText(this.#facts, factsOf(sensor));
-    const state = sensor.enabled || sensor.state === "removed" ? sensor.state : "off";
-    this.#write("state", this.#state, state, () => stateBadge(sensor.state, sensor.enabled));
+    setText(this.#facts, factsOf(sensor, this.#withMachine));
     this.#write("zone", this.#zone, sensor.zone ?? "", () => zoneBadge(sensor.zone));
     const battery = `${sensor.batteryV ?? ""}`;
     this.#write("battery", this.#battery, battery, () =>
@@ -85,7 +87,12 @@ export class SensorRow {
 
   /** The age of the newest reading; marked once it is older than the sensor's usual interval allows. */
   tick(model: Model): void {
-    const { lastReadingMs, state } = this.#sensor;
+    const { lastReadingMs, state, enabled } = this.#sensor;
+    const isRead = enabled || state === "removed";
+    const isUnknown = isRead && state !== "removed" && isNotKnown(model, this.#sensor);
+    this.#write("state", this.#state, isUnknown ? "not known" : isRead ? state : "off", () =>
+      isUnknown ? badge("off", "Not known") : stateBadge(state, enabled),
+    );
     if (lastReadingMs === null) {
       setText(this.#age, "–");
       return;
@@ -111,12 +118,15 @@ export class SensorRow {
   }
 }
 
-function factsOf(sensor: ShownSensor): string {
+function factsOf(sensor: ShownSensor, withMachine: boolean): string {
   const kinds = new Set(sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, "")));
   // Not repeated if the name contains it.
   const point = sensor.location?.names?.point ?? "";
   const place = sensorName(sensor).toLowerCase().includes(point.toLowerCase()) ? [] : [point];
-  return [sensor.code, ...place, [...kinds].join(", ")].join(" · ");
+  const machine = machineName(sensor);
+  const isNamed = sensorName(sensor).toLowerCase().includes(machine.toLowerCase());
+  const own = withMachine && !isNamed ? [machine] : [];
+  return [sensor.code, ...own, ...place, [...kinds].join(", ")].join(" · ");
 }
 
 /** A short glow on new data; the style sheet disables it if reduced motion is requested. */

@@ -12,7 +12,8 @@ import {
 } from "./dom.ts";
 import { labelled, options, searchField, select } from "./filter-controls.ts";
 import type { Model } from "./model.ts";
-import { areaName, type Filter, isShown, noFilter } from "./sensor-filter.ts";
+import { placeNow, remember } from "./place.ts";
+import { areaName, FILTERS, type Filter, isShown, noFilter } from "./sensor-filter.ts";
 import {
   FOLD_MIN,
   GroupRow,
@@ -59,20 +60,28 @@ export class SensorsTable {
   readonly #open = new Set<string>();
   readonly #sortBox: HTMLSelectElement;
   #sort: { readonly by: SortKey; readonly isUp: boolean } | null = null;
+  readonly #first: number | null;
   #watched = "";
   readonly #groups = new Map<string, GroupRow>();
   /** The rows in the order of a column. */
   readonly #flat = h("tbody", { role: "rowgroup" });
+  readonly #all = h("a", { href: "#/sensors", hidden: true }, "All sensors");
   readonly #head: HTMLElement;
   readonly #emptyText = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" });
   readonly #empty = h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, this.#emptyText));
   readonly stop: Cleanup;
 
-  constructor(api: Api, model: Model, filter: Filter) {
+  /** @param first only so many rows, without search and filters; null: the whole table, whose filters are in the address */
+  constructor(api: Api, model: Model, filter: Filter, first: number | null) {
+    this.#first = first;
     this.#model = model;
     this.#filter = filter;
     this.#sparks = new Sparks(api, model);
-    const apply = (): void => this.#show();
+    if (first === null) readFilter(filter);
+    const apply = (): void => {
+      rememberFilter(filter);
+      this.#show();
+    };
     this.#clear = h(
       "button",
       { type: "button", class: "clear", hidden: true, click: () => this.#clearFilter() },
@@ -104,28 +113,36 @@ export class SensorsTable {
     this.root = h(
       "section",
       { class: "panel", "aria-labelledby": "sensors-title" },
-      h("div", { class: "panel-head" }, h("h2", { id: "sensors-title" }, "Sensors"), this.#found),
       h(
-        "form",
-        { class: "filters", role: "search", submit: (event: Event) => event.preventDefault() },
-        searchField(filter, apply),
-        labelled("State", select("State", filter, "state", Object.entries(STATE_WORDS), apply)),
-        labelled("Kind", select("Kind", filter, "kind", kinds, apply)),
-        labelled("Area", this.#area),
-        labelled("Zone", select("Zone", filter, "zone", [...zones, ["none", "No zone"]], apply)),
-        h(
-          "div",
-          { class: "field narrow-only" },
-          h("label", { for: "sort" }, "Sort by"),
-          this.#sortBox,
-        ),
-        this.#clear,
+        "div",
+        { class: "panel-head" },
+        h("h2", { id: "sensors-title" }, "Sensors"),
+        this.#found,
+        first !== null && this.#all,
       ),
+      first === null &&
+        h(
+          "form",
+          { class: "filters", role: "search", submit: (event: Event) => event.preventDefault() },
+          searchField(filter, apply),
+          labelled("State", select("State", filter, "state", Object.entries(STATE_WORDS), apply)),
+          labelled("Kind", select("Kind", filter, "kind", kinds, apply)),
+          labelled("Area", this.#area),
+          labelled("Zone", select("Zone", filter, "zone", [...zones, ["none", "No zone"]], apply)),
+          h(
+            "div",
+            { class: "field narrow-only" },
+            h("label", { for: "sort" }, "Sort by"),
+            this.#sortBox,
+          ),
+          this.#clear,
+        ),
       this.#table,
     );
     const write = oncePerFrame(() => this.#writeChanged());
     const unsubscribe = model.subscribe((change, code) => {
-      if (change === "sensors") this.#show();
+      // Without any, the first status says so.
+      if (change === "sensors" || (change === "status" && model.sensors.size === 0)) this.#show();
       if (change === "status") for (const known of this.#rows.keys()) this.#changed.add(known);
       if (change === "reading" && code !== null) this.#changed.add(code);
       if (change === "status" || change === "reading") write();
@@ -143,20 +160,26 @@ export class SensorsTable {
   #show(): void {
     const all = [...this.#model.sensors.values()];
     this.#offerAreas(all.map(areaName));
-    const shown = all.filter((sensor) => isShown(sensor, this.#filter));
+    const found = all.filter((sensor) => isShown(sensor, this.#filter));
+    const shown = this.#first === null ? found : found.slice(0, this.#first);
     this.#clear.hidden = Object.values(this.#filter).every((value) => value === "");
     const isAll = shown.length === all.length;
-    const found = isAll ? `${all.length} in all` : `${shown.length} of ${all.length} shown`;
-    setText(this.#found, this.#model.sensors.size === 0 ? "" : found);
-    const mayFold = all.length >= FOLD_MIN && this.#clear.hidden && this.#sort === null;
-    const groups = this.#sort === null ? groupsOf(shown) : [];
+    const words = isAll ? `${all.length} in all` : `${shown.length} of ${all.length} shown`;
+    setText(this.#found, this.#model.sensors.size === 0 ? "" : words);
+    this.#all.hidden = isAll;
+    const mayFold =
+      this.#first === null && all.length >= FOLD_MIN && this.#clear.hidden && this.#sort === null;
+    const isFlat = this.#sort !== null || this.#first !== null;
+    const groups = isFlat ? [] : groupsOf(shown);
     const isSeen = (key: string) => !mayFold || this.#open.has(key);
     const seen =
-      this.#sort === null
-        ? groups.flatMap(({ key, sensors }) => (isSeen(key) ? sensors : []))
-        : sorted(shown, this.#sort.by, this.#sort.isUp);
+      this.#sort !== null
+        ? sorted(shown, this.#sort.by, this.#sort.isUp)
+        : isFlat
+          ? shown
+          : groups.flatMap(({ key, sensors }) => (isSeen(key) ? sensors : []));
     for (const sensor of seen) {
-      const row = this.#rows.get(sensor.code) ?? new SensorRow(sensor);
+      const row = this.#rows.get(sensor.code) ?? new SensorRow(sensor, this.#first !== null);
       this.#rows.set(sensor.code, row);
       row.update(sensor, false);
       row.tick(this.#model);
@@ -168,12 +191,12 @@ export class SensorsTable {
       this.#groupOf(group).update(group, mayFold ? isSeen(group.key) : null);
       arrange(body, [root, ...(isSeen(group.key) ? rows(group.sensors) : [])]);
     }
-    if (this.#sort !== null) arrange(this.#flat, rows(seen));
+    if (isFlat) arrange(this.#flat, rows(seen));
     this.#writeHead();
     setText(this.#emptyText, this.#wordsOfNone(all.length));
     arrange(this.#table, [
       this.#head,
-      ...(this.#sort === null ? groups.map((group) => this.#groupOf(group).body) : [this.#flat]),
+      ...(isFlat ? [this.#flat] : groups.map((group) => this.#groupOf(group).body)),
       ...(shown.length === 0 ? [this.#empty] : []),
     ]);
     // Only other rows are watched anew: a watch begins with what is in view.
@@ -228,6 +251,7 @@ export class SensorsTable {
   #clearFilter(): void {
     const { root } = this;
     Object.assign(this.#filter, noFilter());
+    rememberFilter(this.#filter);
     for (const control of root.querySelectorAll<HTMLInputElement>(".filters :is(input, select)")) {
       control.value = "";
     }
@@ -266,6 +290,17 @@ export class SensorsTable {
     )
       this.#area.value = this.#filter.area;
   }
+}
+
+/** A link names them; without one, those chosen before stay. */
+function readFilter(filter: Filter): void {
+  const { query } = placeNow();
+  if (!FILTERS.some((key) => query.has(key))) return rememberFilter(filter);
+  for (const key of FILTERS) filter[key] = query.get(key) ?? "";
+}
+
+function rememberFilter(filter: Filter): void {
+  remember(Object.fromEntries(FILTERS.map((key) => [key, filter[key]])));
 }
 
 function tableHead(sortBy: (by: SortKey) => void): HTMLElement {

@@ -12,7 +12,7 @@ const BEAT_MS = 1_000;
 /** A leader that was not heard for so long is gone. */
 const GONE_MS = 3_000;
 
-export const STREAM_EVENTS = ["status", "reading", "gap", "skipped"] as const;
+const STREAM_EVENTS = ["status", "reading", "gap", "skipped"] as const;
 export type StreamEventName = (typeof STREAM_EVENTS)[number];
 
 type Message =

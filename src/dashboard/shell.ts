@@ -1,30 +1,29 @@
-/** The frame of every view: the header with the live sign, the banner of a page that is not live, the footer. */
+/** The frame of every view: the header with its state and the places, the banner of a page that is not live, the footer. */
 
-import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import type { Api } from "./api.ts";
-import { chapterAddress } from "./chapter.ts";
-import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
+import { attempt } from "./attempt.ts";
+import { h, oncePerFrame, replace, replaceAnew, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
+import { boxFaultsOf, type HeaderState, headerState } from "./header-state.ts";
 import { keysButton } from "./keys.ts";
+import { isGatewayDown, machineNow } from "./machine-now.ts";
 import { rewriteTimes, toneIcon, writeTime } from "./marks.ts";
 import type { Model } from "./model.ts";
-import { placeNow } from "./place.ts";
-import { pageOf } from "./place-link.ts";
+import { navigation } from "./navigation.ts";
+import { noResponse } from "./no-response.ts";
 import type { Theme, ThemeChoice } from "./theme.ts";
 
 const THEMES: readonly (readonly [ThemeChoice, string])[] = [
-  ["system", "Auto"],
-  ["light", "Light"],
-  ["dark", "Dark"],
+  ["system", "as the system"],
+  ["light", "light"],
+  ["dark", "dark"],
 ];
 
 /** Builds the frame and returns the place for the view. */
 export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme): HTMLElement {
   const site = h("span", { class: "site" });
-  const liveText = h("span");
-  const liveMark = h("span", { class: "mark" });
-  const live = h("p", { class: "live", role: "status" }, liveMark, liveText);
+  const state = stateSign();
   const banner = h("div", {
     class: "banner",
     role: "region",
@@ -46,24 +45,21 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     printed,
     h("span", { class: "screen-only" }, "; UTC on hover"),
   );
-  const log = h("a", { href: "#/log", hidden: true }, "Log");
-  // In its own tab, so that nothing typed here is lost.
-  const manual = h("a", { target: "_blank" }, "Manual");
-  const showChapter = () => setAttribute(manual, "href", chapterAddress(pageOf(placeNow())));
-  window.addEventListener("hashchange", showChapter);
-  showChapter();
+  const fault = h("p", { class: "fault-text", role: "alert" });
   const signOut = h(
     "button",
     {
       type: "button",
       class: "quiet",
       hidden: true,
-      click: () => void leave(api),
+      click: attempt(
+        () => leave(api),
+        (why) => setText(fault, why === "" ? "" : `Not signed out: ${why}`),
+      ),
     },
     "Sign out",
   );
-  const alarms = h("a", { class: "alarm-badge", href: "#/alarms", hidden: true });
-  const setup = h("a", { class: "setup-link", href: "#/setup", hidden: true }, "Set-up");
+  const places = navigation([signOut, fault]);
   const main = h("main", { id: "content", tabindex: -1 });
   document.querySelector(".skip")?.addEventListener("click", (event) => {
     // The hash names the view; the skip link must not change it.
@@ -77,12 +73,14 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       { class: "top" },
       h(
         "a",
-        { class: "brand", href: "#/", "aria-label": "Gateside, overview" },
+        { class: "brand", href: "#/", "aria-label": "Gateside, start" },
         brandMark(),
-        "Gateside",
+        h("span", { class: "brand-name" }, "Gateside"),
       ),
       site,
-      h("div", { class: "top-right" }, alarms, setup, live, themeSwitch(theme), signOut),
+      state.root,
+      places.menu,
+      places.root,
     ),
     banner,
     main,
@@ -91,36 +89,33 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       null,
       times,
       about,
+      themeSwitch(theme),
       h("a", { href: "#/units" }, "Units"),
-      log,
-      manual,
       keysButton(),
     ),
   );
 
   const show = (): void => {
-    const { status, live: state } = model;
-    setAttribute(document.documentElement, "data-live", state.state);
-    const isLate = state.state === "late";
-    const tone = state.state === "live" ? "ok" : isLate ? "bad" : "off";
-    if (setAttributeChanged(live, "data-tone", tone)) replace(liveMark, toneIcon(tone));
-    const since = state.lastHeardMs;
-    const heard = since === null ? "" : model.times.short(since, model.agentNowMs());
-    setText(
-      liveText,
-      state.state === "live" ? "Live" : isLate ? `Not live since ${heard}` : "Connecting …",
-    );
+    const { status, live } = model;
+    setAttribute(document.documentElement, "data-live", live.state);
+    setAttribute(document.documentElement, "data-gateway", isGatewayDown(model) ? "down" : null);
+    const isLate = live.state === "late";
+    const since = live.lastHeardMs;
+    const heard = since === null ? "…" : model.times.short(since, model.agentNowMs());
+    const faults = boxFaultsOf(model.faults, model.agentNowMs());
+    const conditions = model.machines?.map((machine) => machineNow(model, machine).condition);
+    const inputs = { live, heard, status, faults, conditions: conditions ?? null };
+    state.show(headerState(inputs));
     setAttribute(banner, "hidden", !isLate);
     if (isLate) {
-      const ago = since === null ? "" : `${age(model.agentNowMs() - since)} ago`;
+      const ago = since === null ? "" : ` (${age(model.agentNowMs() - since)} ago)`;
       setText(
         banner,
-        `No data from the agent since ${heard} (${ago}). Values and states below are from that time and may have changed. Reconnecting …`,
+        `No data from the agent since ${heard}${ago}. Values and states below are from that time and may have changed. Reconnecting …`,
       );
     }
+    places.show(api, status !== null);
     if (status === null) return;
-    showAlarms(alarms, status.alarms);
-    setAttribute(setup, "hidden", status.setup !== true);
     times.hidden = false;
     setText(site, status.site);
     document.title = titleOf(isLate, main, status.site);
@@ -132,7 +127,6 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       `Gateside ${status.version}, running for ${age(model.agentNowMs() - status.startedAtMs)}`,
     );
     setAttribute(signOut, "hidden", !api.hasSession);
-    setAttribute(log, "hidden", !api.mayChange);
   };
   let zoneKnown = "";
   model.subscribe((change) => {
@@ -148,22 +142,24 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   return main;
 }
 
-/** Number of alarms that need attention, by severity; absent if alarms are disabled. */
-function showAlarms(link: HTMLElement, counts: AlarmCounts | null | undefined): void {
-  setAttribute(link, "hidden", counts === null || counts === undefined);
-  if (!counts) return;
-  const { alarm, warning } = counts;
-  const tone = alarm > 0 ? "bad" : warning > 0 ? "warn" : "ok";
-  const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
-  const parts = [
-    alarm > 0 ? plural(alarm, "alarm") : "",
-    warning > 0 ? plural(warning, "warning") : "",
-  ].filter((part) => part !== "");
-  const text = parts.length === 0 ? "No alarms" : parts.join(", ");
-  if (link.dataset["text"] === text) return;
-  link.dataset["text"] = text;
-  link.dataset["tone"] = tone;
-  replace(link, toneIcon(tone), h("span", null, text));
+/** Word, shape and count; a link to what it counts. */
+function stateSign(): { readonly root: HTMLElement; show(state: HeaderState): void } {
+  const mark = h("span", { class: "mark" });
+  const text = h("span");
+  const more = h("span", { class: "state-more" });
+  const link = h("a", { class: "state-link" }, mark, text, more);
+  const root = h("p", { class: "state-sign", role: "status" }, link);
+  return {
+    root,
+    show({ word, tone, text: words, more: rest, href }) {
+      setAttribute(link, "data-state", word);
+      setAttribute(link, "data-tone", tone);
+      setAttribute(link, "href", href);
+      replaceAnew(mark, tone, () => [toneIcon(tone)]);
+      setText(text, words);
+      setText(more, rest);
+    },
+  };
 }
 
 /** The title of this view for tabs, bookmarks and screen readers. */
@@ -171,12 +167,6 @@ function titleOf(isLate: boolean, main: HTMLElement, site: string): string {
   const view = main.querySelector("h1")?.textContent ?? "";
   const parts = [isLate ? "Not live" : "", view === "Overview" ? "" : view, site, "Gateside"];
   return parts.filter((part) => part !== "").join(" – ");
-}
-
-function setAttributeChanged(element: Element, name: string, value: string): boolean {
-  if (element.getAttribute(name) === value) return false;
-  element.setAttribute(name, value);
-  return true;
 }
 
 function themeSwitch(theme: Theme): HTMLElement {
@@ -189,11 +179,13 @@ function themeSwitch(theme: Theme): HTMLElement {
     ...THEMES.map(([value, text]) => h("option", { value }, text)),
   );
   select.value = theme.choice;
-  return h("div", { class: "theme" }, h("label", { for: "theme", class: "sr" }, "Colours"), select);
+  return h("div", { class: "theme" }, h("label", { for: "theme" }, "Colours"), select);
 }
 
 async function leave(api: Api): Promise<void> {
-  await api.signOut();
+  await api.signOut().catch((error: unknown) => {
+    throw noResponse(error);
+  });
   location.assign("./");
 }
 

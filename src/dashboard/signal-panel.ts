@@ -1,7 +1,4 @@
-/**
- * Waveform and spectrum of a measurement, with selection of measurement, axis and unit.
- * In one file: controls, requests and plot share one selection.
- */
+/** Waveform, spectrum and waterfall of a measurement, in one place: what is chosen is shown in all of them. */
 
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
 import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";
@@ -20,9 +17,11 @@ import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
 import { PeakTable } from "./peak-table.ts";
 import { placeNow, remember } from "./place.ts";
+import { Refresh } from "./refresh.ts";
 import type { SpectrumSeries, WaveformSeries } from "./series.ts";
 import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
 import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
+import { TabList } from "./tab-list.ts";
 import type { Theme } from "./theme.ts";
 import { unitsKept } from "./units-kept.ts";
 import { Waterfall } from "./waterfall.ts";
@@ -55,14 +54,14 @@ export class SignalPanel {
   readonly #peaks = new PeakTable();
   readonly #tools: SpectrumTools;
   readonly #waterfall: Waterfall;
-  readonly #fall: HTMLButtonElement;
+  readonly #tabs: TabList;
   /** The selection in the link, until it is shown. */
   #query = placeNow().query;
   #newestReading = "";
   /** Typed by a person: no measured speed replaces it. */
   #isSpeedTyped = false;
   #isInView = false;
-  #wanted = new AbortController();
+  readonly #loads: Refresh;
   #shown: {
     readonly wave: WaveformSeries;
     readonly spectrum: SpectrumSeries;
@@ -74,16 +73,20 @@ export class SignalPanel {
     const height = () => (innerWidth < 700 ? 220 : 260);
     this.#wave = new Chart(theme, height, null);
     this.#spectrum = new Chart(theme, () => height() + 40, null);
-    const load = () => void this.#change();
+    this.#loads = new Refresh(
+      (signal) => this.#ask(signal),
+      (error) => this.#failed("The measurement", error),
+    );
+    const load = () => this.#change();
     const redraw = () => this.#draw();
     this.#picker = new MeasurementPicker({
       api,
       model,
       code: sensor.code,
-      onSelect: (byHand) => void this.#selected(byHand),
+      onSelect: (byHand) => this.#selected(byHand),
       onFailure: (error) => this.#failed("The measurement", error),
     });
-    this.#comparison = new Comparison(api, sensor.code, this.#picker, () => void this.#load());
+    this.#comparison = new Comparison(api, sensor.code, this.#picker, () => this.#load());
     this.#axis = h("select", { id: "signal-axis", change: load });
     this.#unit = h(
       "select",
@@ -98,7 +101,7 @@ export class SignalPanel {
     this.#unit.value = String(unitAt >= 0 ? unitAt : usual);
     this.#frequency = choice("signal-frequency", READ_UNITS.frequency, () => {
       redraw();
-      if (!this.#waterfall.root.hidden) this.#showWaterfall();
+      if (this.#tabs.key === "waterfall") this.#showWaterfall();
     });
     this.#frequency.value = frequency;
     this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
@@ -136,30 +139,35 @@ export class SignalPanel {
     if (this.#query.has("hz")) this.#orders.value = "";
     this.#tools = new SpectrumTools(api, sensor, load, redraw);
     this.#waterfall = new Waterfall(api, model, theme, sensor.code, (one) => void this.#open(one));
-    this.#fall = h(
-      "button",
-      { type: "button", "aria-pressed": "false", click: () => this.#toggleWaterfall() },
-      "Waterfall",
+    const spectrumPlot = h(
+      "div",
+      null,
+      chartTools(this.#spectrum, "spectrum"),
+      this.#legend,
+      this.#spectrum.root,
+      this.#peaks.root,
+    );
+    const wavePlot = h("div", null, chartTools(this.#wave, "waveform"), this.#wave.root);
+    this.#tabs = new TabList(
+      "Shown as",
+      [
+        { key: "waveform", text: "Waveform", panel: wavePlot },
+        { key: "spectrum", text: "Spectrum", panel: spectrumPlot },
+        { key: "waterfall", text: "Waterfall", panel: h("div", null, this.#waterfall.root) },
+      ],
+      placeNow().query.get("tab") ?? "spectrum",
+      (key) => {
+        remember({ tab: key === "spectrum" ? null : key });
+        this.#showTab();
+      },
     );
     this.#plots = h(
       "div",
       null,
-      h(
-        "div",
-        { class: "chart-head" },
-        h("h3", null, "Waveform"),
-        chartTools(this.#wave, "waveform"),
-      ),
-      this.#wave.root,
-      h(
-        "div",
-        { class: "chart-head" },
-        h("h3", null, "Spectrum"),
-        chartTools(this.#spectrum, "spectrum"),
-      ),
-      this.#legend,
-      this.#spectrum.root,
-      this.#peaks.root,
+      this.#tabs.root,
+      wavePlot,
+      spectrumPlot,
+      this.#waterfall.root.parentElement,
     );
     this.root = h(
       "section",
@@ -172,28 +180,37 @@ export class SignalPanel {
       ),
       h(
         "div",
-        { class: "controls" },
-        ...this.#picker.controls,
+        { class: "signal-row" },
+        this.#picker.select,
         labelled("Axis", this.#axis, "field axis"),
         labelled("Unit", this.#unit),
-        labelled("Frequency in", this.#frequency),
-        labelled("Spectrum up to", this.#orders, "field orders"),
-        labelled("Amplitude", this.#scale),
-        labelled("Speed (rpm)", this.#speed),
-        ...this.#tools.controls,
-        this.#comparison.control,
-        h("div", { class: "tools" }, this.#fall),
+        h("div", { class: "tools" }, ...this.#picker.controls),
+      ),
+      h(
+        "details",
+        { class: "display" },
+        h("summary", null, "Display"),
+        h(
+          "div",
+          { class: "controls" },
+          labelled("Frequency in", this.#frequency),
+          labelled("Spectrum up to", this.#orders, "field orders"),
+          labelled("Amplitude", this.#scale),
+          labelled("Speed (rpm)", this.#speed),
+          ...this.#tools.controls,
+          this.#comparison.control,
+        ),
       ),
       this.#picker.gone,
       this.#plots,
-      this.#waterfall.root,
     );
     this.#newestReading = sensor.latest.accel?.id ?? "";
     void this.#begin();
   }
 
   readonly stop: Cleanup = () => {
-    this.#wanted.abort();
+    this.#loads.stop();
+    this.#picker.stop();
     this.#wave.destroy();
     this.#spectrum.destroy();
     this.#waterfall.stop();
@@ -230,17 +247,19 @@ export class SignalPanel {
     if (requested === null || this.#isInView) return;
     // A link to a measurement refers to its spectrum, which lies below the trend.
     this.#isInView = true;
+    this.#tabs.choose("spectrum");
     const place = this.#picker.selected === null ? this.#picker.gone : this.#spectrum.root;
     place.scrollIntoView({ block: "center" });
   }
 
   async #open(one: Pick<ShownMeasurement, "reading" | "timeMs">): Promise<void> {
-    await this.#picker.select(one);
+    await this.#picker.choose(one);
+    this.#tabs.choose("spectrum");
     this.root.scrollIntoView({ block: "start" });
     this.root.querySelector<HTMLElement>("#signal-time")?.focus();
   }
 
-  async #selected(byHand: boolean): Promise<void> {
+  #selected(byHand: boolean): void {
     const one = this.#picker.selected;
     this.#plots.hidden = one === null;
     if (one === null) {
@@ -254,11 +273,12 @@ export class SignalPanel {
     }
     if (!this.#isSpeedTyped && one.speedRpm !== null && one.speedRpm > 0)
       this.#speed.value = String(Math.round(one.speedRpm * 10) / 10);
-    return byHand ? this.#change() : this.#load();
+    if (byHand) this.#change();
+    else this.#load();
   }
 
   /** A selection by a person: it is shown, and written into the link. */
-  async #change(): Promise<void> {
+  #change(): void {
     const { isNewest, selected } = this.#picker;
     remember({
       reading: isNewest ? null : (selected?.reading ?? null),
@@ -272,15 +292,15 @@ export class SignalPanel {
     });
     this.#query = new URLSearchParams();
     // At once: keys that follow must meet the rows of this selection.
-    if (!this.#waterfall.root.hidden) this.#showWaterfall();
-    await this.#load();
+    if (this.#tabs.key === "waterfall") this.#showWaterfall();
+    this.#load();
   }
 
-  #toggleWaterfall(): void {
-    const isShown = !this.#waterfall.root.hidden;
-    this.#fall.setAttribute("aria-pressed", String(!isShown));
-    if (isShown) this.#waterfall.hide();
-    else this.#showWaterfall();
+  /** A plot is drawn at its width, which it has once it is seen. */
+  #showTab(): void {
+    if (this.#tabs.key === "waterfall") return this.#showWaterfall();
+    this.#waterfall.hide();
+    this.#draw();
   }
 
   #showWaterfall(): void {
@@ -293,27 +313,30 @@ export class SignalPanel {
       frequencyIn: this.#frequencyNow,
       speedHz,
       selected: this.#picker.selected,
+      lines: (speed) => this.#tools.allLines(speed),
     });
   }
 
-  async #load(): Promise<void> {
+  #load(): void {
+    this.#loads.choose();
+  }
+
+  async #ask(signal: AbortSignal): Promise<() => void> {
+    const nothing = () => {};
     const measurement = this.#picker.selected;
-    if (measurement === null) return;
+    if (measurement === null) return nothing;
     const channel = offerAxes(this.#axis, measurement, this.#query.get("axis"));
-    if (channel === undefined) return;
-    this.#wanted.abort();
-    this.#wanted = new AbortController();
-    const { signal } = this.#wanted;
+    if (channel === undefined) return nothing;
     const unit = Number(this.#unit.value);
-    try {
-      const spectrumUnit = this.#tools.isEnvelope ? ENVELOPE_UNIT : unit;
-      const compared = this.#comparison.other;
-      const beside = compared?.channels.find((one) => one.channel === channel.channel);
-      const [wave, spectrum, other] = await Promise.all([
-        this.#api.waveform(channel.fileId, unit, signal),
-        this.#api.spectrum(channel.fileId, spectrumUnit, signal),
-        beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, signal),
-      ]);
+    const spectrumUnit = this.#tools.isEnvelope ? ENVELOPE_UNIT : unit;
+    const compared = this.#comparison.other;
+    const beside = compared?.channels.find((one) => one.channel === channel.channel);
+    const [wave, spectrum, other] = await Promise.all([
+      this.#api.waveform(channel.fileId, unit, signal),
+      this.#api.spectrum(channel.fileId, spectrumUnit, signal),
+      beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, signal),
+    ]);
+    return () => {
       this.#shown = {
         wave,
         spectrum,
@@ -321,10 +344,7 @@ export class SignalPanel {
       };
       const hz = Number(this.#query.get("hz"));
       this.#draw(hz > 0 ? hz : undefined);
-    } catch (error) {
-      if (signal.aborted) return;
-      this.#failed("The measurement", error);
-    }
+    };
   }
 
   get #frequencyNow(): ReadUnits["frequency"] {
@@ -346,7 +366,7 @@ export class SignalPanel {
     const { wave, spectrum, other } = this.#shown;
     const frequencyIn = this.#frequencyNow;
     const { speedHz } = this.#speedNow();
-    this.#wave.show(waveformSpec(wave));
+    if (this.#tabs.key === "waveform") this.#wave.show(waveformSpec(wave));
     const spec = spectrumSpec(spectrum, {
       frequencyIn,
       speedHz,
@@ -362,9 +382,9 @@ export class SignalPanel {
         speedHz: other.of.speedRpm === null ? null : other.of.speedRpm / 60,
       },
     });
-    this.#spectrum.show(spec);
+    if (this.#tabs.key === "spectrum") this.#spectrum.show(spec);
     replace(this.#legend, ...(other === null ? [] : legend(spec.series)));
-    this.#peaks.show(spectrum, frequencyIn, speedHz);
+    this.#peaks.show(spectrum, frequencyIn, speedHz, this.#tools.allLines(speedHz));
     const { selected } = this.#picker;
     setText(this.#note, measurementFacts(wave, spectrum, this.#nameOf(selected), selected));
   }

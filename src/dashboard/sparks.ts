@@ -1,6 +1,5 @@
 /**
- * Small plots of the last day in the table: requested only while a row is in view, a few at a time. They start at zero and
- * show the limits up to the next one above the values, so that their height says how near it is.
+ * Small plots of a value: they start at zero and show the limits up to the next one above the values, so that their height says how near it is.
  */
 import type { LimitView } from "../core/alarm/shown.ts";
 import type { ShownSensor, Trend } from "../core/query/shown.ts";
@@ -10,98 +9,83 @@ import type { ChartLevel } from "./chart-spec.ts";
 import { h, hidden, replace, s } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
 import { headline, type ShownValue } from "./headline.ts";
+import { InView } from "./in-view.ts";
 import type { Model } from "./model.ts";
 import type { SensorRow } from "./sensor-row.ts";
 import { sparkScale } from "./spark-scale.ts";
 import { levelsOf, NO_CONTEXT } from "./trend-context.ts";
 import { trendGroups } from "./trend-groups.ts";
 
-const SPAN_MS = DAY_MS;
-const BUCKETS = 72;
 const AGAIN_MS = 120_000;
-/** Delay after a failure; without it, failures would loop as fast as they come. */
-const RETRY_MS = 10_000;
-const AT_ONCE = 2;
-/** Rows about to be scrolled into view are drawn already. */
-const AHEAD = { rootMargin: "300px" };
 const [WIDTH, HEIGHT] = [120, 28];
 
+export interface SparkSpan {
+  readonly ms: number;
+  readonly buckets: number;
+  readonly words: string;
+}
+const DAY_SPAN: SparkSpan = { ms: DAY_MS, buckets: 72, words: "in 24 h" };
+/** Daily means and maxima. */
+export const MONTH_SPAN: SparkSpan = { ms: 30 * DAY_MS, buckets: 30, words: "in 30 days" };
+
+type SparkValue = Pick<ShownValue, "kind" | "name" | "label">;
+
+/** The last day of each row's main value. */
 export class Sparks {
   readonly #api: Api;
   readonly #model: Model;
-  readonly #visible = new Map<Element, SensorRow>();
-  readonly #drawnAt = new Map<string, number>();
-  readonly #observer: IntersectionObserver;
-  readonly #timer: ReturnType<typeof setInterval>;
-  readonly #ending = new AbortController();
-  #rows = new Map<Element, SensorRow>();
-  #running = 0;
+  readonly #view: InView;
 
   constructor(api: Api, model: Model) {
     this.#api = api;
     this.#model = model;
-    this.#observer = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) {
-        const row = this.#rows.get(target);
-        if (isIntersecting && row !== undefined) this.#visible.set(target, row);
-        else this.#visible.delete(target);
-      }
-      this.#next();
-    }, AHEAD);
-    this.#timer = setInterval(() => this.#next(), 5_000);
+    this.#view = new InView(model, AGAIN_MS);
   }
 
   watch(rows: readonly SensorRow[]): void {
-    this.#observer.disconnect();
-    this.#visible.clear();
-    this.#rows = new Map(rows.map((row) => [row.root, row]));
-    for (const row of rows) this.#observer.observe(row.root);
+    this.#view.watch(
+      rows.map((row) => ({
+        root: row.root,
+        key: row.code,
+        draw: async (signal) => {
+          const shown = headline(row.sensor).find(({ value }) => typeof value === "number");
+          if (shown === undefined) return;
+          const nowMs = this.#model.gatewayNowMs();
+          const spark = await sparkOf(this.#api, row.sensor, shown, DAY_SPAN, nowMs, signal);
+          replace(row.sparkCell, spark);
+        },
+      })),
+    );
   }
 
   stop(): void {
-    this.#ending.abort();
-    this.#observer.disconnect();
-    clearInterval(this.#timer);
+    this.#view.stop();
   }
+}
 
-  #next(): void {
-    if (this.#ending.signal.aborted || !this.#model.isLive || document.hidden) return;
-    for (const row of this.#visible.values()) {
-      if (this.#running >= AT_ONCE) return;
-      const drawnAt = this.#drawnAt.get(row.code) ?? Number.NEGATIVE_INFINITY;
-      if (performance.now() - drawnAt < AGAIN_MS) continue;
-      this.#drawnAt.set(row.code, performance.now());
-      this.#running += 1;
-      void this.#draw(row).finally(() => {
-        this.#running -= 1;
-        this.#next();
-      });
-    }
-  }
-
-  async #draw(row: SensorRow): Promise<void> {
-    const shown = headline(row.sensor).find(({ value }) => typeof value === "number");
-    if (shown === undefined) return;
-    const toMs = this.#model.gatewayNowMs();
-    const query = { sensor: row.code, kind: shown.kind, values: [shown.name], buckets: BUCKETS };
-    try {
-      const [trend, limits] = await Promise.all([
-        this.#api.trend({ ...query, fromMs: toMs - SPAN_MS, toMs }, this.#ending.signal),
-        // Alarms may be disabled: the zones are drawn without them.
-        this.#api.limits(row.code).catch(() => []),
-      ]);
-      const levels = levelsOfValue(row.sensor, shown, limits);
-      replace(row.sparkCell, sparkPicture(trend, shown, row.sensor, levels));
-    } catch {
-      this.#drawnAt.set(row.code, performance.now() - AGAIN_MS + RETRY_MS);
-    }
-  }
+export async function sparkOf(
+  api: Api,
+  sensor: ShownSensor,
+  shown: SparkValue,
+  span: SparkSpan,
+  toMs: number,
+  signal: AbortSignal,
+): Promise<HTMLElement> {
+  const { kind, name } = shown;
+  const query = { sensor: sensor.code, kind, values: [name], buckets: span.buckets };
+  const [trend, limits] = await Promise.all([
+    api.trend({ ...query, fromMs: toMs - span.ms, toMs }, signal),
+    // Alarms may be disabled: the zones are drawn without them.
+    api.limits(sensor.code).catch(() => []),
+  ]);
+  const levels = levelsOfValue(sensor, shown, limits);
+  return sparkPicture(trend, shown, sensor, levels, span.words);
 }
 
 /** Zones and fixed limits of one value. */
 function levelsOfValue(
   sensor: ShownSensor,
-  { kind, name }: ShownValue,
+  { kind, name }: SparkValue,
   limits: readonly LimitView[],
 ): readonly ChartLevel[] {
   const group = trendGroups(sensor).find(
@@ -114,9 +98,10 @@ function levelsOfValue(
 
 function sparkPicture(
   trend: Trend,
-  { name, label }: ShownValue,
+  { name, label }: SparkValue,
   sensor: ShownSensor,
   levels: readonly ChartLevel[],
+  spanWords: string,
 ): HTMLElement {
   const series = trend.series[name];
   if (series === undefined || series.timesMs.length < 2)
@@ -130,16 +115,19 @@ function sparkPicture(
   const y = (value: number) => HEIGHT - 2 - ((value - foot) / span) * (HEIGHT - 4);
   const cadenceMs = (sensor.reads[0]?.cadenceS ?? 0) * 1000;
   const gapMs = Math.max(3 * trend.bucketMs, 3 * cadenceMs);
+  const isByDay = trend.resolution === "days";
   let line = "";
+  let top = "";
   let lastMs = Number.NEGATIVE_INFINITY;
   for (const [i, ms] of series.timesMs.entries()) {
     const pen = ms - lastMs > gapMs ? "M" : "L";
     line += `${pen}${x(ms).toFixed(1)} ${y(series.mean[i] ?? low).toFixed(1)}`;
+    top += `${pen}${x(ms).toFixed(1)} ${y(series.max[i] ?? low).toFixed(1)}`;
     lastMs = ms;
   }
   const unit = unitSign(series.unit);
   const limit = next === null ? "" : `, next limit ${number(next, series.unit)}`;
-  const words = `${label === "" ? "" : `${label}: `}${number(low, series.unit)} to ${number(high, series.unit)} ${unit} in 24 h${limit}`;
+  const words = `${label === "" ? "" : `${label}: `}${number(low, series.unit)} to ${number(high, series.unit)} ${unit} ${spanWords}${limit}`;
   return h(
     "span",
     { class: "spark", title: words },
@@ -152,6 +140,7 @@ function sparkPicture(
           const at = y(level.y).toFixed(1);
           return s("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: level.colour });
         }),
+      isByDay && s("path", { d: top, class: "highest" }),
       s("path", { d: line }),
       s("circle", {
         cx: x(lastMs).toFixed(1),

@@ -21,7 +21,7 @@ export function spectrumCursor(
   switch (kind) {
     case "single":
       return (at, held) => ({
-        marks: held === null ? [] : [{ x: held, label: "held", colour: HELD }],
+        marks: held === null ? [] : [{ x: held, label: "cursor", colour: HELD }],
         words: held === null ? "" : `Δ ${words(Math.abs(at - held))} to ${words(held)}`,
       });
     case "harmonic":

@@ -63,6 +63,13 @@ export class SpectrumTools {
     return this.#sets.find(({ key }) => key === this.#markers.value)?.lines(speedHz) ?? [];
   }
 
+  /** Of all parts of the machine, whichever markers are drawn. */
+  allLines(speedHz: number | null): readonly MarkerLine[] {
+    return this.#sets.flatMap(({ key, lines }) =>
+      /-(BPFO|BPFI|2×BSF|FTF)$/.test(key) ? [] : lines(speedHz),
+    );
+  }
+
   async #askMachine(api: Api, id: number, redraw: () => void): Promise<void> {
     try {
       const machine = (await api.machines()).find((one) => one.id === id);

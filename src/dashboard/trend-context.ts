@@ -60,12 +60,18 @@ function isOf(group: TrendGroup, { kind, value }: { kind: string; value: string 
   return kind === group.kind && group.values.some(({ name }) => name === value);
 }
 
-function zoneLevels({ machineClass, limits }: ShownSensor): ChartLevel[] {
+/** Limits between the zones, in the reader's unit; null without a class. */
+export function zoneBounds({
+  machineClass,
+  limits,
+}: Pick<ShownSensor, "machineClass" | "limits">): readonly number[] | null {
   // Those of the sensor are converted already.
   const ofClass = machineClass === null ? null : VELOCITY_LIMITS[machineClass];
-  const bounds = limits ?? limitsAsRead(ofClass, unitsKept());
-  if (bounds === null) return [];
-  return bounds.map((y, i) => {
+  return limits ?? limitsAsRead(ofClass, unitsKept());
+}
+
+function zoneLevels(sensor: ShownSensor): ChartLevel[] {
+  return (zoneBounds(sensor) ?? []).map((y, i) => {
     const [better, worse] = ["AB", "BC", "CD"][i] ?? "AB";
     return { y, label: `${better} | ${worse}`, colour: `zone-${worse?.toLowerCase() ?? "d"}` };
   });

@@ -122,6 +122,10 @@ export class TrendPanel {
     this.#chart.destroy();
   };
 
+  get code(): string {
+    return this.#code;
+  }
+
   /** The agent responds again. */
   retry(): void {
     if (!this.#hasFailed) return;

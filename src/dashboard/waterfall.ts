@@ -1,32 +1,28 @@
-/**
- * The spectra of the stored measurements one behind the other, so that growing or moving lines are visible.
- * In one file: layout, drawing, pointer and keys share the place of each spectrum.
- */
+/** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
 
 import type { ShownMeasurement } from "../core/query/shown.ts";
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { onPaper } from "./chart-paper.ts";
-import { h, setText } from "./dom.ts";
-import { niceStep, number } from "./format.ts";
+import { h, replace, setText } from "./dom.ts";
+import { number } from "./format.ts";
 import type { Model } from "./model.ts";
+import { lineName } from "./peak-table.ts";
 import type { FallSpectrum } from "./series.ts";
+import type { MarkerLine } from "./spectrum-markers.ts";
 import { labelled } from "./spectrum-tools.ts";
-import { type Pen, SvgPen } from "./svg-pen.ts";
+import { SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
 import { saveWaterfallCsv, saveWaterfallPng } from "./waterfall-export.ts";
 
+import { type FallPicture, fallLayout, fallPeaks, paintFall } from "./waterfall-paint.ts";
 import { WaterfallRange } from "./waterfall-range.ts";
 
 const COUNTS = [12, 24, 52, 100];
-const LEFT = 8;
-const RIGHT = 128;
-const BOTTOM = 34;
 /** As the other graphs on paper. */
 const PAPER_WIDTH = 720;
-/** Share of the height that the largest line may take above its own baseline. */
-const LIFT = 0.3;
+const PEAKS = 10;
 
 export interface WaterfallView {
   readonly unit: number;
@@ -38,14 +34,8 @@ export interface WaterfallView {
   readonly speedHz: number | null;
   /** Shown beside it: its row is the selected one. */
   readonly selected: ShownMeasurement | null;
-}
-
-interface Layout {
-  readonly width: number;
-  readonly height: number;
-  /** Of the rows' base lines, the newest first. */
-  readonly feet: readonly number[];
-  readonly lift: number;
+  /** Of the machine's parts, Hz at a speed, for the names of peaks. */
+  readonly lines?: (speedHz: number | null) => readonly MarkerLine[];
 }
 
 export class Waterfall {
@@ -56,6 +46,8 @@ export class Waterfall {
   readonly #open: (one: FallSpectrum) => void;
   readonly #range: WaterfallRange;
   readonly #count: HTMLSelectElement;
+  readonly #style: HTMLSelectElement;
+  readonly #peaks = h("table", { class: "plain peaks", hidden: true });
   readonly #canvas: HTMLCanvasElement;
   readonly #paper: ReturnType<typeof onPaper>;
   readonly #note = h("p", { class: "readout", role: "status" });
@@ -93,6 +85,12 @@ export class Waterfall {
       ...COUNTS.map((count) => h("option", { value: count }, `at most ${count}`)),
     );
     this.#count.value = "24";
+    this.#style = h(
+      "select",
+      { id: "waterfall-style", change: () => this.#draw() },
+      h("option", { value: "lines" }, "lines"),
+      h("option", { value: "spectrogram" }, "spectrogram"),
+    );
     this.#model = model;
     this.#open = open;
     this.#paper = onPaper(() => this.#svg());
@@ -120,10 +118,17 @@ export class Waterfall {
           button("PNG", "Save the picture as PNG", () => saveWaterfallPng(this.#canvas)),
         ),
       ),
-      h("div", { class: "controls" }, ...this.#range.controls, labelled("Spectra", this.#count)),
+      h(
+        "div",
+        { class: "controls" },
+        ...this.#range.controls,
+        labelled("Spectra", this.#count),
+        labelled("Drawn as", this.#style),
+      ),
       this.#canvas,
       this.#paper.root,
       this.#note,
+      this.#peaks,
     );
     this.#stopTheme = theme.onChange(() => this.#draw());
     this.#observer = new ResizeObserver(() => this.#draw());
@@ -184,7 +189,7 @@ export class Waterfall {
   }
 
   #onClick({ offsetY }: MouseEvent): void {
-    const { feet } = this.#layout(this.#width);
+    const { feet } = fallLayout(this.#rows.length, this.#width);
     const nearest = feet.map((foot) => Math.abs(foot - offsetY));
     const row = nearest.indexOf(Math.min(...nearest));
     if (row === this.#chosen) this.#openChosen();
@@ -210,7 +215,12 @@ export class Waterfall {
       `Waterfall of ${this.#rows.length} spectra, newest in front. ${help}`,
     );
     if (row === undefined) return void setText(this.#note, "No data.");
-    const line = row.values.indexOf(Math.max(...row.values));
+    // A long record has more lines than a call takes arguments.
+    const most = row.values.reduce(
+      (high, value) => Math.max(high, value),
+      Number.NEGATIVE_INFINITY,
+    );
+    const line = row.values.indexOf(most);
     const top =
       line < 0
         ? ""
@@ -236,14 +246,6 @@ export class Waterfall {
     );
   }
 
-  #layout(width: number): Layout {
-    const height = Math.min(900, 200 + 14 * this.#rows.length);
-    const space = height - BOTTOM;
-    const lift = space * LIFT;
-    const step = (space - lift) / Math.max(1, this.#rows.length - 1);
-    return { width, height, lift, feet: this.#rows.map((_, i) => space - i * step) };
-  }
-
   get #width(): number {
     return Math.max(200, this.root.clientWidth);
   }
@@ -255,7 +257,7 @@ export class Waterfall {
 
   #draw(): void {
     if (this.root.hidden || this.#rows.length === 0) return;
-    const layout = this.#layout(this.#width);
+    const layout = fallLayout(this.#rows.length, this.#width);
     const { width, height } = layout;
     const ratio = devicePixelRatio;
     const canvas = this.#canvas;
@@ -266,54 +268,62 @@ export class Waterfall {
     const ctx = canvas.getContext("2d");
     if (ctx === null) return;
     ctx.scale(ratio, ratio);
-    this.#paint(ctx, layout, colour);
+    paintFall(ctx, layout, this.#picture(colour));
+    this.#showPeaks();
   }
 
   #svg(): string | null {
     if (this.#rows.length === 0) return null;
-    const layout = this.#layout(PAPER_WIDTH);
+    const layout = fallLayout(this.#rows.length, PAPER_WIDTH);
     const pen = new SvgPen();
-    this.#paint(pen, layout, (name) => `var(--${name})`);
+    paintFall(
+      pen,
+      layout,
+      this.#picture((name) => `var(--${name})`),
+    );
     return pen.svg(PAPER_WIDTH, layout.height);
   }
 
-  #paint(ctx: Pen, { width, height, feet, lift }: Layout, tint: (name: string) => string): void {
-    const steps = this.#rows.map((row) => row.step * this.#scaleOf(row).perHz);
-    const ends = this.#rows.map(({ values }, i) => (steps[i] ?? 0) * values.length);
-    const end = Math.min(this.#wantedEnd(), Math.max(...ends));
-    const inner = width - LEFT - RIGHT;
-    const top =
-      Math.max(...this.#rows.map(({ values }, i) => highest(values, steps[i] ?? 1, end))) || 1;
-    ctx.font = "12px system-ui, sans-serif";
-    for (let i = this.#rows.length - 1; i >= 0; i--) {
-      const row = this.#rows[i];
-      const foot = feet[i] ?? 0;
-      if (row === undefined) continue;
-      const { values } = row;
-      const step = steps[i] ?? 1;
-      const isChosen = i === this.#chosen;
-      ctx.beginPath();
-      ctx.moveTo(LEFT, foot);
-      const count = Math.min(values.length, Math.floor(end / step) + 1);
-      for (let k = 0; k < count; k++) {
-        const x = LEFT + ((k * step) / end) * inner;
-        ctx.lineTo(x, foot - ((values[k] ?? 0) / top) * lift);
-      }
-      ctx.lineTo(LEFT + inner, foot);
-      // Lines in front hide those behind.
-      ctx.fillStyle = tint("card");
-      ctx.fill();
-      ctx.lineWidth = isChosen ? 2 : 1;
-      ctx.strokeStyle = tint(isChosen ? "series-2" : "series-1");
-      ctx.stroke();
-      const isNamed = isChosen || i % Math.ceil(16 / Math.max(4, step12(feet))) === 0;
-      if (!isNamed) continue;
-      ctx.fillStyle = tint(isChosen ? "series-2" : "muted");
-      const time = this.#model.times.short(row.timeMs, this.#model.gatewayNowMs());
-      ctx.fillText(time, LEFT + inner + 6, foot + 3, RIGHT - 8);
-    }
-    ctx.fillStyle = tint("muted");
-    this.#axis(ctx, end, inner, height);
+  #picture(tint: (name: string) => string): FallPicture {
+    return {
+      rows: this.#rows,
+      steps: this.#rows.map((row) => row.step * this.#scaleOf(row).perHz),
+      end: this.#wantedEnd(),
+      unit: this.#unit,
+      label: this.#label,
+      chosen: this.#chosen,
+      isSpectrogram: this.#style.value === "spectrogram",
+      dateOf: ({ timeMs }) => this.#model.times.short(timeMs, this.#model.gatewayNowMs()),
+      tint,
+    };
+  }
+
+  /** What a spectrogram shows by shades alone. */
+  #showPeaks(): void {
+    const isShown = this.#style.value === "spectrogram" && this.#rows.length > 0;
+    this.#peaks.hidden = !isShown;
+    if (!isShown) return;
+    const rows = fallPeaks(this.#rows, PEAKS).map(({ row, line, amplitude }) => {
+      const of = this.#rows[row];
+      if (of === undefined) return null;
+      const speedHz = of.speedRpm === null ? this.#view.speedHz : of.speedRpm / 60;
+      const hz = line * of.step;
+      return h(
+        "tr",
+        null,
+        h("td", null, this.#scaleOf(of).words(hz)),
+        h("td", null, lineName(hz, of.step, this.#view.lines?.(speedHz) ?? []) ?? "–"),
+        h("td", null, `${number(amplitude)} ${this.#label}`),
+        h("td", null, this.#model.times.full(of.timeMs)),
+      );
+    });
+    const heads = ["Frequency", "Line", "Amplitude", "Date"];
+    replace(
+      this.#peaks,
+      h("caption", null, "Its highest lines"),
+      h("thead", null, h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", null, ...rows),
+    );
   }
 
   get #unit(): FrequencyScale["unit"] {
@@ -329,28 +339,4 @@ export class Waterfall {
     if (speedHz === null) return Number.POSITIVE_INFINITY;
     return orders * speedHz * frequencyScale(this.#unit, null).perHz;
   }
-
-  #axis(ctx: Pen, end: number, inner: number, height: number): void {
-    const step = niceStep(end / Math.max(3, inner / 110));
-    ctx.textAlign = "center";
-    for (let at = 0; at <= end; at += step) {
-      const x = LEFT + (at / end) * inner;
-      ctx.fillRect(x, height - BOTTOM, 1, 5);
-      ctx.fillText(String(Number(at.toPrecision(6))), Math.max(x, 12), height - BOTTOM + 17);
-    }
-    ctx.textAlign = "left";
-    // Beside the widest label of the last tick.
-    ctx.fillText(this.#unit, LEFT + inner + 26, height - BOTTOM + 17);
-  }
-}
-
-/** Pixels between two rows. */
-function step12(feet: readonly number[]): number {
-  return (feet[0] ?? 0) - (feet[1] ?? 0) || 16;
-}
-
-function highest(values: Float32Array, step: number, end: number): number {
-  let most = 0;
-  for (let k = 0; k < values.length && k * step <= end; k++) most = Math.max(most, values[k] ?? 0);
-  return most;
 }

@@ -57,6 +57,9 @@ const OPEN_PATHS = new Set([
 const MANUAL = "/manual/";
 const QUERY_SERVICE = "/ApiWeb.svc/";
 
+/** The API's own place, whether or not something is there. */
+export const isApi = (path: string): boolean => path === "/api" || path.startsWith("/api/");
+
 declare module "fastify" {
   interface FastifyInstance {
     /** Whether the client may still be served: a stream outlives the session that opened it. */
@@ -158,7 +161,9 @@ export function registerGuard(
       OPEN_PATHS.has(place) ||
       place.startsWith(QUERY_SERVICE) ||
       place.startsWith(MANUAL);
-    if (!token.isRequired || isOpen) return done();
+    // Nothing is there for anybody; what the API has is told to those who may ask.
+    const isNowhere = request.is404 && request.method === "GET" && !isApi(path);
+    if (!token.isRequired || isOpen || isNowhere) return done();
     // URLs end up in histories and logs: a token in a URL is no longer secret, so it is not accepted.
     const allow = (role: TokenRole): void => {
       request.role = role;

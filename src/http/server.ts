@@ -17,8 +17,9 @@ import { registerApi } from "./api.ts";
 import { registerAudit } from "./audit.ts";
 import { FailureLimit } from "./auth.ts";
 import { registerDashboard } from "./dashboard.ts";
-import { registerGuard } from "./guard.ts";
+import { isApi, registerGuard } from "./guard.ts";
 import { registerHealth } from "./health.ts";
+import { isNavigation } from "./host-check.ts";
 import { validateLazily } from "./lazy-validators.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
@@ -31,6 +32,7 @@ import { answerPlainRequests } from "./plain-request.ts";
 import { refusalOf, refuse } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
 import { SharedResponses } from "./shared-responses.ts";
+import { notFoundPage } from "./sign-in-page.ts";
 import { ServerCertificate } from "./tls.ts";
 
 /** Requests to us are small (services section 6). */
@@ -227,6 +229,9 @@ export function createApp(
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request);
     const methods = methodsOf(path).join(", ");
+    const isPerson = isNavigation(request.headers) && !isApi(path);
+    if (methods === "" && isPerson)
+      return reply.code(404).type("text/html; charset=utf-8").send(notFoundPage(request.base));
     return methods === ""
       ? refuse(reply, 404, `nothing at ${path}; /api/v1/openapi.json lists the API`)
       : refuse(reply.header("allow", methods), 405, `${path} takes ${methods}`);

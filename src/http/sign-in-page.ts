@@ -25,6 +25,28 @@ ${alert}<label for="token">Access token</label>
 `;
 }
 
+/** For people who followed a link that leads nowhere. @param base where our pages begin */
+export function notFoundPage(base: string): string {
+  const root = base.replaceAll(/[^\w./~%-]/g, "");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Gateside – no such page</title>
+<link rel="stylesheet" href="${root}sign-in.css">
+</head>
+<body>
+<main>
+<h1>There is no such page</h1>
+<p>The address may be mistyped, or be of another version.</p>
+<p><a href="${root}">Go to the machines</a></p>
+</main>
+</body>
+</html>
+`;
+}
+
 export const SIGN_IN_CSS = `:root{color-scheme:light dark;--page:#fff;--ink:#14181d;--edge:#5b6673;--act:#0b5cad;--act-ink:#fff;--bad:#a4161a}
 @media (prefers-color-scheme:dark){:root{--page:#101418;--ink:#eef2f6;--edge:#93a1b0;--act:#7db8ff;--act-ink:#06121f;--bad:#ff9b9b}}
 *{box-sizing:border-box}

@@ -26,11 +26,11 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   const browser = await openBrowser(t);
   const { page } = browser;
   await page.goto(`${address}/`);
-  const badge = page.locator(".alarm-badge");
+  const badge = page.locator(".state-link");
   await badge.getByText(/^\d+ alarms?/).waitFor();
   await badge.click();
   await page.getByRole("heading", { level: 1, name: "Alarms" }).waitFor();
-  const items = page.locator("li.alarm", { hasText: "too much" });
+  const items = page.locator("tr.alarm", { hasText: "too much" });
   await items.first().waitFor();
   assert.equal(await items.count(), 1);
   for (const width of [1280, 390]) {
@@ -51,7 +51,7 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   await items.waitFor({ state: "detached" });
   await page.getByRole("button", { name: /^Acknowledged \(1\)/ }).click();
   await items.getByText(/acknowledged by Anna, .*: “seen from the gate”/).waitFor();
-  assert.match(page.url(), /#\/alarms\?list=acknowledged$/);
+  assert.match(page.url(), /list=acknowledged$/);
 
   // A refusal is shown beside the form, and nothing that was entered is lost.
   await items.getByRole("button", { name: "Shelve …" }).click();
@@ -129,7 +129,7 @@ async function foldsManySensors(page: Page, address: string): Promise<void> {
     }));
     await route.fulfill({ response, json: { sensors: many, next: null } });
   });
-  await page.goto(`${address}/#/`);
+  await page.goto(`${address}/#/sensors`);
   await page.reload();
   const folds = page.locator("button.fold");
   await folds.nth(19).waitFor();

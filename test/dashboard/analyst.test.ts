@@ -82,7 +82,7 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   // Another measurement over it, and all of them one behind the other, with the shown one selected.
   await control(page, "Compare with").selectOption({ index: 2 });
   await pageUntil("the comparison", async () => (await query(page)).has("against"));
-  await page.getByRole("button", { name: "Waterfall", exact: true }).click();
+  await page.getByRole("tab", { name: "Waterfall", exact: true }).click();
   const fall = page.locator("canvas.waterfall");
   const caption = page.locator(".chart", { has: fall }).getByRole("status");
   await says(caption, /Arrow keys select a spectrum/);

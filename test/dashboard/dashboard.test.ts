@@ -85,7 +85,7 @@ async function openHouse(t: TestContext): Promise<House> {
   const browser = await openBrowser(t);
   await subscriber.waitFor(({ topic }) => topic.endsWith(`${ACCEL}/accel`), WAIT_MS);
   await browser.page.goto(`${address}/`);
-  await browser.page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: WAIT_MS });
+  await browser.page.locator("html[data-live=live]").waitFor({ timeout: WAIT_MS });
   return { plant, browser, subscriber, address, agent };
 }
 
@@ -181,7 +181,8 @@ async function showsNewReadings({ browser: { page } }: House): Promise<void> {
     .waitFor({ state: "attached" });
 }
 
-async function narrows({ browser: { page } }: House): Promise<void> {
+async function narrows({ browser: { page }, address }: House): Promise<void> {
+  await page.goto(`${address}/#/sensors`);
   const rows = page.locator("tr.sensor");
   assert.equal(await rows.count(), 7);
   await page.getByLabel("Search").fill("tank");
@@ -191,6 +192,7 @@ async function narrows({ browser: { page } }: House): Promise<void> {
   await page.locator(".found", { hasText: "2 of 7" }).waitFor({ timeout: WAIT_MS });
   await page.getByLabel("Kind").selectOption("");
   assert.equal(await rows.count(), 7);
+  await page.goto(`${address}/#/`);
 }
 
 async function renames({ plant, agent, browser: { page } }: House): Promise<void> {
@@ -219,6 +221,7 @@ async function namesTheZone({ browser: { page } }: House): Promise<void> {
 
 /** Stations and pipes of the picture must stand beside or under each other, within the page. */
 async function fitsEverywhere({ browser: { page } }: House): Promise<void> {
+  await page.getByRole("button", { name: "Show", exact: true }).click();
   const rates = page.locator(".brokers .pipe-label", {
     hasText: /^(Messages|Readings) sent: [\d.]+\/(min|s)$/,
   });
@@ -310,10 +313,12 @@ function inkOf(page: Page, plot: number): Promise<number> {
 async function drawsPlots({ browser: { page } }: House): Promise<void> {
   await page.locator(`tr[data-code="${ACCEL}"] a`).click();
   await page.getByRole("heading", { level: 1, name: "Pump 1 DE bearing" }).waitFor();
-  const names = ["trend", "waveform", "spectrum"];
-  for (const [plot, name] of names.entries()) {
+  for (const [plot, name] of ["trend", "spectrum"].entries()) {
     await pageUntil(`a drawn ${name}`, async () => (await inkOf(page, plot)) > 150);
   }
+  await page.getByRole("tab", { name: "Waveform" }).click();
+  await pageUntil("a drawn waveform", async () => (await inkOf(page, 1)) > 150);
+  await page.getByRole("tab", { name: "Spectrum" }).click();
   await page.locator(".peaks tbody tr").first().waitFor();
   // The pump turns at 1485 rpm: its highest line is the speed itself.
   const first = await page.locator(".peaks tbody tr td").first().textContent();
@@ -333,6 +338,7 @@ async function showsNodeState({ browser: { page } }: House): Promise<void> {
 
 async function readsByKeyboard({ browser: { page } }: House): Promise<void> {
   await page.getByLabel("Unit").selectOption("0");
+  await page.getByText("Display", { exact: true }).click();
   await page.getByLabel("Frequency in").selectOption("cpm");
   const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
   await page.getByRole("img", { name: /^Spectrum of axis H, highest .* G at .* cpm/ }).waitFor();
@@ -366,7 +372,7 @@ async function admitsSilence(house: House): Promise<void> {
   const { page } = house.browser;
   await house.agent.kill();
   await page
-    .locator(".live", { hasText: /^Not live since \d\d:\d\d:\d\d$/ })
+    .locator(".state-link", { hasText: /^Not live since \d\d:\d\d:\d\d$/ })
     .waitFor({ timeout: WAIT_MS });
   assert.match(
     (await page.locator(".banner:not(.notice)").textContent()) ?? "",
@@ -377,7 +383,7 @@ async function admitsSilence(house: House): Promise<void> {
   assert.equal(await page.locator('.pipe[data-flow="flowing"]').count(), 0);
   house.agent = house.plant.startAgent();
   await house.agent.address;
-  await page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: 2 * WAIT_MS });
+  await page.locator("html[data-live=live]").waitFor({ timeout: 2 * WAIT_MS });
   await page.locator(".banner:not(.notice)").waitFor({ state: "hidden" });
 }
 
@@ -400,7 +406,7 @@ test("dashboard – asks for the token, signs in, and signs out", {
   await page.getByRole("alert").waitFor();
   await page.getByLabel("Access token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: WAIT_MS });
+  await page.locator("html[data-live=live]").waitFor({ timeout: WAIT_MS });
   assert.equal(page.url(), `${address}/#/sensor/${ACCEL}`, "a link still leads to its view");
   const cookies = await browser.context.cookies();
   assert.deepEqual(
@@ -408,6 +414,7 @@ test("dashboard – asks for the token, signs in, and signs out", {
     [{ httpOnly: true, sameSite: "Strict" }],
   );
   assert.equal(await page.evaluate("document.cookie"), "");
+  await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Access token").waitFor();
 });

@@ -33,7 +33,7 @@ test("dashboard – a file of the page that does not arrive, of the first view o
     await failOnce(what);
     await page.goto(`${address}/`);
     await twice();
-    await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+    await page.locator("html[data-live=live]").waitFor();
   }
   await failOnce(/\/log-page-/);
   await page.getByRole("link", { name: "Log" }).click();

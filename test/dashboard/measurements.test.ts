@@ -121,9 +121,14 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   await day.click();
   const ofDay = all.find(({ timeMs }) => new Date(timeMs).toISOString().startsWith("2026-10-12"));
   await pageUntil("that day", async () => (await shown(page).inputValue()) === ofDay?.reading);
-  await panel(page).getByLabel("Pin with a note").fill("after the repair");
-  await page.getByRole("button", { name: "Pin", exact: true }).click();
-  await page.getByRole("button", { name: "Unpin", exact: true }).waitFor();
+  const pin = page.getByRole("button", { name: /^Pin(ned)? …$/ });
+  await pin.click();
+  const dialog = page.getByRole("dialog", { name: "Pin this measurement" });
+  await dialog.getByLabel("Note").fill("after the repair");
+  await dialog.getByRole("button", { name: "Pin", exact: true }).click();
+  await page.getByRole("button", { name: "Pinned …", exact: true }).waitFor();
+  // The dialog gives the focus back.
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Pinned …");
   assert.deepEqual(store.measurements.find(SENSOR, ofDay?.reading ?? "")?.kept, [
     { why: "ladder", note: null },
     { why: "pin", note: "after the repair" },
@@ -133,6 +138,7 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   await page.goto(`${address}/#/`);
   await page.goto(`${address}/#/sensor/${SENSOR}`);
   await spectrum(page).waitFor();
+  await panel(page).getByText("Display", { exact: true }).click();
   await panel(page).getByLabel("Cursor", { exact: true }).selectOption("harmonic");
   await spectrum(page).focus();
   for (let i = 0; i < 8; i++) await page.keyboard.press("ArrowRight");
@@ -156,7 +162,7 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   assert.match((await legend.nth(0).textContent()) ?? "", /^\d+ \w+ 2026 [\d:]+ · 1600 rpm/);
   assert.match((await legend.nth(1).textContent()) ?? "", /^12 Oct 2026 [\d:]+ · 1480 rpm/);
 
-  await page.getByRole("button", { name: "Waterfall", exact: true }).click();
+  await page.getByRole("tab", { name: "Waterfall", exact: true }).click();
   const caption = page
     .locator(".chart", { has: page.locator("canvas.waterfall") })
     .getByRole("status");
@@ -175,7 +181,7 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   const heads = page.locator(".peaks th[scope=col]");
   assert.deepEqual(
     (await heads.allTextContents()).map((text) => text.replace(/ [▲▼]$/, "")),
-    ["Peak", "Multiple of speed", "Amplitude (mm/s peak)"],
+    ["Peak", "Multiple of speed", "Line", "Amplitude (mm/s peak)"],
   );
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Save the numbers as CSV, waterfall" }).click();

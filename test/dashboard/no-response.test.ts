@@ -24,7 +24,7 @@ test("dashboard – if the agent cannot be reached, a sensor's page says so and 
   await page.locator(".peaks tbody tr").first().waitFor();
 
   await agent.kill();
-  await page.locator(".live", { hasText: /^Not live/ }).waitFor();
+  await page.locator(".state-link", { hasText: /^Not live/ }).waitFor();
   await page.getByRole("button", { name: "7 days" }).click();
   const remedy = "the agent cannot be reached. Check that it is running and that this computer";
   const trend = page.getByText(`The trend could not be read: ${remedy}`);
@@ -35,7 +35,7 @@ test("dashboard – if the agent cannot be reached, a sensor's page says so and 
   assert.equal(await page.getByText("Failed to fetch").count(), 0);
 
   await plant.startAgent().address;
-  await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+  await page.locator("html[data-live=live]").waitFor();
   await trend.waitFor({ state: "detached" });
   await measurement.waitFor({ state: "detached" });
 });

@@ -127,7 +127,7 @@ test("proxies – the dashboard works behind nginx and haproxy, below a path or 
       await page.getByLabel("Access token").fill(TOKEN);
       await page.getByLabel("Access token").press("Enter");
     }
-    await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+    await page.locator("html[data-live=live]").waitFor();
     assert.equal(page.url(), url, name);
     await page.goto(`${url}#/setup`);
     // By name: the page before it has one, too, and signing out would cut off what is still loading.

@@ -48,7 +48,7 @@ server { listen 127.0.0.1:${ssoPort}; default_type text/html; return 200 "<h1>Co
   const signInThere = () => context.addCookies([{ name: "sso", value: "1", url }]);
   await signInThere();
   await page.goto(url);
-  const live = page.locator(".live", { hasText: /^Live$/ });
+  const live = page.locator("html[data-live=live]");
   await live.waitFor();
 
   await context.clearCookies();

@@ -32,9 +32,9 @@ test("dashboard – a read-only session is offered no action that the agent woul
     await page.goto(`${address}/`);
     await page.getByLabel("Access token").fill(token);
     await page.getByLabel("Access token").press("Enter");
-    await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+    await page.locator("html[data-live=live]").waitFor();
   };
-  const item = page.locator("li.alarm", { hasText: "too much" });
+  const item = page.locator("tr.alarm", { hasText: "too much" });
   const why = page.getByText(/read-only token.*sign in with HTTP_TOKEN/);
 
   await signIn(VIEW_TOKEN);

@@ -86,7 +86,7 @@ async function signIn(page: Page, address: string, token: string): Promise<void>
   await page.goto(`${address}/`);
   await page.getByLabel("Access token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+  await page.locator("html[data-live=live]").waitFor();
 }
 
 /** Nothing wider than the telephone, and nothing that axe finds. */
@@ -110,7 +110,7 @@ async function givesAName(house: House): Promise<void> {
   await signIn(page, address, TOKEN);
   await page.getByText("No sensors are configured yet").waitFor();
   // Nothing was requested from it yet.
-  await page.locator(".flow").getByText("Not contacted yet").waitFor();
+  await page.locator(".flow-words").getByText("gateway not contacted yet").waitFor();
   assert.equal(await page.getByText("does not respond").count(), 0);
   const early = house.browser.requests.filter((url) => /setup[^/]*\.(js|css)$/.test(url));
   assert.deepEqual(early, [], "the pages of set-up are loaded when they are opened");

@@ -46,7 +46,7 @@ test("dashboard – more tabs than the browser has connections all load, and eac
     const opened = page.waitForRequest((request) => request.url().endsWith("/api/v1/events"));
     await show(page, true);
     await (await opened).response();
-    await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+    await page.locator("html[data-live=live]").waitFor();
     await show(page, false);
   }
   assert.deepEqual(complaints, []);

@@ -54,7 +54,7 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
     page.evaluate(
       "[...document.querySelectorAll('[data-machine]')].map(({ dataset }) => dataset.machine)",
     );
-  await first.getByRole("button", { name: "Acknowledge …" }).click();
+  await first.getByRole("button", { name: "Acknowledge", exact: true }).click();
   const before = await keys();
   await page.route("**/api/v1/machines?sort=worst", async (route) => {
     const answer = (await (await route.fetch()).json()) as { machines: object[] };

@@ -6,6 +6,7 @@ import type { AlarmLists, ShownAlarm, ShownEvent } from "../../src/core/alarm/sh
 import type { Machine } from "../../src/core/machine.ts";
 import type { Sensor, SensorLocation } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
+import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { type Browser, openBrowser } from "./browser.ts";
@@ -63,8 +64,24 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
       reload: () => Promise.resolve({}),
     } as unknown as NonNullable<HttpParts["configuration"]>,
     status: { status: statusNow },
+    conditions: {
+      worstFirst: () => conditionsNow().worstFirst(),
+      of: (id) => conditionsNow().of(id),
+    },
     ...of.parts,
   });
+  /** Nothing is kept: a test changes what it likes. */
+  function conditionsNow(): MachineConditions {
+    const { clock, logger } = parts;
+    return new MachineConditions({
+      ...parts,
+      clock,
+      logger,
+      sensors: () => statusNow().sensors,
+      machineSignals: { stateOf: () => null, speedAt: () => null, knownUntilMs: () => 0 },
+      outlook: () => [],
+    } as unknown as ConstructorParameters<typeof MachineConditions>[0]);
+  }
   function statusNow(): AgentStatus {
     const sensors = source.current.sensors.map(
       ({ code, kinds }): AgentStatus["sensors"][number] => {
@@ -206,6 +223,7 @@ export function alarmsOf(change: Partial<AlarmTable> = {}) {
       table.acknowledged.push({ ...found, acknowledged });
       return Promise.resolve({ ok: true, alarm: found });
     },
+    revision: 1,
     relearn: () => Promise.resolve({ ok: true, detail: "" }),
   };
   return { table, alarms: parts as unknown as NonNullable<HttpParts["alarms"]> };

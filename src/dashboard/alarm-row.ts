@@ -1,0 +1,136 @@
+/** An alarm as a row of the table: built once, then only changes are written; an open form stays. */
+import type { ShownAlarm } from "../core/alarm/shown.ts";
+import { AlarmActionForm } from "./alarm-form.ts";
+import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
+import type { Api } from "./api.ts";
+import { type Child, h, replaceAnew, setAttribute } from "./dom.ts";
+import { age, quantity } from "./format.ts";
+import { alarmTitle, nameInSite } from "./machine-words.ts";
+import { timedText, timeNode } from "./marks.ts";
+import type { Model } from "./model.ts";
+
+export class AlarmRow {
+  readonly root: HTMLTableRowElement;
+  readonly check: HTMLInputElement | null;
+  readonly #model: Model;
+  readonly #severity = h("td");
+  readonly #what = h("td");
+  readonly #sensor = h("td");
+  readonly #since = h("td");
+  readonly #facts = h("td");
+  readonly #form: AlarmActionForm | null;
+  #alarm: ShownAlarm;
+
+  /** @param onSelect null where nothing can be done with it */
+  constructor(
+    api: Api,
+    model: Model,
+    alarm: ShownAlarm,
+    onDone: () => void,
+    onSelect: (() => void) | null,
+  ) {
+    this.#model = model;
+    this.#alarm = alarm;
+    this.check =
+      onSelect === null
+        ? null
+        : h("input", { type: "checkbox", "data-id": alarm.id, change: onSelect });
+    this.#form = onSelect === null ? null : new AlarmActionForm(api, model, alarm, onDone);
+    this.root = h(
+      "tr",
+      { class: "alarm", "data-alarm": alarm.id },
+      this.check !== null && h("td", { class: "c-check" }, this.check),
+      this.#severity,
+      this.#what,
+      this.#sensor,
+      this.#since,
+      this.#facts,
+    );
+    this.update(alarm);
+  }
+
+  get alarm(): ShownAlarm {
+    return this.#alarm;
+  }
+  /** Somebody has typed into its form. */
+  get isTouched(): boolean {
+    return this.#form?.isTouched === true;
+  }
+
+  update(alarm: ShownAlarm): void {
+    this.#alarm = alarm;
+    const model = this.#model;
+    const sensor = model.sensors.get(alarm.sensor);
+    const title = titleOf(model, alarm);
+    const name =
+      sensor === undefined
+        ? (alarm.name ?? `Sensor ${alarm.sensor}`)
+        : nameInSite(model, alarm.sensor);
+    setAttribute(this.root, "data-severity", alarm.severity ?? null);
+    replaceAnew(this.#severity, `${alarm.severity} ${alarm.state}`, () => [severityBadge(alarm)]);
+    replaceAnew(this.#sensor, name, () => [h("a", { href: alarmLink(alarm) }, name)]);
+    this.check?.setAttribute("aria-label", `Select ${title}, ${name}`);
+    replaceAnew(this.#what, `${title} ${alarm.text} ${alarm.historical}`, () => [
+      h("strong", null, title),
+      alarm.text !== undefined && h("p", { class: "sub" }, timedText(model, alarm.text)),
+      alarm.historical === true && h("p", { class: "sub" }, "from history"),
+      this.#form?.root,
+    ]);
+    const since = alarm.since ?? alarm.raised ?? alarm.time;
+    replaceAnew(this.#since, since ?? "", () =>
+      since === undefined ? [] : [timeNode(model, Date.parse(since), "short")],
+    );
+    const facts = factsOf(model, alarm);
+    replaceAnew(
+      this.#facts,
+      JSON.stringify([
+        alarm.raised,
+        alarm.time,
+        alarm.worst,
+        alarm.limit,
+        alarm.acknowledged,
+        alarm.shelved,
+        alarm.note,
+        alarm.state,
+      ]),
+      () => facts.map((fact) => h("p", { class: "sub" }, ...fact)),
+    );
+    this.#form?.update(alarm);
+  }
+}
+
+/** As on the machine's card where it stands there. */
+function titleOf(model: Model, alarm: ShownAlarm): string {
+  const machine = model.machines?.find(({ alarms }) => alarms.some(({ id }) => id === alarm.id));
+  const own = machine?.alarms.find(({ id }) => id === alarm.id);
+  if (machine !== undefined && own !== undefined) return alarmTitle(model, machine, own);
+  const sensor = model.sensors.get(alarm.sensor);
+  const parts = [alarmName(alarm.alarm), alarmValue(alarm, sensor).replace(/ Value$/, "")];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+function factsOf(model: Model, alarm: ShownAlarm): Child[][] {
+  const { raised, time, worst, limit, unit, acknowledged, shelved, note } = alarm;
+  const at = (text: string) => timeNode(model, Date.parse(text));
+  // How long it has been silent is a time.
+  const size = (value: number) =>
+    alarm.alarm === "silent" ? age(value * 1000) : quantity(value, unit);
+  const facts: Child[][] = [];
+  if (raised !== undefined && raised !== alarm.since) facts.push(["raised ", at(raised)]);
+  if (alarm.state === "cleared" && time !== undefined) facts.push(["ended ", at(time)]);
+  if (typeof limit === "number") facts.push([`limit ${size(limit)}`]);
+  if (typeof worst?.measured === "number")
+    facts.push([`worst ${size(worst.measured)} `, at(worst.time)]);
+  if (acknowledged !== null) facts.push(["acknowledged by ", ...attribution(acknowledged, at)]);
+  if (shelved)
+    facts.push(["shelved until ", at(shelved.until), " by ", ...attribution(shelved, at)]);
+  if (note) facts.push(["note by ", ...attribution(note, at)]);
+  return facts;
+}
+
+function attribution(
+  { by, time, note }: { readonly by: string; readonly time: string; readonly note: string | null },
+  at: (text: string) => Node,
+): Child[] {
+  return [`${by}, `, at(time), note === null ? "" : `: “${note}”`];
+}

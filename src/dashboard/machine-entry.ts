@@ -1,0 +1,287 @@
+/** A machine's entry, as a card or as a row of the table: built once, then only changes are written. */
+import { DAY_MS } from "../core/time-units.ts";
+import type { RankedMachine } from "../features/condition/rules/shown.ts";
+import { AcknowledgeAll } from "./acknowledge-all.ts";
+import type { Api } from "./api.ts";
+import { SITE_FILE_CHAPTER } from "./chapter.ts";
+import { type Child, h, replace, replaceAnew, setAttribute, setText } from "./dom.ts";
+import { age, number, quantity, unitSign } from "./format.ts";
+import type { SeenItem } from "./in-view.ts";
+import { machineNow } from "./machine-now.ts";
+import { alarmTitle, changeWords, entryWords, velocityOf } from "./machine-words.ts";
+import { type BadgeTone, badge, timedText, timeNode } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { linkTo } from "./place-link.ts";
+import { MONTH_SPAN, sparkOf } from "./sparks.ts";
+import { zoneBar } from "./zone-bar.ts";
+
+type Condition = RankedMachine["condition"];
+
+const WORDS: Readonly<Record<Condition, readonly [BadgeTone, string]>> = {
+  alarm: ["bad", "Alarm"],
+  warning: ["warn", "Warning"],
+  watch: ["warn", "Watch"],
+  unknown: ["off", "Unknown"],
+  standing: ["off", "Standing"],
+  ok: ["ok", "OK"],
+};
+
+export const COLUMNS = ["Machine", "State", "Velocity", "30 days", "Change", "What and what to do"];
+
+export const keyOf = ({ id, sensor }: RankedMachine): string =>
+  id === null ? `sensor ${sensor}` : String(id);
+
+export class MachineEntry {
+  readonly key: string;
+  readonly acknowledge: AcknowledgeAll;
+  readonly #api: Api;
+  readonly #model: Model;
+  readonly #name = h("a", { class: "entry-name" });
+  readonly #area = h("span", { class: "sub" });
+  readonly #state = h("span", { class: "entry-state" });
+  readonly #figure = h("span", { class: "entry-figure" });
+  readonly #bar = h("span");
+  readonly #spark = h("span", { class: "entry-spark" });
+  readonly #change = h("span", { class: "entry-change" });
+  readonly #title = h("p", { class: "entry-title" });
+  readonly #since = h("p", { class: "sub entry-since" });
+  readonly #todo = h("p", { class: "entry-todo" });
+  readonly #facts = h("div", { class: "entry-facts" });
+  readonly #evidence = h("details", null, h("summary", null, "Evidence"), this.#facts);
+  readonly #report = h("a", { class: "button" }, "Report");
+  readonly #card = h("li", { class: "card" });
+  readonly #row = h("tr", { class: "entry" });
+  #machine: RankedMachine;
+  #condition: Condition;
+  /** The value whose plot is drawn. */
+  #drawn = "";
+
+  constructor(api: Api, model: Model, machine: RankedMachine, onDone: () => void, isOpen = false) {
+    this.key = keyOf(machine);
+    this.#api = api;
+    this.#model = model;
+    this.#machine = machine;
+    this.#condition = machine.condition;
+    this.acknowledge = new AcknowledgeAll(api, this.key, onDone);
+    this.#evidence.open = isOpen;
+    for (const root of [this.#card, this.#row]) setAttribute(root, "data-machine", this.key);
+    this.update(machine);
+  }
+
+  get condition(): Condition {
+    return this.#condition;
+  }
+
+  /** As an item of a list; the parts move there. */
+  card(): HTMLElement {
+    if (this.#card.hasChildNodes()) return this.#card;
+    this.#row.replaceChildren();
+    replace(
+      this.#card,
+      h("div", { class: "card-head" }, this.#state, this.#name, this.#area),
+      this.#title,
+      h("div", { class: "card-line" }, this.#since, this.#todo),
+      h(
+        "div",
+        { class: "card-figures" },
+        h("div", { class: "card-velocity" }, this.#figure, this.#bar),
+        this.#spark,
+        this.#change,
+      ),
+      h("div", { class: "card-actions" }, this.acknowledge.root, this.#report, this.#evidence),
+    );
+    return this.#card;
+  }
+
+  /** As a row of the table. */
+  row(): HTMLElement {
+    if (this.#row.hasChildNodes()) return this.#row;
+    this.#card.replaceChildren();
+    const cell = (...children: Child[]) => h("td", null, ...children);
+    replace(
+      this.#row,
+      h("th", { scope: "row" }, this.#name, this.#area),
+      cell(this.#state),
+      cell(this.#figure, this.#bar),
+      cell(this.#spark),
+      cell(this.#change),
+      cell(
+        this.#title,
+        this.#since,
+        this.#todo,
+        h("div", { class: "card-actions" }, this.acknowledge.root, this.#report, this.#evidence),
+      ),
+    );
+    return this.#row;
+  }
+
+  /** What draws its plot once it is in view. */
+  seen(root: Element): SeenItem {
+    return {
+      root,
+      key: `${this.key} ${root.tagName}`,
+      draw: async (signal) => {
+        const shown = velocityOf(this.#model, this.#machine);
+        if (shown === null) return;
+        const { sensor, kind, name, where } = shown;
+        const value = { kind, name, label: where };
+        const nowMs = this.#model.gatewayNowMs();
+        const spark = await sparkOf(this.#api, sensor, value, MONTH_SPAN, nowMs, signal);
+        this.#drawn = `${sensor.code} ${name}`;
+        replace(this.#spark, spark);
+      },
+    };
+  }
+
+  update(machine: RankedMachine): void {
+    this.#machine = machine;
+    const model = this.#model;
+    const now = machineNow(model, machine);
+    this.#condition = now.condition;
+    const { id, area, sensor, zone } = machine;
+    for (const root of [this.#card, this.#row]) setAttribute(root, "data-state", now.condition);
+    setText(this.#name, nameOf(machine));
+    setAttribute(
+      this.#name,
+      "href",
+      id === null ? linkTo("sensor", sensor ?? "") : linkTo("machine", String(id)),
+    );
+    setText(this.#area, area ?? "");
+    const isAcknowledged = machine.acknowledged;
+    replaceAnew(this.#state, `${now.condition} ${isAcknowledged} ${now.notKnownSinceMs}`, () => [
+      badge(...WORDS[now.condition]),
+      isAcknowledged && h("span", { class: "sub" }, " acknowledged"),
+      now.notKnownSinceMs !== null && h("span", { class: "sub" }, " not known since "),
+      now.notKnownSinceMs !== null && timeNode(model, now.notKnownSinceMs),
+    ]);
+    this.#showVelocity(machine);
+    const { text, more } = changeWords(machine);
+    replaceAnew(this.#change, `${text} ${more}`, () => [
+      h("span", { class: "figure" }, text),
+      h("span", { class: "sub" }, ` ${more}`),
+    ]);
+    const words = entryWords(model, machine, now.condition);
+    const mend = mendLink(machine, model.status?.setup === true && this.#api.mayChange);
+    const mendKey = mend?.textContent ?? "";
+    replaceAnew(this.#title, `${words.title} ${mendKey}`, () => [
+      timedText(model, words.title),
+      mend !== null && " ",
+      mend,
+    ]);
+    setText(this.#todo, words.todo);
+    this.#todo.hidden = words.todo === "";
+    this.#showSince(machine);
+    this.#showFacts(machine, zone);
+    setAttribute(
+      this.#report,
+      "href",
+      id === null ? null : linkTo("machine", String(id), {}, "report"),
+    );
+    this.#report.hidden = id === null;
+    const open = machine.alarms.filter((alarm) => !alarm.acknowledged);
+    this.acknowledge.show(
+      open.map((alarm) => ({ id: alarm.id, title: alarmTitle(model, machine, alarm) })),
+    );
+  }
+
+  #showVelocity(machine: RankedMachine): void {
+    const shown = velocityOf(this.#model, machine);
+    const value = shown === null ? "" : `${shown.value} ${shown.unit} ${shown.where}`;
+    replaceAnew(this.#figure, value, () =>
+      shown === null
+        ? [h("span", { class: "none" }, "no value")]
+        : [
+            h(
+              "span",
+              { class: "value" },
+              h("span", { class: "figure big" }, number(shown.value, shown.unit)),
+              h("span", { class: "unit" }, ` ${unitSign(shown.unit).replace(/ RMS$/, "")} RMS`),
+            ),
+            h("span", { class: "sub where" }, ` ${shown.where}`),
+          ],
+    );
+    if (shown !== null)
+      setAttribute(this.#figure, "title", `${quantity(shown.value, shown.unit)} at ${shown.where}`);
+    const bar = shown === null ? "" : `${shown.value} ${shown.zone} ${shown.sensor.machineClass}`;
+    replaceAnew(this.#bar, bar, () =>
+      shown === null ? [] : [zoneBar(shown.value, shown.zone, shown.sensor)],
+    );
+    // Another value, another plot: it is drawn when it is next in view.
+    if (
+      shown !== null &&
+      this.#drawn !== "" &&
+      this.#drawn !== `${shown.sensor.code} ${shown.name}`
+    )
+      replace(this.#spark);
+  }
+
+  #showSince(machine: RankedMachine): void {
+    const { since, sinceAtLeast } = machine;
+    const model = this.#model;
+    const sinceMs = since === null ? null : Date.parse(since);
+    const days = sinceMs === null ? 0 : Math.floor((model.gatewayNowMs() - sinceMs) / DAY_MS);
+    const hour = sinceMs === null || !model.isZoneKnown ? "" : age(model.gatewayNowMs() - sinceMs);
+    this.#since.hidden = sinceMs === null;
+    replaceAnew(this.#since, `${since} ${sinceAtLeast} ${days} ${hour}`, () => [
+      sinceAtLeast ? "at least since " : "since ",
+      sinceMs !== null && timeNode(model, sinceMs, "day"),
+      hour !== "" && ` (${hour})`,
+    ]);
+  }
+
+  #showFacts(machine: RankedMachine, zone: string | null): void {
+    const { reason, changed, zoneSince, speedRpm, running, marks, alarms } = machine;
+    const model = this.#model;
+    const key = JSON.stringify([
+      reason,
+      changed,
+      zone,
+      zoneSince,
+      running,
+      marks,
+      alarms,
+      speedRpm,
+    ]);
+    const isWell = this.#condition === "ok" && marks.length === 0 && changed === null;
+    this.#evidence.hidden = isWell;
+    replaceAnew(this.#facts, key, () => [
+      h(
+        "ul",
+        null,
+        ...(alarms.length === 0 ? [h("li", null, timedText(model, reason))] : []),
+        ...alarms.map((alarm) =>
+          h(
+            "li",
+            null,
+            timedText(model, alarm.text),
+            " since ",
+            timeNode(model, Date.parse(alarm.since)),
+            alarm.acknowledged && " · acknowledged",
+          ),
+        ),
+      ),
+      changed !== null && h("p", { class: "sub" }, changed.text),
+      zone !== null &&
+        zoneSince !== null &&
+        h("p", { class: "sub" }, `zone ${zone} since `, timeNode(model, Date.parse(zoneSince))),
+      speedRpm !== null && h("p", { class: "sub" }, `${number(speedRpm, "rpm")} rpm`),
+      ...marks.map(({ text }) => h("p", { class: "sub" }, timedText(model, text))),
+    ]);
+  }
+}
+
+const nameOf = ({ id, name, sensor }: RankedMachine) =>
+  name ?? (id === null ? `Sensor ${sensor}` : `Machine ${id}`);
+
+/** Where an unknown machine is mended: the site file says what it lacks, a sensor's page why nothing comes. */
+function mendLink({ unknown, sensors }: RankedMachine, hasSetup: boolean): HTMLElement | null {
+  if (unknown === null) return null;
+  const isOfSite =
+    unknown === "no_sensor" || unknown === "not_read" || unknown === "nothing_judged";
+  if (isOfSite)
+    return hasSetup
+      ? h("a", { href: "#/setup" }, "Open the set-up page")
+      : h("a", { href: `manual/${SITE_FILE_CHAPTER}` }, "How to change the site file");
+  const [first] = sensors;
+  return first === undefined ? null : h("a", { href: linkTo("sensor", first) }, "Show the sensor");
+}

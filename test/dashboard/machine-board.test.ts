@@ -1,0 +1,99 @@
+/** The machines of the start page: what is held for a hand, and what is acknowledged. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pageUntil, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { alarmOf, alarmsOf, openHouse, placeOf, vibration } from "../support/page-house.ts";
+
+const skip = skipWithoutBrowser;
+const idOf = (n: number) => String(n).padStart(32, "0");
+
+function sensorsOf(machines: number) {
+  return Array.from({ length: machines }, (_, i) => ({
+    code: `${1001 + i}`,
+    type: 3,
+    name: `Sensor ${i + 1}`,
+    kinds: ["accel" as const],
+    channels: {},
+    machineClass: "group2-rigid" as const,
+    location: placeOf(40 + i),
+  }));
+}
+
+test("dashboard – the row in which somebody acknowledged shows what comes afterwards", {
+  skip,
+  timeout: deadlineMs(90_000),
+}, async (t) => {
+  const active = [
+    alarmOf({ id: idOf(1), sensor: "1001" }),
+    alarmOf({ id: idOf(2), sensor: "1001", alarm: "envelope", text: "Envelope is high." }),
+  ];
+  const { table, alarms } = alarmsOf({ active });
+  const house = await openHouse(t, { sensors: sensorsOf(3), alarms, width: 1024, height: 768 });
+  const { page, url } = house;
+  for (const [i, mmS] of [3.1, 1, 0.9].entries())
+    house.reading(vibration(`${1001 + i}`, mmS, i === 0 ? "C" : "A"));
+  await page.goto(url);
+  const row = page.locator("[data-machine='40']");
+  await row.getByText("Warning", { exact: true }).waitFor();
+  assert.deepEqual(await house.findings(), []);
+  // The first two rows of sensors are on the first screen, too.
+  const second = await page.locator("tr.sensor").nth(1).boundingBox();
+  assert.ok(second !== null && second.y + second.height <= 768, JSON.stringify(second));
+
+  await row.getByRole("button", { name: "Acknowledge all 2" }).click();
+  assert.equal(await row.locator(".acknowledged-list li").count(), 2);
+  // What comes meanwhile stays.
+  table.active.push(alarmOf({ id: idOf(3), sensor: "1001", alarm: "late", text: "Late." }));
+  await row.getByLabel("Your name").fill("Anna");
+  await row.getByRole("button", { name: "Acknowledge all 2" }).click();
+  await row.getByText("2 acknowledged.").waitFor();
+  assert.deepEqual(
+    table.active.map(({ id }) => id),
+    [idOf(3)],
+  );
+
+  // The focus is where the page left it; the machine gets worse.
+  table.active.push(
+    alarmOf({ id: idOf(4), sensor: "1001", severity: "alarm", text: "Velocity in zone D." }),
+    alarmOf({ id: idOf(5), sensor: "1003", severity: "alarm", text: "Velocity in zone D." }),
+  );
+  await row.getByText("Alarm", { exact: true }).waitFor();
+  const keys = () =>
+    page.evaluate<string[]>(
+      "[...document.querySelectorAll('.cards [data-machine]')].map(({ dataset }) => dataset.machine)",
+    );
+  await pageUntil("the other machine above those that are ok", async () => {
+    const order = await keys();
+    return order.indexOf("42") < order.indexOf("41") || !order.includes("41");
+  });
+});
+
+test("dashboard – while the gateway is down, what is old is not known, and an alarm stays one", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const hourAgo = Date.now() - 3_600_000;
+  const active = [alarmOf({ id: idOf(1), sensor: "1001" })];
+  const house = await openHouse(t, { sensors: sensorsOf(2), alarms: alarmsOf({ active }).alarms });
+  const { page, url } = house;
+  for (const code of ["1001", "1002"]) house.reading(vibration(code, 1, "A", hourAgo));
+  const gateway = {
+    isUp: false,
+    isNeeded: true,
+    url: "http://gateway",
+    lastAnswerAtMs: hourAgo,
+    lastError: "connect ECONNREFUSED",
+    lastErrorClass: null,
+    skewMs: 0,
+  };
+  house.setStatus({ gateway });
+  await page.goto(url);
+  await page.locator("[data-machine='40']", { hasText: /Warning.*not known since/ }).waitFor();
+  await page.locator("[data-machine='41']", { hasText: "Unknown" }).waitFor();
+  await page.locator(".state-link", { hasText: "1 fault" }).waitFor();
+  assert.equal(await page.locator("tr.sensor", { hasText: "Not known" }).count(), 2);
+  const told = await page.getByText(/The gateway does not respond correctly/).count();
+  assert.equal(told, 1, "its sentence stands once");
+  assert.deepEqual(await house.findings(), []);
+});
