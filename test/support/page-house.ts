@@ -65,6 +65,9 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
     } as unknown as NonNullable<HttpParts["configuration"]>,
     status: { status: statusNow },
     conditions: {
+      current: [],
+      onLook: () => () => {},
+      look: () => Promise.resolve(),
       worstFirst: () => conditionsNow().worstFirst(),
       of: (id) => conditionsNow().of(id),
     },
