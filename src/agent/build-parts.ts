@@ -22,6 +22,7 @@ import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
 import { Notifications } from "./notifications.ts";
 import { buildReadingSide } from "./reading-side.ts";
+import { noteSiteName } from "./renamed-site.ts";
 import type { AgentResources } from "./resources.ts";
 import { StatusReport } from "./status.ts";
 import { Uplinks } from "./uplinks.ts";
@@ -96,6 +97,7 @@ export async function buildParts(
     },
     configured,
   );
+  noteSiteName(store.meta, site.current.site, configured, logger);
   const certificates = new Certificates({ ...base, now: () => clock.now() });
   report.include({ certificates: (links) => certificates.of(uplinks.current, links) });
   const configuration = createConfiguration(

@@ -140,7 +140,9 @@ export class Reloader {
 
   /** Never rejects because of the files' content. */
   reload(by: string): Promise<ReloadReport> {
-    const turn = this.#turn.then(() => this.#reload(by));
+    const turn = this.#turn.then(() =>
+      this.#reload(by).catch((error: unknown) => this.#failed(error, by)),
+    );
     this.#turn = turn.catch(() => {});
     return turn;
   }
@@ -189,22 +191,41 @@ export class Reloader {
       if (isWhole || hasChanges(changesOf(SAME_SITE, others)))
         await uplinks.replace(isWhole ? examined.uplinks : next);
     } catch (error) {
-      site.replace(before.site);
-      await uplinks.replace(before.uplinks);
-      const problem = messageOf(error);
-      const fault = {
-        place: "reload",
-        problem,
-        remedy: "the running configuration stays in effect; try again",
+      // Even the way back may need room on a full disk.
+      const stuck: string[] = [];
+      const back = async (what: string, restore: () => unknown) => {
+        try {
+          await restore();
+        } catch (again) {
+          logger.error({ err: again, by }, `the ${what} of before could not be restored`);
+          stuck.push(what);
+        }
       };
-      this.#faults = [faultText(fault)];
-      logger.error({ err: error, by }, "reload failed; the running configuration stays in effect");
-      return this.#report("refused", NO_CHANGES, [fault], examined.warnings);
+      await back("site", () => site.replace(before.site));
+      await back("uplinks", () => uplinks.replace(before.uplinks));
+      return this.#failed(error, by, examined.warnings, stuck);
     }
     this.#digest = this.#parts.digest(after, next);
     const what = changeLines(changes).slice(0, LINES_MAX);
     logger.info({ by, configuration: this.#digest, changes: what }, "reload applied");
     return this.#report("applied", changes, [], examined.warnings);
+  }
+
+  /** Whatever failed, status says it until a reload succeeds. @param stuck what could not be taken back */
+  #failed(
+    error: unknown,
+    by: string,
+    warnings: readonly ConfigurationFault[] = [],
+    stuck: readonly string[] = [],
+  ): ReloadReport {
+    const remedy =
+      stuck.length === 0
+        ? "the running configuration stays in effect; try again"
+        : `the ${stuck.join(" and the ")} may be in effect in part: remove the cause, then reload again or restart the agent`;
+    const fault = { place: "reload", problem: messageOf(error), remedy };
+    this.#faults = [faultText(fault)];
+    this.#parts.logger.error({ err: error, by }, `reload failed; ${remedy}`);
+    return this.#report("refused", NO_CHANGES, [fault], warnings);
   }
 
   #renewKeys(keys: readonly KeyObject[], by: string): void {
@@ -249,7 +270,8 @@ export function renamed(before: Site, after: Site | null): ConfigurationFault[] 
     {
       place: "SITE_FILE: site",
       problem: `the site's name is ${JSON.stringify(after.site)}, and ${JSON.stringify(before.site)} is running`,
-      remedy: "restart the agent, because every topic and the client id contain the name",
+      remedy:
+        "restart the agent, because every topic and the client id contain the name; its log then says which retained topics of the old name stay, and how to clear them",
     },
   ];
 }
