@@ -1,10 +1,32 @@
 /** Boxes as lines of a terminal: of a large fleet, those that need attention, and the others as a number. */
-import type { FleetBox } from "../collect/main.ts";
+import type { FleetBox, FleetMachines } from "../collect/main.ts";
 import { duration } from "./status.ts";
 import { table } from "./table.ts";
 
 /** A fleet that is larger than a screen shows its healthy boxes as one line. */
 const FOLDED_FROM = 20;
+
+const MACHINES_HEAD = ["SITE", "MACHINE", "AREA", "CONDITION", "SINCE", "REASON"];
+
+/** The worst machines of all boxes. */
+export function machinesText({ machines, total, unacknowledged }: FleetMachines): string {
+  const rows = machines.map((one) => [
+    one.site,
+    one.name ?? `${one.machine}`,
+    one.area ?? "-",
+    one.condition === "unknown" && one.last_condition !== "unknown"
+      ? `unknown (was ${one.last_condition}; not heard since ${minuteOf(one.heard)})`
+      : `${one.condition}${one.acknowledged ? ", acknowledged" : ""}`,
+    minuteOf(one.since),
+    one.reason ?? "-",
+  ]);
+  const listed = rows.length === 0 ? "" : `${table([MACHINES_HEAD, ...rows], "")}\n`;
+  const left = total > machines.length ? `; ${total - machines.length} more (--worst N)` : "";
+  return `${listed}${total} ${total === 1 ? "machine" : "machines"}, ${unacknowledged} in alarm and not acknowledged${left}\n`;
+}
+
+const minuteOf = (time: string | null) =>
+  time === null ? "-" : new Date(time).toISOString().slice(0, 16).replace("T", " ");
 
 const HEAD = [
   "SITE",
@@ -45,9 +67,14 @@ function rowOf(box: FleetBox): string[] {
     box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
     `${box.silentSensors.length} of ${box.sensors}`,
     `${box.alarms.alarm} + ${box.alarms.warning}`,
-    [...box.needsHands, ...box.pendingRestart.map((name) => `${name} needs a restart`)].join("; "),
+    [...box.needsHands.map((text) => withSince(text, box)), ...box.pendingRestart.map((name) => `${name} needs a restart`)].join("; "),
   ];
 }
+
+const withSince = (text: string, { offlineSince }: FleetBox) =>
+  text.startsWith("offline") && offlineSince !== null
+    ? `${text} since ${minuteOf(offlineSince)} UTC`
+    : text;
 
 /** How many of what; the versions of a fleet that has several. */
 function sumOf(boxes: readonly FleetBox[], ill: readonly FleetBox[]): string {

@@ -5,7 +5,7 @@ import { messageOf } from "../core/thrown.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { ConfigurationError } from "./configuration.ts";
-import { fleetText } from "./fleet-text.ts";
+import { fleetText, machinesText } from "./fleet-text.ts";
 
 /**
  * Boxes at a glance: 0 all fine, 1 one needs attention, or neither broker nor database responds. `retire`: 0 done, 1 the
@@ -32,6 +32,11 @@ export async function run(context: CommandContext): Promise<number> {
   });
   for (const warning of warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   if (settings === null) throw new ConfigurationError(faults);
+  if (flags.has("machines")) {
+    if (isRetiring) throw new UsageError("--machines and `fleet retire SITE` exclude each other");
+    return machines(context, settings);
+  }
+  if (flags.has("worst")) throw new UsageError("--worst belongs to --machines");
   return isRetiring ? retire(context, settings, site) : show(context, settings);
 }
 
@@ -67,6 +72,29 @@ async function retire(
 }
 
 const isAmqp = (address: string) => address.startsWith("amqp");
+
+/** Exit code 1 if a machine is in alarm and nobody has acknowledged it, whether it is listed or not. */
+async function machines(
+  { flags, stdout, stderr }: CommandContext,
+  settings: CollectSettings,
+): Promise<number> {
+  if (settings.to === "") throw new UsageError("--machines reads the database: --db is required");
+  const worst = flags.number("worst", { min: 1, max: 100_000, isInteger: true }) ?? WORST;
+  const { readMachines } = await loadCollectBundle();
+  try {
+    const found = await readMachines(settings.to, worst);
+    stdout.write(
+      flags.has("json") ? `${JSON.stringify(found.machines, null, 2)}\n` : machinesText(found),
+    );
+    return found.unacknowledged > 0 ? 1 : 0;
+  } catch (error) {
+    stderr.write(`error: ${messageOf(error)}\n`);
+    return 1;
+  }
+}
+
+/** Machines that are listed unless --worst says otherwise. */
+const WORST = 20;
 
 async function show(
   { flags, stdout, stderr }: CommandContext,

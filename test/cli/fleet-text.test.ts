@@ -16,6 +16,7 @@ function box(n: number, more: Partial<FleetBox> = {}): FleetBox {
     behindS: null,
     statsAgeS: 20,
     isUnheard: false,
+    offlineSince: null,
     backlog: 0,
     hoursUntilFull: 900,
     sensors: 50,
@@ -69,6 +70,7 @@ test("fleet – a box is not heard from without statistics for five minutes, unl
       statsReceivedMs: statsAgeS === null ? null : nowMs - statsAgeS * 1000,
       newestReadingMs: null,
       readingDueMs: null,
+      firstHeardMs: null,
       horizonMs: null,
       sensors: [],
       alarms: [],
@@ -88,4 +90,38 @@ test("fleet – a small one is listed whole; without boxes there is only the num
   assert.match(text, /plant-1 /);
   assert.match(text, /^2 boxes, 1 needs attention$/m);
   assert.equal(fleetText([], "folded"), "0 boxes, 0 need attention\n");
+});
+
+test("fleet – a box in its first backfill is not behind; one whose readings of its own time wait is", () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12);
+  const pending = (firstHeardHoursAgo: number | null, uptimeS: number) => {
+    const facts: BoxFacts = {
+      site: "plant-1",
+      state: { state: "online" },
+      stats: { uptimeS, buffer: { depth: 9, oldestAgeS: 39 * 3600 } },
+      stateReceivedMs: nowMs,
+      statsReceivedMs: nowMs,
+      newestReadingMs: nowMs,
+      readingDueMs: null,
+      firstHeardMs: firstHeardHoursAgo === null ? null : nowMs - firstHeardHoursAgo * 3_600_000,
+      horizonMs: null,
+      sensors: [],
+      alarms: [],
+    };
+    return fleetBox(facts, nowMs).needsHands;
+  };
+  assert.deepEqual(pending(1, 3600), []);
+  assert.deepEqual(pending(300, 3600), ["behind by 39 hours, 9 readings"]);
+  // Retained topics alone.
+  assert.deepEqual(pending(null, 3600), []);
+  assert.deepEqual(pending(null, 40 * 3600), ["behind by 39 hours, 9 readings"]);
+});
+
+test("fleet – an offline box says since when; a will is dated by its arrival", () => {
+  const since = box(1, {
+    state: "offline",
+    offlineSince: "2026-11-20T08:15:30.000Z",
+    needsHands: ["offline (connection lost)"],
+  });
+  assert.match(fleetText([since], "all"), /offline \(connection lost\) since 2026-11-20 08:15 UTC/);
 });

@@ -174,8 +174,10 @@ test(
     assert.deepEqual(changed.sort(), [
       "box",
       "collector_session",
+      "heard",
       "hour_mark",
       "latest_reading",
+      "machine",
       "rejected",
       "sensor",
     ]);

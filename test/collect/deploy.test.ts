@@ -68,6 +68,24 @@ test("boards – every SQL query of the Grafana boards runs over real data and r
       channel: "channel1",
       base64: Buffer.alloc(8).toString("base64"),
     }),
+    entry("101/about", {
+      v: 1,
+      site: "plant-7",
+      sensor: "101",
+      kinds: ["accel"],
+      location: { machine: 40 },
+    }),
+    entry("machine/40", {
+      v: 1,
+      site: "plant-7",
+      machine: 40,
+      name: "Pump 4",
+      area: "Hall",
+      time,
+      condition: "ok",
+      acknowledged: false,
+      alarmCount: { alarm: 0, warning: 0 },
+    }),
     entry("100/rpm", "{"),
   ]);
   const variables = {
@@ -75,6 +93,8 @@ test("boards – every SQL query of the Grafana boards runs over real data and r
     sensor: "100",
     value: "rpm",
     velocity: "channel1_vel_rms",
+    area: "Hall",
+    machine: "Pump 4",
   };
   let queries = 0;
   for (const { uid, panels, templating } of boards) {

@@ -12,6 +12,7 @@ import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
 import { REJECTED } from "../../src/collect/database/migrations/006-rejected.ts";
 import { DAYS } from "../../src/collect/database/migrations/007-days.ts";
 import { RIGHTS } from "../../src/collect/database/migrations/008-rights.ts";
+import { MACHINES } from "../../src/collect/database/migrations/009-machines.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -25,6 +26,7 @@ const STEPS = {
   rejected: [REJECTED, "951055c78a4634561c6ebb7973854afe52218cde54415f23313011201260e67b"],
   days: [DAYS, "9da6b6c0c4362de024498b7e88d8b6429f97cf1573ebd7d3e1c2afed8aed60ce"],
   rights: [RIGHTS, "213bf17fd4c929fc6e5fff3531d75e9dd1b8350b9577dc425ff516bcc064d9d7"],
+  machines: [MACHINES, "8f6f86c0263ee1e6a08ea7e93fe0fbeb9f32dac3190c054e6905455f2898d3bf"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {

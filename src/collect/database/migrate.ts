@@ -8,6 +8,7 @@ import { FLEET } from "./migrations/005-fleet.ts";
 import { REJECTED } from "./migrations/006-rejected.ts";
 import { DAYS } from "./migrations/007-days.ts";
 import { RIGHTS } from "./migrations/008-rights.ts";
+import { MACHINES } from "./migrations/009-machines.ts";
 
 interface MigrationStep {
   readonly number: number;
@@ -25,6 +26,7 @@ const STEPS: readonly MigrationStep[] = [
   { number: 6, name: "rejected", sql: REJECTED },
   { number: 7, name: "days", sql: DAYS },
   { number: 8, name: "rights", sql: RIGHTS },
+  { number: 9, name: "machines", sql: MACHINES },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -149,7 +151,16 @@ const FUNCTIONS = [
 ];
 
 /** What collectors change; to everything else they only add. */
-const UPDATED = ["box", "sensor", "latest_reading", "hour_mark", "rejected", "collector_session"];
+const UPDATED = [
+  "box",
+  "sensor",
+  "latest_reading",
+  "hour_mark",
+  "rejected",
+  "collector_session",
+  "machine",
+  "heard",
+];
 /** Written by the functions alone. */
 const COMPUTED = [
   "gateside_schema",
@@ -188,7 +199,7 @@ BEGIN
     FOREACH name IN ARRAY ARRAY[${quoted(COMPUTED)}] LOOP
       EXECUTE format('REVOKE INSERT ON %s.%I FROM gateside_writer', here, name);
     END LOOP;
-    EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session, %1$s.box, %1$s.sensor TO gateside_writer', here);
+    EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session, %1$s.box, %1$s.sensor, %1$s.machine, %1$s.heard TO gateside_writer', here);
   END IF;
   FOREACH callable IN ARRAY ARRAY[${quoted(FUNCTIONS)}] LOOP
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %s.%s FROM PUBLIC', here, callable);

@@ -11,6 +11,7 @@ import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
 import { arrivalMs, begin, type DatabaseSession, openSession } from "./session.ts";
 import { DatabaseWatch, type WatchTimes } from "./watch.ts";
+import { noteHeard, writeMachines } from "./write-machines.ts";
 import {
   type Rejection,
   writeEvents,
@@ -210,6 +211,8 @@ async function transaction(session: DatabaseSession, entries: readonly Entry[]):
   await writeSensorStates(client, names.named(sensorStates));
   await writeBoxStates(client, names.named(boxStates));
   await writeBoxStats(client, names.named(boxStats));
+  await writeMachines(client, arrived(sorted.machines));
+  await noteHeard(client, [...sorted.sites].sort());
   await writeRejected(client, rejections);
   await markHours(client, numbered);
   await client.query("COMMIT");
@@ -231,7 +234,10 @@ interface SortedBatch {
   readonly boxStats: Received<OfType<"boxStats">>[];
   readonly sensorStates: Received<OfType<"sensorState">>[];
   readonly abouts: Received<OfType<"about">>[];
+  readonly machines: Received<OfType<"machine">>[];
   readonly rejections: Rejection[];
+  /** Those that something of was stored. */
+  readonly sites: Set<string>;
   /** Times that need a partition. */
   readonly timesMs: number[];
 }
@@ -248,12 +254,15 @@ function sortOut(entries: readonly Entry[], horizonMs: number): SortedBatch {
     boxStats: [],
     sensorStates: [],
     abouts: [],
+    machines: [],
     rejections: [],
+    sites: new Set(),
     timesMs: [],
   };
   for (const { item: parsed, delivery } of entries) {
     const { receivedMs } = delivery;
     const item = tooOld(parsed, horizonMs) ?? parsed;
+    if (item.type !== "rejected" && item.type !== "ignored") sorted.sites.add(item.site);
     switch (item.type) {
       case "reading":
         sorted.items.push(item);
@@ -279,6 +288,9 @@ function sortOut(entries: readonly Entry[], horizonMs: number): SortedBatch {
         break;
       case "sensorState":
         sorted.sensorStates.push({ item, receivedMs });
+        break;
+      case "machine":
+        sorted.machines.push({ item, receivedMs });
         break;
       case "about":
         sorted.abouts.push({ item, receivedMs });

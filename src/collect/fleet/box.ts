@@ -19,6 +19,8 @@ export interface FleetBox {
   readonly statsAgeS: number | null;
   /** True if it does not say that it is offline, and no statistics have come for five minutes or ever. */
   readonly isUnheard: boolean;
+  /** Since when it is offline, ISO; null if it is not, or that is not known. */
+  readonly offlineSince: string | null;
   /** Readings pending in its buffer. */
   readonly backlog: number | null;
   /** Hours of outage that fit into its buffer. */
@@ -43,6 +45,8 @@ export interface BoxFacts {
   readonly newestReadingMs: number | null;
   /** When another reading was due at the latest, ms; null unless sensors say that they are online. */
   readonly readingDueMs: number | null;
+  /** When the first message of the box was stored, ms; null if it is not known. */
+  readonly firstHeardMs: number | null;
   /** Older readings are refused by the database, ms; null if it is not known. */
   readonly horizonMs: number | null;
   readonly sensors: readonly { readonly sensor: string; readonly state: string | null }[];
@@ -102,7 +106,9 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
   } else if (isUnheard)
     needsHands.push(statsAgeS === null ? "no statistics" : `silent for ${span(statsAgeS)}`);
   const late = [
-    pendingAgeS !== null && pendingAgeS > PENDING_AGE_MAX_S ? pendingAgeS : 0,
+    pendingAgeS !== null && pendingAgeS > PENDING_AGE_MAX_S && !isFirstBackfill(facts, nowMs)
+      ? pendingAgeS
+      : 0,
     reported !== "offline" && (facts.readingDueMs ?? nowMs) < nowMs ? (newestReadingAgeS ?? 0) : 0,
   ];
   const behindS = Math.max(...late) > 0 ? Math.max(...late) : null;
@@ -147,6 +153,7 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     behindS,
     statsAgeS,
     isUnheard,
+    offlineSince: reported === "offline" ? offlineSince(facts) : null,
     backlog,
     hoursUntilFull,
     sensors: facts.sensors.length,
@@ -154,6 +161,23 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     alarms: { warning: count("warning"), alarm: count("alarm") },
     needsHands,
   };
+}
+
+/** What is pending was measured before the box was there: it reads the past for the first time, and is behind with nothing. */
+function isFirstBackfill({ stats, firstHeardMs }: BoxFacts, nowMs: number): boolean {
+  const pendingAgeS = number(json(stats?.["buffer"])?.["oldestAgeS"]) ?? 0;
+  const uptimeS = number(stats?.["uptimeS"]);
+  if (uptimeS === null || pendingAgeS <= uptimeS) return false;
+  // Retained topics do not say since when it is there.
+  if (firstHeardMs === null) return uptimeS * 1000 < DAY_MS;
+  return nowMs - pendingAgeS * 1000 < firstHeardMs;
+}
+
+/** A will is dated by its session's begin: its arrival says more, or the statistics before it. */
+function offlineSince({ state, stats, stateReceivedMs }: BoxFacts): string | null {
+  const own = time(state?.["time"]);
+  const ms = stateReceivedMs ?? Math.max(own ?? 0, time(stats?.["time"]) ?? 0);
+  return ms === 0 ? null : new Date(ms).toISOString();
 }
 
 /** "5 days"; rounded down. */

@@ -113,6 +113,7 @@ function asFacts(site: string, facts: RetainedFacts): BoxFacts {
     statsReceivedMs: null,
     newestReadingMs: facts.newestMs,
     readingDueMs: facts.onlineMs === null ? null : facts.onlineMs + READING_AGE_MAX_MS,
+    firstHeardMs: null,
     horizonMs: null,
     sensors: [...facts.sensors].map(([sensor, state]) => ({ sensor, state })),
     alarms: [...facts.alarms.values()].map((severity) => ({ severity })),

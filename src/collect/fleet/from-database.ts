@@ -16,6 +16,7 @@ interface BoxRow {
   readonly newest: Date | null;
   readonly now: number;
   readonly horizon: number;
+  readonly first_heard: number | null;
   readonly sensors: readonly { readonly sensor: string; readonly state: string | null }[] | null;
   readonly alarms: readonly { readonly severity: string | null }[] | null;
 }
@@ -40,6 +41,7 @@ export async function fleetFromDatabase(url: string): Promise<FleetBox[]> {
          b.state_received, coalesce(b.stats_received, least(b.stats_time, b.received)) AS stats_received,
          extract(epoch FROM now())::float8 * 1000 AS now,
          (SELECT extract(epoch FROM greatest(before, now() - interval '${ACCEPTED_DAYS} days'))::float8 * 1000 FROM horizon) AS horizon,
+         (SELECT extract(epoch FROM CASE WHEN isfinite(h.first) THEN h.first ELSE '1970-01-01Z' END)::float8 * 1000 FROM heard h WHERE h.site = b.site) AS first_heard,
          (SELECT max(l.time) FROM latest_reading l JOIN stream t USING (stream) WHERE t.site = b.site) AS newest,
          (SELECT json_agg(json_build_object('sensor', s.sensor, 'state', s.state)) FROM sensor s
           WHERE s.site = b.site AND s.state IS DISTINCT FROM 'removed') AS sensors,
@@ -77,6 +79,7 @@ function factsOf(row: BoxRow, readingDueMs: number | null): BoxFacts {
     statsReceivedMs: row.stats_received?.getTime() ?? null,
     newestReadingMs: row.newest?.getTime() ?? null,
     readingDueMs,
+    firstHeardMs: row.first_heard,
     horizonMs: row.horizon,
     sensors: row.sensors ?? [],
     alarms: row.alarms ?? [],
@@ -103,6 +106,8 @@ function together(one: BoxFacts, two: BoxFacts): BoxFacts {
     const level = topicLevel(entry.sensor);
     if (entry.state !== null || !sensors.has(level)) sensors.set(level, entry);
   }
+  const earlier = (a: number | null, b: number | null) =>
+    a === null || b === null ? (a ?? b) : Math.min(a, b);
   const later = (a: number | null, b: number | null) =>
     a === null || b === null ? (a ?? b) : Math.max(a, b);
   return {
@@ -113,6 +118,7 @@ function together(one: BoxFacts, two: BoxFacts): BoxFacts {
     statsReceivedMs: one.statsReceivedMs ?? two.statsReceivedMs,
     newestReadingMs: later(one.newestReadingMs, two.newestReadingMs),
     readingDueMs: later(one.readingDueMs, two.readingDueMs),
+    firstHeardMs: earlier(one.firstHeardMs, two.firstHeardMs),
     horizonMs: one.horizonMs,
     sensors: [...sensors.values()],
     alarms: [...one.alarms, ...two.alarms],

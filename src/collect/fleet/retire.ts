@@ -109,6 +109,9 @@ async function topicsOf(client: Client, prefix: string, site: string): Promise<s
      UNION SELECT ARRAY[sensor, kind] FROM stream WHERE gateside_level(site) = $1
      UNION SELECT ARRAY[sensor, kind, name] FROM stream JOIN latest_reading l USING (stream), jsonb_object_keys(l."values") name
        WHERE gateside_level(site) = $1
+     UNION SELECT ARRAY['machine', machine::text] FROM machine WHERE gateside_level(site) = $1
+     UNION SELECT ARRAY['machine', machine::text, leaf] FROM machine, (VALUES ('condition'), ('zone'), ('running'), ('stage')) l(leaf)
+       WHERE gateside_level(site) = $1
      UNION SELECT ARRAY[sensor, 'alarm', alarm, value] FROM alarm_event
        WHERE gateside_level(site) = $1 AND sensor IS NOT NULL AND value IS NOT NULL`,
     [topicLevel(site)],
@@ -123,7 +126,7 @@ async function topicsOf(client: Client, prefix: string, site: string): Promise<s
 async function deleteRows(client: Client, site: string): Promise<void> {
   try {
     await client.query("BEGIN");
-    for (const table of ["sensor", "box"])
+    for (const table of ["sensor", "machine", "heard", "box"])
       await client.query(`DELETE FROM ${table} WHERE gateside_level(site) = $1`, [
         topicLevel(site),
       ]);

@@ -8,6 +8,7 @@ export type Item =
   | BoxStatsItem
   | SensorStateItem
   | AboutItem
+  | MachineItem
   | IgnoredItem
   | RejectedItem;
 
@@ -84,6 +85,38 @@ export interface AboutItem {
   readonly site: string;
   readonly sensor: string;
   readonly body: Readonly<Record<string, unknown>> | null;
+}
+
+/** `body` is null if the retained message was cleared. */
+export interface MachineItem {
+  readonly type: "machine";
+  readonly site: string;
+  readonly machine: number;
+  readonly body: MachineBody | null;
+}
+
+export interface MachineBody {
+  /** When the box said so, ms. */
+  readonly atMs: number;
+  readonly name: string | null;
+  readonly area: string | null;
+  readonly condition: string;
+  readonly reason: string | null;
+  readonly sinceMs: number | null;
+  readonly sinceAtLeast: boolean | null;
+  readonly running: boolean | null;
+  readonly speedRpm: number | null;
+  readonly zone: string | null;
+  readonly stage: number | null;
+  readonly acknowledged: boolean;
+  readonly alarms: number;
+  readonly warnings: number;
+  /** As JSON. */
+  readonly changed: string | null;
+  readonly findings: string;
+  readonly outlook: string | null;
+  /** Of all that makes a change. */
+  readonly key: string;
 }
 
 /** Ours, but not stored; the names are stable, because a metric counts by them. */

@@ -6,6 +6,7 @@ import type { Item, MessageReject, RejectedItem } from "./item.ts";
 import { isStorable, jsonBody, Unusable } from "./json-body.ts";
 import { type JsonShape, jsonShape } from "./json-shape.ts";
 import { type Body, checkName, optionalName, WrongMember } from "./members.ts";
+import { isMachine, parseMachine } from "./parse-machine.ts";
 import { parseAbout, parseBoxState, parseBoxStats, parseSensorState } from "./parse-states.ts";
 import { parseEvent, parseGap, parseReading, parseWaveform } from "./parse-stored.ts";
 
@@ -106,6 +107,7 @@ function family(
     if (place !== "event" && levels.includes("alarm")) return { type: "ignored", family: "alarm" };
     return parseEvent(site, body, range);
   }
+  if (isMachine(body)) return parseMachine(site, body);
   if (body["reason"] !== undefined && body["count"] !== undefined) return parseGap(site, body);
   const sensor = optionalName(body, "sensor") ?? (isStandard(levels) ? (levels[0] ?? "") : "");
   switch (place) {
@@ -124,7 +126,7 @@ function family(
   }
   const isAbout = levels.at(-1) === "about" || Array.isArray(body["kinds"]);
   if (!isAbout && body["state"] === undefined && levels.at(-1) !== "state")
-    return rejected("unknown_message", "has no members that a message of ours has");
+    return { type: "ignored", family: "other" };
   if (sensor === "") return rejected("ambiguous_topic", "names no sensor");
   return isAbout ? parseAbout(site, sensor, body) : parseSensorState(site, sensor, body);
 }
@@ -147,6 +149,7 @@ function withoutSite(body: Body, delivery: PendingDelivery, options: ParseOption
     isJsonObject(body["buffer"])
   )
     return rejected("ambiguous_topic", "names no site, and its topic has other levels");
+  if (found !== null && options.topics.namesSite) return { type: "ignored", family: "other" };
   return rejected("unknown_message", "has no site, and no members that a message of ours has");
 }
 
@@ -171,9 +174,14 @@ function isStandard([first, second = "", ...further]: readonly string[]): boolea
 /** An empty payload clears a retained topic. */
 function cleared({ topic, dots }: PendingDelivery, { topics }: ParseOptions): Item {
   const found = topics.split(topic, dots);
+  const machine = found === null ? null : machineOf(found.levels);
+  if (found !== null && machine !== null) {
+    checkName(found.site, "the site in the topic");
+    return { type: "machine", site: found.site, machine, body: null };
+  }
   if (found === null || !isStandard(found.levels)) return { type: "ignored", family: "cleared" };
   const { site, levels } = found;
-  const [sensor = "", last] = levels;
+  const [sensor = "", last = ""] = levels;
   // A routing key may contain what no topic can.
   if (!isStorable(topic)) return rejected("foreign_topic", "has a character that no topic has");
   checkName(site, "the site in the topic");
@@ -183,6 +191,13 @@ function cleared({ topic, dots }: PendingDelivery, { topics }: ParseOptions): It
   if (last === "state") return { type: "boxState", site, body: null };
   if (last === "stats") return { type: "boxStats", site, body: null };
   return { type: "ignored", family: "cleared" };
+}
+
+/** The machine of its own topic; null for other topics. */
+function machineOf([first, second = "", ...further]: readonly string[]): number | null {
+  return first === "machine" && further.length === 0 && /^\d{1,15}$/.test(second)
+    ? Number(second)
+    : null;
 }
 
 /** What no JSON message begins with: a template may put such a value anywhere. */
