@@ -67,7 +67,10 @@ function rowOf(box: FleetBox): string[] {
     box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
     `${box.silentSensors.length} of ${box.sensors}`,
     `${box.alarms.alarm} + ${box.alarms.warning}`,
-    [...box.needsHands.map((text) => withSince(text, box)), ...box.pendingRestart.map((name) => `${name} needs a restart`)].join("; "),
+    [
+      ...box.needsHands.map((text) => withSince(text, box)),
+      ...box.pendingRestart.map((name) => `${name} needs a restart`),
+    ].join("; "),
   ];
 }
 
