@@ -13,6 +13,8 @@ export interface PendingDelivery {
   readonly bytes: number;
   /** Our clock, ms. */
   readonly receivedMs: number;
+  /** The connection that delivers it anew if it ends first; null: nobody does. */
+  readonly session?: object | null;
   /** Acknowledges the message: it is stored. Does nothing once its connection is gone: the broker delivers it again. */
   acknowledge(): void;
 }
@@ -45,9 +47,11 @@ export const PAYLOAD_BYTES_MAX = 4 << 20;
 /** How much is kept of an unusable message. */
 export const KEPT_BYTES = 4096;
 
-/** The payload, or its first bytes if it is larger than a message of ours can be; then a copy, so that the rest is freed. */
+/**
+ * The payload, or its first bytes if it is larger than a message of ours can be. A copy where it is part of a larger buffer, which would be held
+ * with it.
+ */
 export function boundedPayload(payload: Buffer): Buffer {
-  return payload.length <= PAYLOAD_BYTES_MAX
-    ? payload
-    : Buffer.from(payload.subarray(0, KEPT_BYTES));
+  const kept = payload.length <= PAYLOAD_BYTES_MAX ? payload : payload.subarray(0, KEPT_BYTES);
+  return kept.length < kept.buffer.byteLength ? Buffer.from(kept) : kept;
 }

@@ -5,12 +5,19 @@ const HELD_BYTES_MAX = 32 << 20;
 /** A short wait collects a trickle into larger transactions: one fsync for everything that arrived meanwhile. */
 const LINGER_MS = 20;
 
+/** Of the entry itself, its closure and its place in lists, bytes. */
+const ENTRY_BYTES = 1024;
+
+/** What a message holds in memory. */
+function heldBytes({ payload, topic }: PendingDelivery): number {
+  return payload.length + 2 * topic.length + ENTRY_BYTES;
+}
+
 /**
- * Between sources and writer: messages that arrived and are not acknowledged yet, limited in bytes here and in number
- * by the broker's window.
+ * Between sources and writer: messages that arrived and are not acknowledged yet, limited by everything that they hold.
  */
 export class Inbox {
-  readonly #waiting: PendingDelivery[] = [];
+  #waiting: PendingDelivery[] = [];
   readonly #sources = new Set<Source>();
   #bytes = 0;
   #isPaused = false;
@@ -32,7 +39,7 @@ export class Inbox {
 
   push(delivery: PendingDelivery): void {
     this.#waiting.push(delivery);
-    this.#bytes += delivery.payload.length;
+    this.#bytes += heldBytes(delivery);
     if (this.#bytes > HELD_BYTES_MAX && !this.#isPaused) {
       this.#isPaused = true;
       for (const source of this.#sources) source.pause();
@@ -59,11 +66,19 @@ export class Inbox {
 
   /** The batch is acknowledged, or its connection is gone: its memory is free. */
   release(batch: readonly PendingDelivery[]): void {
-    for (const { payload } of batch) this.#bytes -= payload.length;
+    for (const delivery of batch) this.#bytes -= heldBytes(delivery);
     if (this.#isPaused && this.#bytes < HELD_BYTES_MAX / 2) {
       this.#isPaused = false;
       for (const source of this.#sources) source.resume();
     }
+  }
+
+  /** What this connection delivered and nobody has taken yet comes again over another. */
+  drop(session: object): void {
+    const dropped = this.#waiting.filter((delivery) => delivery.session === session);
+    if (dropped.length === 0) return;
+    this.#waiting = this.#waiting.filter((delivery) => delivery.session !== session);
+    this.release(dropped);
   }
 
   #arrival(signal: AbortSignal): Promise<void> {

@@ -10,7 +10,7 @@ import {
 } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
-import { openRabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
+import { openRabbitmq, openRabbitmqCluster, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
 
 const skip = skipWithoutBuild || skipWithoutPostgres || skipWithoutRabbitmq;
 
@@ -103,4 +103,60 @@ test("amqp – a topic that RabbitMQ accepts and cannot deliver stops nothing, a
     { topic: "/undeliverable/longer-than-255-bytes", reason: "foreign_topic" },
   ]);
   assert.equal(await collect.end(), 0);
+});
+
+test("amqp – a queue whose only node is down loses nothing and is taken for no message, also where PostgreSQL is away and the collector is killed", {
+  skip,
+  timeout: deadlineMs(240_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("dead");
+  // Declared while its node is alone, it has no copy elsewhere.
+  const nodes = await openRabbitmqCluster(2, undefined, async (holder) => {
+    const once = startCollect(holder.amqpUrl, url, ["--migrate-only"]);
+    await once.logged("the queue is declared and bound", 60_000);
+    await holder.hasWritten("gateside-collect-gateside");
+  });
+  t.after(() => Promise.all(nodes.map((node) => node.close())));
+  const [holder, front] = nodes;
+  assert.ok(front && holder);
+  const messages = Array.from({ length: 300 }, (_, n) => ({
+    topic: READING_TOPIC,
+    payload: readingPayload(n),
+  }));
+  await publishAll(front.mqttUrl, messages);
+  await holder.kill();
+  const collect = startCollect(front.amqpUrl, url);
+  t.after(() => void collect.child.kill("SIGKILL"));
+  await collect.logged("collecting", 60_000);
+  const attempts = () =>
+    collect.lines.filter(({ msg }) => msg === "no connection to the broker").length;
+  await readUntil(
+    () => Promise.resolve(attempts()),
+    (n) => n >= 7,
+    90_000,
+  );
+  postgres.stop();
+  await holder.start();
+  await collect.logged("connected", 60_000);
+  await collect.logged(
+    "PostgreSQL does not accept the batch; nothing is acknowledged until it does",
+    60_000,
+  );
+  await collect.end("SIGKILL");
+  postgres.start();
+  const next = startCollect(front.amqpUrl, url);
+  t.after(() => void next.child.kill("SIGKILL"));
+  const count = async (table: string) =>
+    (await postgres.query<{ count: number }>(url, `SELECT count(*)::int AS count FROM ${table}`))[0]
+      ?.count ?? 0;
+  await readUntil(
+    () => count("reading"),
+    (n) => n === messages.length,
+    60_000,
+  );
+  assert.equal(await count("rejected"), 0);
+  assert.doesNotMatch(JSON.stringify(collect.lines), /could not deliver|cannot deliver/);
+  assert.equal(await next.end(), 0);
 });

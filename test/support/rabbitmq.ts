@@ -80,6 +80,7 @@ const GUESTS: NodeFiles = {
 export async function openRabbitmqCluster(
   size: number,
   files = GUESTS,
+  whileAlone: (first: Rabbitmq) => Promise<void> = () => Promise.resolve(),
 ): Promise<readonly Rabbitmq[]> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-rabbitmq-"));
   // Nodes of one cluster know each other by it.
@@ -97,7 +98,10 @@ export async function openRabbitmqCluster(
   };
   const nodes = ports.map((own) => createNode(directory, own, ports, files, closed));
   try {
-    for (const node of nodes) await node.start();
+    for (const node of nodes) {
+      await node.start();
+      if (node === nodes[0]) await whileAlone(node);
+    }
   } catch (error) {
     await Promise.all(nodes.map((node) => node.close()));
     throw error;

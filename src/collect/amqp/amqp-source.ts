@@ -4,7 +4,12 @@ import type { Runtime } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { publicBroker } from "../broker-url.ts";
 import { ClusterSessions } from "../cluster-sessions.ts";
-import type { PendingDelivery, Source, SourceOptions } from "../delivery.ts";
+import {
+  boundedPayload,
+  type PendingDelivery,
+  type Source,
+  type SourceOptions,
+} from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
 import { brokerText } from "../unreached.ts";
 import { closeSoon, endOf, inTime, open } from "./connection.ts";
@@ -35,7 +40,12 @@ export class AmqpSource implements Source {
   readonly #prefetch = new Prefetch();
   /** Of this connection: whether messages were asked for, and how many are not acknowledged. */
   #hasAsked = false;
+  #hasMessages = false;
   #open = 0;
+  /** The broker has failed over the message at the head when it was asked for by itself. */
+  #isHeadProven = false;
+  /** Messages that were removed unread and are not told yet. */
+  #removed = 0;
   #isChanging = false;
 
   constructor(parts: AmqpSourceParts, options: SourceOptions) {
@@ -76,20 +86,25 @@ export class AmqpSource implements Source {
     const ended = endOf(connection);
     const gate = new ReadGate(connection);
     const end = () => {
+      // What is acknowledged from here on meets a closing channel, and comes again.
+      this.#channel = null;
       gate.open();
       return closeSoon(connection);
     };
     const onAbort = () => void end();
+    let channel: Channel | null = null;
     try {
-      const channel = await inTime(connection.createChannel());
+      channel = await inTime(connection.createChannel());
       const channelEnded = endOf(channel);
       this.#open = 0;
       this.#hasAsked = false;
+      this.#isChanging = false;
       const failed = ended.then(failing);
       await Promise.race([inTime(declareQueue(channel, this.#options)), failed]);
       // Before it consumes: over a message that cannot be delivered, each attempt gets so far, and no pause is needed.
       onOpen();
-      await Promise.race([inTime(this.#setUp(channel)), failed]);
+      const over = Promise.race([ended, channelEnded]);
+      await Promise.race([inTime(this.#setUp(channel, over)), failed]);
       this.#gate = gate;
       if (this.#isPaused) gate.close();
       const broker = publicBroker(address);
@@ -99,46 +114,66 @@ export class AmqpSource implements Source {
       const reason = await Promise.race([ended, channelEnded]);
       if (!signal.aborted) throw new Error(reason);
     } catch (error) {
-      if (this.#hasAsked && INTERNAL_ERROR.test(messageOf(error)))
+      if (this.#hasAsked && this.#hasMessages && INTERNAL_ERROR.test(messageOf(error)))
         this.#prefetch.failed(this.#open);
       throw error;
     } finally {
       signal.removeEventListener("abort", onAbort);
-      this.#channel = null;
       this.#gate = null;
       await end();
+      if (channel !== null) this.#parts.inbox.drop(channel);
     }
   }
 
-  async #setUp(channel: Channel): Promise<void> {
+  async #setUp(channel: Channel, ended: Promise<string>): Promise<void> {
     this.#channel = channel;
     this.#limit = new ContentLimit(channel);
-    if (this.#prefetch.isHeadBroken) await this.#removeHead(channel);
+    // None are known of a queue whose nodes are down: over such a one the broker fails, too, and it is no message's fault.
+    this.#hasMessages = (await channel.checkQueue(this.#queue)).messageCount > 0;
+    this.#isHeadProven &&= this.#hasMessages;
+    if (this.#hasMessages && this.#prefetch.isHeadBroken) await this.#clearHead(channel, ended);
     await this.#consume(channel);
+    // Only now it is certain that what was removed had been in the way.
+    for (; this.#removed > 0; this.#removed -= 1) this.#tellRemoved();
   }
 
-  /** Unread, because the broker cannot send it: reading it ends this connection, too. */
-  async #removeHead(channel: Channel): Promise<void> {
+  /**
+   * Over the head of the queue the broker has failed again and again. It is asked for by itself first, not to be removed: one that arrives is
+   * acknowledged after its commit like every other. If the broker fails over that, too, the message is removed unread in
+   * the next session, because the broker cannot send it: reading it ends this connection as well.
+   */
+  async #clearHead(channel: Channel, ended: Promise<string>): Promise<void> {
+    const isProven = this.#isHeadProven;
+    this.#isHeadProven = false;
+    try {
+      const message = await channel.get(this.#queue, { noAck: isProven });
+      this.#prefetch.removed();
+      if (message === false) return;
+      if (isProven) this.#parts.inbox.push(this.#deliveryOf(channel, message, () => {}));
+      else this.#accept(channel, message);
+    } catch (error) {
+      const reason = await ended;
+      if (isBrokenHead(reason)) {
+        this.#isHeadProven = !isProven;
+        if (isProven) this.#removed += 1;
+      }
+      if (isProven || !isBrokenHead(reason)) this.#prefetch.removed();
+      throw error;
+    }
+  }
+
+  #tellRemoved(): void {
     const { inbox, clock, logger } = this.#parts;
-    this.#prefetch.removed();
     logger.error(
       { queue: this.#queue },
-      "RabbitMQ cannot deliver a message (its topic exceeds 255 bytes) and would deliver nothing after it; it is removed",
+      "RabbitMQ could not deliver a message (its topic exceeds 255 bytes) and delivered nothing after it; it is removed",
     );
-    const message = await channel.get(this.#queue, { noAck: true }).catch(() => null);
-    if (message !== false && message !== null) {
-      // Another collector was quicker; this one is written like every other.
-      inbox.push(this.#deliveryOf(message, () => {}));
-      return;
-    }
-    const payload = Buffer.alloc(0);
-    const receivedMs = clock.now();
     inbox.push({
       topic: UNDELIVERABLE,
       dots: "levels",
-      payload,
+      payload: Buffer.alloc(0),
       bytes: 0,
-      receivedMs,
+      receivedMs: clock.now(),
       acknowledge() {},
     });
   }
@@ -174,28 +209,45 @@ export class AmqpSource implements Source {
       channel.emit("error", new Error("the broker ended the consumer"));
       return;
     }
-    this.#open += 1;
-    const acknowledge = () => {
-      if (this.#channel !== channel) return;
-      channel.ack(tagOnly(message));
-      this.#open -= 1;
-      this.#follow(channel);
-    };
-    const delivery = this.#deliveryOf(message, acknowledge);
-    this.#prefetch.received(delivery.bytes);
-    this.#parts.inbox.push(delivery);
+    // Of a session that is ending; it comes again.
+    if (this.#channel !== channel) return;
+    this.#prefetch.received(this.#accept(channel, message).bytes);
   }
 
-  #deliveryOf(message: Message, acknowledge: () => void): PendingDelivery {
+  #accept(channel: Channel, message: Message): PendingDelivery {
+    this.#open += 1;
+    const tag = tagOnly(message);
+    const delivery = this.#deliveryOf(channel, message, () => {
+      if (this.#channel !== channel) return;
+      try {
+        channel.ack(tag);
+      } catch {
+        // It is closing, and says so before it is known here: the broker delivers the message again.
+        return;
+      }
+      this.#open -= 1;
+      this.#follow(channel);
+    });
+    this.#parts.inbox.push(delivery);
+    return delivery;
+  }
+
+  #deliveryOf(channel: Channel, message: Message, acknowledge: () => void): PendingDelivery {
     return {
       topic: topicOf(message),
       dots: "levels",
-      payload: message.content,
+      payload: boundedPayload(message.content),
       bytes: this.#limit?.bytes ?? message.content.length,
       receivedMs: this.#parts.clock.now(),
+      session: channel,
       acknowledge,
     };
   }
+}
+
+/** Over a message that it cannot send; over a queue whose nodes are down it adds a reason. */
+function isBrokenHead(reason: string): boolean {
+  return INTERNAL_ERROR.test(reason) && !/Cannot get a message/i.test(reason);
 }
 
 /** AMQP's reply code of a broker that failed over its own work. */
@@ -254,8 +306,8 @@ function topicOf({ fields, properties }: Message): string {
   return properties.headers?.["x-death"] === undefined ? topic : `/dead-lettered/${topic}`;
 }
 
-/** `ack` needs only the delivery tag; the message's content must not be held until then. */
-function tagOnly({ fields, properties }: ConsumeMessage): ConsumeMessage {
-  return { fields, properties, content: EMPTY };
+/** `ack` needs only the delivery tag; content and headers must not be held until then. */
+function tagOnly({ fields, properties }: Message): Message {
+  return { fields, properties: { ...properties, headers: undefined }, content: EMPTY };
 }
 const EMPTY = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import type { ChannelModel } from "amqplib";
 
-/** A closed gate lets one chunk (64 kB) pass in this time, ms: amqplib takes 60 s without any for a dead connection. */
+/** A closed gate lets one read (at most 64 kB) pass in this time, ms: amqplib takes 60 s without any for a dead connection. */
 const TRICKLE_MS = 10_000;
 
 /**
@@ -11,6 +11,7 @@ const TRICKLE_MS = 10_000;
 export class ReadGate {
   readonly #stream: Duplex | null;
   #isClosed = false;
+  #isTrickling = false;
   #trickle: NodeJS.Timeout | undefined;
 
   constructor(connection: ChannelModel) {
@@ -18,17 +19,22 @@ export class ReadGate {
     this.#stream = stream instanceof Duplex ? stream : null;
     if (this.#stream === null) return;
     const read = this.#stream.read.bind(this.#stream);
-    this.#stream.read = (size?: number) => (this.#isClosed ? null : read(size));
+    this.#stream.read = (size?: number) => {
+      if (!this.#isClosed) return read(size);
+      if (!this.#isTrickling) return null;
+      this.#isTrickling = false;
+      return read(size);
+    };
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#trickle = setInterval(() => {
-      this.#isClosed = false;
-      // amqplib reads until nothing is left, or until a message closes the gate again.
-      setImmediate(() => (this.#isClosed = this.#trickle !== undefined));
+      // amqplib reads until nothing is left.
+      this.#isTrickling = true;
       this.#stream?.emit("readable");
+      this.#isTrickling = false;
     }, TRICKLE_MS);
   }
 

@@ -124,7 +124,8 @@ export class MqttSource implements Source {
         const payload = Buffer.isBuffer(packet.payload)
           ? packet.payload
           : Buffer.from(packet.payload);
-        const { messageId } = packet;
+        // Not the packet itself: it has properties of up to 16 MB.
+        const { messageId, qos } = packet;
         // What is published while a session reads retained messages arrives at the main one, too.
         if (isTransient && !packet.retain) {
           if (messageId !== undefined) connection.acknowledge(messageId);
@@ -137,14 +138,16 @@ export class MqttSource implements Source {
           payload: boundedPayload(payload),
           bytes: payload.length,
           receivedMs: clock.now(),
+          session: qos === 1 ? connection : null,
           acknowledge: () => {
-            if (messageId !== undefined && packet.qos === 1) connection.acknowledge(messageId);
+            if (messageId !== undefined && qos === 1) connection.acknowledge(messageId);
             onAck?.();
           },
         });
       },
       onClose: (reason) => {
         this.#connections.delete(connection);
+        inbox.drop(connection);
         close(reason);
       },
     });
