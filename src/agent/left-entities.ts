@@ -6,6 +6,7 @@
 
 import { shareBroker } from "../config/uplinks-sessions.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
+import { intactJson } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
@@ -63,7 +64,7 @@ export class LeftEntities {
   /** Damaged text is no reason not to start. */
   #read<T>(key: string): Readonly<Record<string, T>> {
     try {
-      return JSON.parse(this.#parts.store.meta.get(key) ?? "{}");
+      return intactJson(this.#parts.store.meta.get(key) ?? "{}");
     } catch (err) {
       this.#parts.logger.warn({ err, key }, "what was published earlier is unknown");
       return {};

@@ -2,6 +2,7 @@
  * What uplinks select by, kept beyond the entries in the site file: the ends of a removed sensor's alarms go where they
  * were raised.
  */
+import { parsedJson } from "../core/parsed-json.ts";
 import type { Logger } from "../core/ports.ts";
 import { isJsonObject } from "../core/record.ts";
 import { KINDS, normalCode, readingKinds } from "../core/sensor.ts";
@@ -58,12 +59,8 @@ function placed(sensor: SelectedSensor): SelectedSensor {
 
 /** A damaged text, or a damaged entry of it, is no reason not to start. */
 function parsed(text: string): readonly SelectedSensor[] {
-  try {
-    const entries: unknown = JSON.parse(text);
-    return Array.isArray(entries) ? entries.flatMap(entryOf) : [];
-  } catch {
-    return [];
-  }
+  const entries = parsedJson(text);
+  return Array.isArray(entries) ? entries.flatMap(entryOf) : [];
 }
 
 function entryOf(entry: unknown): SelectedSensor[] {

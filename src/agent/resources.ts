@@ -38,6 +38,7 @@ export async function openResources(base: AgentBase, open = openStore): Promise<
     // A step that ends proves that the process does not hang.
     onProgress: () => notifier?.working(),
     onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
+    onDamaged: (table) => metrics.storeDamaged.inc({ table }),
     onNotSelected: (uplink, count) => metrics.uplinkNotSelected.inc({ uplink }, count),
     onLost: (uplink, reason, count) => metrics.uplinkDropped.inc({ uplink, reason }, count),
   });

@@ -2,6 +2,7 @@
  * The names of sensors, kept beyond their entries in the site file: what is stored of a removed one is still shown by its
  * name.
  */
+import { parsedJson } from "../core/parsed-json.ts";
 import type { Logger } from "../core/ports.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -56,10 +57,7 @@ function nameOf({ name, location }: Sensor): string | null {
 }
 
 function parsed(text: string): ReadonlyMap<string, string> {
-  try {
-    const entries: unknown = JSON.parse(text);
-    return new Map(Array.isArray(entries) ? entries : []);
-  } catch {
-    return new Map();
-  }
+  const entries = parsedJson(text);
+  const isPair = (entry: unknown) => Array.isArray(entry) && entry.length === 2;
+  return new Map(Array.isArray(entries) ? entries.filter(isPair) : []);
 }

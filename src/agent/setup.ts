@@ -1,8 +1,10 @@
 /** Set-up over HTTP: the two files, and tests before saving. Built only with SETUP_ENABLED. */
+
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { Settings } from "../config/settings.ts";
 import { EMPTY_SITE, isUnnamed } from "../core/empty-site.ts";
+import { intactJson } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
 import { isFlagged } from "../core/reading.ts";
 import type { PolledKind } from "../core/sensor.ts";
@@ -198,7 +200,7 @@ export class Setup implements SetupActions {
     // Hidden secrets are filled in, and only permitted files are read.
     const made = this.#uplinksPart.written({ uplinks: [written] });
     if ("faults" in made) return made;
-    const { uplinks }: { uplinks: readonly unknown[] } = JSON.parse(made.text);
+    const { uplinks } = intactJson<{ uplinks: readonly unknown[] }>(made.text);
     const checked = this.#parts.configuration.uplink(uplinks[0], made.secrets);
     if ("faults" in checked) return { faults: this.#uplinksPart.safe(checked.faults, made.text) };
     if (this.#isTrying) return { busy: "another connection is being tried; try again in a moment" };

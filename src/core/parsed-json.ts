@@ -9,6 +9,11 @@ export function parsedJson<T = unknown>(text: string): T | null {
   }
 }
 
+/** The same for callers that skip or count what is damaged. Throws SyntaxError. */
+export function intactJson<T = unknown>(text: string): T {
+  return JSON.parse(text);
+}
+
 /** Null where it is no JSON object. */
 export function parsedObject(text: string): JsonObject | null {
   const value = parsedJson(text);

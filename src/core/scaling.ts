@@ -2,9 +2,11 @@
  * What a number is of: unit, range, shunt and clamp of its channel; of vibration also machine, point and axis, the lower end of
  * the velocity band, and the edges of a band. Where that changes, readings before and after cannot be compared.
  */
+
 import { publishedChannels } from "../pipeline/convert/accel.ts";
 import { loopChannels } from "../pipeline/convert/channels.ts";
 import { SLOW_SPEED_RPM } from "../pipeline/signal/bands.ts";
+import { parsedJson } from "./parsed-json.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** By `kind/channel`: the unit, and the whole in words. */
@@ -75,7 +77,7 @@ const scaleIn = (scales: Scales, key: string) =>
 
 /** Of the text that alarms keep; null: of a sensor without scales. */
 export function parseScales(text: string | null): Scales {
-  return JSON.parse(text ?? "{}");
+  return parsedJson<Scales>(text ?? "{}") ?? {};
 }
 
 /** The key in `Scales` of the channel that a value is measured by, whether its sensor has such a scale or not. */

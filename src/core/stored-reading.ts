@@ -1,3 +1,4 @@
+import { intactJson, parsedObject } from "./parsed-json.ts";
 import type { Reading, Waveform, WaveformChannel } from "./reading.ts";
 import { isJsonObject, type JsonObject } from "./record.ts";
 import { INTEGER, named, type Of, object, oneOf } from "./schema.ts";
@@ -25,18 +26,23 @@ export interface StoredReading {
   readonly waveforms: readonly WaveformRef[];
 }
 
-/** Members of a stored reading; damaged text is a SyntaxError. */
+/**
+ * Members of a stored reading. SQLite has no checksums: a flipped bit makes a text that is no JSON. It counts as empty,
+ * and never ends the process.
+ */
+const membersOrNone = <T extends object>(text: string): T =>
+  (parsedObject(text) ?? {}) as unknown as T;
 export const storedValues = ({ values }: Pick<StoredReading, "values">): Reading["values"] =>
-  JSON.parse(values);
+  membersOrNone(values);
 export const storedUnits = ({ units }: Pick<StoredReading, "units">): Reading["units"] =>
-  JSON.parse(units);
-export const storedAttributes = (
-  reading: Pick<StoredReading, "attributes">,
-): Reading["attributes"] => JSON.parse(reading.attributes);
+  membersOrNone(units);
+export const storedAttributes = ({
+  attributes,
+}: Pick<StoredReading, "attributes">): Reading["attributes"] => membersOrNone(attributes);
 /** Most readings are good throughout. */
 const GOOD: Reading["quality"] = {};
 export const storedQuality = ({ quality }: Pick<StoredReading, "quality">): Reading["quality"] =>
-  quality === "{}" ? GOOD : JSON.parse(quality);
+  quality === "{}" ? GOOD : membersOrNone(quality);
 
 /** True for the names of values that an uplink selects. */
 export type IsChosen = (value: string) => boolean;
@@ -61,7 +67,7 @@ export function hasChosen(values: string, isChosen: IsChosen): boolean {
 }
 
 function membersOf(text: string): JsonObject {
-  const value: unknown = JSON.parse(text);
+  const value = intactJson(text);
   return isJsonObject(value) ? value : {};
 }
 

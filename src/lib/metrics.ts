@@ -66,6 +66,11 @@ export function createMetrics() {
       "Undelivered readings that an uplink lost, by reason.",
       ["reason", "uplink"],
     ),
+    storeDamaged: counter(
+      "store_damaged_rows_total",
+      "Rows of the store whose text cannot be read, by table: they count as empty.",
+      ["table"],
+    ),
     uplinkNotSelected: counter(
       "uplink_not_selected_total",
       "Readings that onChange or everyS of an uplink left out.",
@@ -157,6 +162,8 @@ export interface UplinkMetrics {
   readonly laneDelivered: Count<"lane">;
   readonly deliveryFailures: Count<"reason">;
   readonly brokerConnects: Count<"link">;
+  /** Of the store, whichever uplink found it. */
+  readonly storeDamaged: Count<"table">;
   readonly freshness: { observe(value: number): void };
 }
 
@@ -180,6 +187,7 @@ export function uplinkMetrics(metrics: Metrics, uplink: string): UplinkMetrics {
     laneDelivered: counting<"lane">(metrics.laneDelivered),
     deliveryFailures: counting<"reason">(metrics.deliveryFailures),
     brokerConnects: counting<"link">(metrics.brokerConnects),
+    storeDamaged: metrics.storeDamaged,
     freshness: { observe: (value) => metrics.freshness.observe({ uplink }, value) },
   };
 }

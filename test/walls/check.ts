@@ -28,6 +28,10 @@ function packageOf(specifier: string): string {
 }
 
 /** The only file that may limit a signal's time. */
+const GUARDED_READERS = "src/core/parsed-json.ts";
+/** Where texts come from others, who check them, or from ourselves a moment before. */
+const READS_OUTSIDE_TEXTS =
+  /^src\/(?:config|cli|collect|dashboard|http|simulator|pipeline\/(?:decode|gateway|publish)|features\/(?:[^/]*\/page|setup|sparkplug|commands|discover|modbus))\/|^src\/core\/(?:parsed-json|machine-state\/waiting-text)\.ts$/;
 const TIME_LIMIT = "src/lib/time-limit.ts";
 
 /** Where a relative import leads, from the project's root. */
@@ -66,6 +70,8 @@ export function faultsOf(file: string, text: string): string[] {
   // The browser has no such trouble, and limits of a page need no long life.
   if (name !== "dashboard" && file !== TIME_LIMIT && /\bAbortSignal\s*\.\s*timeout\b/.test(text))
     faults.push(`${file}: a limit that Node 20 may collect before it fires: use ${TIME_LIMIT}`);
+  if (!READS_OUTSIDE_TEXTS.test(file) && /\bJSON\s*\.\s*parse\b/.test(text))
+    faults.push(`${file}: a text of the store may be damaged: use ${GUARDED_READERS}`);
   if (room.isPure === true)
     for (const global of reaches) faults.push(`${file}: ${name} is pure and may not use ${global}`);
   return faults;

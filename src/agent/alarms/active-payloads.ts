@@ -4,6 +4,7 @@ import { AlarmEngine } from "../../core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
 import { currentEvent } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
 import type { Site } from "../../core/site.ts";
 
 /** Members of an event's payload. */
@@ -33,7 +34,8 @@ export function activeBefore(
 
 /** Whether an event, given by its payload, is the newest of its alarm. */
 export function isNewestEvent(engine: AlarmEngine, payload: string): boolean {
-  const event: EventMembers = JSON.parse(payload);
+  const event = parsedJson<EventMembers>(payload);
+  if (event === null) return false;
   const active = engine
     .active(event.sensor)
     .find(({ alarm, value }) => alarm === event.alarm && value === event.value);

@@ -19,6 +19,7 @@ import {
   baselineViews,
   limitViews,
 } from "../../core/alarm/view.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { DAY_MS } from "../../core/time-units.ts";
@@ -55,7 +56,7 @@ export class StoredAlarmActions implements AlarmActions {
       list.push(alarmView(found));
     }
     const events = limit === 0 ? [] : store.events(before, limit);
-    const history = events.map(({ payload }): ShownEvent => JSON.parse(payload));
+    const history = events.flatMap(({ payload }) => parsedJson<ShownEvent>(payload) ?? []);
     const last = events.length < limit ? null : (events.at(-1)?.seq ?? null);
     return { active, acknowledged, shelved, history, before: last };
   }

@@ -1,5 +1,7 @@
 /** Alarm events (plant section 11): one per transition, with its id and payload. */
+
 import { createHash } from "node:crypto";
+import { intactJson } from "../parsed-json.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { AlarmNote, ShownAlarm } from "./shown.ts";
 import type { Worst } from "./watch-state.ts";
@@ -128,6 +130,6 @@ export function eventPayload(id: string, site: string, text: string): string {
  * The event's own time, ms, from its payload. The row's time is when it was written, by which events are sent in order.
  */
 export function eventTimeMs(payload: string): number {
-  const { time }: { time: string } = JSON.parse(payload);
+  const { time } = intactJson<{ time: string }>(payload);
   return Date.parse(time);
 }

@@ -2,7 +2,7 @@
  * The step of one response: new readings of one sensor and kind on their way through the alarms, with readings of other
  * sensors that waited for them. What changes is a draft of the transaction, which the engine compares and saves.
  */
-import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import { waitingText } from "../machine-state/waiting-text.ts";
 import { changedScales, isScaledBy, parseScales } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
@@ -45,9 +45,9 @@ export function followReadings(
 /** Evaluates readings whose machine state is known by now. */
 export function judgeDue(change: AlarmChange): void {
   const { sensors, tx, wait } = change;
-  for (const { sensor, kind, isLate, text } of wait.due(tx, "alarm")) {
+  for (const { sensor, kind, isLate, reading } of wait.due(tx, "alarm")) {
     const compiled = sensors.get(sensor);
-    if (compiled !== undefined) judge(change, compiled, kind, readingOfText(text), isLate);
+    if (compiled !== undefined) judge(change, compiled, kind, reading, isLate);
   }
 }
 

@@ -1,3 +1,4 @@
+import { intactJson } from "../parsed-json.ts";
 import { normalCode } from "../sensor.ts";
 import { baselineOf, learn, UNLEARNED } from "./baseline.ts";
 import type { Watch } from "./compile.ts";
@@ -10,7 +11,7 @@ export function loadSample(context: AlarmContext, { sensor, number, text }: Lear
   const code = normalCode(sensor);
   const state = context.states.loaded(code);
   state.nextSample = Math.max(state.nextSample, number + 1);
-  const learned: Learned = JSON.parse(text);
+  const learned = intactJson<Learned>(text);
   for (const [key, [value, zone]] of Object.entries(learned)) {
     const before = state.baselines.get(key) ?? UNLEARNED;
     if (before.first !== null || number < before.from) continue;

@@ -1,5 +1,6 @@
 /** The remembered alarm state of one sensor, and its text on disk. Its size depends on the sensor, not on its history. */
 
+import { intactJson } from "../parsed-json.ts";
 import { parseScales, type Scales } from "../scaling.ts";
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
@@ -198,7 +199,7 @@ export function saveSensor(sensor: SensorAlarms): string | null {
  */
 export function loadSensor(text: string): SensorAlarms {
   const sensor = emptySensor();
-  const saved: SavedSensor = JSON.parse(text);
+  const saved = intactJson<SavedSensor>(text);
   for (const [key, state] of saved.live) sensor.live.set(key, withSince(state));
   for (const [key, state] of saved.past) sensor.past.set(key, withSince(state));
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);

@@ -1,4 +1,5 @@
 /** Alarms and baselines in the form shown to people and programs. */
+import { intactJson } from "../parsed-json.ts";
 import { baselineBounds, baselineOf, baselineStatus } from "./baseline.ts";
 import type { AlarmEngine } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
@@ -58,7 +59,7 @@ export function alarmView(found: FoundAlarm): ShownAlarm {
   const event = currentEvent(found);
   const name = sensor?.name === undefined ? {} : { name: sensor.name };
   if (event !== null) {
-    const members: ShownEvent = JSON.parse(eventText(event));
+    const members = intactJson<ShownEvent>(eventText(event));
     const { alarm, value } = event;
     const id = state.raised?.id ?? event.id;
     return {

@@ -12,7 +12,7 @@ import { sinceMs } from "../alarm/since.ts";
 import { grouped } from "../grouped.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
-import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
+import { waitingText } from "../machine-state/waiting-text.ts";
 import type { ChannelTones } from "../reading.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
@@ -154,8 +154,8 @@ export class FindingEngine {
 
   #judgeDue(tx: Tx): AlarmEvent[] {
     const events: AlarmEvent[] = [];
-    for (const { sensor, text, isLate } of this.#options.wait.due(tx, "finding"))
-      events.push(...this.#judge(tx, sensor, readingOfText(text), isLate));
+    for (const { sensor, reading, isLate } of this.#options.wait.due(tx, "finding"))
+      events.push(...this.#judge(tx, sensor, reading, isLate));
     return events;
   }
 

@@ -2,6 +2,7 @@
 
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { extended, passed, type Since, sinceFrom } from "../alarm/since.ts";
+import { intactJson } from "../parsed-json.ts";
 import type { Sensor } from "../sensor.ts";
 import {
   type Cannot,
@@ -269,7 +270,7 @@ export function saveFindings(of: SensorFindings): string | null {
 
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
-  const saved = JSON.parse(text) as SavedFindings;
+  const saved = intactJson<SavedFindings>(text);
   const { newestMs, states, clear, reference = null, mount } = saved;
   const known = reference?.speeds === undefined ? null : reference;
   return {

@@ -18,6 +18,8 @@ export interface WaitRows {
   first(queue: string, max: number): readonly WaitRow[];
   /** Removes the rows of a queue up to this number. */
   remove(queue: string, number: number): void;
+  /** The text of a row that was taken could not be read. */
+  damaged(): void;
 }
 
 /** Rows that no store keeps. */
@@ -39,4 +41,6 @@ export class WaitRowsInMemory implements WaitRows {
   remove(queue: string, number: number): void {
     this.#rows = this.#rows.filter((row) => row.queue !== queue || row.number > number);
   }
+
+  damaged(): void {}
 }

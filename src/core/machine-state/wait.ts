@@ -32,6 +32,7 @@ import { type Earlier, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
 import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
 import { type WaitRows, WaitRowsInMemory } from "./wait-rows.ts";
+import { readingOfText } from "./waiting-text.ts";
 
 export interface WaitOptions {
   readonly rows?: WaitRows;
@@ -53,7 +54,7 @@ const TOGETHER_MAX = 100;
 
 /** Something that waited and may be judged. */
 export interface Released extends WaitOf {
-  readonly text: string;
+  readonly reading: FollowedReading;
 }
 
 /** The speed of a machine around a time. */
@@ -256,7 +257,10 @@ export class Wait {
     for (const queue of this.#queues.toCheck(purpose)) {
       for (const row of this.#queues.take(tx, queue, left, (next) => this.#isDue(next))) {
         left -= 1;
-        yield { ...queue.of, text: row.text };
+        const reading = readingOfText(row.text);
+        // It is taken all the same: the first that waits would otherwise keep all others waiting for ever.
+        if (reading === null) this.#options.rows?.damaged();
+        else yield { ...queue.of, reading };
       }
       if (left <= 0) return;
     }

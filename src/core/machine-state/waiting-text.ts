@@ -1,5 +1,6 @@
 /** A reading as text, while it waits: exactly what it was, tones included. */
 import type { FollowedReading } from "../alarm/follow-up.ts";
+import { isJsonObject } from "../record.ts";
 
 interface Packed {
   readonly f32: string;
@@ -15,10 +16,21 @@ export function waitingText(reading: FollowedReading): string {
   );
 }
 
-export function readingOfText(text: string): FollowedReading {
-  return JSON.parse(text, (_key, value: unknown) =>
-    isPacked(value) ? floatsOf(value.f32) : value,
-  );
+/** Null if the text is damaged. */
+export function readingOfText(text: string): FollowedReading | null {
+  try {
+    const reading: FollowedReading = JSON.parse(text, (_key, value: unknown) =>
+      isPacked(value) ? floatsOf(value.f32) : value,
+    );
+    const isWhole =
+      isJsonObject(reading) &&
+      isJsonObject(reading.values) &&
+      isJsonObject(reading.quality) &&
+      Number.isFinite(reading.timeMs);
+    return isWhole ? reading : null;
+  } catch {
+    return null;
+  }
 }
 
 function isPacked(value: unknown): value is Packed {

@@ -10,6 +10,7 @@ import {
   API_SIGNAL,
   ENVELOPE,
 } from "../../pipeline/wire/names.ts";
+import { parsedObject } from "../parsed-json.ts";
 import { internalRms } from "../state/node-facts.ts";
 import {
   type StoredReading,
@@ -83,7 +84,7 @@ export function processedReading(
   const { reading, values, attributes } = open;
   const file = reading.waveforms.find((ref) => ref.channel === channel);
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS[unitForm];
-  const raw: Record<string, unknown> = JSON.parse(reading.raw);
+  const raw: Record<string, unknown> = parsedObject(reading.raw) ?? {};
   return {
     // 0 is the contract's word for "no stored waveform"; ids start at 1.
     [API_SIGNAL.fileId]: file !== undefined && hasFile(file.fileId) ? file.fileId : 0,

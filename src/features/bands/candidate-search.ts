@@ -1,5 +1,7 @@
 /** Which stored records have no bands yet, and may get some: what `BandMaker` measures. */
+
 import { setImmediate as turn } from "node:timers/promises";
+import { parsedObject } from "../../core/parsed-json.ts";
 import { isRead, normalCode } from "../../core/sensor.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { dayEndMs, dayStartMs } from "../../core/time-zone.ts";
@@ -175,7 +177,7 @@ export class CandidateSearch {
       if (rows % ROWS_PER_TURN === 0) await turn();
     };
     for (const { attributes } of history.range({ sensor: code, kind: "bands", fromMs, toMs })) {
-      measured.add(JSON.parse(attributes).record_id);
+      measured.add(parsedObject(attributes)?.["record_id"]);
       await rest();
     }
     for (const record of history.range({ sensor: code, kind: "accel", fromMs, toMs })) {

@@ -1,4 +1,5 @@
 import type { BandRecord } from "../../core/bands/band-reading.ts";
+import { parsedObject } from "../../core/parsed-json.ts";
 import { numberOf } from "../../core/query/responses.ts";
 import type { Reading, Value } from "../../core/reading.ts";
 import {
@@ -61,7 +62,9 @@ export function hasBands(
   { id, timeMs }: BandCandidate,
 ): boolean {
   const at = { sensor: code, kind: "bands", fromMs: timeMs, toMs: timeMs + 1 } as const;
-  return [...history.range(at)].some(({ attributes }) => JSON.parse(attributes).record_id === id);
+  return [...history.range(at)].some(
+    ({ attributes }) => parsedObject(attributes)?.["record_id"] === id,
+  );
 }
 
 function bandRecord(

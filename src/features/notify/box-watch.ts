@@ -1,5 +1,7 @@
 /** Tells people of faults of the box that stand for a minute, once, and when they are over. */
+
 import { type BoxFault, boxFaultKey } from "../../core/box-fault.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { DeliveryMemory } from "./delivery.ts";
 import { boxNotice, type Notice } from "./notice.ts";
@@ -80,9 +82,6 @@ export class BoxWatch {
 
 /** Damaged text counts as none. */
 function toldBefore(memory: DeliveryMemory): readonly BoxFault[] {
-  try {
-    return JSON.parse(memory.get() ?? "[]");
-  } catch {
-    return [];
-  }
+  const faults = parsedJson<BoxFault[]>(memory.get() ?? "[]");
+  return Array.isArray(faults) ? faults : [];
 }

@@ -22,7 +22,7 @@ export interface PublisherParts extends Runtime {
   readonly outbox: Outbox;
   readonly metrics: Pick<
     UplinkMetrics,
-    "delivered" | "laneDelivered" | "deliveryFailures" | "freshness"
+    "delivered" | "laneDelivered" | "deliveryFailures" | "freshness" | "storeDamaged"
   >;
   /** The gateway's clock, ms: freshness is measured by it. */
   readonly gatewayNow: () => number;
@@ -253,6 +253,7 @@ export class Publisher {
       const { id } = entry.reading;
       if (isDamaged) {
         this.#report.failed("damaged");
+        this.#parts.metrics.storeDamaged.inc({ table: "readings" });
         logger.error({ err, lane, id }, "a stored reading is damaged and cannot be sent");
       } else {
         logger.error({ err, lane, id }, "a stored reading cannot be read at the moment");

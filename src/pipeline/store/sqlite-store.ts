@@ -1,12 +1,14 @@
 import type { BufferState } from "../../core/agent-status.ts";
 import type { OutboxUplink } from "../../core/delivery.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
+import { parsedObject } from "../../core/parsed-json.ts";
 import type { GapLog, Outbox } from "../../core/ports.ts";
 import { MAIN_UPLINK } from "../../core/uplink.ts";
 import type { Database } from "./database/database.ts";
 import { DirectoryLock } from "./database/directory-lock.ts";
 import { SCHEMA_VERSION } from "./database/migrate.ts";
 import { StoreFailure } from "./database/store-failure.ts";
+import { STATE } from "./hours/hour-rows.ts";
 import { openOrRecover } from "./recovery/open-or-recover.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import { createStoreParts, type StoreParts } from "./store-parts.ts";
@@ -128,6 +130,8 @@ class SqliteStore {
   }
 
   #load(): void {
+    const hours = this.#parts.meta.get(STATE);
+    if (hours !== null && parsedObject(hours) === null) this.#options.onDamaged?.("meta");
     this.#parts.streams.load();
     this.#parts.identities.load();
     this.#parts.readings.load();

@@ -73,7 +73,8 @@ export function createStoreParts(options: StoreOptions) {
   const newest = new NewestTimes(db);
   const progress = new StoredProgress(db);
   const identities = new Identities(db, meta, newest);
-  const counts = new DroppedCounts(meta, options.onDropped);
+  const onDamaged = options.onDamaged ?? (() => {});
+  const counts = new DroppedCounts(meta, options.onDropped, onDamaged);
   const stored: ReadingCount = { count: 0 };
   const hours = new HourlyValues({ db, queue, streams });
   const hourReader = new HourReader(db, streams);
@@ -105,7 +106,7 @@ export function createStoreParts(options: StoreOptions) {
     db,
     queue,
     lanes,
-    thinning: new Thinning({ db, meta, streams }),
+    thinning: new Thinning({ db, meta, streams, onDamaged }),
     onNotSelected: options.onNotSelected ?? (() => {}),
   });
   const outbox = new SqliteOutbox({
@@ -121,6 +122,7 @@ export function createStoreParts(options: StoreOptions) {
     onLost: () => counts.note("damaged", 1),
   });
   const alarms = new AlarmLog({
+    onDamaged,
     db,
     queue,
     streams,

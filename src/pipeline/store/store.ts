@@ -47,6 +47,8 @@ export interface StoreOptions extends Runtime {
   readonly onCommit?: (seconds: number, bytesWritten: number) => void;
   /** Called for each reading that is dropped, for the metrics. */
   readonly onDropped?: (reason: string, count: number) => void;
+  /** A row of this table holds a text that cannot be read; it counts as empty. */
+  readonly onDamaged?: (table: string) => void;
   /** Readings that `onChange` or `everyS` of an uplink left out. */
   readonly onNotSelected?: (uplink: string, count: number) => void;
   /** An uplink has lost pending readings; its gap record reports them. */

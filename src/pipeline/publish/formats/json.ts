@@ -1,8 +1,10 @@
 import { channelLabels } from "../../../core/channel-labels.ts";
 import type { Message } from "../../../core/message.ts";
+import { intactJson } from "../../../core/parsed-json.ts";
+import { type Reading } from "../../../core/reading.ts";
 import { type Kind, readingKinds, type Sensor } from "../../../core/sensor.ts";
 import { fromSite } from "../../../core/site-source.ts";
-import { type IsChosen, storedUnits, withValues } from "../../../core/stored-reading.ts";
+import { type IsChosen, withValues } from "../../../core/stored-reading.ts";
 import { describedUnits } from "./about.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
@@ -97,7 +99,7 @@ function createUnitsCheck(sensor: Sensor, kind: Kind): (units: string) => boolea
   return (units) => {
     let isDescribed = known.get(units);
     if (isDescribed === undefined) {
-      const own = Object.entries(storedUnits({ units }));
+      const own = Object.entries(intactJson<Reading["units"]>(units));
       isDescribed = own.every(([value, unit]) => described[value] === unit);
       known.set(units, isDescribed);
     }

@@ -1,9 +1,11 @@
 import { isUnlistedValue } from "../../../core/channel-labels.ts";
 import { kindValues } from "../../../core/kind-values.ts";
 import type { Message } from "../../../core/message.ts";
+import { intactJson } from "../../../core/parsed-json.ts";
+import { type Reading } from "../../../core/reading.ts";
 import { type Kind, readingKinds } from "../../../core/sensor.ts";
 import { fromSite } from "../../../core/site-source.ts";
-import { type IsChosen, storedValues } from "../../../core/stored-reading.ts";
+import { type IsChosen } from "../../../core/stored-reading.ts";
 import type { Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
 
@@ -50,7 +52,7 @@ export function createPlainEncoder(options: PlainEncoderOptions): Encode {
       ofKind.set(name, topic);
       return topic;
     };
-    const values = storedValues(reading);
+    const values = intactJson<Reading["values"]>(reading.values);
     const wanted = Object.entries(values).filter(([name]) => isWanted === null || isWanted(name));
     return wanted.map(([name, value]) => ({
       ...topicOf(name),

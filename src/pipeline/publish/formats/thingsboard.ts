@@ -8,7 +8,9 @@ import { eventTimeMs } from "../../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../../core/delivery.ts";
 import { isEvent } from "../../../core/event-kind.ts";
 import type { Message } from "../../../core/message.ts";
-import { storedQuality, storedValues, withValues } from "../../../core/stored-reading.ts";
+import { intactJson } from "../../../core/parsed-json.ts";
+import { type Reading } from "../../../core/reading.ts";
+import { withValues } from "../../../core/stored-reading.ts";
 import { aboutPayload } from "./about.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import type { Encode } from "./encoder.ts";
@@ -46,10 +48,10 @@ export function createThingsBoardProfile(
     const { isWanted } = options;
     const reading = isWanted === null ? entry.reading : withValues(entry.reading, isWanted);
     if (isWanted !== null && reading.values === "{}") return [];
-    const values = storedValues(reading);
+    const values = intactJson<Reading["values"]>(reading.values);
     // ThingsBoard does not accept null. `quality` says that a value is bad, and why.
     const known = Object.entries(values).filter(([, value]) => value !== null);
-    const quality = storedQuality(reading);
+    const quality = intactJson<Reading["quality"]>(reading.quality);
     const isDoubtful = Object.keys(quality).length > 0;
     const content = { ...Object.fromEntries(known), ...(isDoubtful ? { quality } : {}) };
     if (Object.keys(content).length === 0) return [];

@@ -19,6 +19,8 @@ export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
   readonly keeper: Pick<Keeper, "note">;
   readonly logger: Logger;
+  /** A row of this table holds a text that cannot be read. */
+  readonly onDamaged: (table: string) => void;
 }
 
 /** Actions kept in the audit log; the oldest are deleted. */
@@ -60,7 +62,7 @@ export class AlarmLog implements AlarmStore {
   constructor(parts: AlarmLogParts) {
     this.#parts = parts;
     this.#events = new EventRows(parts);
-    this.waiting = new WaitTable(parts.db);
+    this.waiting = new WaitTable(parts.db, parts.onDamaged);
   }
 
   /** Reads its tables once: damage must be detected while the store is opened, because it is repaired then. */

@@ -12,9 +12,11 @@ const DELETE_SQL = "DELETE FROM waiting WHERE queue = ? AND number <= ?";
 /** Readings that wait for the state or speed of their machine; changed only inside a transaction. */
 export class WaitTable implements WaitRows {
   readonly #db: Database;
+  readonly damaged: () => void;
 
-  constructor(db: Database) {
+  constructor(db: Database, onDamaged: (table: string) => void) {
     this.#db = db;
+    this.damaged = () => onDamaged("waiting");
   }
 
   all(): ReturnType<WaitRows["all"]> {

@@ -1,4 +1,5 @@
 import type { DayMedianStore, DayMedians, DayMediansOf } from "../../../core/hours/day-medians.ts";
+import { parsedJson } from "../../../core/parsed-json.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
@@ -77,9 +78,5 @@ export class DayMedianTable implements DayMedianStore {
 }
 
 function parse(body: string): Omit<DayMedians, "day"> {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return { readings: 0, values: {} };
-  }
+  return parsedJson<Omit<DayMedians, "day">>(body) ?? { readings: 0, values: {} };
 }

@@ -1,4 +1,5 @@
 import { HourSums, type ReadingTexts } from "../../../core/hours/hour-sums.ts";
+import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { type CountedSums, decodeSums, type Series } from "./sums-body.ts";
@@ -48,13 +49,18 @@ const STORED_SQL = `SELECT seq, unit_set AS unitSet, "values", quality FROM read
   WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;
 
 function parseState(text: string): HourState {
-  const saved: Partial<HourState> = JSON.parse(text);
+  // Damaged, nothing counts as counted: what is stored beyond the rows is added to them again.
+  const saved = parsedObject(text) ?? {};
+  const numberOf = (name: keyof HourState, none: number) => {
+    const value = saved[name];
+    return typeof value === "number" ? value : none;
+  };
   return {
-    mark: saved.mark ?? Number.NEGATIVE_INFINITY,
-    newest: saved.newest ?? Number.NEGATIVE_INFINITY,
-    hoursFrom: saved.hoursFrom ?? Number.NEGATIVE_INFINITY,
-    daysFrom: saved.daysFrom ?? Number.NEGATIVE_INFINITY,
-    bytes: saved.bytes ?? 0,
+    mark: numberOf("mark", Number.NEGATIVE_INFINITY),
+    newest: numberOf("newest", Number.NEGATIVE_INFINITY),
+    hoursFrom: numberOf("hoursFrom", Number.NEGATIVE_INFINITY),
+    daysFrom: numberOf("daysFrom", Number.NEGATIVE_INFINITY),
+    bytes: numberOf("bytes", 0),
   };
 }
 

@@ -7,6 +7,7 @@
 import type { Lane } from "../../../core/delivery.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import { isWaveform } from "../../../core/lane-plan.ts";
+import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Logger } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
@@ -251,10 +252,6 @@ const countName = (format: Lane, reason: string) =>
   isWaveform(format) ? `waveform_${reason}` : reason;
 
 function recordingReasonOf(attributes: string): number | null {
-  try {
-    const { recording_reason: reason }: { recording_reason?: unknown } = JSON.parse(attributes);
-    return typeof reason === "number" ? reason : null;
-  } catch {
-    return null;
-  }
+  const reason = parsedObject(attributes)?.["recording_reason"];
+  return typeof reason === "number" ? reason : null;
 }

@@ -6,6 +6,7 @@
  * look like a change of the newest one.
  */
 
+import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
 import { type Judged, periodOf } from "../../../core/thinning.ts";
@@ -82,7 +83,15 @@ export class Thinning {
   /** Whether anything is held for an uplink that has no `everyS`; looked up once. */
   readonly #leftovers = new Map<string, boolean>();
 
-  constructor(parts: { db: Database; meta: Pick<Meta, "get" | "put">; streams: Streams }) {
+  readonly #onDamaged: (table: string) => void;
+
+  constructor(parts: {
+    db: Database;
+    meta: Pick<Meta, "get" | "put">;
+    streams: Streams;
+    onDamaged?: (table: string) => void;
+  }) {
+    this.#onDamaged = parts.onDamaged ?? (() => {});
     this.#db = parts.db;
     this.#meta = parts.meta;
     this.#streams = parts.streams;
@@ -284,7 +293,9 @@ export class Thinning {
 
   #load(uplink: LaneUplink, stream: number): State {
     const text = this.#meta.get(`${keysOf(uplink.name)[0]}${stream}`);
-    return text === null ? NO_STATE : stateOf(text);
+    if (text === null) return NO_STATE;
+    if (parsedObject(text) === null) this.#onDamaged("meta");
+    return stateOf(text);
   }
 
   #save(uplink: LaneUplink, stream: number, state: State): void {

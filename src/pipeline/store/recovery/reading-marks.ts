@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DayKey } from "../../../core/day.ts";
+import { parsedJson } from "../../../core/parsed-json.ts";
 import type { Clock, Logger } from "../../../core/ports.ts";
 import { isJsonObject } from "../../../core/record.ts";
 import type { DaySetAside, ReadingMarks } from "../../../core/set-aside.ts";
@@ -127,7 +128,7 @@ const nameOf = ({ sensor, kind, day }: DayKey) => `${sensor} ${kind} ${day}`;
 function contentOf(path: string): Content {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, "utf8"));
+    value = parsedJson(readFileSync(path, "utf8"));
   } catch {
     return { reading: [], aside: [] };
   }

@@ -56,16 +56,28 @@ export function salvage(
       // Released stores, and those that lost the page: main's lanes are identified by their numbers.
       db.writer.exec(LANES_OF_RELEASED_SQL);
       removeNameless(db, parts.progress);
-      const identities = whole.get("readings") === true && whole.get("forgotten") === true;
-      mendHours(db, HourRows.written(db, new Streams(db)), { identities });
-      const lanes = parts.lanes.file();
-      if (whole.get("outbox") !== true) requeued = requeue(db, lanes, parts);
-      if (whole.get("live_marks") !== true)
-        markAll(
-          db,
-          lanes.map(({ lane }) => lane),
-          parts.progress,
-        );
+      // Delivery first, statistics last: none keeps the others from being done.
+      const attempt = (step: () => void) => {
+        try {
+          step();
+        } catch (err) {
+          if (isDiskFault(err)) throw err;
+          parts.logger.warn({ err, path }, "a step of the repair failed");
+        }
+      };
+      attempt(() => {
+        const lanes = parts.lanes.file();
+        attempt(() => {
+          if (whole.get("outbox") !== true) requeued = requeue(db, lanes, parts);
+        });
+        if (whole.get("live_marks") === true) return;
+        const numbers = lanes.map(({ lane }) => lane);
+        markAll(db, numbers, parts.progress);
+      });
+      attempt(() => {
+        const identities = whole.get("readings") === true && whole.get("forgotten") === true;
+        mendHours(db, HourRows.written(db, new Streams(db)), { identities });
+      });
       readings = db.writer.prepare<[], { n: number }>(COUNT_SQL).get()?.n ?? 0;
     }
     skipNumbers(db, parts.nowMs);

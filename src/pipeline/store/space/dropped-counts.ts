@@ -1,3 +1,4 @@
+import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
 
@@ -7,11 +8,17 @@ const KEY = "dropped";
 export class DroppedCounts {
   readonly #meta: Meta;
   readonly #onDropped: ((reason: string, count: number) => void) | undefined;
+  readonly #onDamaged: (table: string) => void;
   #counts: Readonly<Record<string, number>> = {};
 
-  constructor(meta: Meta, onDropped: ((reason: string, count: number) => void) | undefined) {
+  constructor(
+    meta: Meta,
+    onDropped: ((reason: string, count: number) => void) | undefined,
+    onDamaged: (table: string) => void,
+  ) {
     this.#meta = meta;
     this.#onDropped = onDropped;
+    this.#onDamaged = onDamaged;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -19,7 +26,14 @@ export class DroppedCounts {
   }
 
   load(): void {
-    this.#counts = JSON.parse(this.#meta.get(KEY) ?? "{}");
+    const text = this.#meta.get(KEY) ?? "{}";
+    const saved = parsedObject(text);
+    // They begin again at 0, as after a new DATA_DIR.
+    if (saved === null) this.#onDamaged("meta");
+    const counts = Object.entries(saved ?? {});
+    this.#counts = Object.fromEntries(
+      counts.flatMap(([reason, count]) => (typeof count === "number" ? [[reason, count]] : [])),
+    );
   }
 
   /** Inside the transaction that drops them. */

@@ -24,10 +24,14 @@ function open(t: TestContext) {
 test("dropped counts – several of one transaction are all kept, and told once they are on disk; of one that fails, none", (t) => {
   const { meta, queue, fail } = open(t);
   const told: [string, number][] = [];
-  const counts = new DroppedCounts(meta, (reason, count) => told.push([reason, count]));
+  const counts = new DroppedCounts(
+    meta,
+    (reason, count) => told.push([reason, count]),
+    () => {},
+  );
   counts.load();
   const restarted = () => {
-    const again = new DroppedCounts(meta, undefined);
+    const again = new DroppedCounts(meta, undefined, () => {});
     again.load();
     return again.counts;
   };

@@ -1,0 +1,96 @@
+/** One flipped bit in any text of the store: it starts, stores, keeps and sends all the same. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import Sqlite from "better-sqlite3";
+import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
+import {
+  append,
+  mainOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+  timesOf,
+  uplinkOf,
+} from "../../../support/temp-database.ts";
+
+const MINUTE_MS = 60_000;
+const UPLINKS = [...mainOf("json"), uplinkOf("cloud", ["json"], { everyS: 60 })];
+
+/** With one bit of its brace flipped, a text is no JSON any more. */
+const FLIP = "'s' || substr(%, 2)";
+const TEXTS = [
+  `meta WHERE name = 'hours'`,
+  `meta WHERE name = 'dropped'`,
+  `meta WHERE name LIKE 'thinned:%'`,
+  ...["values", "quality", "attributes", "raw"].map((column) => `readings ${column}`),
+  "unit_sets",
+  "waiting",
+];
+
+async function filled(t: TestContext) {
+  const directory = tempDirectory(t);
+  const damaged: string[] = [];
+  const options = storeOptions(directory, {
+    uplinks: UPLINKS,
+    gatewayNow: () => START_MS + 300 * MINUTE_MS,
+    onDamaged: (table) => damaged.push(table),
+  });
+  const store = openStore(options);
+  for (let minute = 0; minute < 4; minute += 1)
+    await append(store, [
+      readingOf("1", START_MS + minute * MINUTE_MS, {
+        quality: { rpm: { quality: "uncertain", reason: "clipped" } },
+      }),
+    ]);
+  await store.retain();
+  await store.close();
+  const change = (sql: string) => {
+    const db = new Sqlite(`${directory}/gateside.db`);
+    const { changes } = db.prepare(sql).run();
+    db.close();
+    return changes;
+  };
+  change("INSERT OR REPLACE INTO meta VALUES ('dropped', '{\"buffer_full\":7}')");
+  change(
+    "INSERT INTO waiting (queue, number, time_ms, since_ms, text) VALUES ('q', 1, 0, 0, '{}')",
+  );
+  return { options, change, damaged };
+}
+
+const updateOf = (text: string) => {
+  const [table = "", rest = "", ...where] = text.split(" ");
+  const column =
+    table === "readings"
+      ? `"${rest}"`
+      : { meta: "value", unit_sets: "units", waiting: "text" }[table];
+  const condition = table === "meta" ? `${rest} ${where.join(" ")}` : "";
+  return `UPDATE ${table} SET ${column} = ${FLIP.replaceAll("%", String(column))} ${condition}`;
+};
+
+for (const text of TEXTS)
+  test(`store – damaged text, ${text}: it opens, stores, keeps its limits and sends`, async (t) => {
+    const { options, change, damaged } = await filled(t);
+    assert.ok(change(updateOf(text)) > 0, "something is damaged");
+    for (const minute of [200, 201]) {
+      const store = openStore(options);
+      assert.equal(await append(store, [readingOf("1", START_MS + minute * MINUTE_MS)]), 1);
+      await store.retain();
+      for (const uplink of ["main", "cloud"]) {
+        const outbox = store.outboxOf(uplink);
+        const entries = [
+          ...outbox.lease("json", "live", 100),
+          ...outbox.lease("json", "backlog", 100),
+        ];
+        if (uplink === "main") assert.ok(timesOf(entries).includes(START_MS + minute * MINUTE_MS));
+        const outcomes = entries.map((entry) => ({ entry, outcome: "sent" as const }));
+        await Promise.all([outbox.settle("json", outcomes), outbox.flush()]);
+        assert.equal(outbox.depth("json").readings, 0);
+      }
+      assert.equal(typeof store.state().alarm, "object", "no failure stands");
+      assert.equal(store.writeFailure, null);
+      await store.close();
+    }
+    const isCounted = text.startsWith("meta");
+    assert.equal(damaged.includes("meta"), isCounted);
+  });
