@@ -2,7 +2,7 @@
  * Counts the source files that one rpm reading passes through in the agent's process, from the head of the response that holds its
  * record until it is acknowledged and gone from the outbox: read, stored, evaluated by the alarms, published. A file counts if one of
  * its functions runs for every one of several readings, so what happens to run meanwhile (statistics, checks of silence) does not, and
- * the number is the same each time. With `--files` also which, and by which functions.
+ * the number is the same each time. Says, too, how many of them must be read. With `--files` also which, and by which functions.
  */
 import { spawn } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
@@ -19,6 +19,8 @@ import { openPlant } from "../test/support/plant.ts";
 const READINGS = 12;
 /** The first ones also create what later ones reuse. */
 const FIRST = 3;
+/** A file in which fewer run is a leaf: its name says enough. */
+const READ_FUNCTIONS = 3;
 /** From its arrival at another client until the agent has stored that it was acknowledged. */
 const SETTLED_MS = 700;
 const SOURCE = fileURLToPath(new URL("../src/", import.meta.url));
@@ -44,6 +46,10 @@ async function run(): Promise<void> {
   await new Promise((resolve) => child.once("exit", resolve));
   await close();
 }
+
+/** Functions and methods of different names; the translator's own are not ours. */
+const named = (names: ReadonlySet<string>) =>
+  [...names].filter((name) => name !== "(anonymous)" && !name.startsWith("__")).length;
 
 async function measure(): Promise<void> {
   const { configuration } = agentConfiguration(process.env, process.cwd());
@@ -86,6 +92,8 @@ async function measure(): Promise<void> {
     rooms.set(room, (rooms.get(room) ?? 0) + 1);
   }
   const byCount = [...rooms].sort(([a, n], [b, m]) => m - n || a.localeCompare(b));
+  const read = found.filter((file) => named(always?.get(file) ?? new Set()) >= READ_FUNCTIONS);
+  console.log(`${read.length} of them must be read: ${READ_FUNCTIONS} or more named functions run`);
   console.log(`${found.length} files: ${byCount.map(([room, n]) => `${room} ${n}`).join(", ")}`);
   if (process.argv.includes("--files"))
     for (const file of found) console.log(`${file}: ${[...(always?.get(file) ?? [])].join(", ")}`);

@@ -1,12 +1,14 @@
 /**
  * What should not grow, counted: `npm run shape`, with `--names` also what was counted, with `--since REVISION` also how many lines
- * stand in files that did not exist then. Lines, files, long files, types declared twice, casts, classes that only forward. The files that one record passes through are counted by scripts/reading-path.ts.
+ * stand in files that did not exist then. Lines, files, long files, types declared twice, casts, classes that only forward, small files with one importer, and for each feature who
+ * imports it. The files that one record passes through are counted by scripts/reading-path.ts.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, normalize, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { parseSync } from "oxc-parser";
+import { parsed } from "../test/walls/parsed.ts";
 
 const { values: flags } = parseArgs({
   options: { names: { type: "boolean", default: false }, since: { type: "string" } },
@@ -15,6 +17,8 @@ const root = resolve(import.meta.dirname, "..");
 const LONG_LINES = 300;
 const LONGEST_LINES = 380;
 const HEAD_LENGTH = 3_000;
+const SMALL_LINES = 40;
+const LISTS = ["features/specs.ts", "features/all.ts", "dashboard/features.ts", "cli/commands.ts"];
 
 interface Node {
   readonly type: string;
@@ -133,6 +137,52 @@ show(
   twice.map(([name, places]) => `${name}: ${places.join(", ")}`),
 );
 show("casts (as, without as const)", casts);
+
+const inFolder = (folder: string) => files.filter(({ name }) => name.startsWith(`${folder}/`));
+const linesIn = (folder: string) =>
+  inFolder(folder).reduce((sum, { text }) => sum + linesOf(text), 0);
+show("lines in src/pipeline", linesIn("pipeline"));
+show("  files", inFolder("pipeline").length);
+show("lines in src/agent", linesIn("agent"));
+show(
+  "files of src/core outside its folders",
+  inFolder("core").filter(({ name }) => name.split("/").length === 2).length,
+);
+
+/** By file, the files that import it. */
+const importersOf = new Map<string, string[]>();
+for (const { name, text } of files)
+  for (const specifier of new Set(parsed(name, text).imports)) {
+    if (!specifier.startsWith(".")) continue;
+    const target = normalize(join(dirname(name), specifier));
+    importersOf.set(target, [...(importersOf.get(target) ?? []), name]);
+  }
+/** Files of a list, and those that are read as such: what they hold is not their importer's. */
+const STANDS_ALONE = /^features\/\w+\.ts$|\/(api|spec)\.ts$|\/rules\//;
+const small = files.filter(
+  ({ name, text }) =>
+    linesOf(text) <= SMALL_LINES &&
+    !STANDS_ALONE.test(name) &&
+    importersOf.get(name)?.length === 1 &&
+    !LISTS.includes(importersOf.get(name)?.[0] ?? ""),
+);
+show(
+  `files of at most ${SMALL_LINES} lines with one importer`,
+  small.length,
+  small.map(({ name }) => `${name} into ${importersOf.get(name)?.[0] ?? ""}`),
+);
+const features = new Set(
+  inFolder("features").flatMap(({ name }) => /^features\/([\w-]+)\//.exec(name)?.[1] ?? []),
+);
+console.log("files outside a feature that import it, its lines:");
+for (const feature of features) {
+  const folder = `features/${feature}`;
+  const outside = inFolder(folder).flatMap(({ name }) =>
+    (importersOf.get(name) ?? []).filter((other) => !other.startsWith(`${folder}/`)),
+  );
+  const names = [...new Set(outside)].sort();
+  show(`  ${feature} (${linesIn(folder)})`, names.length, names);
+}
 show("classes that only forward", forwarding.length, forwarding);
 try {
   show("bundle, kB", Math.round(statSync(join(root, "dist/gateside.js")).size / 1000));
