@@ -48,8 +48,9 @@ async function run(): Promise<void> {
 }
 
 /** Functions and methods of different names; the translator's own are not ours. */
-const named = (names: ReadonlySet<string>) =>
-  [...names].filter((name) => name !== "(anonymous)" && !name.startsWith("__")).length;
+function named(names: ReadonlySet<string>): number {
+  return [...names].filter((name) => name !== "(anonymous)" && !name.startsWith("__")).length;
+}
 
 async function measure(): Promise<void> {
   const { configuration } = agentConfiguration(process.env, process.cwd());
