@@ -2,6 +2,9 @@
 import "./cli/hold-hang-up.ts";
 import { runProgram } from "./cli/program.ts";
 import { processEnvironment } from "./config/settings.ts";
+import { giveAttemptsTime } from "./lib/connecting.ts";
+
+giveAttemptsTime();
 
 /** A command that has ended but left something open is given this long, ms. */
 const LINGER_MS = 2000;

@@ -1,8 +1,12 @@
 /** What was thrown, which may be anything. */
+import { triedAddresses } from "./tried-addresses.ts";
 
 /** Never empty for an error: one without a message has its name. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof AggregateError && error.message === "")
+    return `${codeOf(error) ?? error.name}${triedAddresses(error)}`;
+  return error.message || error.name;
 }
 
 /** `code` of errors of the system and of most packages; null where there is none. */

@@ -249,7 +249,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     node: ["crypto", "http", "net", "stream", "tls"],
     packages: ["mqtt"],
   },
-  main: { rooms: ["cli", "config"], node: [], packages: [] },
+  main: { rooms: ["cli", "config", "lib"], node: [], packages: [] },
   "pipeline/poll": { rooms: SHARED, node: [], packages: [] },
   "pipeline/publish": {
     rooms: SHARED,

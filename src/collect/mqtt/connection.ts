@@ -8,6 +8,7 @@ import {
   parser,
 } from "mqtt-packet";
 import type { BrokerTls } from "../../core/collect-options.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
 import { CLOSED, CLOSED_UNANSWERED, connectRefusal, lackOf } from "./refusal.ts";
 
@@ -81,7 +82,7 @@ export class MqttConnection {
       this.#heardAt = performance.now();
       read.parse(bytes);
     });
-    this.#socket.on("error", (error) => this.#close(error.message || error.name));
+    this.#socket.on("error", (error) => this.#close(messageOf(error)));
     this.#socket.on("close", () =>
       this.#close(this.#version === 5 && this.#connected !== null ? CLOSED_UNANSWERED : CLOSED),
     );

@@ -2,6 +2,7 @@
 import type { NotificationState } from "../../core/agent-status.ts";
 import type { Runtime } from "../../core/ports.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
+import { triedAddresses } from "../../core/tried-addresses.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { withinMs } from "../../lib/time-limit.ts";
 import type { Digest } from "./digest.ts";
@@ -217,5 +218,5 @@ export function failureKind(error: unknown): string {
   const { cause } = error;
   const code: unknown =
     Reflect.get(error, "code") ?? (cause instanceof Error ? Reflect.get(cause, "code") : null);
-  return typeof code === "string" ? code : error.name;
+  return `${typeof code === "string" ? code : error.name}${triedAddresses(error)}`;
 }

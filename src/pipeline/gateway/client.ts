@@ -31,6 +31,8 @@ import { WakeUp } from "./wake-up.ts";
 const IDLE_MS = 15 * 60_000;
 const WAKE_UP_FACTOR = 3;
 const CONNECT_MS = 5_000;
+/** With the TLS handshake. */
+const CONNECT_TLS_MS = 10_000;
 /** A day of a node's states, one a minute, is a tenth of this. */
 const STATE_BODY_BYTES_MAX = 4_194_304;
 
@@ -110,7 +112,7 @@ export class GatewayClient implements RecordSource, StateSource {
       {
         origin: url.origin,
         count: options.concurrency,
-        connectMs: options.connectMs ?? CONNECT_MS,
+        connectMs: options.connectMs ?? (url.protocol === "https:" ? CONNECT_TLS_MS : CONNECT_MS),
         ca: options.ca ?? (() => null),
         proxy: options.proxy ?? null,
       },

@@ -1,4 +1,5 @@
 import { CallFailure, type FailureCode } from "../../core/failure.ts";
+import { triedAddresses } from "../../core/tried-addresses.ts";
 
 const CODES: Readonly<Record<string, FailureCode>> = {
   UND_ERR_CONNECT_TIMEOUT: "connect",
@@ -35,7 +36,8 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   const systemCode = "code" in cause && typeof cause.code === "string" ? cause.code : "";
   const plain = WORDS[systemCode] ?? otherProtocol(systemCode);
   const text = cause.message === "" ? systemCode : cause.message;
-  const what = plain === undefined ? text : `${plain} (${systemCode})`;
+  const known = plain === undefined ? text : `${plain} (${systemCode})`;
+  const what = `${known}${triedAddresses(error)}`;
   if (hasHead) {
     return new CallFailure({
       message: `the response was truncated: ${what}`,

@@ -1,6 +1,7 @@
 /** The broker's refusals in words an operator can act on. Only `said` is the broker's own text. */
 
 import { codeOf, messageOf } from "../../core/thrown.ts";
+import { triedAddresses } from "../../core/tried-addresses.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 
 /** Why a session was not opened or did not last. */
@@ -174,8 +175,13 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
   EPROTO: "the broker does not speak TLS on that port: check scheme and port of MQTT_URL",
 };
 
-/** A failure below MQTT: name look-up, TCP, TLS, web socket, or mqtt.js itself. */
+/** A failure below MQTT: name look-up, TCP, TLS, web socket, or mqtt.js itself; with the addresses that were tried. */
 export function transportFailure(err: unknown): LinkFailure {
+  const failure = failureBelow(err);
+  return { ...failure, text: `${failure.text}${triedAddresses(err)}` };
+}
+
+function failureBelow(err: unknown): LinkFailure {
   const code = codeOf(err);
   if (typeof code === "string") {
     if (err instanceof Error && /no application protocol/i.test(err.message))
