@@ -43,7 +43,12 @@ export function findReject(record: RawRecord, sensorCode: string): Reject | null
   if (record.sensorCode !== null && !sameCode(record.sensorCode, sensorCode)) {
     return { reason: "foreign_record", detail: `is from sensor ${record.sensorCode}` };
   }
-  if (readingTime(record) === null) return { reason: "no_time", detail: "no plausible time" };
+  if (readingTime(record) === null) {
+    const zoneless = record.faults.find(({ reason }) => reason === "time_without_zone");
+    if (zoneless === undefined) return { reason: "no_time", detail: "no plausible time" };
+    const detail = `${zoneless.field} says neither Z nor an offset, so it could be any instant`;
+    return { reason: "time_without_zone", detail };
+  }
   return null;
 }
 

@@ -40,7 +40,13 @@ export type ChannelSamples =
 /** A field that could not be read. It affects only itself (services section 2, rule 9). */
 export interface FieldFault {
   readonly field: string;
-  readonly reason: "not_a_number" | "wrong_type" | "bad_time" | "time_implausible" | "iso_time";
+  readonly reason:
+    | "not_a_number"
+    | "wrong_type"
+    | "bad_time"
+    | "time_implausible"
+    | "time_without_zone"
+    | "iso_time";
 }
 
 export type TimeField = "time_data" | "realnodetime" | "startPeriod" | "endPeriod";
@@ -70,6 +76,7 @@ export interface RawRecord {
 export type RejectReason =
   | "foreign_record"
   | "no_time"
+  | "time_without_zone"
   | "not_an_object"
   | "malformed"
   | "record_too_large"

@@ -139,6 +139,7 @@ export function createMetrics() {
 const REJECT_REASONS: readonly RejectReason[] = [
   "foreign_record",
   "no_time",
+  "time_without_zone",
   "not_an_object",
   "malformed",
   "record_too_large",

@@ -11,7 +11,13 @@ import {
 } from "../../core/record.ts";
 import type { PolledKind } from "../../core/sensor.ts";
 import type { Field } from "../wire/names.ts";
-import { isPlausibleTime, parseIsoTime, parseWireTime } from "../wire/timestamp.ts";
+import {
+  isPlausibleTime,
+  isWithoutZone,
+  parseIsoTime,
+  parseTimeWithOffset,
+  parseWireTime,
+} from "../wire/timestamp.ts";
 import type { FieldLookup, WireNames } from "../wire/wire-names.ts";
 import { JsonText } from "./json-text.ts";
 import { BoundExceeded, RECORD_BOUNDS, type RecordBounds, RecordBudget } from "./record-bounds.ts";
@@ -185,7 +191,7 @@ export class RecordDecoder {
   #readTime(name: TimeField, value: JsonValue, draft: Draft): void {
     if (value === "") return;
     if (typeof value === "string") draft.timeTexts[name] = value;
-    let time = parseWireTime(value);
+    let time = parseWireTime(value) ?? parseTimeWithOffset(value);
     if (time === null && typeof value === "string") {
       time = parseIsoTime(value);
       if (time) {
@@ -193,8 +199,10 @@ export class RecordDecoder {
         draft.faults.push({ field: name, reason: "iso_time" });
       }
     }
-    if (time === null) draft.faults.push({ field: name, reason: "bad_time" });
-    else if (isPlausibleTime(time.ms)) draft.times[name] = time;
+    if (time === null) {
+      const hasNoZone = typeof value === "string" && isWithoutZone(value);
+      draft.faults.push({ field: name, reason: hasNoZone ? "time_without_zone" : "bad_time" });
+    } else if (isPlausibleTime(time.ms)) draft.times[name] = time;
     else draft.faults.push({ field: name, reason: "time_implausible" });
   }
 }

@@ -1,35 +1,66 @@
 import { pipeline, Readable, type Transform } from "node:stream";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { CallFailure } from "../../core/failure.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { ExchangeHead } from "./exchange.ts";
 import { headerText } from "./response-headers.ts";
 
 /** Larger pieces than zlib's default cost half the CPU time. */
-const INFLATE_PIECE_BYTES = 262_144;
+const OPTIONS = { chunkSize: 262_144 };
 
 /** The body with its content encoding removed; we request none, but some servers compress anyway. */
 export function decodedBody(head: ExchangeHead, bytesMax: number): AsyncIterable<Uint8Array> {
   const encoding = headerText(head.headers, "content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding === "" || encoding === "identity") return head.body;
+  if (encoding === "deflate") return inflateEither(head, bytesMax);
   const decoder = decoderOf(encoding);
-  return decoder ? inflate(head, decoder, bytesMax) : refuse(head, encoding);
+  return decoder ? inflate(head.body, decoder, bytesMax) : refuse(head, encoding);
 }
 
 function decoderOf(encoding: string): Transform | null {
-  const options = { chunkSize: INFLATE_PIECE_BYTES };
-  if (encoding === "gzip" || encoding === "x-gzip") return createGunzip(options);
-  if (encoding === "deflate") return createInflate(options);
-  return encoding === "br" ? createBrotliDecompress(options) : null;
+  if (encoding === "gzip" || encoding === "x-gzip") return createGunzip(OPTIONS);
+  return encoding === "br" ? createBrotliDecompress(OPTIONS) : null;
+}
+
+/** `deflate` should have the head of zlib (RFC 9110, 8.4.1.2); several servers leave it out. */
+async function* inflateEither(head: ExchangeHead, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let start = Buffer.alloc(0);
+  try {
+    while (start.length < ZLIB_HEAD_BYTES) {
+      const { value, done } = await head.body.next();
+      if (done === true) break;
+      start = Buffer.concat([start, value]);
+    }
+    const decoder = hasZlibHead(start) ? createInflate(OPTIONS) : createInflateRaw(OPTIONS);
+    yield* inflate(withStart(start, head.body), decoder, bytesMax);
+  } finally {
+    await head.body.return();
+  }
+}
+
+const ZLIB_HEAD_BYTES = 2;
+
+/** Method 8, and a check that makes the two bytes a multiple of 31 (RFC 1950, 2.2). */
+function hasZlibHead(start: Buffer): boolean {
+  const [method = 0, flags = 0] = start;
+  return (method & 0x0f) === 8 && (method * 256 + flags) % 31 === 0;
+}
+
+async function* withStart(
+  start: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, void> {
+  yield start;
+  yield* rest;
 }
 
 async function* inflate(
-  head: ExchangeHead,
+  body: AsyncIterable<Uint8Array> & { return(): Promise<unknown> },
   decoder: Transform,
   bytesMax: number,
 ): AsyncGenerator<Uint8Array> {
   // The pipeline passes errors of either side to the loop below, and closes both when the reader leaves.
-  const source = Readable.from(copies(head.body), { objectMode: false });
+  const source = Readable.from(copies(body), { objectMode: false });
   pipeline(source, decoder, () => {});
   let bytes = 0;
   try {
@@ -55,7 +86,7 @@ async function* inflate(
     });
   } finally {
     source.destroy();
-    await head.body.return();
+    await body.return();
   }
 }
 

@@ -51,6 +51,7 @@ export class ResponseWords {
       .trim();
     const location = headerText(headers, "location");
     const isRedirect = status >= 300 && status < 400;
+    if (status === 401 && isWindowsOnly(headers)) return windowsRefusal(snippet);
     return new CallFailure({
       message: isRedirect
         ? `the gateway returned HTTP ${status}, a redirect${location ? ` to ${this.#gate.redact(location).slice(0, DESCRIPTION_MAX)}` : ""}; redirects are not followed`
@@ -66,6 +67,30 @@ export class ResponseWords {
   #snippet(bytes: Uint8Array): string {
     return snippetOf(bytes, (text) => this.#gate.redact(text));
   }
+}
+
+/** Requests are not repeated for so long: some servers lock an account after a few. */
+const WINDOWS_PAUSE_MS = 60_000;
+
+function windowsRefusal(snippet: string): CallFailure {
+  return new CallFailure({
+    message:
+      "the gateway returned HTTP 401 and offers only Windows sign-in (Negotiate, NTLM), which the agent does not have: allow anonymous or Basic authentication for this service on the gateway's web server, and set GATEWAY_HEADERS where it wants a password",
+    failureClass: "configuration",
+    code: "http_status",
+    httpStatus: 401,
+    retryAfterMs: WINDOWS_PAUSE_MS,
+    snippet,
+  });
+}
+
+/** Whether each scheme that the response offers is one of Windows. */
+function isWindowsOnly(headers: ExchangeHead["headers"]): boolean {
+  const value = headers["www-authenticate"] ?? [];
+  const parts = (Array.isArray(value) ? value : [value]).flatMap((line) => line.split(","));
+  // Parameters of a scheme stand between commas too.
+  const schemes = parts.map((part) => part.trim()).filter((part) => /^[\w-]+( |$)/.test(part));
+  return schemes.length > 0 && schemes.every((one) => /^(negotiate|ntlm)( |$)/i.test(one));
 }
 
 async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -1,3 +1,4 @@
+import { UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
 import type { DayRead } from "./day-read.ts";
 import { type DayDue, type DayRules, dayDue } from "./days.ts";
 import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
@@ -26,10 +27,27 @@ export interface ReadWindow {
   readonly toMs: number;
 }
 
+/** Records that a sensor has missed when it is asked at the usual interval, and the longest such interval, ms. */
+const MISSED_MIN = 10;
+const QUIET_INTERVAL_MS_MAX = 600_000;
+
+/** How often a sensor that has missed ten expected records is asked until one comes, ms; null for others. */
+function quietIntervalMs(stream: PolledStream, gatewayNowMs: number): number | null {
+  const { cadence, usualIntervalMs } = stream;
+  if (usualIntervalMs === undefined) return null;
+  const { newestMs } = cadence;
+  stream.awaitedSinceMs = newestMs === null ? (stream.awaitedSinceMs ?? gatewayNowMs) : undefined;
+  const sinceMs = newestMs ?? stream.awaitedSinceMs ?? gatewayNowMs;
+  const expectedMs = cadence.expectedMs ?? UNKNOWN_CADENCE_MS;
+  const isQuiet = gatewayNowMs - sinceMs > MISSED_MIN * expectedMs;
+  return isQuiet ? Math.min(usualIntervalMs, QUIET_INTERVAL_MS_MAX) : null;
+}
+
 /** When a task's day is due by the calendar; null if it needs no further read. */
 export function taskDue(task: Task, gatewayNowMs: number, rules: DayRules): DayDue | null {
   const { stream } = task;
-  const intervalMs = stream.intervalMs * stream.slowdown;
+  const quietMs = quietIntervalMs(stream, gatewayNowMs);
+  const intervalMs = quietMs ?? stream.intervalMs * stream.slowdown;
   return dayDue(task.day, gatewayNowMs, rules, task.lastOkAtMs, intervalMs, stream.offsetMinutes);
 }
 
@@ -40,12 +58,15 @@ export function nextReadWindow(
   gatewayNowMs: number,
   random: () => number,
 ): ReadWindow {
-  const intervalMs = stream.intervalMs * stream.slowdown;
+  const quietMs = quietIntervalMs(stream, gatewayNowMs);
+  const intervalMs = quietMs ?? stream.intervalMs * stream.slowdown;
   const jitterMs = intervalMs * JITTER * random();
   const { fromMs, toMs } =
-    due.phase === "today"
+    due.phase === "today" && quietMs === null
       ? windowOfToday(stream, gatewayNowMs, due.dueAtMs, intervalMs, jitterMs)
-      : { fromMs: due.dueAtMs, toMs: due.dueAtMs + jitterMs };
+      : quietMs === null
+        ? { fromMs: due.dueAtMs, toMs: due.dueAtMs + jitterMs }
+        : { fromMs: due.dueAtMs - intervalMs * FLEXIBLE, toMs: due.dueAtMs - jitterMs };
   const until = (ms: number) => Math.max(0, ms - gatewayNowMs);
   return { fromMs: until(fromMs), toMs: until(toMs) };
 }

@@ -86,6 +86,7 @@ export class PolledStreams {
       kind,
       cadence: new Cadence(),
       intervalMs: this.#intervalOf(sensor),
+      usualIntervalMs: this.#intervalMs,
       days: new Map(),
       closedDays: new Set(),
       waiting: new Set(),

@@ -48,6 +48,21 @@ export function parseIsoTime(text: string): Timestamp | null {
   return { ms: local.getTime() - offsetMinutes * 60_000, offsetMinutes };
 }
 
+/** Whether a text is an ISO date and time that says neither `Z` nor an offset. */
+export function isWithoutZone(text: string): boolean {
+  return !ISO_TIME.test(text.trim()) && ISO_TIME.test(`${text.trim()}Z`);
+}
+
+/** .NET's DateTimeOffset as its serialiser writes it: the instant is DateTime's, the offset is information. */
+export function parseTimeWithOffset(value: unknown): Timestamp | null {
+  if (typeof value !== "object" || value === null) return null;
+  const time = parseWireTime(Reflect.get(value, "DateTime"));
+  const minutes: unknown = Reflect.get(value, "OffsetMinutes");
+  if (time === null || typeof minutes !== "number" || !Number.isInteger(minutes)) return null;
+  if (Math.abs(minutes) > OFFSET_MAX_MINUTES) return null;
+  return { ms: time.ms, offsetMinutes: minutes + 0 };
+}
+
 function offset(sign: string, hours: number, minutes: number): number | null {
   const total = hours * 60 + minutes;
   if (minutes > 59 || total > OFFSET_MAX_MINUTES) return null;

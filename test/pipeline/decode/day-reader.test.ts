@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findReject } from "../../../src/core/identity.ts";
 import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { envelope, plain, readDay } from "../../support/day-bodies.ts";
 
@@ -203,10 +204,27 @@ test("day reader – times that are unset, have no zone or are not times are abs
     [
       [null, "time_implausible"],
       [null, "time_implausible"],
-      [null, "bad_time"],
+      [null, "time_without_zone"],
       [null, "bad_time"],
       [Date.UTC(2026, 10, 20, 11), "iso_time"],
     ],
+  );
+});
+
+test("day reader – a time with its offset as an object is that instant; a record whose only time has no zone is rejected so", async () => {
+  const times = [
+    `{"DateTime":"\\/Date(1763640000000)\\/","OffsetMinutes":-360}`,
+    `{"DateTime":"\\/Date(1763640000000)\\/","OffsetMinutes":900}`,
+    `"2026-11-20T12:00:00"`,
+  ];
+  const { records } = await readDay(
+    "rpm",
+    envelope(times.map((time) => `{"time_data":${time}}`).join(",")),
+  );
+  assert.deepEqual(records[0]?.times.time_data, { ms: 1763640000000, offsetMinutes: -360 });
+  assert.deepEqual(
+    records.map((record) => findReject(record, "10234")?.reason ?? null),
+    [null, "no_time", "time_without_zone"],
   );
 });
 

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import type { DayRequest } from "../../../src/core/day.ts";
 import { CallFailure } from "../../../src/core/failure.ts";
 import type { Clock } from "../../../src/core/ports.ts";
@@ -143,6 +143,47 @@ test("gateway client – a truncated gzip body is truncated; one that expands be
   body = gzipSync(Buffer.alloc(2_000_000, 0x20));
   const small = clientFor(t, url, { bodyBytesMax: 1_000_000 });
   assert.equal((await failureOf(readAll(small))).failureClass, "too_large");
+});
+
+test("gateway client – decodes deflate with and without the head of zlib, whose limit counts what it expands to", async (t) => {
+  for (const packed of [deflateSync, deflateRawSync]) {
+    let text = EMPTY_DAY;
+    const url = await serve(t, (_request, response) => {
+      response.setHeader("content-encoding", "deflate");
+      const body = packed(text);
+      response.write(body.subarray(0, 1));
+      response.end(body.subarray(1));
+    });
+    assert.equal((await readAll(clientFor(t, url))).text, EMPTY_DAY, packed.name);
+    text = EMPTY_DAY.repeat(20_000);
+    const small = clientFor(t, url, { bodyBytesMax: 1_000_000 });
+    assert.equal((await failureOf(readAll(small))).failureClass, "too_large");
+  }
+});
+
+test("gateway client – a 401 that offers Windows sign-in alone says what can be done, and is not repeated for a minute", async (t) => {
+  let offered: string[] = ["Negotiate", "NTLM"];
+  const url = await serve(t, (_request, response) => {
+    response.writeHead(401, { "www-authenticate": offered });
+    response.end("denied");
+  });
+  const windows = await failureOf(readAll(clientFor(t, url)));
+  assert.match(
+    windows.message,
+    /only Windows sign-in \(Negotiate, NTLM\).*allow anonymous or Basic/,
+  );
+  assert.deepEqual(
+    [windows.retryAfterMs, windows.httpStatus, windows.failureClass],
+    [60_000, 401, "configuration"],
+  );
+  for (const other of [["NTLM", 'Basic realm="a, b"'], ['Basic realm="NTLM"'], []]) {
+    offered = other;
+    const failure = await failureOf(readAll(clientFor(t, url)));
+    assert.deepEqual(
+      [failure.retryAfterMs, failure.message],
+      [null, "the gateway returned HTTP 401: denied"],
+    );
+  }
 });
 
 for (const [status, failureClass] of [

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { parseIsoTime, parseWireTime } from "../../../src/pipeline/wire/timestamp.ts";
+import {
+  isWithoutZone,
+  parseIsoTime,
+  parseTimeWithOffset,
+  parseWireTime,
+} from "../../../src/pipeline/wire/timestamp.ts";
 
 interface Vector {
   readonly input?: unknown;
@@ -48,4 +53,21 @@ for (const [text, expected] of [
 test("wire time – leading zeros do not end the digits, and a number beyond every instant is rejected", () => {
   assert.equal(parseWireTime(`/Date(${"0".repeat(30)}1700000000000)/`)?.ms, 1_700_000_000_000);
   assert.equal(parseWireTime(`/Date(${"9".repeat(400)})/`), null);
+});
+
+test("DateTimeOffset – the instant is that of DateTime, and the offset is information", () => {
+  const at = (OffsetMinutes: unknown, DateTime: unknown = "/Date(1000)/") =>
+    parseTimeWithOffset({ DateTime, OffsetMinutes });
+  assert.deepEqual(at(-360), { ms: 1000, offsetMinutes: -360 });
+  assert.deepEqual(at(840), { ms: 1000, offsetMinutes: 840 });
+  for (const minutes of [841, -841, 1.5, "60", null, undefined]) assert.equal(at(minutes), null);
+  assert.equal(at(0, "1970-01-01T00:00:00Z"), null);
+  assert.equal(parseTimeWithOffset(null), null);
+});
+
+test("ISO times – one without Z and offset is told apart from what is no time", () => {
+  for (const text of ["2026-11-20T12:00:00", "2026-11-20 12:00", " 2026-11-20T12:00:00.123 "])
+    assert.equal(isWithoutZone(text), true, text);
+  for (const text of ["2026-11-20T12:00:00Z", "2026-11-20T12:00:00+01:00", "2026-11-20", "noon"])
+    assert.equal(isWithoutZone(text), false, text);
 });
