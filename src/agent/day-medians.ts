@@ -1,6 +1,7 @@
 import {
   DayMedianMaker,
   type DayMedianStore,
+  type DayMedians,
   type DayMediansOf,
   OUTLOOK_KINDS,
 } from "../core/hours/day-medians.ts";
@@ -41,6 +42,10 @@ const READINGS_PER_TURN = 200;
 /** Makes the day rows of outlooks once an hour, from readings that are still stored. */
 export class DayMedianJob {
   readonly #parts: DayMedianParts;
+  /** Days with readings of which nothing tells yet whether the machine ran: a late signal may. */
+  readonly #open = new Set<string>();
+  /** Days of which no value is known, as of a machine that stood: looked at once after a start. */
+  readonly #seen = new Set<string>();
 
   constructor(parts: DayMedianParts) {
     this.#parts = parts;
@@ -79,7 +84,8 @@ export class DayMedianJob {
           if (signal.aborted) return false;
           const count = this.#count(sensor, kind, day);
           const known = made.get(day)?.readings ?? 0;
-          const isRecent = day >= today - RECENT_DAYS;
+          const isRecent =
+            day >= today - RECENT_DAYS || this.#isOpen(sensor, kind, day, made.get(day));
           if (count === 0 || count < known || (count === known && !isRecent)) continue;
           changed.push(...(await this.#make(sensor, kind, day)));
         }
@@ -87,8 +93,21 @@ export class DayMedianJob {
       }
     }
     await rows.put(changed);
+    for (const days of [this.#open, this.#seen])
+      for (const name of days)
+        if (Number(name.slice(name.lastIndexOf(" "))) < today - historyDays) days.delete(name);
     if (isClockConfirmed()) await rows.dropBefore(today - KEPT_DAYS);
     return changed.length > 0;
+  }
+
+  /** Whether what is known of the machine's state may have changed since the day was made. */
+  #isOpen({ code }: Sensor, kind: Kind, day: number, row: DayMedians | undefined): boolean {
+    const name = `${nameOf(code, kind)} ${day}`;
+    if (this.#open.has(name)) return true;
+    if (row === undefined || Object.keys(row.values).length > 0 || this.#seen.has(name))
+      return false;
+    this.#seen.add(name);
+    return true;
   }
 
   #count({ code }: Sensor, kind: Kind, day: number): number {
@@ -103,16 +122,21 @@ export class DayMedianJob {
     const hasSignal = wait.hasRunning(sensor.code);
     const range = { sensor: sensor.code, kind, fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
     let count = 0;
+    let isUnknown = false;
     for (const reading of history.range(range)) {
       // A clock that ran ahead says nothing about this day.
       const isFuture = reading.attributes.includes('"time_in_future"');
-      const isRunning = !hasSignal || wait.stateAt(sensor.code, reading.timeMs) === "running";
-      maker.add(reading, isRunning && !isFuture);
+      const state = hasSignal ? wait.stateAt(sensor.code, reading.timeMs) : "running";
+      isUnknown ||= state === null;
+      maker.add(reading, state === "running" && !isFuture);
       count += 1;
       if (count % READINGS_PER_TURN === 0) await rest();
     }
-    const row = maker.result(day);
+    const name = `${nameOf(sensor.code, kind)} ${day}`;
+    if (isUnknown) this.#open.add(name);
+    else this.#open.delete(name);
     const [known] = rows.of(sensor.code, kind, day, day + 1);
+    const row = maker.result(day, known);
     if (JSON.stringify(known) === JSON.stringify(row)) return [];
     return [{ sensor: sensor.code, kind, ...row }];
   }

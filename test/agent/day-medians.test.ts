@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
 import type { Wait } from "../../src/core/machine-state/wait.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
@@ -38,8 +38,9 @@ function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
   const store = openStore(storeOptions(tempDirectory(t), { clock, historyDays: 3, uplinks: [] }));
   t.after(() => store.close());
   const confirmed = { is: true };
+  const site = new ReplaceableSite({ site: "s", sensors: [SENSOR] });
   const job = new DayMedianJob({
-    site: fixedSite({ site: "s", sensors: [SENSOR] }),
+    site,
     wait,
     history: store.history,
     rows: store.dayMedians,
@@ -50,7 +51,7 @@ function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
     rest: () => Promise.resolve(),
     logger: silentLogger,
   });
-  return { clock, confirmed, store, job };
+  return { clock, confirmed, store, job, site };
 }
 
 test("day medians – of the running machine's readings of a UTC day that is over; made anew for late ones, kept when readings leave", async (t) => {
@@ -123,4 +124,38 @@ test("day medians – are made within a minute of what a first start has read, t
   assert.equal(store.dayMedians.changes, 2);
   stopping.abort();
   await running;
+});
+
+test("day medians – a running signal that comes late fills a day that was made without it, whatever the order", async (t) => {
+  let isKnown = false;
+  const { clock, store, job } = box(t, {
+    hasRunning: () => true,
+    stateAt: () => (isKnown ? "running" : null),
+  });
+  const signal = new AbortController().signal;
+  await append(store, [accel(1, 2), accel(2, 4), accel(3, 6)]);
+  await clock.advance(3 * DAY_MS);
+  await job.look(signal);
+  const values = () =>
+    Object.keys(store.dayMedians.of("1", "accel", DAY, DAY + 1)[0]?.values ?? {});
+  assert.deepEqual(values(), []);
+  isKnown = true;
+  await job.look(signal);
+  assert.deepEqual(values(), ["channel1_vel_rms"]);
+});
+
+test("day medians – a day that is made anew after a move keeps where the sensor was by then", async (t) => {
+  const { clock, store, job, site } = box(t, { hasRunning: () => false, stateAt: () => null });
+  const signal = new AbortController().signal;
+  await append(store, [accel(1, 2), accel(2, 4)]);
+  await clock.advance(DAY_MS);
+  await job.look(signal);
+  const mount = () =>
+    store.dayMedians.of("1", "accel", DAY, DAY + 1)[0]?.values["channel1_vel_rms"]?.mount;
+  const before = mount();
+  const location = { company: 1, area: 1, machine: 41, point: 1 };
+  site.replace({ site: "s", sensors: [{ ...SENSOR, location }] });
+  await append(store, [accel(3, 5)]);
+  await job.look(signal);
+  assert.equal(mount(), before);
 });

@@ -22,7 +22,7 @@ import { DAY_MS } from "../../core/time-units.ts";
 import { numberOf } from "../../core/value-number.ts";
 
 export interface StoredHistory extends Pick<HistoryReader, "latest" | "latestOf"> {
-  range(query: StreamRange & { readonly order: "desc" }): Iterable<StoredReading>;
+  range(query: StreamRange & { readonly order?: "asc" | "desc" }): Iterable<StoredReading>;
 }
 
 export interface SignalOptions extends Required<Pick<WaitOptions, "zone" | "pendingDays">> {
@@ -45,6 +45,7 @@ export function createWait(
   return new Wait(site, {
     ...(rows === undefined ? {} : { rows }),
     earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
+    later: (signal, afterMs, toMs) => laterPoint(history, signal, afterMs, toMs),
     zone,
     runningMs: () => clock.monotonic() - startedAt,
     pendingDays,
@@ -72,20 +73,42 @@ export function primeSignals(history: StoredHistory, { wait }: Pick<AlarmEngine,
 /** The newest stored points of a signal at or before a time, ms, in order of time; at most `count`. */
 function earlierPoints(
   history: StoredHistory,
-  { sensor, kind, value }: Parameters<Earlier>[0],
+  signal: Parameters<Earlier>[0],
   timeMs: number,
   count: number,
 ): SignalPoint[] {
+  const { sensor, kind } = signal;
   const points: SignalPoint[] = [];
   const range = { sensor, kind, fromMs: timeMs - EARLIER_MS, toMs: timeMs + 1 };
   for (const reading of history.range({ ...range, order: "desc" })) {
-    if (isFlagged({ attributes: storedAttributes(reading) }, "time_in_future")) continue;
-    const { values, quality } = followed(reading);
-    const isBad = quality[value]?.quality === "bad";
-    points.push({ timeMs: reading.timeMs, value: isBad ? null : numberOf(values[value]) });
+    const point = pointOf(reading, signal);
+    if (point !== null) points.push(point);
     if (points.length === count) break;
   }
   return points.reverse();
+}
+
+/** The first stored point after a time that has a value. */
+function laterPoint(
+  history: StoredHistory,
+  signal: Parameters<Earlier>[0],
+  afterMs: number,
+  toMs: number,
+): SignalPoint | null {
+  const { sensor, kind } = signal;
+  for (const reading of history.range({ sensor, kind, fromMs: afterMs + 1, toMs: toMs + 1 })) {
+    const point = pointOf(reading, signal);
+    if (point !== null && point.value !== null) return point;
+  }
+  return null;
+}
+
+/** Null: it is dated in the future by a wrong clock. */
+function pointOf(reading: StoredReading, { value }: Parameters<Earlier>[0]): SignalPoint | null {
+  if (isFlagged({ attributes: storedAttributes(reading) }, "time_in_future")) return null;
+  const { values, quality } = followed(reading);
+  const isBad = quality[value]?.quality === "bad";
+  return { timeMs: reading.timeMs, value: isBad ? null : numberOf(values[value]) };
 }
 
 function followed(reading: StoredReading): FollowedReading {

@@ -84,11 +84,12 @@ export class DayMedianMaker {
     }
   }
 
-  result(day: number): DayMedians {
-    const values = [...this.#values].map(([name, { numbers, unit }]) => [
-      name,
-      { median: median(numbers), count: numbers.length, unit, mount: mountOf(this.#sensor, name) },
-    ]);
+  /** @param known the row made before: where the sensor was by then, a day that is made anew says too */
+  result(day: number, known?: DayMedians): DayMedians {
+    const values = [...this.#values].map(([name, { numbers, unit }]) => {
+      const mount = known?.values[name]?.mount ?? mountOf(this.#sensor, name);
+      return [name, { median: median(numbers), count: numbers.length, unit, mount }];
+    });
     return { day, readings: this.#readings, values: Object.fromEntries(values) };
   }
 }

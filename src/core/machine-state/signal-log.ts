@@ -16,6 +16,13 @@ export type Earlier = (
   count: number,
 ) => SignalPoints;
 
+/** The first stored reading of a signal after a time and at or before another, ms, that has a value; null if there is none. */
+export type Later = (
+  signal: Pick<Signal, "sensor" | "kind" | "value">,
+  afterMs: number,
+  toMs: number,
+) => SignalPoint | null;
+
 interface Known {
   readonly points: SignalPoints;
   /** Every reading after this time is among the points. */
@@ -28,10 +35,12 @@ const NOTHING: Known = { points: [], fromMs: Number.NEGATIVE_INFINITY, late: [] 
 
 export class SignalLog {
   readonly #earlier: Earlier;
+  readonly #later: Later;
   readonly #known = new Map<string, Known>();
 
-  constructor(earlier: Earlier) {
+  constructor(earlier: Earlier, later: Later) {
     this.#earlier = earlier;
+    this.#later = later;
   }
 
   /**
@@ -99,10 +108,17 @@ export class SignalLog {
     return this.#of(key).points.find((point) => point.timeMs >= timeMs)?.timeMs ?? null;
   }
 
-  /** The first reading in memory after a time that has a value; null if there is none. */
-  firstAfter({ key }: Signal, timeMs: number): SignalPoint | null {
-    const { points } = this.#of(key);
-    return points.find((point) => point.timeMs > timeMs && point.value !== null) ?? null;
+  /** The first reading after a time that has a value; null if there is none. */
+  firstAfter(signal: Signal, timeMs: number): SignalPoint | null {
+    const { points, fromMs, late } = this.#of(signal.key);
+    const isNext = (point: SignalPoint) => point.timeMs > timeMs && point.value !== null;
+    const inMemory = points.find(isNext) ?? null;
+    // Memory holds everything after `fromMs`; of an older record the next one is in the store.
+    if (timeMs >= fromMs) return inMemory;
+    const fresh = late.find(isNext) ?? null;
+    const stored = this.#later(signal, timeMs, fromMs);
+    const older = [stored, fresh].filter((point) => point !== null);
+    return older.toSorted((a, b) => a.timeMs - b.timeMs)[0] ?? inMemory;
   }
 
   #of(key: string): Known {

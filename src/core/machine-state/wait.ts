@@ -28,7 +28,7 @@ import {
   type Signal,
 } from "./machine-signals.ts";
 import { INTERVAL_POINTS, intervalMs, type SignalPoint, validUntilMs, valueAt } from "./signal.ts";
-import { type Earlier, SignalLog } from "./signal-log.ts";
+import { type Earlier, type Later, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
 import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
 import { type WaitRows, WaitRowsInMemory } from "./wait-rows.ts";
@@ -37,6 +37,7 @@ import { readingOfText } from "./waiting-text.ts";
 export interface WaitOptions {
   readonly rows?: WaitRows;
   readonly earlier?: Earlier;
+  readonly later?: Later;
   /** Zone of the gateway's days; by default UTC. */
   readonly zone?: string;
   /** Time that the agent has been running, ms. */
@@ -89,7 +90,7 @@ export class Wait {
 
   constructor(site: Site, options: WaitOptions = {}) {
     this.#options = options;
-    this.#log = new SignalLog(options.earlier ?? (() => []));
+    this.#log = new SignalLog(options.earlier ?? (() => []), options.later ?? (() => null));
     const { rows = new WaitRowsInMemory(), runningMs = () => 0 } = options;
     this.#queues = new WaitQueues(rows, runningMs);
     this.#signals = new MachineSignals(site);

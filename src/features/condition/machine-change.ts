@@ -1,6 +1,7 @@
 /** What changed on machines, gathered from what is stored. */
 
 import { undamagedValues } from "../../core/damaged-record.ts";
+import { mountOf } from "../../core/hours/day-medians.ts";
 import { median } from "../../core/median.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {
@@ -154,10 +155,14 @@ function daysOf(
   fromDay: number,
   toDay: number,
 ): number[] {
-  const days = dayMedians
-    .of(sensor.code, kind, fromDay, toDay)
-    .flatMap(({ values }) => (values[value]?.unit === unit ? [values[value].median] : []));
-  if (days.length > 0) return days;
+  const rows = dayMedians.of(sensor.code, kind, fromDay, toDay).flatMap(({ values }) => {
+    const row = values[value];
+    return row?.unit === unit ? [row] : [];
+  });
+  const mount = mountOf(sensor, value);
+  const days = rows.flatMap((row) => (row.mount === mount ? [row.median] : []));
+  // Where it was somewhere else by then, its hours are those of the other machine too.
+  if (rows.length > 0) return days;
   const query = { sensor: sensor.code, kind, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS };
   return [...hours.points({ ...query, span: "hours", takesDays: true, values: [value] })].flatMap(
     ({ series }) => series.flatMap((one) => (one.unit === unit && one.count > 0 ? [one.mean] : [])),
@@ -198,7 +203,8 @@ function zoneDays(
     const limits = zoneLimits(sensor);
     if (limits === null) continue;
     for (const { day, values } of dayMedians.of(sensor.code, "accel", today - ZONE_DAYS, today + 1))
-      for (const { median: number } of Object.values(values)) {
+      for (const [name, { median: number, mount }] of Object.entries(values)) {
+        if (mount !== mountOf(sensor, name)) continue;
         const zone = worstZone([zones.get(day) ?? null, zoneOf(number, limits)]);
         if (zone !== null) zones.set(day, zone);
       }

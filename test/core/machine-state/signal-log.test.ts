@@ -11,8 +11,12 @@ const point = (timeMs: number) => ({ timeMs, value: 1480 });
 
 /** A log over stored readings at these times. */
 function open(storedMs: readonly number[] = []) {
-  const log = new SignalLog((_signal, timeMs) =>
-    storedMs.filter((one) => one <= timeMs).map((one) => point(one)),
+  const log = new SignalLog(
+    (_signal, timeMs) => storedMs.filter((one) => one <= timeMs).map((one) => point(one)),
+    (_signal, afterMs, toMs) => {
+      const next = storedMs.find((one) => one > afterMs && one <= toMs);
+      return next === undefined ? null : point(next);
+    },
   );
   const times = (untilMs: number) => log.before(SIGNAL, untilMs).map(({ timeMs }) => timeMs);
   return { log, times, tx: new Transactions() };
@@ -72,4 +76,13 @@ test("signals – a read of a day counts from its transaction on, unless that is
   assert.equal(reads.atMs("1/rpm", day), 7);
   reads.note("1/rpm", { day, atMs: 6 });
   assert.equal(reads.atMs("1/rpm", day), 6);
+});
+
+test("signals – the first reading after a time that memory no longer holds is the stored one, not the oldest in memory", () => {
+  const { log } = open([10, 20, 30]);
+  log.prime(SIGNAL, [point(90)], 80);
+  assert.equal(log.firstAfter(SIGNAL, 12)?.timeMs, 20);
+  assert.equal(log.firstAfter(SIGNAL, 30)?.timeMs, 90);
+  assert.equal(log.firstAfter(SIGNAL, 85)?.timeMs, 90);
+  assert.equal(log.firstAfter(SIGNAL, 90), null);
 });
