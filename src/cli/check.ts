@@ -13,7 +13,7 @@ import { nativeBinding } from "../lib/paths.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { laneChangesAhead } from "../pipeline/store/read-only-store.ts";
 import { recognisedReadings } from "../pipeline/store/space/buffer-limits.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext, TextSink } from "./command.ts";
 import { type ConfigurationReport, examineConfiguration } from "./configuration.ts";
 import { settingsShown } from "./configuration-files.ts";
 import { compareWithRunning, type RunningComparison } from "./running-agent.ts";
@@ -117,15 +117,20 @@ function printPending({ configuration }: ConfigurationReport, { stdout }: Comman
   }
 }
 
-/** Faults come last, next to the prompt, and their number is printed to the same stream. */
-function print(report: ConfigurationReport, { stdout, stderr }: CommandContext): void {
-  const faults = count(report.faults.length, "fault");
-  const counts = `${faults}, ${count(report.warnings.length, "warning")}`;
+/** Faults come first. While there are any, nothing is in effect, and the settings as they were read are printed on request. */
+function print(report: ConfigurationReport, { flags, stdout, stderr }: CommandContext): void {
+  const counts = `${count(report.faults.length, "fault")}, ${count(report.warnings.length, "warning")}`;
   const isWell = report.faults.length === 0;
+  for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
+  for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
+  if (!isWell) stderr.write(`\n${counts}: fix the faults above and run \`gateside check\` again\n`);
+  if (isWell || flags.has("settings")) printSettings(report, stdout);
+  if (isWell) stdout.write(`${counts}\n`);
+}
+
+function printSettings(report: ConfigurationReport, stdout: TextSink): void {
   stdout.write(
-    isWell
-      ? "Settings in effect\n"
-      : `Settings as they were read; ${faults} (listed below, on stderr) ${report.faults.length === 1 ? "prevents" : "prevent"} the agent from starting\n`,
+    report.faults.length === 0 ? "Settings in effect\n" : "Settings as they were read\n",
   );
   stdout.write(
     table(
@@ -165,10 +170,6 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   for (const line of firstStartLines(report)) stdout.write(`\n${line}\n`);
   for (const note of notesOf(report)) stdout.write(`\nnote: ${note}\n`);
   stdout.write("\n");
-  for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
-  for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
-  if (isWell) stdout.write(`${counts}\n`);
-  else stderr.write(`\n${counts}: fix the errors listed above and run \`gateside check\` again\n`);
 }
 
 /** What this configuration could have and has not. */

@@ -36,9 +36,10 @@ const OWN: readonly Command[] = [
     name: "check",
     summary: "validate settings and site file offline",
     details:
-      "Prints every error with its location and how to fix it, and the settings in effect with their origin. If an agent is running on DATA_DIR, says whether\nit uses the same configuration. Exit code 0, or 2 if there are errors.",
+      "Prints every fault with its place and how to fix it; without one, the settings in effect with their origin. If an agent is running on DATA_DIR, says\nwhether it uses the same configuration. Exit code 0, or 2 if there are faults.",
     flags: [
       JSON_FLAG,
+      { name: "settings", doc: "print the settings as they were read, also if there are faults" },
       {
         name: "diff",
         doc: "list what a reload of the running agent would do, and what happens to undelivered readings",
@@ -150,7 +151,8 @@ const OWN: readonly Command[] = [
         doc: "the machine, by number or by name",
         required: true,
       },
-      { name: "from", value: "TIME", doc: "start of the period; default: 30 days before its end" },
+      { name: "days", value: "N", doc: "length of the period; default: 30" },
+      { name: "from", value: "TIME", doc: "start of the period, instead of --days" },
       { name: "to", value: "TIME", doc: "end of the period; default: now" },
       {
         name: "units",

@@ -7,6 +7,7 @@ import { systemClock } from "../lib/clock.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { checkBands } from "./doctor-bands.ts";
+import { causeOfSilence, SILENT_MAX, type SilentRead } from "./doctor-silent.ts";
 import { checkZone } from "./doctor-zone.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
@@ -47,6 +48,7 @@ export async function checkGateway(
   let responded = 0;
   let untried = 0;
   const newestOfEach: Reading[] = [];
+  const silent: SilentRead[] = [];
   const patienceEndsAt = systemClock.monotonic() + SILENCE_TIMEOUTS_MAX * settings.gatewayTimeoutMs;
   const today = () => dayOf(gateway.clock.now(), settings.gatewayTimezone);
   const work = async (): Promise<void> => {
@@ -83,14 +85,10 @@ export async function checkGateway(
         newestOfEach.push(sensor.bands === undefined ? { ...newest, waveform: null } : newest);
       }
       if (!result.ok) found({ what, state: "failed", detail: result.message });
-      else if (newest === null)
-        found({
-          what,
-          state: "warning",
-          detail: result.rejected?.count
-            ? `no usable record on ${day}: ${rejectedText(result.rejected)}`
-            : `no usable record on ${day} yet; if the sensor should have sent one, check that its code is right and that it is on and paired`,
-        });
+      else if (newest === null && result.rejected?.count) {
+        const detail = `no usable record on ${day}: ${rejectedText(result.rejected)}`;
+        found({ what, state: "warning", detail });
+      } else if (newest === null) silent.push({ sensor, kind, day });
       else {
         const age = duration(gateway.clock.now() - newest.timeMs);
         const doubts = Object.entries(newest.quality).map(([name, d]) => `${name} ${d.reason}`);
@@ -117,6 +115,16 @@ export async function checkGateway(
         state: "failed",
         detail: `${settings.gatewayUrl} returned no valid response for any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
+    for (const [i, read] of silent.entries()) {
+      if (signal.aborted) break;
+      const cause =
+        i < SILENT_MAX && !isLost
+          ? await causeOfSilence(gateway, site, read, signal)
+          : "if the sensor should have sent one, check that its code is right and that it is on and paired";
+      const { sensor, kind, day } = read;
+      const detail = `no usable record on ${day} yet; ${cause}`;
+      found({ what: `${sensor.code} ${kind}`, state: "warning", detail });
+    }
     if (responded > 0 && usable === 0 && !isLost && !signal.aborted) {
       const { gatewayTimezone } = settings;
       found({

@@ -64,7 +64,7 @@ export async function run(context: CommandContext): Promise<number> {
         detail: "ended early: what has no line above was not tried",
       });
   } else {
-    const detail = "not tried: fix the errors in the settings and the site file first";
+    const detail = "not tried: fix the faults in the settings and the site file first";
     for (const what of ["gateway", "sensors", "broker", "http", "disk", "clock"])
       found({ what, state: "skipped", detail });
   }

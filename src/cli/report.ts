@@ -35,6 +35,8 @@ interface ReportSource {
 
 const REPORT_TIMEOUT_MS = 120_000;
 const REPORT_DAYS = 30;
+/** As long as hourly values may be kept. */
+const DAYS_MAX = 3650;
 
 /** The report on a machine as one HTML document: 0 written, 1 unknown machine, or neither an agent nor a store. */
 export async function run(context: CommandContext): Promise<number> {
@@ -70,8 +72,12 @@ export async function run(context: CommandContext): Promise<number> {
 /** Days and times without a zone are the gateway's. */
 function rangeOf(flags: CommandContext["flags"], zone: string): Range {
   const [from, to] = [flags.text("from"), flags.text("to")];
-  const fromMs = from === null ? null : parseTime("from", from, zone, false);
+  const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true });
+  if (days !== null && from !== null)
+    throw new UsageError("--days and --from both say where the period begins; leave out one");
   const toMs = to === null ? null : parseTime("to", to, zone, true);
+  const startMs = days === null ? null : (toMs ?? Date.now()) - days * DAY_MS;
+  const fromMs = from === null ? startMs : parseTime("from", from, zone, false);
   if (fromMs !== null && fromMs >= (toMs ?? Date.now()))
     throw new UsageError("--from is not before --to");
   return { fromMs, toMs, units: flags.choice("units", ["metric", "us"]) ?? "metric" };

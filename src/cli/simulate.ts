@@ -6,6 +6,7 @@ import { aborted } from "../lib/aborted.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { ModbusServer } from "../lib/modbus/server.ts";
+import { diagnosedSite } from "../simulator/diagnosed-site.ts";
 import type { FaultSpec } from "../simulator/faults.ts";
 import { readStateRegisters } from "../simulator/node-state.ts";
 import { parseFaultFlag } from "../simulator/parse-fault.ts";
@@ -128,7 +129,7 @@ function isZone(name: string): boolean {
 async function writeSite(path: string, simulator: Simulator): Promise<void> {
   try {
     makeDirectory(dirname(path));
-    await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
+    await writeFile(path, `${JSON.stringify(diagnosedSite(simulator.siteFile()), null, 2)}\n`);
   } catch (error) {
     throw new UsageError(`--site-out ${path} cannot be written (${codeOrMessage(error)})`);
   }

@@ -40,6 +40,21 @@ const DOTENV_NAME = "GATESIDE_DOTENV";
 /** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
 const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
 
+/** What other programs call it, and no typing error leads to. */
+const OTHER_WORDS: Readonly<Record<string, SettingName>> = {
+  MQTT_HOST: "MQTT_URL",
+  MQTT_BROKER: "MQTT_URL",
+  MQTT_SERVER: "MQTT_URL",
+  MQTT_ADDRESS: "MQTT_URL",
+  MQTT_PORT: "MQTT_URL",
+  MQTT_USER: "MQTT_USERNAME",
+  MQTT_PASS: "MQTT_PASSWORD",
+  GATEWAY_HOST: "GATEWAY_URL",
+  GATEWAY_IP: "GATEWAY_URL",
+  GATEWAY_ADDRESS: "GATEWAY_URL",
+  GATEWAY_PORT: "GATEWAY_URL",
+};
+
 /** Prefixes that only we use: any unknown name with one is worth a warning. */
 const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_", "MODBUS_", "HTTP_", "ALARM_", "COLLECT_"];
 /** What other programs read begins with one of them, too. */
@@ -224,7 +239,7 @@ export function unknownName(name: string): ConfigurationFault | null {
   const isNear = (other: string) =>
     Math.abs(other.length - name.length) <= slips && editDistance(name, other) <= slips;
   if (!isOurs && !known.some(isNear)) return null;
-  const closest = nearest(name, known);
+  const closest = OTHER_WORDS[name] ?? nearest(name, known);
   if (closest === null || !(isOurs || isNear(closest))) return null;
   const bare = name.endsWith("_FILE") ? name.slice(0, -"_FILE".length) : "";
   if (isSettingName(bare)) {

@@ -41,6 +41,18 @@ function membersOfSchema({ parentSchema = {} }: ErrorObject): string[] {
   return [...Object.keys(parentSchema["properties"] ?? {}), ...channels];
 }
 
+/** A channel under another word, such as ch1 or Kanal 1: what stands in it is meant. */
+function channelOf(key: string, members: readonly string[]): string | null {
+  const number = /[1-4]$/.exec(key)?.[0];
+  const word = /^(?:i|cur|amp)/i.test(key)
+    ? "current"
+    : /^(?:in|di)/i.test(key)
+      ? "input"
+      : "channel";
+  const name = `${word}${number}`;
+  return number !== undefined && members.includes(name) ? name : null;
+}
+
 function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): ConfigurationFault {
   const place = jsonPath(error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
@@ -54,12 +66,18 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         (one) => known.includes(`${one}File`) && namesSecret(key, one, known),
       );
       if (secret !== undefined) return secretFault(place, key, secret);
-      const closest = likely(key, membersOfSchema(error));
+      const members = membersOfSchema(error);
+      const closest = likely(key, members) ?? channelOf(key, members);
       return {
         place:
           place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,
         problem: "is an unknown key",
-        remedy: closest === null ? "remove it" : `did you mean ${closest}? Otherwise remove it`,
+        remedy:
+          closest === null
+            ? "remove it"
+            : CHANNEL_NAMES.includes(closest)
+              ? `rename it to ${closest}`
+              : `did you mean ${closest}? Otherwise remove it`,
       };
     }
     case "required": {

@@ -229,7 +229,7 @@ test("check – errors in settings and site file are reported together, also as 
   assert.ok(!/tops3cret|geheim/.test(json.stdout));
 });
 
-test("check – a rejected value is not shown as in effect, and errors come last, with a count", async () => {
+test("check – faults come first, with a count; --settings adds what was read, a rejected value not as in effect", async () => {
   const env = {
     ...PLANT,
     MQTT_URL: "",
@@ -239,13 +239,15 @@ test("check – a rejected value is not shown as in effect, and errors come last
     HTTP_TOKEN: "two words",
     GATEWAY_HEADERS: "tops3cret",
   };
-  const run = await runCommand(["check"], { env });
+  const plain = await runCommand(["check"], { env });
+  assert.deepEqual([plain.code, plain.stdout], [2, ""]);
+  assert.match(plain.stderr, /^error: [^]*\n\n4 faults, 1 warning: fix the faults above .*\n$/);
+  const run = await runCommand(["check", "--settings"], { env });
   assert.equal(run.code, 2);
-  assert.match(run.stdout, /^Settings as they were read; 4 faults /);
+  assert.match(run.stdout, /^Settings as they were read\n/);
   assert.match(run.stdout, /^ {2}MQTT_URL +MISSING$/m);
   for (const name of ["POLL_INTERVAL_S", "HTTP_TOKEN", "GATEWAY_HEADERS"])
     assert.match(run.stdout, new RegExp(`^ {2}${name} +REJECTED +environment$`, "m"));
-  assert.match(run.stderr, /\n\n4 faults, 1 warning: fix the errors listed above .*\n$/);
   assert.match(
     run.stderr,
     /10234 has no machine with a measured speed: no finding will ever come of it/,

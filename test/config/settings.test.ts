@@ -862,3 +862,11 @@ test("settings – a prefix of slashes alone and a port 0 in an address are faul
   assert.deepEqual(places({ GATEWAY_URL: "http://gateway:0" }), ["GATEWAY_URL"]);
   assert.deepEqual(places({ MQTT_URL: "mqtt://broker:0" }), ["MQTT_URL"]);
 });
+
+test("settings – what other programs call it is told as the setting that is meant", () => {
+  const remedy = (name: string) =>
+    load({ ...LINKS, [name]: "x" }).warnings.find(({ place }) => place === name)?.remedy;
+  assert.equal(remedy("MQTT_HOST"), "did you mean MQTT_URL?");
+  assert.equal(remedy("MQTT_USER"), "did you mean MQTT_USERNAME?");
+  assert.equal(remedy("GATEWAY_IP"), "did you mean GATEWAY_URL?");
+});

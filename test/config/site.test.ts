@@ -376,3 +376,14 @@ test("site – characters that cannot be seen, or are written in two ways, are t
   assert.deepEqual(warnings("Gera\u0308t"), ["x: sensors[0].code"]);
   assert.deepEqual(warnings("Ger\u00e4t 7"), []);
 });
+
+test("site – a misspelt channel is to be renamed, as what stands in it is meant", () => {
+  const remedy = (key: string) => {
+    const channels = { [key]: { unit: "bar", low: 0, high: 10 } };
+    const sensor = { code: "1", type: 12, kinds: ["loop"], channels };
+    const { faults } = loadSite(JSON.stringify({ site: "s", sensors: [sensor] }), "x");
+    return faults.find(({ place }) => place.includes(key))?.remedy;
+  };
+  for (const key of ["chanel2", "Channel2", "channel_2", "ch2"])
+    assert.equal(remedy(key), "rename it to channel2", key);
+});
