@@ -19,7 +19,7 @@ let close: () => Promise<void> = async () => {};
 
 /** What the agent publishes, by the member that tells what it is. */
 const sortOf = (shown: Members): string =>
-  ["base64", "kinds", "alarm", "values"].find((name) => name in shown) ?? "";
+  ["base64", "kinds", "alarm", "alarmCount", "values"].find((name) => name in shown) ?? "";
 const published = (sort: string) =>
   seen.messages
     .filter(({ topic, text }) => !topic.startsWith("$") && text.startsWith("{"))
@@ -29,7 +29,10 @@ const published = (sort: string) =>
 before(
   async () => {
     if (skip) return;
-    const opened = await openPlant({ site: "plant-7", env: { PUBLISH_WAVEFORMS: "always" } });
+    const opened = await openPlant({
+      site: "plant-7",
+      env: { PUBLISH_WAVEFORMS: "always", PUBLISH_MACHINES: "true" },
+    });
     close = opened.close;
     const { plant } = opened;
     const written = JSON.parse(readFileSync(plant.siteFile, "utf8")) as Members;
@@ -45,7 +48,9 @@ before(
       "/loop/history",
     ];
     await seen.waitUntil(
-      (messages) => topics.every((end) => messages.some(({ topic }) => topic.endsWith(end))),
+      (messages) =>
+        messages.some(({ topic }) => topic.includes("/machine/")) &&
+        topics.every((end) => messages.some(({ topic }) => topic.endsWith(end))),
       30_000,
     );
   },
