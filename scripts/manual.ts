@@ -30,7 +30,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     "gateway",
     "node-state",
   ],
-  "Own many boxes": ["fleet", "collect", "scale"],
+  "Own many boxes": ["fleet", "remote", "collect", "scale"],
   "Look up": ["glossary", "metrics", "sparkplug-conformance", "faults", "benchmarks", "testing"],
 };
 const SITE_FILE = "config/README.md";
