@@ -3,6 +3,7 @@ import "./cli/hold-hang-up.ts";
 import { runProgram } from "./cli/program.ts";
 import { processEnvironment } from "./config/settings.ts";
 import { giveAttemptsTime } from "./lib/connecting.ts";
+import { isLogOutput } from "./lib/log-output.ts";
 
 giveAttemptsTime();
 
@@ -28,6 +29,7 @@ for (const [name, number] of [
 }
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (isLogOutput(stream)) return;
     // `gateside export | head`: the reader has closed the pipe, which is not a failure.
     if (error.code !== "EPIPE") {
       // Usually a full disk behind `> file`. The output is incomplete, so this must not look like success.

@@ -2,11 +2,9 @@ import { type DestinationStream, pino } from "pino";
 import type { LogView } from "../core/log-view.ts";
 import type { Logger } from "../core/ports.ts";
 import { LogMemory } from "./log-memory.ts";
+import { openStdout } from "./log-output.ts";
 
-/** Lines buffered while stdout accepts none, bytes; further lines are lost. */
-const UNWRITTEN_MAX = 1 << 20;
-
-/** JSON lines to stdout, synchronously and with no worker thread (engineering.md part 2.1). Secrets never get here. */
+/** JSON lines to stdout, with no worker thread (log-output.ts). Secrets never get here. */
 export function createLogger(level: string): Logger {
   return pinoTo(level, openStdout());
 }
@@ -56,13 +54,6 @@ const MINUTE_MS = 60_000;
 
 function pinoTo(level: string, destination: DestinationStream) {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
-}
-
-function openStdout() {
-  const stdout = pino.destination({ dest: 1, sync: true, maxLength: UNWRITTEN_MAX });
-  // A full disk behind the log is no reason to stop measuring; the lines wait.
-  stdout.on("error", () => {});
-  return stdout;
 }
 
 /** Discards everything. */

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { RejectReason } from "../core/record.ts";
+import { logLines } from "./log-output.ts";
 
 /** Every metric of the agent, by contract name (contract section 7). Rooms get this object and update their own. */
 export function createMetrics() {
@@ -18,6 +19,15 @@ export function createMetrics() {
 
   const metrics = {
     registry,
+    logLinesDropped: new Counter({
+      name: "gateside_log_lines_dropped_total",
+      help: "Lines of the log that were lost because nothing took its output.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(logLines.dropped);
+      },
+    }),
     gatewayUp: gauge("gateway_up", "1 if the last call to the gateway got a response."),
     gatewayRequests: counter("gateway_requests_total", "Calls to the gateway by outcome class.", [
       "outcome",

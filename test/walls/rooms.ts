@@ -237,6 +237,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "perf_hooks",
       "timers/promises",
       "tls",
+      "tty",
       "util",
       "v8",
       "vm",
