@@ -268,6 +268,10 @@ export class WriteQueue {
         known = null;
         if (own !== null) queued.reject(this.#refused(own));
       }
+    } catch (error) {
+      // Nobody waits for ever; who has an answer already is not touched.
+      for (const { job, reject } of group) reject(StoreFailure.from(error, job.what));
+      throw error;
     } finally {
       this.#active = null;
     }

@@ -97,7 +97,9 @@ export class Identities {
       hour === null
         ? undefined
         : this.#db.write<{ newest: number | null }>(NEWEST_SQL).get(hour, stream);
-    const newest = row?.newest ?? Number.NEGATIVE_INFINITY;
+    // Retention may have emptied that hour since it was found: a time that is too late costs look-ups only.
+    const atMost = hour === null ? Number.NEGATIVE_INFINITY : (hour + 1) * HOUR_MS;
+    const newest = row?.newest ?? atMost;
     this.#newest.set(stream, newest);
     return newest;
   }

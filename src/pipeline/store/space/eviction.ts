@@ -16,7 +16,7 @@ export interface EvictionParts
 
 /** Current position of a walk from the oldest reading on. */
 export interface EvictionWalk {
-  /** Which of several passes over the readings it is in. */
+  /** Which of several passes over the readings it is in; in the first, of those from the future, only `seq` counts. */
   pass: number;
   hour: number;
   timeMs: number;
@@ -70,8 +70,28 @@ const rowsSql = (
   ORDER BY time_ms, seq`;
 const ROWS_SQL = rowsSql();
 const EVENTS = `(SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')`;
+/**
+ * Of a sensor whose clock is ahead: its readings' times say nothing about their age, and would outlive everybody's. They
+ * go by when they were stored, before others.
+ */
+const futureSql = (
+  which: string,
+) => `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
+  WHERE is_future = 1 AND seq > ? AND stored_at_ms < ? ${which} ORDER BY seq LIMIT ?`;
+const FUTURE_SQL = futureSql(`AND stream NOT IN ${EVENTS}`);
+/** Events, too: a box clock that was ahead once dates all later ones ahead, so that their order holds. */
+const FUTURE_OLD_SQL = futureSql("");
+const FUTURE_WAVEFORMS_SQL = `SELECT r.seq AS readingSeq, w.file_id AS seq, w.stream, w.hour, w.time_ms AS timeMs,
+  lower(hex(w.reading_id)) AS id FROM readings r
+  CROSS JOIN waveforms w ON w.hour = r.hour AND w.stream = r.stream AND w.time_ms = r.time_ms AND w.reading_id = r.id
+  WHERE r.is_future = 1 AND r.waveforms IS NOT NULL AND (r.seq, w.file_id) > (?, ?) AND r.stored_at_ms < ?
+  AND w.file_id NOT IN (SELECT file_id FROM staged_waveforms) ORDER BY r.seq, w.file_id LIMIT ?`;
 /** Events of alarms are given up when nothing else is left: there are few, and somebody may have to act on them. */
-const GIVEN_UP_SQL = [rowsSql(`AND stream NOT IN ${EVENTS}`), rowsSql(`AND stream IN ${EVENTS}`)];
+const GIVEN_UP_SQL = [
+  FUTURE_SQL,
+  rowsSql(`AND stream NOT IN ${EVENTS}`),
+  rowsSql(`AND stream IN ${EVENTS}`),
+];
 const WAVEFORM_HOUR_SQL = "SELECT hour FROM waveforms WHERE hour >= ? ORDER BY hour LIMIT 1";
 const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs, lower(hex(reading_id)) AS id FROM waveforms
   WHERE hour = ? AND (time_ms, file_id) > (?, ?)
@@ -95,14 +115,16 @@ export class Eviction {
       return slice;
     }
     const counted = hours.leave();
-    for (const reading of this.#next(walk, untilMs, TOGETHER_ROWS)) {
+    const { pass } = walk;
+    for (const reading of this.#futureFirst(walk, untilMs, TOGETHER_ROWS)) {
       if (pending.isPending(tx, reading) || this.#isStaying(reading)) continue;
       counted.before(reading);
       this.#remove(tx, reading);
       slice.removed += 1;
       if (slice.removed < rowsMax) continue;
       // What comes after it is looked at again.
-      Object.assign(walk, { timeMs: reading.timeMs, seq: reading.seq });
+      const { hour, timeMs, seq } = reading;
+      Object.assign(walk, { pass, hour, timeMs, seq, isOver: false });
       break;
     }
     counted.write();
@@ -186,7 +208,21 @@ export class Eviction {
     identities.forget(tx, reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
   }
 
-  #next(walk: EvictionWalk, untilMs: number, rowsMax: number, sql = ROWS_SQL): Candidate[] {
+  #futureFirst(walk: EvictionWalk, untilMs: number, rowsMax: number): Candidate[] {
+    const isFirst = walk.pass === 0;
+    const future = untilMs < Number.MAX_SAFE_INTEGER ? FUTURE_OLD_SQL : FUTURE_SQL;
+    const found = this.#next(walk, untilMs, rowsMax, isFirst ? future : ROWS_SQL);
+    if (isFirst && walk.isOver) Object.assign(walk, startWalk(1));
+    return found;
+  }
+
+  #next(walk: EvictionWalk, untilMs: number, rowsMax: number, sql: string): Candidate[] {
+    if (sql === FUTURE_SQL || sql === FUTURE_OLD_SQL) {
+      const rows = this.#parts.db.write<Candidate>(sql).all(walk.seq, untilMs, rowsMax);
+      walk.seq = rows.at(-1)?.seq ?? walk.seq;
+      walk.isOver = rows.length < rowsMax;
+      return rows;
+    }
     return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, sql);
   }
 
@@ -200,13 +236,16 @@ export class Eviction {
   ): Slice {
     const { keeper, pending, waveforms } = this.#parts;
     const slice = emptySlice();
-    const rows = this.#walk<Place & { readonly id: string }>(
-      walk,
-      untilMs,
-      rowsMax,
-      WAVEFORM_HOUR_SQL,
-      WAVEFORM_ROWS_SQL,
-    );
+    const rows =
+      walk.pass === 0
+        ? this.#futureWaveforms(walk, untilMs, rowsMax)
+        : this.#walk<Place & { readonly id: string }>(
+            walk,
+            untilMs,
+            rowsMax,
+            WAVEFORM_HOUR_SQL,
+            WAVEFORM_ROWS_SQL,
+          );
     for (const { seq: fileId, ...place } of rows) {
       const fate = keeper.fateOf(place, mayGiveUp ? null : untilMs);
       if (fate === "kept") slice.removed += 1;
@@ -222,6 +261,20 @@ export class Eviction {
       slice.removed += 1;
     }
     return slice;
+  }
+
+  #futureWaveforms(
+    walk: EvictionWalk,
+    untilMs: number,
+    rowsMax: number,
+  ): (Place & { readonly id: string })[] {
+    const rows = this.#parts.db
+      .write<Place & { readonly id: string; readonly readingSeq: number }>(FUTURE_WAVEFORMS_SQL)
+      .all(walk.seq, walk.timeMs, untilMs, rowsMax);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < rowsMax) Object.assign(walk, startWalk(1));
+    else Object.assign(walk, { seq: last.readingSeq, timeMs: last.seq });
+    return rows;
   }
 
   #readingsAt(place: Omit<Place, "seq">): Place[] {

@@ -53,14 +53,21 @@ export class RoomMaker {
    */
   *make(oldestIncomingMs: number | null, isAwaited: () => boolean): Generator<void, boolean, void> {
     const { logger, monitor } = this.#parts;
-    const hadBallast = monitor.dropBallast();
+    let hadBallast = false;
     let hasFreed = false;
     try {
-      hasFreed = yield* this.#free(oldestIncomingMs, isAwaited);
+      hadBallast = monitor.dropBallast();
     } catch (error) {
-      logger.debug({ err: error }, "could not free space");
+      logger.debug({ err: error }, "the ballast could not be removed");
     }
-    return hasFreed || hadBallast || (oldestIncomingMs === null && this.#lend());
+    try {
+      hasFreed = yield* this.#free(oldestIncomingMs, isAwaited);
+      return hasFreed || hadBallast || (oldestIncomingMs === null && this.#lend());
+    } catch (error) {
+      // Its write is answered: what cannot be freed on a failing disk must not end the process.
+      logger.debug({ err: error }, "could not free space");
+      return hadBallast;
+    }
   }
 
   /** Where everything waits for an uplink that delivers, nothing can be freed before its deliveries are settled. */
