@@ -11,7 +11,7 @@ FROM node:24-bookworm-slim
 COPY --from=build /src/dist /usr/lib/gateside
 COPY packaging/container/health.mjs /usr/lib/gateside/health.mjs
 # The path that the package and scripts/container.sh have, so that one compose file fits both images.
-RUN ln -s /usr/local/bin/node /usr/lib/gateside/node && install -d -o node -g node /data
+RUN ln -s /usr/local/bin/node /usr/lib/gateside/node && install -d -o node -g 0 -m 0770 /data
 USER node
 ENV DATA_DIR=/data SITE_FILE=/etc/gateside/site.json NODE_ENV=production MALLOC_ARENA_MAX=1
 VOLUME /data

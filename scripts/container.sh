@@ -35,7 +35,7 @@ for binary in node better_sqlite3.node sdnotify.node; do ldd "$root/usr/lib/gate
 [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 printf 'root:x:0:0::/:/none\ngateside:x:1000:1000::/data:/none\n' >"$root/etc/passwd"
 printf 'root:x:0:\ngateside:x:1000:\n' >"$root/etc/group"
-chown -R 0:0 "$root"; chown 1000:1000 "$root/data"; chmod 1777 "$root/tmp"
+chown -R 0:0 "$root"; chown 1000:0 "$root/data"; chmod 0770 "$root/data"; chmod 1777 "$root/tmp"
 
 container=$(buildah from scratch)
 buildah copy -q "$container" "$root" / >/dev/null

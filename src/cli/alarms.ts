@@ -1,8 +1,8 @@
-import { userInfo } from "node:os";
 import type { AgentStatus } from "../core/agent-status.ts";
 import type { AlarmLists, BaselineView, ShownAlarm } from "../core/alarm/shown.ts";
 import { wallClockText } from "../core/time-zone.ts";
 import { withTimes } from "../core/times-in-text.ts";
+import { userName } from "../lib/user-name.ts";
 import {
   type AgentClient,
   AgentFailure,
@@ -202,5 +202,5 @@ function baselineRow(one: BaselineView): string[] {
 }
 
 function whoIs(flags: Flags): string {
-  return flags.text("by") ?? userInfo().username;
+  return flags.text("by") ?? userName() ?? `user ${process.getuid?.() ?? ""}`.trim();
 }

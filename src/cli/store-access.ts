@@ -4,11 +4,11 @@
  */
 
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { userName } from "../lib/user-name.ts";
 
 /** The database with its journals, and the lock. */
 const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
@@ -16,10 +16,11 @@ const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
 /** Only what belongs to others in the agent's own directory is to be given to it: a person who looks needs the agent's rights. */
 function remedyFor(error: unknown, dataDir: string): string {
   if (codeOf(error) === "EROFS") return "mount it for writing, or use a directory on another disk";
-  const { uid, username } = userInfo();
+  const uid = process.getuid?.() ?? 0;
+  const name = userName();
   const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid ?? uid;
-  return owner === uid || username === "gateside"
-    ? `run chown -R ${username}: on the directory, so that the agent's user owns it`
+  return owner === uid || name === "gateside"
+    ? `run chown -R ${name ?? uid}: on the directory, so that the agent's user owns it`
     : "run the command with sudo, or as the user that the agent runs as";
 }
 

@@ -1,8 +1,8 @@
 /** The system's file errors, in words; the operator reads the path next to them. */
 import { accessSync, constants } from "node:fs";
-import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { codeOf, codeOrMessage } from "../core/thrown.ts";
+import { userName } from "./user-name.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
@@ -49,14 +49,5 @@ function closedDirectory(path: string): string | null {
     return null;
   } catch {
     return parent;
-  }
-}
-
-/** Null for a user without a name, as in a container with `--user 1234`. */
-function userName(): string | null {
-  try {
-    return userInfo().username;
-  } catch {
-    return null;
   }
 }

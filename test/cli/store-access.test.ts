@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { storeAccessFaults } from "../../src/cli/store-access.ts";
 import { smallDisk, WITHOUT_MOUNT } from "../support/small-disk.ts";
 
-const NOBODY = 65_534;
+const NOBODY = 54_321;
 const isRoot = process.getuid?.() === 0;
 
 /** The faults as a user other than root sees them. */
@@ -15,6 +15,7 @@ function faultsAsOther(
   dataDir: string,
 ): { place: string; problem: string; remedy: string }[] | null {
   if (!isRoot) return storeAccessFaults(dataDir);
+  // It has no name, as in a container that is given a number.
   const script = `import(${JSON.stringify(resolve("src/cli/store-access.ts"))}).then((m) => process.stdout.write(JSON.stringify(m.storeAccessFaults(${JSON.stringify(dataDir)}))))`;
   const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
     uid: NOBODY,

@@ -24,10 +24,13 @@ export interface DeliveryMemory {
 export class DeliveryRefused extends Error {
   /** It refused what the message says: the next one may be accepted. */
   readonly isAboutContent: boolean;
+  /** How long the receiver asks to wait, ms. */
+  readonly retryAfterMs: number;
 
-  constructor(text: string, isAboutContent = false) {
+  constructor(text: string, isAboutContent = false, retryAfterMs = 0) {
     super(text);
     this.isAboutContent = isAboutContent;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -47,6 +50,7 @@ interface Attempt {
   readonly isAccepted: boolean;
   readonly isAboutContent: boolean;
   readonly trouble: string | null;
+  readonly retryAfterMs: number;
 }
 
 const PENDING = "pending";
@@ -94,7 +98,8 @@ export class Delivery {
         continue;
       }
       const message = this.#sending.slice(0, this.#isCautious ? 1 : this.#parts.togetherMax);
-      const { isAccepted, isAboutContent, trouble } = await this.#try(message, signal);
+      const tried = await this.#try(message, signal);
+      const { isAccepted, isAboutContent, trouble } = tried;
       if (signal.aborted) return;
       if (isAccepted) {
         if (trouble !== null && trouble !== this.#failure)
@@ -111,10 +116,11 @@ export class Delivery {
       this.#record(true);
       if (backoff.failures === 0)
         logger.warn({ detail: trouble }, `alarm ${name} failed; trying again`);
+      const waitMs = Math.max(backoff.next(), tried.retryAfterMs);
       if (isAboutContent) {
         this.#putBack(message);
-        await this.#waitForNews(backoff.next(), signal);
-      } else await clock.sleep(backoff.next(), signal);
+        await this.#waitForNews(waitMs, signal);
+      } else await clock.sleep(waitMs, signal);
       this.#takeWhileFailing();
     }
   }
@@ -173,10 +179,11 @@ export class Delivery {
       const trouble = await withinMs(signal, CALL_TIMEOUT_MS, (limited) =>
         this.#parts.send(message, limited),
       );
-      return { isAccepted: true, isAboutContent: false, trouble };
+      return { isAccepted: true, isAboutContent: false, trouble, retryAfterMs: 0 };
     } catch (error) {
-      const isAboutContent = error instanceof DeliveryRefused && error.isAboutContent;
-      return { isAccepted: false, isAboutContent, trouble: failureKind(error) };
+      const { isAboutContent, retryAfterMs } =
+        error instanceof DeliveryRefused ? error : { isAboutContent: false, retryAfterMs: 0 };
+      return { isAccepted: false, isAboutContent, trouble: failureKind(error), retryAfterMs };
     }
   }
 

@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
 import { withPublicAuthorities } from "../../lib/authorities.ts";
+import { retryAfter } from "../../lib/response-headers.ts";
 import { splitLogin } from "./address.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
 
@@ -22,7 +23,11 @@ export interface Webhook {
 }
 
 /** Posts `{"site","text","link","events":[payload, …]}`; any 2xx response accepts them. */
-export function webhook({ url, headers, secret, ca, link }: Webhook, site: () => string): Send {
+export function webhook(
+  { url, headers, secret, ca, link }: Webhook,
+  site: () => string,
+  now: () => number = Date.now,
+): Send {
   const { target, headers: login } = splitLogin(url);
   const fixed = { "content-type": "application/json", ...login, ...headers };
   return async (notices, signal) => {
@@ -52,12 +57,16 @@ export function webhook({ url, headers, secret, ca, link }: Webhook, site: () =>
         dispatcher,
       });
       await response.body.dump();
-      const { statusCode } = response;
-      if (statusCode < 200 || statusCode > 299)
+      const { statusCode, headers: given } = response;
+      if (statusCode < 200 || statusCode > 299) {
+        const waitMs = retryAfter(given, now()) ?? 0;
+        const wait = waitMs === 0 ? "" : ` and asks to wait ${Math.ceil(waitMs / 1000)} s`;
         throw new DeliveryRefused(
-          `the server returned HTTP ${statusCode}`,
+          `the server returned HTTP ${statusCode}${wait}`,
           ABOUT_CONTENT.has(statusCode),
+          waitMs,
         );
+      }
       return null;
     } finally {
       await dispatcher.destroy();

@@ -7,6 +7,7 @@ import type { Clock, RecordSource, StateSource } from "../../core/ports.ts";
 import { withoutTrailing } from "../../core/text-ends.ts";
 import { AbortCallbacks } from "../../lib/abort-callbacks.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { gatewayTime, headerText } from "../../lib/response-headers.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import type { Outcome } from "../decode/outcome.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../wire/names.ts";
@@ -21,7 +22,6 @@ import {
   type ExchangeRequest,
 } from "./exchange.ts";
 import { FailingReads } from "./failing-reads.ts";
-import { gatewayTime, headerText } from "./response-headers.ts";
 import { ResponseWords, SMALL_BODY_BYTES_MAX } from "./response-words.ts";
 import { WakeUp } from "./wake-up.ts";
 

@@ -2,8 +2,8 @@ import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { CallFailure } from "../../core/failure.ts";
 import { messageOf } from "../../core/thrown.ts";
+import { headerText } from "../../lib/response-headers.ts";
 import type { ExchangeHead } from "./exchange.ts";
-import { headerText } from "./response-headers.ts";
 
 /** Larger pieces than zlib's default cost half the CPU time. */
 const OPTIONS = { chunkSize: 262_144 };

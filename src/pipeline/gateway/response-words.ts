@@ -1,9 +1,9 @@
 import { CallFailure, classOfHttpStatus, snippetOf } from "../../core/failure.ts";
+import { headerText, retryAfter } from "../../lib/response-headers.ts";
 import type { SecretGate } from "../../lib/secrets.ts";
 import { type Outcome, readOutcome } from "../decode/outcome.ts";
 import { decodedBody } from "./decoded-body.ts";
 import type { ExchangeHead } from "./exchange.ts";
-import { headerText, retryAfter } from "./response-headers.ts";
 
 /** Responses of settings operations, and error pages, are far smaller. */
 export const SMALL_BODY_BYTES_MAX = 1_048_576;

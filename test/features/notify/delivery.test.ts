@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type OutgoingHttpHeaders } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -88,11 +88,11 @@ interface Post {
 }
 
 /** An HTTP server that answers with these statuses, then 204. */
-async function hook(t: TestContext, statuses: number[] = []) {
+async function hook(t: TestContext, statuses: number[] = [], headers: OutgoingHttpHeaders = {}) {
   const posts: Post[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      response.writeHead(statuses.shift() ?? 204).end();
+      response.writeHead(statuses.shift() ?? 204, headers).end();
       posts.push({ headers: request.headers, body });
     });
   });
@@ -137,6 +137,30 @@ test("alarm delivery – a web-hook that fails is tried again, its address is in
   const lines = JSON.stringify(logger.lines);
   assert.match(lines, /the server returned HTTP 503/);
   assert.doesNotMatch(lines, /secret/);
+});
+
+test("alarm delivery – a web-hook that asks to wait is left alone for that long, at most ten minutes, and it is said", async (t) => {
+  for (const [asked, waitedMs] of [
+    ["120", 120_000],
+    ["86400", 600_000],
+  ] as const) {
+    const { posts, port } = await hook(t, [429], { "retry-after": asked });
+    const logger = new RecordingLogger();
+    const to = { url: `http://127.0.0.1:${port}`, headers: {}, secret: null, ca: () => null };
+    const pauses: number[] = [];
+    const pausing: Clock = {
+      ...clock,
+      sleep: (ms) => {
+        pauses.push(ms);
+        return Promise.resolve();
+      },
+    };
+    const send = webhook({ ...to, link: null }, () => "plant-7");
+    await deliver((again) => deliveryOf(again, logger, { clock: pausing }), send, [EVENT]);
+    assert.equal(posts.length, 2);
+    assert.equal(pauses[0], waitedMs);
+    assert.match(logger.text, new RegExp(`HTTP 429 and asks to wait ${waitedMs / 1000} s`));
+  }
 });
 
 test("alarm delivery – user and password of the address are sent as Basic, headers as they are, the body signed", async (t) => {

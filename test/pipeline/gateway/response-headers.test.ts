@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gatewayTime, retryAfter } from "../../../src/pipeline/gateway/response-headers.ts";
+import { gatewayTime, retryAfter } from "../../../src/lib/response-headers.ts";
 
 test("response headers – a Date that is not a usable calendar day is ignored", () => {
   assert.equal(gatewayTime({ date: "Fri, 20 Nov 2026 12:00:00 GMT" }), Date.UTC(2026, 10, 20, 12));

@@ -1,4 +1,5 @@
-import type { Headers } from "./exchange.ts";
+/** As undici gives them. */
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Longer waits are not honoured (services section 5). */
 const RETRY_AFTER_MAX_MS = 600_000;
