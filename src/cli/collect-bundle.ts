@@ -5,6 +5,9 @@ import { loadBesideBundle } from "../lib/paths.ts";
 
 type CollectBundle = typeof collectBundle;
 
+/** Code of an error of the bundle: the database has to be chosen or set otherwise. Its classes are not ours. */
+export const UNFIT = "database_unfit";
+
 /**
  * The receiving end (PostgreSQL, AMQP) is in its own bundle, so that the agent is neither larger nor heavier for
  * it. The source's path is computed here, because the bundler would follow a plain import.

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { ParquetRow } from "../collect/main.ts";
+import { COLLECT_SCHEMA } from "../config/collect-names.ts";
 import { loadSite } from "../config/site.ts";
 import { csvField as cell } from "../core/csv.ts";
+import { withSchema } from "../core/database-url.ts";
 import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
 import {
   type StoredReading,
@@ -54,7 +56,8 @@ export async function run(context: CommandContext): Promise<number> {
   const span = spanFlag(flags);
   const toMs = parseTime("to", flags.required("to"), zone, true);
   if (toMs <= fromMs) throw new UsageError("--to is before --from");
-  const db = flags.text("db");
+  const address = flags.text("db");
+  const db = address === null ? null : withSchema(address, context.env[COLLECT_SCHEMA]);
   const toDirectory = flags.text("to-dir");
   if (toDirectory !== null && db === null) throw new UsageError("--to-dir requires --db");
   if (db !== null) {

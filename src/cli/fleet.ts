@@ -1,8 +1,8 @@
 import type { FleetBox } from "../collect/main.ts";
 import { type CollectSettings, loadCollectSettings } from "../config/collect-settings.ts";
 import { faultLine } from "../config/fault.ts";
-import { messageOf } from "../core/thrown.ts";
-import { loadCollectBundle } from "./collect-bundle.ts";
+import { codeOf, messageOf } from "../core/thrown.ts";
+import { loadCollectBundle, UNFIT } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { ConfigurationError } from "./configuration.ts";
 import { fleetText, machinesText } from "./fleet-text.ts";
@@ -67,7 +67,7 @@ async function retire(
     return isUnknown ? 2 : 1;
   } catch (error) {
     stderr.write(`error: ${messageOf(error)}\n`);
-    return 1;
+    return isUnfit(error) ? 2 : 1;
   }
 }
 
@@ -89,9 +89,12 @@ async function machines(
     return found.unacknowledged > 0 ? 1 : 0;
   } catch (error) {
     stderr.write(`error: ${messageOf(error)}\n`);
-    return 1;
+    return isUnfit(error) ? 2 : 1;
   }
 }
+
+/** The database itself has to be chosen or set otherwise. */
+const isUnfit = (error: unknown): boolean => codeOf(error) === UNFIT;
 
 /** Machines that are listed unless --worst says otherwise. */
 const WORST = 20;
@@ -119,7 +122,7 @@ async function show(
     boxes = await readFleet({ ...settings, db }, Date.now());
   } catch (error) {
     stderr.write(`error: ${messageOf(error)}\n`);
-    return 1;
+    return isUnfit(error) ? 2 : 1;
   }
   if (boxes.length === 0)
     stderr.write(

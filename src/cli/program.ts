@@ -1,7 +1,9 @@
 import { faultLine } from "../config/fault.ts";
+import { codeOf } from "../core/thrown.ts";
 import { likely } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
+import { UNFIT } from "./collect-bundle.ts";
 import { type Command, type CommandContext, type TextSink, UsageError } from "./command.ts";
 import { COMMANDS, TRAINING } from "./commands.ts";
 import { ConfigurationError } from "./configuration.ts";
@@ -85,7 +87,7 @@ function report(error: unknown, command: Command, stderr: TextSink): number {
     // Expected failures carry a code and a message for people; everything else is our bug and shows where.
     const isExpected = "code" in error;
     stderr.write(`error: ${isExpected ? error.message : (error.stack ?? error.message)}\n`);
-    return 1;
+    return codeOf(error) === UNFIT ? 2 : 1;
   }
   throw error;
 }

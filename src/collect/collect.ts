@@ -12,6 +12,7 @@ import { acceptedDays } from "./database/horizon.ts";
 import { maintain } from "./database/maintenance.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";
 import { PoolerFailure } from "./database/pooler.ts";
+import { DatabaseUnfit } from "./database/session-settings.ts";
 import { Writer } from "./database/writer.ts";
 import type { Source, SourceOptions } from "./delivery.ts";
 import { Inbox } from "./inbox.ts";
@@ -117,7 +118,7 @@ async function openDatabase(
       await writer.maintain(({ client, partitions }) => partitions.ahead(client, clock.now()));
       return null;
     } catch (error) {
-      if (error instanceof PoolerFailure) {
+      if (error instanceof PoolerFailure || error instanceof DatabaseUnfit) {
         logger.error({ database }, messageOf(error));
         return 2;
       }

@@ -28,6 +28,10 @@ const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 /** A persistent failure is logged again after this long, ms. */
 const REMIND_MS = 60_000;
+/** SQLSTATE of a statement that took longer than its limit, or that somebody ended. */
+const TIMED_OUT = "57014";
+/** Then a message that fails so by itself is set aside. */
+const TIMEOUTS_MAX = 3;
 /** Of a topic in the log, which may have 64 kB. */
 const TOPIC_SHOWN = 200;
 
@@ -88,6 +92,7 @@ export class Collector {
     const { writer, clock, logger, metrics } = this.#parts;
     const backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
     let warnedAt = Number.NEGATIVE_INFINITY;
+    let timeouts = 0;
     for (;;) {
       try {
         this.#count(entries, await writer.write(entries));
@@ -96,6 +101,13 @@ export class Collector {
         return true;
       } catch (error) {
         const kind = failureKind(error);
+        if (sqlState(error) === TIMED_OUT) {
+          if (entries.length > 1) return this.#inParts(halvesOf(entries), signal);
+          timeouts += 1;
+          const [late] = entries;
+          if (timeouts >= TIMEOUTS_MAX && late !== undefined && late.item.type !== "rejected")
+            return this.#write([setAside(late, "statement_timeout", error)], signal);
+        }
         if (kind === "data") return this.#divide(entries, error, signal);
         if (kind === "fault") {
           const [only] = entries;
@@ -153,10 +165,13 @@ export class Collector {
       return this.#write(others, signal);
     }
     const isApart = suspects.length > 1 && suspects.length < entries.length;
-    const middle = entries.length >> 1;
     const parts = isApart
       ? [entries.filter((entry) => !isRefused(entry)), suspects]
-      : [entries.slice(0, middle), entries.slice(middle)];
+      : halvesOf(entries);
+    return this.#inParts(parts, signal);
+  }
+
+  async #inParts(parts: readonly (readonly Entry[])[], signal: AbortSignal): Promise<boolean> {
     for (const part of parts) if (!(await this.#write(part, signal))) return false;
     return true;
   }
@@ -173,6 +188,11 @@ export class Collector {
     metrics.events.inc(written.events);
     for (const { item } of written.rejections) metrics.rejected.inc({ reason: item.reason });
   }
+}
+
+function halvesOf(entries: readonly Entry[]): (readonly Entry[])[] {
+  const middle = entries.length >> 1;
+  return [entries.slice(0, middle), entries.slice(middle)];
 }
 
 function setAside({ delivery, item }: Entry, reason: MessageReject, error: unknown): Entry {

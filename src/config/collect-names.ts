@@ -19,9 +19,13 @@ export const COLLECT_FILES = {
   key: "COLLECT_KEY_FILE",
 } as const;
 
+/** The schema of the tables, if it is not the one that the role finds first. */
+export const COLLECT_SCHEMA = "COLLECT_SCHEMA";
+
 /** Every name that `collect` and `fleet` read. */
 export const COLLECT_ENVIRONMENT: readonly string[] = [
   ...Object.values(COLLECT_NAMES),
   ...COLLECT_SECRETS.map((flag) => `${COLLECT_NAMES[flag]}_FILE`),
   ...Object.values(COLLECT_FILES),
+  COLLECT_SCHEMA,
 ];

@@ -2,15 +2,18 @@
  * Settings of `gateside collect` and `gateside fleet`: flags first, then COLLECT_* from the environment, secrets also
  * by NAME_FILE.
  */
+
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CollectOptions } from "../core/collect-options.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import { withSchema } from "../core/database-url.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { checkFrom, checkTo } from "./collect-addresses.ts";
 import {
   COLLECT_FILES,
   COLLECT_NAMES,
+  COLLECT_SCHEMA,
   COLLECT_SECRETS,
   type CollectFlag,
 } from "./collect-names.ts";
@@ -102,7 +105,7 @@ export function loadCollectSettings(place: CollectPlace): {
     numberOf(placeOf(place, flag), text(flag) ?? String(KEEP_HOURS_DAYS), KEEP_DAYS, faults);
   const settings: CollectSettings = {
     from,
-    to,
+    to: withSchema(to, place.env[COLLECT_SCHEMA]?.trim()),
     group,
     prefix,
     topic,

@@ -4,6 +4,17 @@ export interface DatabaseAddress {
   readonly hosts: readonly string[];
   /** True if `target_session_attrs` asks for a server that accepts writes. */
   readonly isPrimary: boolean;
+  /** COLLECT_SCHEMA; null: the one that the role finds first. */
+  readonly schema: string | null;
+}
+
+/** COLLECT_SCHEMA goes with the address, as the other things that a connection needs. */
+const SCHEMA = "gateside_schema";
+
+/** The address for tables of this schema; null or empty: unchanged. */
+export function withSchema(text: string, schema: string | null | undefined): string {
+  if (text === "" || !schema) return text;
+  return `${text}${text.includes("?") ? "&" : "?"}${SCHEMA}=${encodeURIComponent(schema)}`;
 }
 
 const FORM = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?$/;
@@ -17,6 +28,8 @@ export function databaseAddress(text: string): DatabaseAddress | null {
   const session = options.get("target_session_attrs") ?? "any";
   if (session !== "any" && !PRIMARY.includes(session)) return null;
   options.delete("target_session_attrs");
+  const schema = options.get(SCHEMA);
+  options.delete(SCHEMA);
   const named = options.get("host")?.split(",");
   const ports = options.get("port")?.split(",");
   const hosts = (named ?? authority.split(",")).map((host, at) => {
@@ -28,7 +41,7 @@ export function databaseAddress(text: string): DatabaseAddress | null {
   });
   if (hosts.length > 1 && (named ?? authority.split(",")).includes("")) return null;
   if (!hosts.every((host) => URL.canParse(host))) return null;
-  return { hosts, isPrimary: PRIMARY.includes(session) };
+  return { hosts, isPrimary: PRIMARY.includes(session), schema };
 }
 
 /** The address without user name, password and options, for logs. */

@@ -111,6 +111,25 @@ test("collector – a reading that PostgreSQL refuses is set aside by the line t
   assert.ok(count <= 8 + 5, `${count} transactions`);
 });
 
+test("collector – a batch whose statement takes too long is halved before it waits, and a message that does so by itself is set aside", {
+  skip,
+}, async (t) => {
+  const { transactions, query } = await openDatabase(t, "late");
+  await transactions([readingPayload(0)]);
+  await query(
+    `CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF NEW.rpm = 1543 THEN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END IF;
+       RETURN NEW; END $$;
+     CREATE TRIGGER late BEFORE INSERT ON reading_rpm FOR EACH ROW EXECUTE FUNCTION late()`,
+  );
+  const count = await transactions(Array.from({ length: 1000 }, (_, n) => readingPayload(n + 1)));
+  assert.deepEqual(await query("SELECT count(*)::int FROM reading_rpm"), [{ count: 1000 }]);
+  assert.deepEqual(await query("SELECT reason, count(*)::int FROM rejected GROUP BY 1"), [
+    { reason: "statement_timeout", count: 1 },
+  ]);
+  assert.ok(count <= 2 * 10 + 5, `${count} transactions`);
+});
+
 const NOTHING: Written = {
   readings: 0,
   duplicates: 0,

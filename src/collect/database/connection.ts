@@ -3,6 +3,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import { databaseAddress, publicDatabase } from "../../core/database-url.ts";
 import type { Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
+import { DatabaseUnfit, prepareSession } from "./session-settings.ts";
 
 /** Name lookup, TCP, TLS and login together, ms. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -33,13 +34,15 @@ export async function openConnection(
 ): Promise<Client> {
   const address = databaseAddress(url);
   if (address === null) throw new Error(`${publicDatabase(url)} is not a PostgreSQL address`);
-  const { hosts, isPrimary } = address;
+  const { hosts, isPrimary, schema } = address;
+  const at = { whole: url, schema };
   const failures: string[] = [];
   let last: unknown;
   for (const host of hosts) {
     try {
-      return await connect(host, name, isPrimary || !isReading);
+      return await connect(host, name, isPrimary || !isReading, at);
     } catch (error) {
+      if (error instanceof DatabaseUnfit) throw error;
       last = error;
       const fields = { database: publicDatabase(host), error: messageOf(error) };
       if (hosts.length > 1) logger?.warn(fields, "this server of the database cannot be used");
@@ -50,7 +53,12 @@ export async function openConnection(
   throw last;
 }
 
-async function connect(url: string, name: string, isPrimary: boolean): Promise<Client> {
+async function connect(
+  url: string,
+  name: string,
+  isPrimary: boolean,
+  { whole, schema }: { readonly whole: string; readonly schema: string | null },
+): Promise<Client> {
   const client = new Client({
     connectionString: url,
     application_name: name,
@@ -63,8 +71,7 @@ async function connect(url: string, name: string, isPrimary: boolean): Promise<C
   client.on("end", () => LOST.add(client));
   try {
     await client.connect();
-    // With a table for each week, a plan has thousands of expressions: compiling them took 115 of 120 s.
-    await client.query("SET TIME ZONE 'UTC'; SET client_min_messages = warning; SET jit = off");
+    await prepareSession(client, whole, schema);
     if (isPrimary) await requirePrimary(client);
     return client;
   } catch (error) {

@@ -9,6 +9,7 @@ import { REJECTED } from "./migrations/006-rejected.ts";
 import { DAYS } from "./migrations/007-days.ts";
 import { RIGHTS } from "./migrations/008-rights.ts";
 import { MACHINES } from "./migrations/009-machines.ts";
+import { DatabaseUnfit, poorEncoding } from "./session-settings.ts";
 
 interface MigrationStep {
   readonly number: number;
@@ -52,7 +53,13 @@ class MigrationLocked extends Error {
  * steps taken.
  */
 export async function migrate(client: ClientBase, lockWaitMs = LOCK_WAIT_MS): Promise<number> {
-  if ((await dueSteps(client)).length === 0) return 0;
+  const first = await dueSteps(client);
+  if (first.length === 0) return 0;
+  const encoding = first.length === STEPS.length ? await poorEncoding(client) : null;
+  if (encoding !== null)
+    throw new DatabaseUnfit(
+      `the database has the encoding ${encoding}, which does not hold every text: create it with ENCODING 'UTF8' TEMPLATE template0`,
+    );
   await lock(client, lockWaitMs);
   try {
     const due = await dueSteps(client);

@@ -7,6 +7,7 @@ import { WRITER_LOCK } from "./horizon.ts";
 import { migrate } from "./migrate.ts";
 import { Partitions } from "./partitions.ts";
 import { refuseTransactionPooling } from "./pooler.ts";
+import { poorEncoding } from "./session-settings.ts";
 import { StreamNumbers } from "./streams.ts";
 import { createStages } from "./write-readings.ts";
 
@@ -37,6 +38,9 @@ export interface DatabaseSession {
   /** `skewMs`, but steady: what arrives in order stays in order. */
   offsetMs: number;
 }
+
+/** A batch takes a second or two; one whose statement takes longer is written in smaller parts, ms. */
+const STATEMENT_MS = 30_000;
 
 /** How far the offset may be off before it is taken anew, ms: more than a slow response, less than people notice. */
 const OFFSET_STEP_MS = 1_000;
@@ -74,6 +78,12 @@ export async function openSession(url: string, logger: Logger | null): Promise<D
     // Nothing here needs a standby's confirmation, and a start must not wait for one that is away.
     await client.query("SET synchronous_commit = local");
     await migrate(client);
+    const encoding = await poorEncoding(client);
+    if (encoding !== null)
+      logger?.warn(
+        { encoding },
+        "the database does not hold every text: messages with others are rejected; copy it into one with the encoding UTF8",
+      );
     await createStages(client);
     await client.query("RESET synchronous_commit");
     const descriptions = new StoredDescriptions();
@@ -112,7 +122,9 @@ async function backendOf(client: Client): Promise<Backend> {
 export async function begin(session: DatabaseSession): Promise<boolean> {
   const { client } = session;
   // The lock keeps a restore that begins now waiting until the end of the transaction.
-  await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE; ${WRITER_LOCK}`);
+  await client.query(
+    `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS}; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE; ${WRITER_LOCK}`,
+  );
   const { tables, horizonMs, skewMs, serverMs } = await stateOf(client);
   if (tables !== session.tables) throw new TablesReplaced();
   const hasRisen = horizonMs !== session.horizonMs;

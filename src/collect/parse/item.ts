@@ -140,6 +140,8 @@ export type MessageReject =
   | "unknown_message"
   | "too_many_streams"
   | "refused_by_database"
+  /** By itself it took too long, three times. */
+  | "statement_timeout"
   /** A fault of ours, which one message brought about. */
   | "internal_error";
 
