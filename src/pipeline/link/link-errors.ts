@@ -39,8 +39,31 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
       return hands(
         "the broker does not authorise this client: check MQTT_USERNAME, MQTT_PASSWORD, MQTT_CLIENT_ID (rights.sh binds a user to one) and the broker's access list",
       );
+    case 0x80:
+      return transient("the broker refused the session and gives no reason (0x80): see its log");
+    case 0x81:
+    case 0x82:
+      return hands(
+        `the broker takes our CONNECT for ${code === 0x81 ? "malformed" : "a protocol error"}: try MQTT_VERSION 4, and check what stands between the agent and the broker`,
+      );
+    case 0x83:
+      return hands(
+        "the broker refused the session for a rule of its own (0x83): its log and its limits for clients say which",
+      );
     case 0x8a:
-      return hands("the broker has banned this client");
+      return hands("the broker has banned this client: lift the ban there");
+    case 0x95:
+      return hands(
+        "the broker takes our CONNECT for too large: raise its packet limit (mosquitto: max_packet_size)",
+      );
+    case 0x97:
+      return hands(
+        "a quota of the broker is used up, such as its number of clients: raise it, or end clients that are not needed",
+      );
+    case 0x99:
+      return hands("the broker does not accept the payload of the will");
+    case 0x9b:
+      return hands("the broker takes QoS 0 only, which confirms nothing: use one that takes QoS 1");
     case 0x8c:
       return hands(
         "the broker requires an authentication method other than user name and password",
@@ -108,6 +131,21 @@ export function inOperatorWords(
 /** A DISCONNECT sent by an MQTT 5 broker. */
 export function disconnectFailure(code: number, clientId: string): LinkFailure {
   switch (code) {
+    case 0x00:
+      return transient("the broker ended the session without a fault");
+    case 0x04:
+      return transient("the broker ended the session and publishes the will");
+    case 0x80:
+      return transient("the broker ended the session and gives no reason (0x80): see its log");
+    case 0x81:
+    case 0x82:
+      return transient(
+        `the broker ended the session: it takes a packet for ${code === 0x81 ? "malformed" : "a protocol error"}; if it happens again, try MQTT_VERSION 4`,
+      );
+    case 0x83:
+      return transient(
+        "the broker ended the session for a rule of its own (0x83): see its log and its limits for clients",
+      );
     case 0x87:
       return hands("the broker ended the session: this client is no longer authorised");
     case 0x8b:
@@ -116,6 +154,22 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
       return transient("the broker received nothing from the agent within the keep-alive time");
     case 0x8e:
       return takenOver(clientId);
+    case 0x8f:
+      return hands(
+        "the broker ended the session: it does not accept a topic filter; check MQTT_TOPIC_PREFIX and the broker's rules for subscriptions",
+      );
+    case 0x94:
+      return transient("the broker ended the session: it does not accept a topic alias");
+    case 0x99:
+      return hands(
+        "the broker ended the session: it checks payloads, and does not accept one as the text it was announced as",
+      );
+    case 0x9e:
+    case 0xa1:
+    case 0xa2:
+      return hands(
+        `the broker ended the session: it does not support ${code === 0x9e ? "shared subscriptions" : code === 0xa1 ? "subscription identifiers" : "wildcards in subscriptions"}`,
+      );
     case 0x90:
       return hands(
         "the broker ended the session: it does not accept a topic; check MQTT_TOPIC_PREFIX and the broker's rules for topics",
@@ -123,7 +177,9 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
     case 0x93:
       return transient("the broker reported that its receive maximum was exceeded");
     case 0x95:
-      return transient("the broker ended the session: a packet was too large");
+      return transient(
+        "the broker ended the session: a packet was larger than it accepts; the message is held back, and the rest goes on; raise its limit (mosquitto: max_packet_size or message_size_limit; EMQX: max_packet_size; RabbitMQ: max_message_size)",
+      );
     case 0x96:
     case 0x97:
       return hands(

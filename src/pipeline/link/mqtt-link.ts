@@ -344,10 +344,12 @@ export class MqttLink implements SessionLink {
     await hooks?.onConnected?.(info);
     if (needsSubscriptions) {
       const topics = await refused;
-      if (topics.length > 0) return session.abort(refusedSubscription(topics), true);
+      if (topics.length > 0)
+        return session.abort(refusedSubscription(topics, session.subackCode), true);
     } else {
       void refused.then((topics) => {
-        if (topics.length > 0) logger.error({ link: name, topics }, refusedSubscription(topics));
+        if (topics.length > 0)
+          logger.error({ link: name, topics }, refusedSubscription(topics, session.subackCode));
       });
     }
     if (!session.isOpen) return;

@@ -92,6 +92,8 @@ export class MqttSession implements WatchedSession {
     return this.#publishes.oldestTick;
   }
   /** QoS 1 publishes sent or waiting, not yet answered. */
+  #subackCode: number | null = null;
+
   get inflight(): number {
     return this.#publishes.inflight;
   }
@@ -235,6 +237,11 @@ export class MqttSession implements WatchedSession {
   }
 
   /** Resolves with the refused topics. If there is no SUBACK, the session is ended, and there are none. */
+  /** Of the last SUBACK, if it refused anything. */
+  get subackCode(): number | null {
+    return this.#subackCode;
+  }
+
   subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
@@ -247,6 +254,7 @@ export class MqttSession implements WatchedSession {
         const topics = subscriptions.map(({ topic }) => topic);
         const codes = packet?.granted ?? [];
         const refused = topics.filter((_, i) => Number(codes[i]) >= REFUSED_UNSPECIFIED);
+        this.#subackCode = codes.map(Number).find((code) => code >= REFUSED_UNSPECIFIED) ?? null;
         // A response that does not say which one is meant refuses all of them.
         resolve(refused.length > 0 ? refused : topics);
       });

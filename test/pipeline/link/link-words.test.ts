@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { reasonName } from "../../../src/core/reason-names.ts";
 import {
   connackFailure,
+  disconnectFailure,
   inUplinkWords,
   takenOver,
   transportFailure,
 } from "../../../src/pipeline/link/link-errors.ts";
+import { refusedSubscription } from "../../../src/pipeline/link/session-texts.ts";
 
 test("link errors – a peer that does not speak MQTT is described in the operator's terms, not the parser's", () => {
   for (const words of [
@@ -54,4 +57,34 @@ test("link errors – errors of an uplink in UPLINKS_FILE name it and its member
     inUplinkWords("the broker is shutting down", "cloud"),
     "the broker is shutting down",
   );
+});
+
+/** Reason codes of MQTT 5 that a broker may send in each packet (sections 3.2.2.2, 3.14.2.1, 3.9.3). */
+const CONNACK_CODES = [
+  0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8a, 0x8c, 0x90, 0x95, 0x97, 0x99,
+  0x9a, 0x9b, 0x9c, 0x9d, 0x9f,
+];
+const DISCONNECT_CODES = [
+  0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x87, 0x89, 0x8b, 0x8d, 0x8e, 0x8f, 0x90, 0x93, 0x94, 0x95,
+  0x96, 0x97, 0x98, 0x99, 0x9a, 0x9b, 0x9c, 0x9d, 0x9e, 0x9f, 0xa0, 0xa1, 0xa2,
+];
+const PUBACK_CODES = [0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99];
+const SUBACK_CODES = [0x80, 0x83, 0x87, 0x8f, 0x91, 0x97, 0x9e, 0xa1, 0xa2];
+/** Two codes that mean the same to an operator. */
+const SAME = new Set([0x9c, 0x9d, 0x88, 0x89]);
+
+test("link – each reason code of CONNACK, DISCONNECT, PUBACK and SUBACK has its own words", () => {
+  const own = (codes: readonly number[]) => codes.filter((code) => !SAME.has(code));
+  for (const [codes, words] of [
+    [CONNACK_CODES, (code: number) => connackFailure(code, "box").text],
+    [DISCONNECT_CODES, (code: number) => disconnectFailure(code, "box").text],
+    [PUBACK_CODES, reasonName],
+  ] as const) {
+    const texts = own(codes).map(words);
+    assert.equal(new Set(texts).size, texts.length, texts.join("\n"));
+    for (const text of codes.map(words)) assert.doesNotMatch(text, /reason[ _]0x/);
+  }
+  const refused = SUBACK_CODES.map((code) => refusedSubscription(["t"], code));
+  // Without a reason, and not authorised: the access list is the likeliest.
+  assert.equal(new Set(refused).size, refused.length - 1);
 });
