@@ -277,7 +277,12 @@ function isShaftOrder(
   // A band includes the order that it touches.
   const lines = apartLines + (slipShare * hz) / list.resolutionHz;
   const reach = lines * list.resolutionHz;
-  if (lineHz !== undefined && spectrum !== "velocity") {
+  // Where the machine does not hum at twice the mains, nothing beats with that.
+  if (
+    lineHz !== undefined &&
+    spectrum !== "velocity" &&
+    toneNear(list, 2 * lineHz, reach) !== null
+  ) {
     const isBeat = (at: number) => Math.abs(at - Math.round(at / shaftHz) * shaftHz) < reach;
     if (isBeat(hz + 2 * lineHz) || isBeat(Math.abs(hz - 2 * lineHz))) return true;
   }

@@ -48,6 +48,8 @@ export interface Sought {
    * Frequency of a line on an order of the shaft that is as strong as a fault's would be: it may belong to either.
    */
   readonly onOrderHz: number | null;
+  /** Its line in the velocity, where that has a fault's level and no blows; null without one. */
+  readonly smooth: { readonly hz: number; readonly mmPerS: number } | null;
 }
 
 /**
@@ -62,6 +64,7 @@ export function searchBearing(
 ): ReadonlyMap<BearingFault, Sought> {
   const verdicts = new Map<BearingFault, Verdict>();
   const onOrders = new Map<BearingFault, number>();
+  const smooth = new Map<BearingFault, NonNullable<Sought["smooth"]>>();
   for (const sourceOf of SOURCES) {
     const accepted = [...verdicts].map(([fault, { lines }]) => seriesOf(fault, lines));
     const open = faults.filter((fault) => !verdicts.has(fault));
@@ -85,7 +88,11 @@ export function searchBearing(
         ) {
           if (family.level <= (verdicts.get(fault)?.level ?? 0)) continue;
           verdicts.set(fault, verdictOf(fault, bearing, family, source, limit));
-        } else if (source.spectrum !== "velocity" && !onOrders.has(fault)) {
+        } else if (source.spectrum === "velocity") {
+          const [line] = family?.lines ?? [];
+          if (isFaint && line !== undefined && family !== undefined && family.level >= limit)
+            smooth.set(fault, { hz: line.hz, mmPerS: family.level });
+        } else if (!onOrders.has(fault)) {
           const on = ons[i] ?? null;
           if (on !== null && source.levelOf(on) >= limit) onOrders.set(fault, on.hz);
         }
@@ -98,9 +105,11 @@ export function searchBearing(
     if (carried !== null) verdicts.set(element, carried);
   }
   return new Map(
-    faults.map((fault) => {
+    faults.map((fault): readonly [BearingFault, Sought] => {
       const verdict = verdicts.get(fault) ?? null;
-      return [fault, { verdict, onOrderHz: verdict ? null : (onOrders.get(fault) ?? null) }];
+      if (verdict !== null) return [fault, { verdict, onOrderHz: null, smooth: null }];
+      const onOrderHz = onOrders.get(fault) ?? null;
+      return [fault, { verdict, onOrderHz, smooth: smooth.get(fault) ?? null }];
     }),
   );
 }

@@ -77,8 +77,11 @@ export const envelopeSource: SourceOf = (look, { envelope, white, envelopeRms, v
   };
 };
 
-/** Lines of the bearing in the velocity: the damage is beyond its first stage. */
-const velocitySource: SourceOf = (look, { accel }) => {
+/**
+ * Lines of the bearing in the velocity: the damage is beyond its first stage. Elements that pass under load move the shaft smoothly
+ * at the same frequencies, by varying compliance (Sunnersjö 1978): only blows ring, and so modulate the whitened envelope.
+ */
+const velocitySource: SourceOf = (look, { accel, white }) => {
   const { mainRatio, supportRatio } = look.thresholds;
   const middle = middleOfB(look);
   return {
@@ -92,7 +95,7 @@ const velocitySource: SourceOf = (look, { accel }) => {
     scoreMin: 0,
     limitOf: () => VELOCITY_SHARE * middle,
     stageOf: (level) => stageOf(level, 0, middle),
-    isDeep: () => true,
+    isDeep: ({ lines }, share) => white === null || depthOf(white, lines) >= share * DEPTH_MIN,
   };
 };
 

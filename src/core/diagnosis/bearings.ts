@@ -24,7 +24,7 @@ export function bearingFaults(
     const faults = faultsOf(orders);
     const element = faults.find(({ finding }) => finding === "rolling_element");
     const sought = searchBearing(look, faults, name, orders);
-    for (const [fault, { verdict, onOrderHz }] of sought) {
+    for (const [fault, { verdict, onOrderHz, smooth }] of sought) {
       const why =
         verdict === null || fault.finding === "cage"
           ? whyNot(look, fault, name, verdict, onOrderHz)
@@ -38,6 +38,8 @@ export function bearingFaults(
         if (isMissed && !look.isHeld(key)) rest.judged.push(key);
         continue;
       }
+      if (verdict === null && smooth !== null)
+        rest.cannotTell(fault.finding, name, "ambiguous", smoothLine(fault, smooth));
       // An element that stands has side bands at FTF around lines that this reading need not show.
       const isElements =
         verdict?.finding === "cage" &&
@@ -47,6 +49,13 @@ export function bearingFaults(
       if (verdict !== null && !isElements) rest.verdicts.push(verdict);
     }
   }
+}
+
+function smoothLine(
+  { name }: BearingFault,
+  { hz, mmPerS }: { hz: number; mmPerS: number },
+): string {
+  return `The velocity has a line at ${name} (${hz.toFixed(1)} Hz, ${mmPerS.toPrecision(2)} mm/s) without blows: elements that pass under load show it in a healthy bearing, and damage that has no edges yet may.`;
 }
 
 /** Housings and races ring above this, if not all: a record that ends below shows few of their blows. */
