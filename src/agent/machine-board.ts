@@ -1,4 +1,4 @@
-import { selectsMachine } from "../core/site-machines.ts";
+import { selectsMachine, selectsMachines } from "../core/site-machines.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import { hasFixedTopics } from "../core/uplink.ts";
 import { MachineBoard, othersMs } from "../features/condition/machine-board.ts";
@@ -35,6 +35,7 @@ export function createMachineBoard(
     },
     {
       othersMs: othersMs(uplink),
+      isOn: uplink.machines && selectsMachines(uplink.select),
       isCompact: uplink.compact,
       isRetained: uplink.retain,
       isSelected: (machine) => uplink.machines && selectsMachine(uplink.select, machine),

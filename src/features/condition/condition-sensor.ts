@@ -31,8 +31,11 @@ export function conditionSensor(
   const { code, name, location, batteryLowV } = sensor;
   const state = known.states.get(normalCode(code));
   const isJudged = judgesOf(parts, sensor, checked);
-  const judged = readingKinds(sensor).flatMap((kind) => {
-    const reading = latestSound(parts, code, kind);
+  const latest = new Map(
+    readingKinds(sensor).map((kind) => [kind, parts.history.latest(code, kind)]),
+  );
+  const judged = [...latest].flatMap(([kind, newest]) => {
+    const reading = soundOf(parts, newest);
     return reading !== null && isJudged(kind, reading) ? [reading] : [];
   });
   return {
@@ -47,10 +50,9 @@ export function conditionSensor(
       (reading) =>
         isKindFresh(state, reading.kind) &&
         // Only those of damaged records are passed over.
-        (reading.id === parts.history.latest(code, reading.kind)?.id ||
-          isYoung(state, reading, known.nowMs)),
+        (reading.id === latest.get(reading.kind)?.id || isYoung(state, reading, known.nowMs)),
     ),
-    zone: zoneAt(parts, sensor, recordsEndMs),
+    zone: zoneAt(parts, sensor, recordsEndMs, latest.get("accel")),
     isBatteryLow:
       batteryLowV !== undefined &&
       typeof state?.batteryV === "number" &&
@@ -77,33 +79,36 @@ function judgesOf({ alarms }: SensorParts, { code }: Sensor, all: readonly Check
   };
 }
 
-/** Zone of the last record of the running machine until a time, ms. */
+/** Zone of the last record of the running machine until a time, ms. @param newest the newest record, if it is known */
 export function zoneAt(
   { history }: Pick<SensorParts, "history">,
   { code, kinds }: Sensor,
   endMs: number,
+  newest: StoredReading | null = null,
 ): Zone | null {
   if (!kinds.includes("accel")) return null;
+  if (newest !== null && newest.timeMs <= endMs && isShown(newest))
+    return readingZone(undamagedValues(newest));
   const range = { sensor: code, kind: "accel", fromMs: 0, toMs: endMs + 1 } as const;
   // Nearly always the first one is of the running machine.
   for (const limit of [1, RECORDS_WALKED]) {
     const page = { ...range, order: "descending", after: null, limit } as const;
-    const last = history
-      .page(page)
-      .find((reading) => isOfRunning(reading) && !isDamagedRecord(reading));
+    const last = history.page(page).find(isShown);
     if (last !== undefined) return readingZone(undamagedValues(last));
   }
   return null;
 }
 
+/** A record of the running machine that is not damaged. */
+const isShown = (reading: StoredReading) => isOfRunning(reading) && !isDamagedRecord(reading);
+
 /** The newest reading that is not of a damaged record. */
-function latestSound(
+function soundOf(
   { history }: Pick<SensorParts, "history">,
-  sensor: string,
-  kind: Kind,
+  latest: StoredReading | null,
 ): StoredReading | null {
-  const latest = history.latest(sensor, kind);
   if (latest === null || !isDamagedRecord(latest)) return latest;
+  const { sensor, kind } = latest;
   const range = { sensor, kind, fromMs: 0, toMs: latest.timeMs } as const;
   const page = { ...range, order: "descending", after: null, limit: RECORDS_WALKED } as const;
   return history.page(page).find((reading) => !isDamagedRecord(reading)) ?? null;

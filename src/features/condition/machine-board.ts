@@ -35,6 +35,8 @@ export interface MachineBoardParts extends Runtime {
 }
 
 export interface MachineBoardOptions extends MachinePace {
+  /** False: this uplink has no machines, and only takes back those that it had. */
+  readonly isOn: boolean;
   readonly isCompact: boolean;
   /** False: the broker keeps nothing. */
   readonly isRetained: boolean;
@@ -118,15 +120,22 @@ export class MachineBoard {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, conditions, link } = this.#parts;
+    // Conditions are computed only while somebody listens.
+    if (!this.#options.isOn) return;
     let wake = () => {};
     const stop = conditions.onLook(() => wake());
     while (await link.ready(signal)) {
-      await this.#send();
+      await this.look();
       const woken = new AbortController();
       wake = () => woken.abort();
       await clock.sleep(TICK_MS, AbortSignal.any([signal, woken.signal]));
     }
     stop();
+  }
+
+  /** Sends what is due now. */
+  look(): Promise<void> {
+    return this.#send();
   }
 
   #due(): MachineNow[] {
