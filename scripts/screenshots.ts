@@ -9,8 +9,6 @@ import { openBrowser, skipWithoutBrowser } from "../test/support/browser.ts";
 import { onStage } from "./dashboard-stage.ts";
 
 const IMAGES = join("docs", "images");
-/** A plant that is read every minute shows its rates after a minute. */
-const RATES_MS_MAX = 120_000;
 
 async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
@@ -45,15 +43,9 @@ async function takePictures(address: string): Promise<void> {
   }
 }
 
-/** Plots are drawn, rates are known where they are shown, and highlights have faded. */
+/** Plots are drawn, and highlights have faded. */
 async function settled(page: Page): Promise<void> {
   await page.locator("html[data-live=live]").waitFor();
-  if ((await page.locator(".flow").count()) > 0) {
-    await page
-      .locator(".pipe-label", { hasText: / sent: / })
-      .first()
-      .waitFor({ timeout: RATES_MS_MAX });
-  }
   await page.waitForTimeout(8_000);
 }
 

@@ -105,7 +105,7 @@ export class AcknowledgeAll {
       }
     }
     const done = alarms.length - gone.length;
-    const words: Child[] = [`${done} acknowledged.`];
+    const words: Child[] = [`Done for ${done}.`];
     if (gone.length > 0) words.push(` No longer open: ${gone.join("; ")}.`);
     replace(this.#said, ...words);
     this.#close();

@@ -18,7 +18,10 @@ export function onPaper(svg: () => string | null): {
   window.addEventListener(
     "beforeprint",
     () => {
-      const text = root.parentElement?.checkVisibility() === true ? svg() : null;
+      const own = root.parentElement;
+      // On paper all tabs stand one below the other.
+      const isShown = own?.checkVisibility() === true || own?.closest("[role=tabpanel]") !== null;
+      const text = isShown && own?.hidden !== true ? svg() : null;
       if (text === null) return;
       const made = new DOMParser().parseFromString(text, "image/svg+xml");
       root.replaceChildren(made.documentElement);

@@ -4,6 +4,7 @@ import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/log-view.ts";
 import type { JsonObject } from "../core/record.ts";
 import { messageOf } from "../core/thrown.ts";
 import { type Api, refusalText } from "./api.ts";
+import { attempt } from "./attempt.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { timeNode, timeText } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -32,6 +33,11 @@ class LogPanel {
   readonly #model: Model;
   readonly #list = h("ol", { class: "log-lines", tabindex: 0, "aria-label": "Lines of the log" });
   readonly #note = h("p", { class: "hint", role: "status" });
+  readonly #empty = h(
+    "p",
+    { class: "empty", hidden: true },
+    "No line of this level and text since the start. Choose another level, or clear the text.",
+  );
   readonly #debug: HTMLButtonElement;
   readonly #download = h("a", { class: "button", download: "" }, "Download");
   readonly #follow: HTMLInputElement;
@@ -49,7 +55,15 @@ class LogPanel {
     this.#level = levelOf(query.get("level"));
     this.#text = query.get("q") ?? "";
     this.#follow = h("input", { type: "checkbox", checked: true });
-    this.#debug = h("button", { type: "button", click: () => void this.#switchDebug() });
+    this.#debug = h("button", {
+      type: "button",
+      click: attempt(
+        () => this.#switchDebug(),
+        (why) => {
+          if (why !== "") setText(this.#note, `Not done: ${why}`);
+        },
+      ),
+    });
     const levels = h(
       "select",
       { change: () => this.#choose(levelOf(levels.value), this.#text) },
@@ -77,6 +91,7 @@ class LogPanel {
         this.#debug,
       ),
       this.#note,
+      this.#empty,
       this.#list,
     );
     this.#refresh = new Refresh(
@@ -110,9 +125,15 @@ class LogPanel {
   }
 
   #show(log: ShownLog): void {
+    // The agent was restarted: its lines are counted anew, and the first ones say why.
+    if (this.#after !== null && log.last < this.#after) {
+      this.#after = null;
+      return this.#refresh.change();
+    }
     const items = log.lines.map((line) => lineNode(this.#model, line));
     if (this.#after === null) replace(this.#list);
     this.#list.append(...items);
+    this.#empty.hidden = this.#list.childElementCount > 0;
     while (this.#list.childElementCount > SHOWN_MAX) this.#list.firstElementChild?.remove();
     if (items.length > 0) this.#list.scrollTop = this.#list.scrollHeight;
     this.#after = log.last;

@@ -48,7 +48,7 @@ async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
     }
     case "machine/report": {
       const { reportPage } = await import("./report-page.ts");
-      return ({ content, api, subject }) => reportPage(content, api, subject);
+      return ({ content, api, model, subject }) => reportPage(content, api, model, subject);
     }
     case "machine": {
       const { machinePage } = await import("./machine-page.ts");
@@ -117,6 +117,13 @@ function main(): void {
 
   const content = shell(parent, api, model, theme);
   unsaved = new Unsaved(content);
+  // An update has replaced the files of this page: its words may meet answers of another version.
+  let version = "";
+  model.subscribe((change) => {
+    if (change !== "status" || model.status === null) return;
+    if (version === "") version = model.status.version;
+    if (version !== model.status.version && unsaved?.isFilledIn !== true) location.reload();
+  });
   const filter = noFilter();
   const feed = new MachineFeed(api, model);
   let stop: Cleanup | null = null;

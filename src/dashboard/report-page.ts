@@ -1,22 +1,40 @@
 /** The report on a machine, as it is printed. */
 import { messageOf } from "../core/thrown.ts";
+import { DAY_MS } from "../core/time-units.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { placeNow } from "./place.ts";
+import type { Model } from "./model.ts";
+import { placeNow, remember } from "./place.ts";
 import { linkTo } from "./place-link.ts";
+import { Refresh } from "./refresh.ts";
 import { unitsKept } from "./units-kept.ts";
 
-export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
+const PERIODS = [
+  ["7", "last 7 days"],
+  ["30", "last 30 days"],
+  ["90", "last 90 days"],
+  ["365", "last year"],
+] as const;
+
+export function reportPage(parent: HTMLElement, api: Api, model: Model, id: string): Cleanup {
   const { query } = placeNow();
   const status = h("p", { class: "hint", role: "status" }, "Making the report …");
   const place = h("div", { class: "report-sheets" });
   const units = h(
     "select",
-    { id: "report-units", change: () => void show() },
+    { id: "report-units", change: () => show() },
     h("option", { value: "kept" }, "as on the pages"),
     h("option", { value: "metric" }, "metric"),
     h("option", { value: "us" }, "US"),
   );
+  const days = h(
+    "select",
+    { id: "report-days", change: () => show() },
+    ...PERIODS.map(([value, text]) => h("option", { value }, text)),
+    query.has("from") && h("option", { value: "link" }, "as in the link"),
+  );
+  days.value = query.has("from") ? "link" : (query.get("days") ?? "30");
+  if (days.selectedIndex < 0) days.value = "30";
   const preset = query.get("units");
   if (preset === "us" || preset === "metric") units.value = preset;
   // Named h1: the page is announced by it.
@@ -32,7 +50,7 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
         h(
           "ol",
           null,
-          h("li", null, h("a", { href: "#/" }, "All sensors")),
+          h("li", null, h("a", { href: "#/" }, "All machines")),
           h("li", null, h("a", { href: linkTo("machine", id) }, "Machine")),
         ),
       ),
@@ -40,6 +58,7 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
       h(
         "div",
         { class: "controls" },
+        h("div", { class: "field" }, h("label", { for: days.id }, "Period"), days),
         h("div", { class: "field" }, h("label", { for: units.id }, "Units"), units),
         h(
           "div",
@@ -51,35 +70,47 @@ export function reportPage(parent: HTMLElement, api: Api, id: string): Cleanup {
     ),
     place,
   );
-  const wanted = new AbortController();
-  const show = async () => {
+  const rangeNow = (): Record<string, string> => {
+    if (days.value !== "link")
+      return { from: new Date(model.gatewayNowMs() - Number(days.value) * DAY_MS).toISOString() };
     const [from, to] = [query.get("from"), query.get("to")];
-    try {
-      const range = { ...(from !== null && { from }), ...(to !== null && { to }) };
-      const inUnits = units.value === "kept" ? { ...unitsKept() } : { units: units.value };
-      const report = await api.report(id, { ...range, ...inUnits }, wanted.signal);
-      // The page's policy forbids inline styles, also in a document that is only parsed.
-      const style = /<style>(.*?)<\/style>/s.exec(report.html);
-      const html = report.html.replace(style?.[0] ?? "", "");
-      const made = new DOMParser().parseFromString(html, "text/html");
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(style?.[1] ?? "");
-      document.adoptedStyleSheets = [sheet];
-      // A page has one main heading, and this one's stands above.
-      const heading = made.querySelector("h1");
-      heading?.replaceWith(h("h2", { class: "machine" }, heading.textContent));
-      replace(place, ...made.body.childNodes);
-      // Its own heading stands in the page's title.
-      setText(title, report.title);
-      setText(status, "");
-    } catch (error) {
-      if (wanted.signal.aborted) return;
-      setText(status, `The report could not be made: ${messageOf(error)}`);
-    }
+    return { ...(from !== null && { from }), ...(to !== null && { to }) };
   };
-  void show();
+  const reports = new Refresh(
+    async (signal) => {
+      // The period ends now, by the gateway's clock.
+      if (model.status === null) model.takeStatus(await api.status());
+      const inUnits = units.value === "kept" ? { ...unitsKept() } : { units: units.value };
+      const report = await api.report(id, { ...rangeNow(), ...inUnits }, signal);
+      return () => draw(report);
+    },
+    (error) => void setText(status, `The report could not be made: ${messageOf(error)}`),
+  );
+  const show = (): void => {
+    if (days.value !== "link")
+      remember({ days: days.value === "30" ? null : days.value, from: null, to: null });
+    setText(status, "Making the report …");
+    reports.choose();
+  };
+  const draw = (report: Awaited<ReturnType<Api["report"]>>): void => {
+    // The page's policy forbids inline styles, also in a document that is only parsed.
+    const style = /<style>(.*?)<\/style>/s.exec(report.html);
+    const html = report.html.replace(style?.[0] ?? "", "");
+    const made = new DOMParser().parseFromString(html, "text/html");
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style?.[1] ?? "");
+    document.adoptedStyleSheets = [sheet];
+    // A page has one main heading, and this one's stands above.
+    const heading = made.querySelector("h1");
+    heading?.replaceWith(h("h2", { class: "machine" }, heading.textContent));
+    replace(place, ...made.body.childNodes);
+    // Its own heading stands in the page's title.
+    setText(title, report.title);
+    setText(status, "");
+  };
+  reports.choose();
   return () => {
-    wanted.abort();
+    reports.stop();
     document.adoptedStyleSheets = [];
   };
 }

@@ -1,13 +1,25 @@
 /** Who changed what and when, newest first. */
 import type { AuditPage, StoredAuditEntry } from "../core/audit.ts";
 import { refusalText } from "./api.ts";
-import { h, replace } from "./dom.ts";
+import { attempt } from "./attempt.ts";
+import { h, replace, setText } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import type { SetupView } from "./setup-view.ts";
 
 export async function auditView(view: SetupView): Promise<void> {
   const list = h("ul", { class: "set-list" });
-  const more = h("button", { type: "button", click: () => void load() }, "Show older");
+  const fault = h("p", { class: "fault-text", role: "alert" });
+  const more = h(
+    "button",
+    {
+      type: "button",
+      click: attempt(
+        () => load(),
+        (why) => setText(fault, why),
+      ),
+    },
+    "Show older",
+  );
   let before: number | null = null;
   const load = async (): Promise<void> => {
     const { status, body } = await view.api.send<AuditPage>(
@@ -24,6 +36,7 @@ export async function auditView(view: SetupView): Promise<void> {
   replace(
     view.place,
     list.childElementCount === 0 ? h("p", { class: "empty" }, "No changes yet.") : list,
+    fault,
     more,
   );
 }

@@ -1,6 +1,7 @@
 /** Backup of both files as one document, and its restore: shown first, then applied. */
 import { refusalText } from "./api.ts";
-import { h, replace } from "./dom.ts";
+import { attempt } from "./attempt.ts";
+import { h, replace, setText } from "./dom.ts";
 import type { SetupView } from "./setup-view.ts";
 
 interface Restored {
@@ -15,13 +16,20 @@ const TRIED =
 
 export function backupSection(view: SetupView): HTMLElement {
   const out = h("div", { role: "status" });
+  const fault = h("p", { class: "fault-text", role: "alert" });
+  const failed = (why: string) => void setText(fault, why === "" ? "" : `Not done: ${why}`);
   const site = h("input", { maxlength: 64, autocomplete: "off" });
   const file = h("input", { type: "file", accept: ".json,application/json" });
-  const send = async (isDryRun: boolean): Promise<void> => {
+  // Another choice is another restore: what was shown is no longer what would be done.
+  const forget = () => replace(out);
+  file.addEventListener("change", forget);
+  site.addEventListener("input", forget);
+  const look = async (): Promise<void> => {
     const backup = await chosen(file);
-    if (backup === null)
-      return tell(out, "Choose a file that `gateside backup` or this page wrote.");
-    const name = site.value.trim();
+    if (backup === null) return tell(out, "Choose a file that Gateside wrote as a backup.");
+    await send(backup, site.value.trim(), true);
+  };
+  const send = async (backup: object, name: string, isDryRun: boolean): Promise<void> => {
     const query = new URLSearchParams({
       ...(name === "" ? {} : { site: name }),
       dryRun: String(isDryRun),
@@ -38,11 +46,16 @@ export function backupSection(view: SetupView): HTMLElement {
     ];
     const list = h("ul", null, ...lines.map((line) => h("li", null, line)));
     if (isDryRun) {
-      const apply = h("button", { type: "button", click: () => void send(false) }, "Restore this");
+      const apply = h(
+        "button",
+        { type: "button", click: attempt(() => send(backup, name, false), failed) },
+        "Restore this",
+      );
       return replace(out, list, apply);
     }
     replace(out, list, h("p", null, body.nextStart ? "In effect at the next start." : TRIED));
   };
+  const show = attempt(look, failed);
   return h(
     "section",
     { "aria-labelledby": "backup-title" },
@@ -61,9 +74,19 @@ export function backupSection(view: SetupView): HTMLElement {
         "Download a backup",
       ),
     ),
-    h("p", null, h("label", null, "Restore from ", file)),
-    h("p", null, h("label", null, "Name of its site, if it is another one ", site)),
-    h("button", { type: "button", click: () => void send(true) }, "Show what would change"),
+    h(
+      "form",
+      {
+        submit: (event: Event) => {
+          event.preventDefault();
+          show();
+        },
+      },
+      h("p", null, h("label", null, "Restore from ", file)),
+      h("p", null, h("label", null, "Name of its site, if it is another one ", site)),
+      h("button", { type: "submit" }, "Show what would change"),
+    ),
+    fault,
     out,
   );
 }

@@ -97,8 +97,14 @@ class DraftView {
     this.#machineClass.append(
       ...classes.map((one) => h("option", { value: one }, choiceWords(String(one)))),
     );
-    replace(
-      this.#view.place,
+    // A form: what was typed is kept when the session ends.
+    const form = h(
+      "form",
+      {
+        class: "set-place",
+        "aria-label": "Sensors that were found",
+        submit: (event: Event) => event.preventDefault(),
+      },
       h(
         "details",
         { class: "set-group", open: draft.left > 0 },
@@ -157,6 +163,7 @@ class DraftView {
         ),
       ),
     );
+    replace(this.#view.place, form);
     this.#show(draft);
   }
 

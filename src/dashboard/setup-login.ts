@@ -53,7 +53,7 @@ export function loginForm(
       const { status, body } = await view.api.send("POST", "setup/discover", login);
       // It is stored nowhere else.
       password.value = "";
-      if (status === 202) return begun();
+      if (status === 202) return await begun();
       setText(fault, refusalText(body));
     } catch (error) {
       setText(fault, messageOf(error));

@@ -73,7 +73,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       { class: "top" },
       h(
         "a",
-        { class: "brand", href: "#/", "aria-label": "Gateside, start" },
+        { class: "brand", href: "#/", "aria-label": "Gateside, overview" },
         brandMark(),
         h("span", { class: "brand-name" }, "Gateside"),
       ),

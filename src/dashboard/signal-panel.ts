@@ -27,6 +27,7 @@ import { unitsKept } from "./units-kept.ts";
 import { Waterfall } from "./waterfall.ts";
 
 const VELOCITY = 2;
+const DISPLAYED = ["spectrum", "markers", "cursor", "against", "rpm"];
 const SPEED_RPM_MAX = 200_000;
 /** Choices for the width of the spectrum: where most machine faults are visible. */
 const ORDERS = [5, 12, 50];
@@ -142,12 +143,19 @@ export class SignalPanel {
     const spectrumPlot = h(
       "div",
       null,
+      h("h3", { class: "paper-only" }, "Spectrum"),
       chartTools(this.#spectrum, "spectrum"),
       this.#legend,
       this.#spectrum.root,
       this.#peaks.root,
     );
-    const wavePlot = h("div", null, chartTools(this.#wave, "waveform"), this.#wave.root);
+    const wavePlot = h(
+      "div",
+      null,
+      h("h3", { class: "paper-only" }, "Waveform"),
+      chartTools(this.#wave, "waveform"),
+      this.#wave.root,
+    );
     this.#tabs = new TabList(
       "Shown as",
       [
@@ -188,7 +196,8 @@ export class SignalPanel {
       ),
       h(
         "details",
-        { class: "display" },
+        // A link that names one of them shows how it is set.
+        { class: "display", open: DISPLAYED.some((name) => placeNow().query.has(name)) },
         h("summary", null, "Display"),
         h(
           "div",
@@ -300,7 +309,6 @@ export class SignalPanel {
   #showTab(): void {
     if (this.#tabs.key === "waterfall") return this.#showWaterfall();
     this.#waterfall.hide();
-    this.#draw();
   }
 
   #showWaterfall(): void {
@@ -366,7 +374,7 @@ export class SignalPanel {
     const { wave, spectrum, other } = this.#shown;
     const frequencyIn = this.#frequencyNow;
     const { speedHz } = this.#speedNow();
-    if (this.#tabs.key === "waveform") this.#wave.show(waveformSpec(wave));
+    this.#wave.show(waveformSpec(wave));
     const spec = spectrumSpec(spectrum, {
       frequencyIn,
       speedHz,
@@ -382,7 +390,7 @@ export class SignalPanel {
         speedHz: other.of.speedRpm === null ? null : other.of.speedRpm / 60,
       },
     });
-    if (this.#tabs.key === "spectrum") this.#spectrum.show(spec);
+    this.#spectrum.show(spec);
     replace(this.#legend, ...(other === null ? [] : legend(spec.series)));
     this.#peaks.show(spectrum, frequencyIn, speedHz, this.#tools.allLines(speedHz));
     const { selected } = this.#picker;

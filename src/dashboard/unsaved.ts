@@ -23,9 +23,14 @@ export class Unsaved {
 
   /** True if a form on the page was filled in; then the notice is shown instead of the sign-in page. */
   keep(): boolean {
-    const isFilledIn = this.#form?.isConnected === true;
+    const { isFilledIn } = this;
     this.#notice.hidden = !isFilledIn;
     return isFilledIn;
+  }
+
+  /** Somebody is filling in a form of this page. */
+  get isFilledIn(): boolean {
+    return this.#form?.isConnected === true;
   }
 
   /** The session is valid again. */

@@ -84,15 +84,21 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
     .header("vary", "accept-encoding")
     .header("cache-control", asset.isImmutable ? "max-age=31536000, immutable" : "no-cache");
   if (request.headers["if-none-match"]?.includes(asset.etag)) return reply.code(304).send();
-  const accepted = String(request.headers["accept-encoding"] ?? "");
+  const accepted = encodingsOf(String(request.headers["accept-encoding"] ?? ""));
   reply.type(asset.type);
-  if (asset.brotli !== null && /\bbr\b/.test(accepted)) {
+  if (asset.brotli !== null && accepted.has("br")) {
     return reply.header("content-encoding", "br").send(asset.brotli);
   }
-  if (asset.gzip !== null && /\bgzip\b/.test(accepted)) {
+  if (asset.gzip !== null && accepted.has("gzip")) {
     return reply.header("content-encoding", "gzip").send(asset.gzip);
   }
   return reply.send(asset.plain);
+}
+
+/** Those that a client takes: one with `q=0` is refused by name (RFC 9110 12.4.2). */
+function encodingsOf(header: string): ReadonlySet<string> {
+  const taken = header.split(",").filter((one) => !/;\s*q\s*=\s*0(\.0*)?\s*$/i.test(one));
+  return new Set(taken.map((one) => (one.split(";", 1)[0] ?? "").trim().toLowerCase()));
 }
 
 /** Files below the directory by their URL paths. */

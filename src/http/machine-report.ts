@@ -1,12 +1,13 @@
 /** Gathers what the report on a machine says (plant section 20). */
 import { valueLabel } from "../core/alarm/sentence.ts";
 import type { LimitView } from "../core/alarm/shown.ts";
-import { capital } from "../core/capital.ts";
+import { findingAction, findingTitle, ZONE_ACTIONS } from "../core/diagnosis/titles.ts";
 import type { ReadUnits } from "../core/read-units.ts";
 import { formerCodes, successors } from "../core/replacement.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
+import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import type {
   ReportAlarm,
   ReportFinding,
@@ -52,7 +53,7 @@ export async function gatherReport(
   const replaced = successors(site.current.sensors);
   for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code))))
     for (const kind of readingKinds(sensor))
-      trends.push(...(await trendsOf(parts, sensor, kind, query)));
+      trends.push(...(await trendsOf(parts, sensor, kind, query, worstValueOf(entry, sensor))));
   const alarms = alarmsOf(parts, sensors, query);
   const { since, sinceAtLeast, condition, reason, area } = entry;
   return {
@@ -67,6 +68,7 @@ export async function gatherReport(
     units: query.units,
     condition,
     reason,
+    action: ZONE_ACTIONS[entry.zone ?? ""] ?? "",
     worst: entry.alarms[0] ?? null,
     sinceMs: since === null ? null : Date.parse(since),
     isSinceAtLeast: sinceAtLeast,
@@ -88,6 +90,17 @@ export async function gatherReport(
   };
 }
 
+/** The value by which the machine is what it is, if it is of this sensor. */
+function worstValueOf(
+  { alarms, changed }: Pick<RankedMachine, "alarms" | "changed">,
+  { code }: Sensor,
+): string | null {
+  const worst = alarms.find(({ alarm }) => alarm !== "finding") ?? changed;
+  return worst !== null && worst !== undefined && normalCode(worst.sensor) === normalCode(code)
+    ? worst.value
+    : null;
+}
+
 const nameOf = ({ code, name, location }: Sensor) =>
   name ?? location?.names?.point ?? `Sensor ${code}`;
 
@@ -105,17 +118,14 @@ function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): R
       stored && series.spectrum(stored, isVelocity ? VELOCITY : GE_UNIT, sensor ?? null);
     const point = sensor?.location?.names?.point;
     return {
-      name: capital(finding.finding.replaceAll("_", " ")),
+      title: findingTitle(
+        finding.finding,
+        finding.bearing,
+        point ?? (sensor === undefined ? `sensor ${finding.sensor}` : nameOf(sensor)),
+        finding.stage,
+      ),
+      action: findingAction(finding.finding, finding.stage),
       stage: finding.stage,
-      place: [
-        finding.bearing === null ? "" : `bearing ${finding.bearing}`,
-        sensor === undefined ? `sensor ${finding.sensor}` : nameOf(sensor),
-        finding.point === null
-          ? ""
-          : `point ${finding.point}${point === undefined ? "" : ` (${point})`}`,
-      ]
-        .filter((part) => part !== "")
-        .join(", "),
       text: finding.text,
       sinceMs: Date.parse(finding.since),
       lastSeenMs: Date.parse(finding.lastSeen),
@@ -144,6 +154,7 @@ async function trendsOf(
   sensor: Sensor,
   kind: Kind,
   { fromMs, toMs }: ReportQuery,
+  worst: string | null,
 ): Promise<ReportTrend[]> {
   const query = { sensor: sensor.code, kind, fromMs, toMs, buckets: BUCKETS, names: null };
   const { trend } = await placeTrend(parts, { ...query, resolution: "auto" }, () => false);
@@ -160,7 +171,9 @@ async function trendsOf(
     groups.set(what, group);
   }
   const limits = [...(parts.alarms?.limits(sensor.code) ?? [])];
-  return [...groups.values()].map(({ unit, names }) => ({
+  return [...groups.values()].map(({ unit, names }, group) => ({
+    isMain: group === 0 && (kind !== "bands" || sensor.kinds.length === 1),
+    isWorst: names.includes(worst ?? ""),
     title: `${nameOf(sensor)}: ${titleOf(sensor, kind, names)}`,
     kind,
     value: names[0] ?? "",
@@ -170,7 +183,12 @@ async function trendsOf(
     ),
     lines: names.map((name) => ({
       label: labelOf(sensor, kind, name),
-      points: (series[name]?.timesMs ?? []).map((x, at) => ({ x, y: series[name]?.mean[at] ?? 0 })),
+      points: (series[name]?.timesMs ?? []).map((x, at) => {
+        const { min = [], max = [], mean = [] } = series[name] ?? {};
+        const y = mean[at] ?? 0;
+        const [low = y, high = y] = [min[at], max[at]];
+        return low === high ? { x, y } : { x, y, low, high };
+      }),
     })),
     levels: levelsOf(parts, sensor, names, limits),
   }));
@@ -241,6 +259,8 @@ function alarmsOf(
   let isOver = alarms === null;
   for (let page = 0; page < EVENT_PAGES_MAX && !isOver && alarms !== null; page++) {
     const lists = alarms.lists({ limit: EVENTS_PAGE, before });
+    // Events are in order of arrival: a page that is wholly older ends the period.
+    const isOlder = lists.history.every((event) => Date.parse(event.time) < fromMs);
     for (const event of lists.history) {
       const timeMs = Date.parse(event.time);
       const sensor = names.get(normalCode(event.sensor));
@@ -250,7 +270,7 @@ function alarmsOf(
         sensor,
         alarm: event.alarm,
         value: event.value,
-        subject: `${event.alarm.replaceAll("_", " ")}, ${event.value.replaceAll("_", " ")}`,
+        subject: subjectOf(site, event),
         severity: event.severity,
         state: event.state,
         text: event.text,
@@ -258,10 +278,25 @@ function alarmsOf(
       });
     }
     before = lists.before;
-    isOver = before === null;
+    isOver = before === null || isOlder;
   }
   const sorted = found.toSorted((a, b) => b.timeMs - a.timeMs);
   return { alarms: sorted.slice(0, ALARMS_MAX), alarmsCut: !isOver || sorted.length > ALARMS_MAX };
+}
+
+/** The rule and its value, by the names of the site file. */
+function subjectOf(
+  { current }: SiteSource,
+  {
+    sensor: code,
+    alarm,
+    value,
+  }: { readonly sensor: string; readonly alarm: string; readonly value: string },
+): string {
+  const rule = alarm.replaceAll("_", " ");
+  const sensor = current.sensors.find((one) => normalCode(one.code) === normalCode(code));
+  if (alarm === "finding") return `${rule}, ${value.replaceAll("_", " ")}`;
+  return sensor === undefined ? rule : `${rule}, ${valueLabel(sensor, value)}`;
 }
 
 /** What people noted on alarms that stand. */

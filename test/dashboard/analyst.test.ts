@@ -92,6 +92,8 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   assert.equal(await control(page, "Measurement").inputValue(), before);
   // Again where the spectra were drawn anew meanwhile.
   await pageUntil("another measurement", async () => {
+    // The one that was opened is shown by its spectrum.
+    await page.getByRole("tab", { name: "Waterfall", exact: true }).click();
     await fall.focus();
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");

@@ -358,14 +358,15 @@ async function seesOutage({ plant, browser }: House): Promise<void> {
   const station = page.locator(".brokers .station", { hasText: "MQTT" });
   await station.getByText("Disconnected").waitFor({ timeout: WAIT_MS });
   await page.locator('.brokers .pipe[data-flow="broken"]').first().waitFor({ timeout: WAIT_MS });
-  const fault = page.locator('[data-code="broker_down"]').first();
-  await fault.waitFor({ timeout: WAIT_MS });
+  const fault = page.locator(".box-line", { hasText: "with the broker" });
+  await fault.waitFor({ timeout: 3 * WAIT_MS });
+  await fault.locator("summary").first().click();
   assert.deepEqual(await browser.findings(), []);
   assert.match((await fault.textContent()) ?? "", /Readings wait in the buffer.*MQTT_URL/);
   await station.getByText(/^[1-9]\d* readings wait$/).waitFor({ timeout: WAIT_MS });
   await plant.broker.restart();
   await station.getByText("Connected", { exact: true }).waitFor({ timeout: 2 * WAIT_MS });
-  await fault.waitFor({ state: "detached", timeout: WAIT_MS });
+  await fault.waitFor({ state: "hidden", timeout: WAIT_MS });
 }
 
 async function admitsSilence(house: House): Promise<void> {

@@ -74,7 +74,7 @@ test("dashboard – every view can be used by keyboard alone and has no accessib
   const places = ["Machines", "Sensors", "Alarms", "Log", "Set-up", "Manual"];
   const filters = ["Search", "State", "Kind", "Area", "Zone"];
   const headings = ["Sensor", "State", "Zone", "Age", "Battery"];
-  const expected = ["Skip to content", "Gateside, start", ...places, "Sign out", ...filters];
+  const expected = ["Skip to content", "Gateside, overview", ...places, "Sign out", ...filters];
   const all = [...expected, ...headings, machine, first];
   await page.reload();
   await rows.first().waitFor();
@@ -105,7 +105,7 @@ test("dashboard – every view can be used by keyboard alone and has no accessib
   await isFineInBothThemes(browser, "keys");
   await page.keyboard.press("Escape");
   await keys.waitFor({ state: "hidden" });
-  assert.equal((await focused(page)).name, "Gateside, start");
+  assert.equal((await focused(page)).name, "Gateside, overview");
   await page.locator("#search").focus();
 
   await page.keyboard.type("no such sensor");

@@ -47,7 +47,7 @@ test("dashboard – the row in which somebody acknowledged shows what comes afte
   table.active.push(alarmOf({ id: idOf(3), sensor: "1001", alarm: "late", text: "Late." }));
   await row.getByLabel("Your name").fill("Anna");
   await row.getByRole("button", { name: "Acknowledge all 2" }).click();
-  await row.getByText("2 acknowledged.").waitFor();
+  await row.getByText("Done for 2.").waitFor();
   assert.deepEqual(
     table.active.map(({ id }) => id),
     [idOf(3)],

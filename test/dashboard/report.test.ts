@@ -11,8 +11,9 @@ import { createHttpServer } from "../../src/http/server.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
+import { NOW, OPTIONS, type TestParts, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { conditionsOf } from "../support/page-house.ts";
 import { runCommand } from "../support/run-command.ts";
 import {
   append,
@@ -83,7 +84,14 @@ async function started(t: TestContext) {
   };
   const { measurements, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
-  const parts = testParts({ measurements, waveforms, series, findings });
+  const conditions = {
+    current: [],
+    onLook: () => () => {},
+    look: () => Promise.resolve(),
+    worstFirst: () => conditionsOf(parts).worstFirst(),
+    of: (id: number) => conditionsOf(parts).of(id),
+  };
+  const parts: TestParts = testParts({ measurements, waveforms, series, findings, conditions });
   for (let n = 0; n < 200; n++) {
     parts.history.add({
       sensor: SENSOR,
@@ -110,7 +118,7 @@ test("report – by command: state, finding with its spectrum, trends with limit
     /<h1>Pump 4<\/h1>/,
     /plant-7, Boiler house/,
     /Europe\/Berlin/,
-    /Bearing outer race, stage 2 of 3, bearing 6205/,
+    /Outer-race damage, bearing 6205, DE bearing, stage 2 of 3/,
     /Outer-race damage of bearing 6205 &#60;on&#62; Pump 4\./,
     /0\.283 GE peak/,
     /Spectrum of .*1480 rpm/,
@@ -149,7 +157,7 @@ test("paper – a sensor's page prints whole in light colours: graphs as lines b
   const { page, complaints } = await openBrowser(t);
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(`${address}/#/sensor/${SENSOR}`);
-  await page.locator(".signal .u-over").nth(1).waitFor();
+  await page.locator(".signal .u-over").nth(1).waitFor({ state: "attached" });
   await page.locator("[aria-labelledby=trend-title] .u-over").waitFor();
   const file = join(tempDirectory(t), "sensor.pdf");
   for (const format of ["A4", "Letter"] as const) {

@@ -203,6 +203,7 @@ async function showsReadings({ page, seen }: House): Promise<void> {
 
 async function rollsBack(house: House): Promise<void> {
   const { page } = house;
+  await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("link", { name: "Set-up", exact: true }).click();
   const nav = page.getByRole("navigation", { name: "Set-up" });
   await nav.getByRole("link", { name: "Sensors" }).click();

@@ -47,6 +47,16 @@ export const placeOf = (machine: number, point = 1): SensorLocation => ({
   names: { area: "Hall", machine: `Machine ${machine}`, point: `Point ${point}` },
 });
 
+/** Nothing is kept: a test changes what it likes. */
+export function conditionsOf(parts: TestParts): MachineConditions {
+  return new MachineConditions({
+    ...parts,
+    sensors: () => parts.status.status().sensors,
+    machineSignals: { stateOf: () => null, speedAt: () => null, knownUntilMs: () => 0 },
+    outlook: () => [],
+  } as unknown as ConstructorParameters<typeof MachineConditions>[0]);
+}
+
 export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageHouse> {
   const source: { current: Site } = {
     current: { site: "plant-7", sensors: of.sensors, machines: of.machines ?? [] },
@@ -73,18 +83,7 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
     },
     ...of.parts,
   });
-  /** Nothing is kept: a test changes what it likes. */
-  function conditionsNow(): MachineConditions {
-    const { clock, logger } = parts;
-    return new MachineConditions({
-      ...parts,
-      clock,
-      logger,
-      sensors: () => statusNow().sensors,
-      machineSignals: { stateOf: () => null, speedAt: () => null, knownUntilMs: () => 0 },
-      outlook: () => [],
-    } as unknown as ConstructorParameters<typeof MachineConditions>[0]);
-  }
+  const conditionsNow = () => conditionsOf(parts);
   function statusNow(): AgentStatus {
     const sensors = source.current.sensors.map(
       ({ code, kinds }): AgentStatus["sensors"][number] => {

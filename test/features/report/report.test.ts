@@ -18,6 +18,8 @@ const alarm = (value: string, text: string) => ({
   by: null,
 });
 const trend = (kind: string, value: string, isRms: boolean) => ({
+  isMain: true,
+  isWorst: false,
   title: value,
   kind,
   value,
@@ -49,6 +51,7 @@ const INPUT: ReportInput = {
   units: US,
   condition: "warning",
   reason: "The loop is 8.2 mm/s.",
+  action: "",
   worst: { alarm: "high", value: "channel1" },
   sinceMs: null,
   isSinceAtLeast: false,
@@ -56,9 +59,9 @@ const INPUT: ReportInput = {
   sensors: [],
   findings: [
     {
-      name: "Unbalance",
+      title: "Unbalance, sensor 1, stage 2",
+      action: "Balance it.",
       stage: 2,
-      place: "sensor 1",
       text: "1x is 2.54 mm/s.",
       sinceMs: T0,
       lastSeenMs: T0,
@@ -190,4 +193,38 @@ test("the times of a plot are those of the clock on the wall, also on days of 25
   const spring = texts(Date.UTC(2026, 2, 28, 23), 5);
   assert.deepEqual(spring.slice(0, 4), ["29 Mar", "01:00", "03:00", "04:00"]);
   assert.equal(spring.at(-1), "23:00");
+});
+
+test("report – three sheets before the appendix: what is beyond the worst finding and each sensor's main value stands there", () => {
+  const [finding] = INPUT.findings;
+  assert.ok(finding !== undefined);
+  const findings = [1, 2, 3, 4].map((n) => ({ ...finding, title: `Finding ${n}, stage 2` }));
+  const own = { ...trend("accel", "channel1_vel_rms", true), title: "main one" };
+  const beside = { ...own, title: "beside it", isMain: false, isWorst: false };
+  const alarms = Array.from({ length: 12 }, (_, n) => alarm("channel1", `Event ${n}.`));
+  const { html } = reportDocument({ ...INPUT, findings, trends: [own, beside], alarms });
+  const [first = "", appendix = ""] = html.split('<h2 class="appendix">');
+  assert.match(first, /Finding 1, stage 2\.<\/strong> Balance it\./);
+  assert.equal(first.match(/<figcaption>Spectrum/g)?.length, 1);
+  assert.ok(first.includes("Finding 3") && !first.includes("Finding 4"));
+  assert.ok(appendix.includes("Finding 4"));
+  assert.ok(first.includes("main one") && !first.includes("beside it"));
+  assert.ok(appendix.includes("beside it"));
+  assert.ok(first.includes("Event 9.") && !first.includes("Event 10."));
+  assert.ok(appendix.includes("Event 11."));
+});
+
+test("report – a mean that stands for many readings has its lowest and highest around it, and no label leaves its figure", () => {
+  const one = trend("loop", "channel1", false);
+  const points = [
+    { x: T0, y: 51, low: 15, high: 90 },
+    { x: T0 + 60_000, y: 51, low: 14, high: 89 },
+  ];
+  const { html } = reportDocument({
+    ...INPUT,
+    trends: [{ ...one, lines: [{ label: "P$&Q", points }] }],
+  });
+  assert.match(html, /<path [^>]*fill-opacity/);
+  assert.match(html, /P\$&#38;Q/);
+  assert.doesNotMatch(html, /P<\/svg>/);
 });

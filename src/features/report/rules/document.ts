@@ -9,7 +9,7 @@ import type { ReportFinding, ReportInput, ReportTrend } from "./input.ts";
 import { spectrumFigure, trendFigure } from "./measured-figures.ts";
 
 const CSS = `
-.report { max-width: 190mm; margin: 0 auto; padding: 8mm; color: #1a1a1a; background: #fff; font: 10.5pt/1.4 system-ui, sans-serif; }
+.report { max-width: 190mm; margin: 0 auto; padding: 8mm; color: #1a1a1a; background: #fff; font: 10pt/1.35 system-ui, sans-serif; }
 .report h1, .report .machine { font-size: 18pt; margin: 0 0 2mm; border: 0; }
 .report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
 .report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
@@ -24,11 +24,17 @@ const CSS = `
 .report th, .report td { padding: 1mm 2mm; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
 .report .scroll { overflow-x: auto; }
 .report tr { break-inside: avoid; }
-.report .zone { display: inline-block; min-width: 1.2em; border: 1.5px solid #333; border-radius: 3px; text-align: center; font-weight: 700; }
+.report .appendix { break-before: page; }
+.report .zone { color: #1a1a1a; background: none; display: inline-block; min-width: 1.2em; border: 1.5px solid #333; border-radius: 3px; text-align: center; font-weight: 700; }
 .report .state { display: inline-block; padding: 0 2mm; border: 1.5px solid #333; border-radius: 3px; font-weight: 700; }
 @page { margin: 14mm 12mm 16mm; @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
 @media print { .report { max-width: none; padding: 0; } .report .scroll { overflow: visible; } }
 `;
+
+/** What stands before the appendix: at most three sheets of a machine with six sensors. */
+const FINDINGS_MAX = 3;
+const OUTLOOKS_MAX = 3;
+const ALARMS_MAX = 10;
 
 /** A report has 5 MB at most; what is no figure takes far less than the rest. */
 const FIGURES_LENGTH_MAX = 3_500_000;
@@ -47,6 +53,8 @@ function bodyOf(input: ReportInput): string {
   const at = timesOf(input.zone);
   const wanted = input.units;
   const said = (text: string) => esc(textAsRead(text, wanted));
+  const first = input.trends.find(({ isWorst }) => isWorst) ?? input.trends[0];
+  const shown = input.trends.filter((trend) => trend.isMain && trend !== first);
   const area = input.area === null ? "" : `, ${input.area}`;
   return [
     `<h1>${esc(input.machine)}</h1>`,
@@ -59,6 +67,8 @@ function bodyOf(input: ReportInput): string {
     "<h2>State</h2>",
     `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : ` ${input.isSinceAtLeast ? "At least since" : "Since"} ${at(input.sinceMs)}.`}</p>`,
     input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
+    recommendationOf(input),
+    ...(first === undefined ? [] : [trendOf(first, input)]),
     table(
       ["Sensor", "Zone", "Last reading"],
       input.sensors.map(({ name, zone, lastMs }) => [
@@ -70,37 +80,87 @@ function bodyOf(input: ReportInput): string {
     "<h2>Findings</h2>",
     input.findings.length === 0
       ? "<p>No findings stand.</p>"
-      : asManyAsFit(input.findings, (finding) => findingOf(finding, input, at), "findings"),
+      : input.findings
+          .slice(0, FINDINGS_MAX)
+          .map((finding, rank) => findingOf(finding, input, at, rank === 0))
+          .join("\n"),
     "<h2>Trends</h2>",
     input.trends.length === 0
       ? "<p>No readings of this period are stored.</p>"
-      : asManyAsFit(input.trends, (trend) => trendOf(trend, input), "trends"),
+      : asManyAsFit(shown, (trend) => trendOf(trend, input), "trends"),
     "<h2>Outlook</h2>",
     input.outlook.length === 0
       ? "<p>None: no velocity or band has been followed for long enough.</p>"
       : table(
           ["Sensor", "Value", "Outlook"],
-          input.outlook.map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
+          input.outlook
+            .slice(0, OUTLOOKS_MAX)
+            .map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
         ),
     "<h2>Alarms of the period</h2>",
-    input.alarms.length === 0
-      ? "<p>None.</p>"
+    alarmsOf(input.alarms.slice(0, ALARMS_MAX), input, at),
+    appendixOf(input, at),
+  ].join("\n");
+}
+
+/** The worst finding, or zone, and what to do about it. */
+function recommendationOf({ findings, action }: ReportInput): string {
+  const [worst] = [...findings].sort((a, b) => b.stage - a.stage);
+  if (worst !== undefined)
+    return `<p><strong>${esc(worst.title)}.</strong> ${esc(worst.action)}</p>`;
+  return action === "" ? "" : `<p><strong>${esc(action)}</strong></p>`;
+}
+
+function alarmsOf(
+  alarms: ReportInput["alarms"],
+  { units }: ReportInput,
+  at: (ms: number) => string,
+): string {
+  if (alarms.length === 0) return "<p>None.</p>";
+  return table(
+    ["Time", "Sensor", "Alarm", "State", "What", "Acknowledged by"],
+    alarms.map((alarm) => [
+      at(alarm.timeMs),
+      esc(alarm.sensor),
+      esc(alarm.subject),
+      esc(alarm.state === "active" ? alarm.severity : alarm.state),
+      esc(withTimes(alarmTextAsRead(alarm.text, alarm, units), at)),
+      esc(alarm.by ?? ""),
+    ]),
+  );
+}
+
+/** All that is beyond the first pages. */
+function appendixOf(input: ReportInput, at: (ms: number) => string): string {
+  const { findings, trends, alarms, notes, outlook } = input;
+  const more = findings.slice(1);
+  const rest = trends.filter(({ isMain }) => !isMain);
+  const older = alarms.slice(ALARMS_MAX);
+  const outlooks = outlook.slice(OUTLOOKS_MAX);
+  return [
+    '<h2 class="appendix">Appendix</h2>',
+    more.length === 0
+      ? ""
+      : `<h3>Evidence of further findings</h3>${asManyAsFit(more, (finding) => findingOf(finding, input, at, true), "findings")}`,
+    rest.length === 0
+      ? ""
+      : `<h3>Further trends</h3>${asManyAsFit(rest, (trend) => trendOf(trend, input), "trends")}`,
+    outlooks.length === 0
+      ? ""
       : table(
-          ["Time", "Sensor", "Alarm", "State", "What", "Acknowledged by"],
-          input.alarms.map((alarm) => [
-            at(alarm.timeMs),
-            esc(alarm.sensor),
-            esc(alarm.subject),
-            esc(alarm.state === "active" ? alarm.severity : alarm.state),
-            esc(withTimes(alarmTextAsRead(alarm.text, alarm, wanted), at)),
-            esc(alarm.by ?? ""),
+          ["Sensor", "Value", "Outlook"],
+          outlooks.map(({ sensor, value, text }) => [
+            esc(sensor),
+            esc(value),
+            esc(textAsRead(text, input.units)),
           ]),
         ),
+    older.length === 0 ? "" : `<h3>Older alarms of the period</h3>${alarmsOf(older, input, at)}`,
     input.alarmsCut ? "<p>Older ones of the period are left out.</p>" : "",
-    "<h2>Open notes</h2>",
-    input.notes.length === 0
+    "<h3>Open notes</h3>",
+    notes.length === 0
       ? "<p>None.</p>"
-      : `<ul>${input.notes
+      : `<ul>${notes
           .map(
             ({ subject, by, timeMs, note }) =>
               `<li>${esc(subject)}: “${esc(note)}” (${esc(by)}${timeMs === null ? "" : `, ${at(timeMs)}`})</li>`,
@@ -115,7 +175,7 @@ function asManyAsFit<T>(all: readonly T[], htmlOf: (one: T) => string, what: str
   for (const [at, one] of all.entries()) {
     const part = htmlOf(one);
     length += part.length;
-    if (length > FIGURES_LENGTH_MAX / 2) {
+    if (length > FIGURES_LENGTH_MAX / 3) {
       parts.push(
         `<p>${all.length - at} more ${what} are left out: the report would be too large.</p>`,
       );
@@ -132,6 +192,7 @@ function findingOf(
   finding: ReportFinding,
   { units }: ReportInput,
   at: (ms: number) => string,
+  hasEvidence: boolean,
 ): string {
   const { evidence, spectrum } = finding;
   const shown = spectrum === null ? null : shownUnit(SPECTRUM, spectrum.unit, units);
@@ -150,23 +211,27 @@ function findingOf(
           marks: evidence.map(({ hz, name }) => ({ x: hz * frequency.perHz, label: name })),
         });
   return [
-    `<h3>${esc(finding.name)}, stage ${finding.stage} of 3, ${esc(finding.place)}</h3>`,
-    `<p>${esc(textAsRead(finding.text, units))}</p>`,
+    `<h3>${esc(finding.title)} of 3</h3>`,
+    `<p>${esc(textAsRead(finding.text, units))} ${esc(finding.action)}</p>`,
     `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
-    table(
-      ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
-      evidence.map((line) => {
-        const unit = shownUnit(SPECTRUM, line.unit, units);
-        return [
-          esc(line.name),
-          esc(`${line.spectrum}, axis ${line.axis}`),
-          words(line.hz),
-          `${line.order.toFixed(2)}x`,
-          `${digits(unit.of(line.amplitude))} ${esc(unit.label)} peak`,
-        ];
-      }),
-    ),
-    figure,
+    ...(!hasEvidence
+      ? []
+      : [
+          table(
+            ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude"],
+            evidence.map((line) => {
+              const unit = shownUnit(SPECTRUM, line.unit, units);
+              return [
+                esc(line.name),
+                esc(`${line.spectrum}, axis ${line.axis}`),
+                words(line.hz),
+                `${line.order.toFixed(2)}x`,
+                `${digits(unit.of(line.amplitude))} ${esc(unit.label)} peak`,
+              ];
+            }),
+          ),
+          figure,
+        ]),
   ].join("\n");
 }
 
@@ -180,7 +245,11 @@ function trendOf(trend: ReportTrend, { fromMs, toMs, zone, units }: ReportInput)
     zone,
     lines: trend.lines.map(({ label, points }) => ({
       label,
-      points: points.map(({ x, y }) => ({ x, y: unit.of(y) })),
+      points: points.map(({ x, y, low, high }) => ({
+        x,
+        y: unit.of(y),
+        ...(low !== undefined && high !== undefined && { low: unit.of(low), high: unit.of(high) }),
+      })),
     })),
     levels: trend.levels.map(({ label, y }) => ({ label, y: unit.of(y) })),
   });

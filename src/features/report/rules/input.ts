@@ -4,9 +4,11 @@ import type { ZoneLevel } from "../../../core/drawing/figures.ts";
 import type { ReadUnits } from "../../../core/read-units.ts";
 
 export interface ReportFinding {
-  readonly name: string;
+  /** As on the pages. */
+  readonly title: string;
+  /** What to do. */
+  readonly action: string;
   readonly stage: number;
-  readonly place: string;
   readonly text: string;
   readonly sinceMs: number;
   readonly lastSeenMs: number;
@@ -31,6 +33,10 @@ export interface ReportFinding {
 }
 
 export interface ReportTrend {
+  /** The one that says most of its sensor; the others stand in the appendix. */
+  readonly isMain: boolean;
+  /** Of the machine's worst value: it stands on the first page. */
+  readonly isWorst: boolean;
   readonly title: string;
   readonly kind: string;
   /** The first of its values. */
@@ -40,7 +46,13 @@ export interface ReportTrend {
   readonly isRms: boolean;
   readonly lines: readonly {
     readonly label: string;
-    readonly points: readonly { readonly x: number; readonly y: number }[];
+    readonly points: readonly {
+      readonly x: number;
+      readonly y: number;
+      /** Lowest and highest, where a point stands for more than one reading. */
+      readonly low?: number;
+      readonly high?: number;
+    }[];
   }[];
   readonly levels: readonly ZoneLevel[];
 }
@@ -71,6 +83,8 @@ export interface ReportInput {
   readonly units: ReadUnits;
   readonly condition: string;
   readonly reason: string;
+  /** What to do; empty where nothing is. */
+  readonly action: string;
   /** The alarm that is the reason; null if none is. */
   readonly worst: Pick<ReportAlarm, "alarm" | "value"> | null;
   readonly sinceMs: number | null;

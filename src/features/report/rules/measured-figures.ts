@@ -29,7 +29,7 @@ export function trendFigure({
   lines,
   levels,
 }: TrendFigure): string {
-  const height = 200;
+  const height = 150;
   const svg = figureSvg({
     title,
     height,
@@ -49,7 +49,10 @@ export function trendFigure({
     lines.map(({ label }) => label),
     height,
   );
-  return withHeading(title, svg.replace("</svg>", `${names}</svg>`));
+  return withHeading(
+    title,
+    svg.replace("</svg>", () => `${names}</svg>`),
+  );
 }
 
 export interface SpectrumFigure {
