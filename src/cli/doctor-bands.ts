@@ -25,7 +25,8 @@ export function checkBands(
     if (own === undefined || waveform === null) continue;
     const what = `${code} bands`;
     const speed = signals.ofSensor(normalCode(code))?.speed ?? null;
-    const rpm = speed && numberOf(newestOf(speed.sensor, "rpm")?.values[speed.value]);
+    const measured = speed && numberOf(newestOf(speed.sensor, "rpm")?.values[speed.value]);
+    const rpm = measured === null ? null : measured * (own.shaft?.speedRatio ?? 1);
     if (own.hasSpeed && (rpm === null || rpm < SPEED_MIN_RPM)) {
       const why = rpm === null ? "the speed of its machine is unknown" : "its machine stands";
       found({ what, state: "skipped", detail: `not checked: ${why}` });

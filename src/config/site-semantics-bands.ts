@@ -5,6 +5,7 @@ import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { Bearing, Machine } from "../core/machine.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
+import type { Shaft } from "../core/shaft.ts";
 import { publishedChannels } from "../pipeline/convert/accel.ts";
 import { dict, list, numbers } from "./written-parts.ts";
 
@@ -31,6 +32,11 @@ export function checkBands(
     const source = written[member];
     if (bands[member] !== true || (source !== undefined && list(source).length !== 0)) continue;
     if (typeof source === "number") continue;
+    // Those of another shaft are enough.
+    const isOfShaft =
+      member !== "bearings" &&
+      list(written["shafts"]).some((shaft) => member in (dict(shaft) ?? {}));
+    if (isOfShaft) continue;
     faults.push({
       place: `${at}.${member}`,
       problem: `is true, but the machine has no ${member}`,
@@ -87,8 +93,25 @@ function roughMachine(written: JsonObject, bands: JsonObject): Machine {
     bearings,
     teeth: numbers(written["teeth"]),
     ...(typeof blades === "number" ? { blades } : {}),
+    shafts: roughShafts(written["shafts"]),
     bands: settings,
   };
+}
+
+function roughShafts(written: unknown): Shaft[] {
+  return list(written).flatMap((one): Shaft[] => {
+    const { name, speedRatio, points, blades, teeth } = dict(one) ?? {};
+    if (typeof name !== "string" || typeof speedRatio !== "number") return [];
+    return [
+      {
+        name,
+        speedRatio,
+        points: numbers(points),
+        ...(typeof blades === "number" ? { blades } : {}),
+        ...(teeth === undefined ? {} : { teeth: numbers(teeth) }),
+      },
+    ];
+  });
 }
 
 /** Only bands in Hz stay where they are at another speed. */

@@ -36,6 +36,7 @@ export function checkMachines(
     checkUnused(machine, place, notes.warnings);
     const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
     checkNames(machine, place, own, notes.warnings);
+    checkShafts(machine, place, pointsOf(id, sensors), notes);
     checkBands(machine, place, own, notes.faults, sparkplug);
     for (const [j, bearing] of list(machine["bearings"]).entries()) {
       const written = dict(bearing);
@@ -90,13 +91,56 @@ function checkNames(
 /** Without the measured speed there are no findings, and nothing uses these. */
 function checkUnused(machine: JsonObject, place: string, warnings: ConfigurationFault[]): void {
   if (machine["speed"] !== undefined) return;
-  for (const key of ["bearings", "blades", "teeth"]) {
+  for (const key of ["bearings", "blades", "teeth", "shafts"]) {
     if (machine[key] === undefined || list(machine[key])?.length === 0) continue;
     warnings.push({
       place: `${place}.${key}`,
       problem: "has no effect without `speed`: findings need the measured shaft speed",
       remedy: "name a sensor of the kind rpm in `speed` of this machine",
     });
+  }
+}
+
+function checkShafts(
+  machine: JsonObject,
+  place: string,
+  own: ReadonlySet<number>,
+  { faults, warnings }: SemanticNotes,
+): void {
+  const names = new Map<string, number>();
+  const taken = new Map<number, number>();
+  for (const [i, value] of list(machine["shafts"]).entries()) {
+    const shaft = dict(value);
+    if (!shaft) continue;
+    const at = `${place}.shafts[${i}]`;
+    const { name } = shaft;
+    if (typeof name === "string") {
+      const twin = names.get(name.toLowerCase());
+      if (twin === undefined) names.set(name.toLowerCase(), i);
+      else
+        faults.push({
+          place: `${at}.name`,
+          problem: `${shown(name)} is also the name of shafts[${twin}]`,
+          remedy: "use a different name for each shaft",
+        });
+    }
+    for (const [j, point] of list(shaft["points"]).entries()) {
+      if (typeof point !== "number") continue;
+      const other = taken.get(point);
+      if (other !== undefined)
+        faults.push({
+          place: `${at}.points[${j}]`,
+          problem: `${point} is also a point of shafts[${other}]`,
+          remedy: "list each point at the shaft that its sensor is on",
+        });
+      else if (!own.has(point))
+        warnings.push({
+          place: `${at}.points[${j}]`,
+          problem: `${point} is not a measuring point of this machine's sensors`,
+          remedy: own.size === 0 ? "remove it" : `use ${[...own].join(" or ")}`,
+        });
+      if (other === undefined) taken.set(point, i);
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { sensorBands } from "../core/bands/definition.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor } from "../core/sensor.ts";
+import { shaftAt } from "../core/shaft.ts";
 import type { Site } from "../core/site.ts";
 import { withUnchanged } from "../core/site-difference.ts";
 import { checkSemantics } from "./site-semantics.ts";
@@ -105,7 +106,13 @@ function asSite(written: WrittenSite): Site {
       if (made !== undefined && made.machines === machines) return made.sensor;
       const sensor: Sensor = { ...one, kinds: one.kinds ?? [], channels: one.channels ?? {} };
       const bands = sensorBands(sensor, machines ?? []);
-      const whole = bands === null ? sensor : { ...sensor, bands };
+      const machine = machines?.find(({ id }) => id === sensor.location?.machine);
+      const shaft = machine === undefined ? null : shaftAt(machine, sensor.location);
+      const whole = {
+        ...sensor,
+        ...(bands === null ? {} : { bands }),
+        ...(shaft === null ? {} : { shaft }),
+      };
       MADE.set(one, { sensor: whole, machines });
       return whole;
     }),

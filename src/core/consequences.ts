@@ -1,6 +1,6 @@
 /** What a new site file means for memory, alarms and trends, beyond what it says: told before it is applied (plant section 23). */
 import { compileAlarms } from "./alarm/compile.ts";
-import { changedScales, isScaledBy, scalesOf, scaleWords } from "./scaling.ts";
+import { changedScales, isScaledBy, SHAFT_KEY, scalesOf, scaleWords } from "./scaling.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
 
@@ -34,6 +34,10 @@ function rescaledLines(before: Sensor, after: Sensor, site: Site): string[] {
   // Bands change with the records that they are of.
   const own = [...changed].filter((key) => !key.startsWith("bands/"));
   return own.flatMap((key) => {
+    if (key === SHAFT_KEY)
+      return [
+        `sensor ${after.code} is on another shaft, or its numbers differ: baselines and the normal state for findings are learned anew, bands are defined anew`,
+      ];
     const channel = key.slice(key.indexOf("/") + 1);
     const [[formerUnit, formerWords], [unit, words]] = [scaleWords(old, key), scaleWords(now, key)];
     const what = `sensor ${after.code}, ${channel}: ${formerWords} becomes ${words}`;

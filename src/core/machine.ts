@@ -1,5 +1,6 @@
 import type { BandSettings } from "./bands/band.ts";
 import type { Kind } from "./sensor.ts";
+import type { Shaft } from "./shaft.ts";
 
 /** Shows whether a machine runs: a value of a sensor, compared with one limit. */
 export interface RunningSignal {
@@ -59,6 +60,8 @@ export interface Machine {
   /** Teeth of its gear wheels. */
   readonly teeth?: readonly number[];
   readonly bearings?: readonly Bearing[];
+  /** Those that turn at another speed than the measured one. */
+  readonly shafts?: readonly Shaft[];
   /** What is measured of each acceleration record, once the speed at its time is known. */
   readonly bands?: BandSettings;
 }

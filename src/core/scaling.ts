@@ -9,6 +9,9 @@ import { SLOW_SPEED_RPM } from "../pipeline/signal/bands.ts";
 import { parsedJson } from "./parsed-json.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
+/** Of the shaft at the sensor: another one ends no alarm, and is learned anew. */
+export const SHAFT_KEY = "shaft/turns";
+
 /** By `kind/channel`: the unit, and the whole in words. */
 export type Scales = Readonly<Record<string, readonly [unit: string, words: string]>>;
 
@@ -31,6 +34,10 @@ export function scalesOf(sensor: Sensor): Scales {
   for (const kind of factor === 1 ? [] : ["accel", "bands"])
     for (const n of [1, 2, 3]) scales[`${kind}/channel${n}`] = ["", `the sample rate × ${factor}`];
   if (pulses !== 1) scales["rpm/rpm"] = ["rpm", `${pulses} pulses per revolution`];
+  // By which shaft its records are judged: what was learned of another says nothing.
+  const { speedRatio = 1, blades, teeth } = sensor.shaft ?? {};
+  if (speedRatio !== 1 || blades !== undefined || teeth !== undefined)
+    scales[SHAFT_KEY] = ["", JSON.stringify([speedRatio, blades ?? null, teeth ?? null])];
   for (const read of sensor.stateReads ?? []) {
     if (read.via !== "modbus") {
       for (const [value, { unit = "1" }] of Object.entries(read.fields))
@@ -70,6 +77,7 @@ const UNSET: Readonly<Record<string, readonly [unit: string, words: string]>> = 
   bands: ["", "the sample rate as sent"],
   accCurrent: ["Ah", "no ratio"],
   rpm: ["rpm", "1 pulse per revolution"],
+  shaft: ["", "[1,null,null]"],
 };
 
 const scaleIn = (scales: Scales, key: string) =>

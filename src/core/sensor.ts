@@ -1,4 +1,5 @@
 import type { SensorBands } from "./bands/band.ts";
+import type { Shaft } from "./shaft.ts";
 
 /** The kinds returned by the gateway's read operations, in the order of the contract's table (contract section 5). */
 export const POLLED_KINDS = [
@@ -166,6 +167,8 @@ export interface Sensor {
   readonly batteryLowV?: number;
   /** Of its machine; not written in the site file. */
   readonly bands?: SensorBands;
+  /** The shaft at its point, where that is not the measured one; not written either. */
+  readonly shaft?: Shaft;
 }
 
 /** True unless the site file says otherwise. */

@@ -115,3 +115,32 @@ test("a correction of the sensor's clock is noted, and changes all that is made 
   const changed = changedScales(scalesOf(of), scalesOf({ ...of, sampleRateFactor: 1.03 }));
   assert.ok(changed.has("accel/channel1") && changed.has("bands/channel3"));
 });
+
+test("shafts – a point on two, a name twice and no point are faults; no speed and a point without a sensor are noted", () => {
+  const accel = (point: number) => ({
+    code: `${point}`,
+    type: 3,
+    kinds: ["accel"],
+    location: { company: 1, area: 1, machine: 40, point },
+  });
+  const check = (shafts: readonly Written[], more: Written = { speed: { sensor: "7" } }) => {
+    const site = {
+      site: "plant-7",
+      sensors: [accel(1), accel(2), RPM],
+      machines: [{ id: 40, ...more, shafts }],
+    };
+    const { faults, warnings } = loadSite(JSON.stringify(site), "", {});
+    const places = (of: typeof faults) =>
+      of.map(({ place }) => place.replace("machines[0].", "").replace(/^: /, ""));
+    return { faults: places(faults), warnings: places(warnings) };
+  };
+  const fan = { name: "fan", speedRatio: 0.531, points: [1] };
+  assert.deepEqual(check([fan, { ...fan, name: "pinion", points: [2], belt: true }]), SOUND);
+  assert.deepEqual(check([fan, { ...fan, name: "b" }]).faults, ["shafts[1].points[0]"]);
+  assert.deepEqual(check([fan, { ...fan, points: [2] }]).faults, ["shafts[1].name"]);
+  assert.deepEqual(check([{ ...fan, points: [] }]).faults, ["shafts[0].points"]);
+  assert.deepEqual(check([{ ...fan, points: [1, 9] }]).warnings, ["shafts[0].points[1]"]);
+  assert.deepEqual(check([fan], {}).warnings, ["shafts"]);
+  for (const wrong of [{ name: "a/b" }, { speedRatio: 0.009 }, { speedRatio: 101 }, { name: "" }])
+    assert.equal(check([{ ...fan, ...wrong }]).faults.length, 1, JSON.stringify(wrong));
+});

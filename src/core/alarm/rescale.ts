@@ -2,7 +2,7 @@
  * The effect of a corrected unit, range or clamp (plant section 23): what was learned from the channel's earlier values is
  * forgotten, and alarms on them end. A code written otherwise is the same sensor with other topics: its alarms move there.
  */
-import { changedScales, isScaledBy, parseScales } from "../scaling.ts";
+import { changedScales, isScaledBy, parseScales, SHAFT_KEY } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
@@ -46,7 +46,8 @@ export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: n
   for (const [key, alarm] of state.past) if (isOf(alarm)) state.past.delete(key);
   for (const key of state.baselines.keys()) {
     const watch = byKey.get(baselineOf(key).watch);
-    if (watch !== undefined && isOf(watch))
+    const isTurned = changed.has(SHAFT_KEY) && watch?.isVibration === true;
+    if (watch !== undefined && (isOf(watch) || isTurned))
       state.baselines.set(key, { ...UNLEARNED, from: state.nextSample });
   }
 }

@@ -1,5 +1,6 @@
 /** The reading of kind `bands` that is made of one acceleration record (plant section 18). */
 import { createHash } from "node:crypto";
+import { decimal } from "../../pipeline/convert/decimal.ts";
 import { nineDigits } from "../../pipeline/convert/nine-digits.ts";
 import { ValueSheet } from "../../pipeline/convert/value-sheet.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
@@ -54,9 +55,11 @@ export function* bandReadingSteps(
   sensor: Sensor & { readonly bands: SensorBands },
   definition: readonly Band[],
   record: BandRecord,
-  speed: SpeedAround | null,
+  measuredSpeed: SpeedAround | null,
   plans: DftPlans,
 ): Generator<void, Reading> {
+  const { shaft } = sensor.bands;
+  const speed = atShaft(measuredSpeed, shaft?.speedRatio ?? 1);
   const names = new Set(sensor.bands.bands.map(({ name }) => name));
   const bands = definition.filter(({ name }) => names.has(name));
   const sheet = new ValueSheet();
@@ -67,6 +70,7 @@ export function* bandReadingSteps(
     plans,
     shaftHz: speed === null ? null : speed.rpm / SECONDS_PER_MINUTE,
     isSteady: isSteady(speed),
+    isBelt: shaft?.belt === true,
   };
   for (const { channel, samples, doubt } of record.channels) {
     const measured =
@@ -104,6 +108,17 @@ export function* bandReadingSteps(
     waveform: null,
     record: { zone: record.zone, shape: `${sampleRateHz}/${sampleCount}` },
   };
+}
+
+/** The measured speed as that of a shaft that turns at a multiple of it. */
+export function atShaft<S extends SpeedAround | null>(speed: S, ratio: number): S {
+  if (speed === null || ratio === 1) return speed;
+  const { rpm, nextRpm } = speed;
+  const turned = {
+    rpm: decimal(rpm * ratio),
+    nextRpm: nextRpm === null ? null : decimal(nextRpm * ratio),
+  };
+  return { ...speed, ...turned };
 }
 
 function isSteady(speed: SpeedAround | null): boolean {

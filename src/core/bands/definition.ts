@@ -2,6 +2,7 @@
 import { bearingOrders } from "../diagnosis/frequencies.ts";
 import type { Bearing, Machine } from "../machine.ts";
 import type { Sensor, SensorLocation } from "../sensor.ts";
+import { machineAt, shaftAt } from "../shaft.ts";
 import type { Band, SensorBands } from "./band.ts";
 
 /** Below this a shaft turns too slowly to be measured, r/min. */
@@ -38,9 +39,11 @@ export function bearingPrefix(bearing: Pick<Bearing, "name">, at: number): strin
 
 /** The bands of a sensor at this location, in the order of the site file; empty where its machine asks for none. */
 export function bandsOf(
-  machine: Omit<Machine, "id">,
+  whole: Omit<Machine, "id">,
   location: Pick<SensorLocation, "point"> | undefined,
 ): Band[] {
+  const machine = machineAt(whole, location);
+  const { speedRatio = 1 } = shaftAt(whole, location) ?? {};
   const { orders = [], bearings, blades, teeth, custom = [] } = machine.bands ?? {};
   const bands: Band[] = orders.map((order) => ({ name: `${order}x`, order }));
   if (bearings === true) bands.push(...bearingBands(bearingsAt(machine, location)));
@@ -50,7 +53,7 @@ export function bandsOf(
     for (const count of machine.teeth ?? []) bands.push({ name: `mesh_${count}`, order: count });
   for (const { name, from, to, unit, of } of custom)
     bands.push({ name: `band_${name}`, from, to, unit, of });
-  return bands;
+  return speedRatio === 1 ? bands : bands.map((band) => ({ ...band, speedRatio }));
 }
 
 /** What a sensor has of its machine's bands; null without any. */
@@ -61,7 +64,10 @@ export function sensorBands(
   const machine = machines.find(({ id }) => id === location?.machine);
   if (machine?.bands === undefined || !kinds.includes("accel")) return null;
   const bands = bandsOf(machine, location);
-  return bands.length === 0 ? null : { bands, hasSpeed: machine.speed !== undefined };
+  if (bands.length === 0) return null;
+  const shaft = shaftAt(machine, location);
+  const hasSpeed = machine.speed !== undefined;
+  return { bands, hasSpeed, ...(shaft === null ? {} : { shaft }) };
 }
 
 function bearingBands(bearings: readonly Bearing[]): Band[] {

@@ -27,6 +27,7 @@ import { followsShaft } from "./definition.ts";
 /** Half width of an order, and of a bearing frequency, which slips, as shares of its frequency. */
 const ORDER_SHARE = 0.01;
 const BEARING_SHARE = 0.02;
+const BELT_SHARE = 0.02;
 /** A half width never reaches the neighbouring order. */
 const SHAFT_SHARE_MAX = 0.4;
 /** The Hann window spreads a tone over its neighbours. */
@@ -62,6 +63,8 @@ export interface BandOptions extends AxisOptions {
   readonly shaftHz: number | null;
   /** False: the next speed differs by more than 1 %, which makes what follows the shaft uncertain. */
   readonly isSteady: boolean;
+  /** The shaft is driven by a belt, which slips. */
+  readonly isBelt?: boolean;
 }
 
 /** Values of the bands of one channel, by the band's name. */
@@ -129,13 +132,13 @@ function measured(
   flags: readonly SignalFlag[],
   spectrum: PowerLines,
   limits: Limits,
-  { sampleRateHz, shaftHz, isSteady }: BandOptions,
+  { sampleRateHz, shaftHz, isSteady, isBelt = false }: BandOptions,
 ): Graded {
   const group = groupOf(band);
   const doubt = doubtOf(flags, group);
   if (doubt?.quality === "bad") return { value: null, doubt };
   const topHz = group === "envelope" ? limits.envLowPassHz : sampleRateHz / USABLE_RATE;
-  const edges = edgesOf(band, shaftHz ?? Number.NaN, spectrum.stepHz).filter(
+  const edges = edgesOf(band, shaftHz ?? Number.NaN, spectrum.stepHz, isBelt).filter(
     ({ highHz }) => !isGreater(highHz, topHz),
   );
   const [first] = edges;
@@ -155,7 +158,7 @@ function unsteady(band: Band, isSteady: boolean): Doubt | null {
 }
 
 /** Ranges of the band, rising; several for the harmonics of a bearing frequency. */
-function edgesOf(band: Band, shaftHz: number, stepHz: number): Edges[] {
+function edgesOf(band: Band, shaftHz: number, stepHz: number, isBelt: boolean): Edges[] {
   if ("unit" in band) {
     const factor = band.unit === "order" ? shaftHz : 1;
     return [{ lowHz: band.from * factor, highHz: band.to * factor }];
@@ -164,7 +167,7 @@ function edgesOf(band: Band, shaftHz: number, stepHz: number): Edges[] {
     const half = Math.min(share * centreHz, SHAFT_SHARE_MAX * shaftHz) + LINES_BESIDE * stepHz;
     return { lowHz: centreHz - half, highHz: centreHz + half };
   };
-  if ("order" in band) return [around(band.order * shaftHz, ORDER_SHARE)];
+  if ("order" in band) return [around(band.order * shaftHz, isBelt ? BELT_SHARE : ORDER_SHARE)];
   return Array.from({ length: HARMONICS }, (_, at) =>
     around((at + 1) * band.bearing * shaftHz, BEARING_SHARE),
   );

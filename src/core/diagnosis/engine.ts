@@ -15,7 +15,8 @@ import type { Wait } from "../machine-state/wait.ts";
 import { waitingText } from "../machine-state/waiting-text.ts";
 import type { ChannelTones } from "../reading.ts";
 import { formerCodes, successors } from "../replacement.ts";
-import { isRead, type Kind, normalCode, type Sensor } from "../sensor.ts";
+import { isRead, type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
+import { machineAt, shaftAt } from "../shaft.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import type { Stage } from "./finding.ts";
@@ -39,6 +40,26 @@ export interface FindingOptions {
   readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAt" | "stateAt">;
   readonly thresholds?: Thresholds;
 }
+
+/** By what the normal state of a sensor's machine is learned; empty: by the measured shaft, with speed and clock as they are sent. */
+function basisOf(
+  machine: Machine,
+  { location, sampleRateFactor = 1 }: Sensor,
+  { sensors }: Site,
+): string {
+  const { speedRatio = 1, blades, teeth } = shaftAt(machine, location) ?? {};
+  const speed = sensors.find(({ code }) => sameCode(code, machine.speed?.sensor ?? ""));
+  const { pulsesPerRevolution = 1 } = speed ?? {};
+  const basis = [speedRatio, blades ?? null, teeth ?? null, pulsesPerRevolution, sampleRateFactor];
+  const text = JSON.stringify(basis);
+  return text === "[1,null,null,1,1]" ? "" : text;
+}
+
+const BY = " by ";
+
+/** Where a sensor is, and by what it is judged there. */
+const placeOf = ({ sensor, basis }: Watched) =>
+  basis === "" ? mountOf(sensor) : `${mountOf(sensor)}${BY}${basis}`;
 
 /** A record of which all axes are damaged is as if there were none. */
 const isJudgeable = (tones: readonly ChannelTones[]) =>
@@ -71,7 +92,9 @@ export class FindingEngine {
       const machine = sensor.location && byId.get(sensor.location.machine);
       if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
       const formers = formerCodes(site.sensors, sensor).map(normalCode);
-      watched.set(normalCode(sensor.code), { sensor, machine, formers });
+      const own = machineAt(machine, sensor.location);
+      const basis = basisOf(machine, sensor, site);
+      watched.set(normalCode(sensor.code), { sensor, machine: own, formers, basis });
     }
     this.#replaced = new Set(successors(site.sensors).keys());
     this.#watched = watched;
@@ -204,8 +227,12 @@ export class FindingEngine {
     const { machine, sensor } = watched;
     const { wait, thresholds = THRESHOLDS } = this.#options;
     const { id, timeMs } = reading;
-    const before = this.#here(code, sensor);
-    const speedRpm = wait.speedAt(machine.id, timeMs);
+    const before = this.#here(code, watched);
+    const measuredRpm = wait.speedAt(machine.id, timeMs);
+    const shaft = shaftAt(machine, sensor.location);
+    // All that is judged is that of the shaft at the sensor.
+    const speedRpm =
+      measuredRpm === null || shaft === null ? measuredRpm : measuredRpm * shaft.speedRatio;
     const known = wait.stateAt(code, timeMs);
     const state = known ?? (machine.running === undefined ? "running" : "unknown");
     const judgement = judge(
@@ -214,6 +241,7 @@ export class FindingEngine {
         machine,
         sensor,
         speedRpm,
+        isBelt: shaft?.belt === true,
         state,
         thresholds,
         reference: before.reference ?? null,
@@ -238,16 +266,18 @@ export class FindingEngine {
       thresholds,
       idOf,
     );
-    const next = { ...withLately(before, advanced, judgement), mount: mountOf(sensor) };
+    const next = { ...withLately(before, advanced, judgement), mount: placeOf(watched) };
     this.#states.change(tx, code, next);
     return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 
   /** What is known of a sensor where it is now: nothing of the machine or direction from which it was moved. */
-  #here(code: string, sensor: Sensor): SensorFindings {
+  #here(code: string, watched: Watched): SensorFindings {
     const known = this.of(code);
-    const isMoved = known.mount !== undefined && known.mount !== mountOf(sensor);
-    return isMoved ? { ...NO_FINDINGS, newestMs: known.newestMs } : known;
+    if (known.mount === undefined || known.mount === placeOf(watched)) return known;
+    const isMoved = known.mount.split(BY)[0] !== mountOf(watched.sensor);
+    // By another shaft or clock, its normal state is learned anew.
+    return isMoved ? { ...NO_FINDINGS, newestMs: known.newestMs } : { ...known, reference: null };
   }
 
   /** Learns the normal state of a sensor's machine again, with its next readings. */
@@ -265,7 +295,7 @@ export class FindingEngine {
       const possible = this.possible(code);
       const watched = this.#watched.get(code);
       const known = this.of(code);
-      const before = watched === undefined ? known : this.#here(code, watched.sensor);
+      const before = watched === undefined ? known : this.#here(code, watched);
       if (before !== known) this.#states.change(tx, code, before);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
       if (states.size < before.states.size) this.#states.change(tx, code, { ...before, states });

@@ -64,5 +64,8 @@ export interface Watched {
   readonly sensor: Sensor;
   /** Normalised codes of the sensors that were in its place before it. */
   readonly formers: readonly string[];
+  /** As its point sees it (`machineAt`). */
   readonly machine: Machine;
+  /** By what its normal state is learned. */
+  readonly basis: string;
 }

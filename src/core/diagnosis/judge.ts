@@ -17,7 +17,7 @@ import { axisLooks, type Look, seenShare } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { isSteady, normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";
 import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
-import { shaftOf } from "./shaft.ts";
+import { beltLine, shaftOf } from "./shaft.ts";
 import { shaftFaults } from "./shaft-faults.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
@@ -36,6 +36,8 @@ export interface JudgeInput {
   readonly sensor: Pick<Sensor, "location" | "machineClass" | "limits" | "channels">;
   /** r/min at the time of the reading; null: unknown. */
   readonly speedRpm: number | null;
+  /** A belt slips: the speed is only within 2 % of the shaft's. */
+  readonly isBelt?: boolean;
   /** `unknown` if the machine names a signal and that has no value. */
   readonly state: "running" | "standing" | "unknown";
   readonly isHeld: (key: string) => boolean;
@@ -73,7 +75,15 @@ export function judge({ tones, values }: Measured, around: JudgeInput): Judgemen
   }
   const { machine, sensor, isHeld, thresholds = THRESHOLDS } = around;
   const axes = axisLooks(measured.tones, measured.values);
-  const measuredHz = (around.speedRpm ?? 0) / 60;
+  const ratedHz = (around.speedRpm ?? 0) / 60;
+  const beltHz =
+    around.isBelt === true
+      ? beltLine(
+          axes.map(({ accel }) => accel),
+          ratedHz,
+        )
+      : null;
+  const measuredHz = beltHz ?? ratedHz;
   const bearings = bearingsOf(around);
   const bearingOrders = linesOf(bearings);
   const shaft = shaftOf(
@@ -86,7 +96,8 @@ export function judge({ tones, values }: Measured, around: JudgeInput): Judgemen
     machine,
     measuredHz,
     shaftHz: shaft.hz,
-    isSeen: shaft.isSeen,
+    isSeen: shaft.isSeen || beltHz !== null,
+    isBelt: around.isBelt === true,
     shaftLines: shaft.lines,
     besideHz: shaft.besideHz,
     isBesideDouble: shaft.isBesideDouble,

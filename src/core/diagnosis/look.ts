@@ -38,6 +38,8 @@ export interface Look {
   readonly shaftHz: number;
   /** Whether the spectrum shows it at all. */
   readonly isSeen: boolean;
+  /** A belt drives it, and slips. */
+  readonly isBelt?: boolean;
   /** Possible error of the shaft frequency, in lines of the spectrum: for 1x; an order has its multiple. */
   readonly shaftLines: number;
   /** A strong line near a measured speed that shows none, Hz; whether it is seen at twice that alone. */
@@ -70,6 +72,7 @@ export const CHANGE_TIMES = 1.25;
 
 /** How far an order may be off while no line of the shaft is seen, share. */
 const UNSEEN_SHARE = 0.01;
+const UNSEEN_BELT_SHARE = 0.02;
 /**
  * Lines by which a tone of a known multiple may be off, in resolutions: error of the tone, and of the shaft per order.
  */
@@ -90,9 +93,14 @@ export function toneNear(list: ToneList, hz: number, reachHz: number): Tone | nu
 }
 
 /** How far a tone may lie from a multiple of the shaft frequency, Hz. */
-function orderReach({ isSeen }: Look, { resolutionHz }: ToneList, order: number, hz: number) {
+function orderReach(
+  { isSeen, isBelt }: Look,
+  { resolutionHz }: ToneList,
+  order: number,
+  hz: number,
+) {
   const lines = (LINE_TOLERANCE + ORDER_TOLERANCE * order) * resolutionHz;
-  return isSeen ? lines : lines + UNSEEN_SHARE * hz;
+  return isSeen ? lines : lines + (isBelt === true ? UNSEEN_BELT_SHARE : UNSEEN_SHARE) * hz;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What diagnosis may find on a sensor, whether or not it stands. */
 import { bearingName, type Machine } from "../machine.ts";
 import { isRead, type Sensor } from "../sensor.ts";
+import { machineAt } from "../shaft.ts";
 import { type FindingKind, findingKey } from "./finding.ts";
 
 const SHAFT: readonly FindingKind[] = ["unbalance", "misalignment", "looseness"];
@@ -14,7 +15,7 @@ const BEARING: readonly FindingKind[] = [
 /** Keys of the findings; none without a speed, or for a sensor that is not read. */
 export function possibleFindings(machine: Machine | undefined, sensor: Sensor): readonly string[] {
   if (machine?.speed === undefined || !isRead(sensor) || !sensor.kinds.includes("accel")) return [];
-  const { blades, teeth, lineHz, bearings = [] } = machine;
+  const { blades, teeth, lineHz, bearings = [] } = machineAt(machine, sensor.location);
   return [
     ...SHAFT,
     ...bearings.flatMap((bearing, at) =>

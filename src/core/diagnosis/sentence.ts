@@ -1,6 +1,7 @@
 /** The text of a finding for people, in one or two sentences. */
 import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
+import { shaftAt } from "../shaft.ts";
 import type { EvidenceLine, FindingKind, Verdict } from "./finding.ts";
 import { type FindingState, oftenText } from "./sensor-findings.ts";
 
@@ -32,7 +33,11 @@ const ADVICE: Readonly<Record<FindingKind, string>> = {
 
 export function findingSentence(
   verdict: Verdict,
-  { inRow, recent }: Pick<FindingState, "inRow" | "recent">,
+  {
+    inRow,
+    recent,
+    last,
+  }: Pick<FindingState, "inRow" | "recent"> & Partial<Pick<FindingState, "last">>,
   machine: Machine,
   sensor: Pick<Sensor, "code" | "location">,
 ): string {
@@ -41,7 +46,10 @@ export function findingSentence(
   const where = `${machine.name ?? `machine ${machine.id}`}, sensor ${sensor.code}`;
   const row = inRow === 1 ? "one reading" : `${inRow} readings in a row`;
   const often = recent === undefined ? null : oftenText(finding, inRow, recent);
-  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
+  const shaft = shaftAt(machine, sensor.location);
+  const rpm = last === undefined ? "" : `, ${Math.round(last.speedRpm)} rpm`;
+  const turning = shaft === null ? null : `${shaft.name}${rpm}`;
+  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines, turning)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
 }
 
 /** What the machine's normal state was, for a fault that is compared with it. */
@@ -64,11 +72,14 @@ export function endedSentence(
 /** Lines that are named individually. */
 const NAMED_MAX = 3;
 
-/** Of which lines, in words. */
-export function evidence(lines: readonly EvidenceLine[]): string {
+/** Of which lines, in words. @param turning another shaft than the measured one, that they are of */
+export function evidence(lines: readonly EvidenceLine[], turning: string | null = null): string {
   const named = lines
     .slice(0, NAMED_MAX)
-    .map(({ name, hz, axis }) => `${name} (${hz.toFixed(1)} Hz, ${axis})`);
+    .map(
+      ({ name, hz, axis }, at) =>
+        `${name}${at === 0 && turning !== null ? ` of the ${turning}` : ""} (${hz.toFixed(1)} Hz, ${axis})`,
+    );
   const more = lines.length - named.length;
   const bands = lines.reduce((sum, { sideBands }) => sum + sideBands.length, 0);
   const rest = more > 0 ? ` and ${more} more line${more === 1 ? "" : "s"}` : "";

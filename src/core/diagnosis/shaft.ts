@@ -96,6 +96,20 @@ export function shaftOf(
   };
 }
 
+/** A belt's shaft turns within this of its rated speed, share; the least ratio of its line's power to the lines around it. */
+const BELT_SHARE = 0.02;
+const BELT_POWER_MIN = 5;
+
+/** The shaft frequency behind a belt: the strongest line of all axes near the rated one; null where none stands out. */
+export function beltLine(spectra: readonly ToneList[], ratedHz: number): number | null {
+  const reach = BELT_SHARE * ratedHz;
+  const found = spectra
+    .flatMap((list) => strongestIn(list, ratedHz - reach, ratedHz + reach) ?? [])
+    .filter(({ ratio }) => ratio * ratio >= BELT_POWER_MIN)
+    .toSorted((a, b) => b.amplitude - a.amplitude);
+  return found[0]?.hz ?? null;
+}
+
 function nearest(found: readonly ShaftCandidate[], measuredHz: number): ShaftCandidate | null {
   let best: ShaftCandidate | null = null;
   let least = Number.POSITIVE_INFINITY;

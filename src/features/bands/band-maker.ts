@@ -174,7 +174,7 @@ export class BandMaker {
     if (sensor.bands.hasSpeed) {
       speed = wait.speedAround(machine.id, candidate.timeMs);
       if (speed === null) return "unknown";
-      if (speed.rpm < SPEED_MIN_RPM) return "done";
+      if (speed.rpm * (sensor.bands?.shaft?.speedRatio ?? 1) < SPEED_MIN_RPM) return "done";
     }
     if (hasBands(this.#parts, sensor.code, candidate)) return "done";
     const record = read ?? storedRecord(this.#parts, sensor.code, candidate);

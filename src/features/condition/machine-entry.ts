@@ -1,9 +1,12 @@
 /** Computes the condition of one machine, or of a sensor without one. */
+
 import { valueLabel } from "../../core/alarm/sentence.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
+import type { Machine } from "../../core/machine.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../../core/query/place.ts";
 import { formerCodes, successors } from "../../core/replacement.ts";
 import { normalCode, type Sensor, sameCode } from "../../core/sensor.ts";
+import { shaftAt } from "../../core/shaft.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import { conditionSensor } from "./condition-sensor.ts";
@@ -91,7 +94,12 @@ export class EntryMaker {
       worstStage: found?.machine.worstStage ?? null,
       ...conditionMembers(condition),
       ...(change ?? { changed: null, zoneSince: null }),
-      activeFindings: unshelved(found?.findings ?? [], alarms ?? []).map(activeFinding),
+      activeFindings: unshelved(found?.findings ?? [], alarms ?? []).map((one) =>
+        activeFinding(
+          one,
+          this.#parts.site.current.machines?.find((machine) => machine.id === id),
+        ),
+      ),
     };
     const isBehind = !known.mayCompute();
     const untilMs = isBehind ? nowMs : this.#untilMs(id, outlook, nowMs);
@@ -163,9 +171,13 @@ export class EntryMaker {
   }
 }
 
-const activeFinding = (found: FindingView): RankedMachine["activeFindings"][number] => {
-  const { finding, bearing, sensor, stage, since, text } = found;
-  return { finding, bearing, shaft: null, sensor, stage, since, text };
+const activeFinding = (
+  found: FindingView,
+  machine: Machine | undefined,
+): RankedMachine["activeFindings"][number] => {
+  const { finding, bearing, sensor, stage, since, text, point } = found;
+  const shaft = machine && point !== null ? shaftAt(machine, { point }) : null;
+  return { finding, bearing, shaft: shaft?.name ?? null, sensor, stage, since, text };
 };
 
 function conditionMembers(found: MachineCondition) {

@@ -294,3 +294,53 @@ test("findings – a record whose axes are all damaged is judged by nothing; one
   const lines = [...seen.states.values()].flatMap(({ last }) => last.verdict.lines);
   assert.ok(lines.length > 0 && lines.every(({ channel }) => channel > 1));
 });
+
+const FAN = {
+  ...MACHINE,
+  shafts: [{ name: "fan", speedRatio: 0.531, points: [1], blades: 6 }],
+};
+
+test("shafts – a fault of a shaft at another speed is found there, and its sentence names the shaft", () => {
+  const { engine, follow, world } = engineOf(FAN);
+  world.speedRpm = 1480 / 0.531;
+  const shaken = (n: number) => recordOf({ fault: "unbalance", severity: 0.95 }, n);
+  const events = [1, 2, 3, 4, 5].flatMap((hour) => follow(shaken(hour), hour).events);
+  assert.deepEqual(
+    events.map(({ value }) => value),
+    ["unbalance"],
+  );
+  assert.match(events[0]?.text ?? "", /1x of the fan, 1480 rpm \(24\.\d Hz/);
+  assert.equal(Math.round(engine.of("10234").seen?.speedRpm ?? 0), 1480);
+  const motor = engineOf();
+  motor.world.speedRpm = 1480 / 0.531;
+  for (let hour = 1; hour <= 5; hour++)
+    assert.deepEqual(motor.follow(shaken(hour), hour).events, []);
+});
+
+test("shafts – below 30 r/min of its own a shaft stands; behind a belt it is sought within two per cent", () => {
+  const slow = engineOf({ ...FAN, shafts: [{ name: "drum", speedRatio: 0.01, points: [1] }] });
+  slow.world.speedRpm = 1480;
+  slow.follow(recordOf({}), 1);
+  assert.equal(slow.engine.of("10234").seen?.cannot[0]?.reason, "machine_standing");
+  const belt = engineOf({
+    ...FAN,
+    shafts: [{ name: "fan", speedRatio: 0.531, points: [1], belt: true }],
+  });
+  // The belt slips by 1.5 %.
+  belt.world.speedRpm = 1480 / 0.531 / 0.985;
+  const shaken = (n: number) => recordOf({ fault: "unbalance", severity: 0.95 }, n);
+  const events = [1, 2, 3, 4, 5].flatMap((hour) => belt.follow(shaken(hour), hour).events);
+  assert.equal(events[0]?.value, "unbalance");
+});
+
+test("shafts – another ratio, or another count of pulses, makes the normal state be learned anew", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 1; hour <= 12; hour++) follow(recordOf({}, hour), hour);
+  assert.notEqual(engine.of("10234").reference ?? null, null);
+  const known = JSON.stringify(engine.of("10234").reference);
+  engine.setSite(
+    siteOf({ ...FAN, shafts: [{ name: "fan", speedRatio: 1, points: [1], blades: 7 }] }),
+  );
+  follow(recordOf({}, 13), 13);
+  assert.notEqual(JSON.stringify(engine.of("10234").reference), known);
+});
