@@ -117,12 +117,11 @@ class RunningAgent implements Agent {
     const place = this.#watchPlace(publishing.signal);
     const watchdog = this.#parts.watchdog.run(publishing.signal);
     const alarms = this.#parts.alarms?.upkeep.run(publishing.signal) ?? null;
-    const notifications = this.#parts.notifications.run(publishing.signal);
 
     const failed = await firstFault(
       [polls, retention, ...(alarms === null ? [] : [alarms]), publishers, place],
       // These may end early, as on a box that need not listen any more.
-      [...chores, notifications, watchdog],
+      [...chores, watchdog],
       signal,
     );
     notifier?.stopping();
@@ -146,7 +145,7 @@ class RunningAgent implements Agent {
     publishing.abort();
     await publishers.catch(() => {});
     await uplinks.close(signal.aborted ? "stopped" : "fault");
-    await Promise.allSettled([place, retention, watchdog, alarms, notifications, ...chores]);
+    await Promise.allSettled([place, retention, watchdog, alarms, ...chores]);
     await Promise.all(this.#parts.features.map(async (feature) => feature.close?.()));
     await this.#parts.http.close();
     await this.#parts.gateway.close();

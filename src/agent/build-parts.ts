@@ -4,6 +4,7 @@
  * the agent runs.
  */
 
+import { currentEvent } from "../core/alarm/found-alarm.ts";
 import { createFeatures, type Features } from "../features/all.ts";
 import { Dispatcher } from "../features/commands/dispatcher.ts";
 import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
@@ -14,13 +15,12 @@ import type { AgentBase } from "./base.ts";
 import { Certificates } from "./certificates.ts";
 import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
-import { statusOf, withFeatures } from "./features.ts";
+import { faultsOf, statusOf, withFeatures } from "./features.ts";
 import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
-import { Notifications } from "./notifications.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import { noteSiteName } from "./renamed-site.ts";
 import type { AgentResources } from "./resources.ts";
@@ -51,14 +51,6 @@ export async function buildParts(
     outlook: (machine) => features?.outlooks?.valuesOf(machine) ?? [],
   });
   const watchdog = new Watchdog({ ...base, store });
-  const notifications = new Notifications({
-    ...base,
-    store,
-    engines: side.alarms?.engines ?? null,
-    status: report.current,
-    isAlive: () => watchdog.health().every(({ isWell }) => isWell),
-  });
-  report.include({ notifications: () => notifications.states() });
   const engines = side.alarms?.engines;
   if (engines) report.include({ activeAlarms: () => engines.active });
   const loadWatch = new LoadWatch({ ...base, sensors: () => site.current.sensors.length });
@@ -133,6 +125,15 @@ export async function buildParts(
     settings,
     newest: side.newest,
     tables: store.tables,
+    memory: store.meta,
+    boxFaults: () => faultsOf(report.current()),
+    alarmEvents:
+      engines === undefined
+        ? null
+        : {
+            standing: () => [...engines.alarms.alarms()].flatMap((one) => currentEvent(one) ?? []),
+            onEvents: (listener) => engines.onEvents(listener),
+          },
   });
   store.steps.list = features.running;
   const shown = withFeatures(sources, features);
@@ -152,7 +153,6 @@ export async function buildParts(
     ...configuration,
     report,
     watchdog,
-    notifications,
     loadWatch,
     audit,
     conditions,

@@ -1,4 +1,6 @@
 /** What the running features add to the agent's parts. */
+import type { AgentStatus } from "../core/agent-status.ts";
+import { type BoxFault, boxFaults } from "../core/box-fault.ts";
 import type { Features } from "../features/all.ts";
 import type { Feature, FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
@@ -23,3 +25,9 @@ export function statusOf(running: readonly Feature[]): object {
   const off = Object.fromEntries(members.map((member) => [member, null]));
   return Object.assign(off, ...running.map((feature) => feature.status?.()));
 }
+
+/** What is wrong with the box itself. */
+export const faultsOf = (status: AgentStatus): readonly BoxFault[] => [
+  ...boxFaults(status),
+  ...SPECS.flatMap((spec: FeatureSpec) => spec.status?.fault?.(status) ?? []),
+];

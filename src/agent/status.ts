@@ -4,7 +4,6 @@ import type {
   AgentStatus,
   BufferState,
   LinkStatus,
-  NotificationState,
   SensorState,
 } from "../core/agent-status.ts";
 import type { CertificateState } from "../core/certificate.ts";
@@ -50,7 +49,6 @@ interface StatusSections {
   readonly http: () => AgentStatus["http"];
   /** Members of features; null for those that are off. */
   readonly features: () => object;
-  readonly notifications: () => readonly NotificationState[];
   readonly activeAlarms: () => ActiveAlarms;
   readonly certificates: (links: readonly LinkStatus[]) => readonly CertificateState[];
 }
@@ -115,8 +113,7 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
-    const { uplinks, configuration, http, features, notifications, activeAlarms, certificates } =
-      this.#sections;
+    const { uplinks, configuration, http, features, activeAlarms, certificates } = this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
@@ -144,12 +141,12 @@ export class StatusReport {
         isPlausible: nowMs >= PLAUSIBLE_SINCE_MS,
         isConfirmed: this.#parts.gatewayClock.isConfirmed,
       },
-      ...features?.(),
-      notifications: notifications?.() ?? [],
+      notifications: [],
       activeAlarms: activeAlarms?.() ?? null,
       certificates: certificates?.(links) ?? [],
       http: http?.() ?? { address: null, lastError: null },
       ...(configuration?.() ?? UNCONFIGURED),
+      ...features?.(),
     };
   };
 }

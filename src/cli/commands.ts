@@ -204,10 +204,7 @@ const OWN: readonly Command[] = [
         value: "FILE",
         doc: "also write a support bundle, secrets removed, to FILE (.json.gz)",
       },
-      {
-        name: "notify",
-        doc: "also send a test message to each destination of alarm messages (e-mail, web-hook, heartbeat)",
-      },
+      ...SPECS.flatMap(({ trial }: FeatureSpec) => (trial === undefined ? [] : [trial.flag])),
       ENVIRONMENT_FLAG,
     ],
     examples: [

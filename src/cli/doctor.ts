@@ -51,11 +51,10 @@ export async function run(context: CommandContext): Promise<number> {
       detail: `settings and site file, ${sensors.length} sensors`,
     });
     await examine(configuration, context.env["CREDENTIALS_DIRECTORY"] ?? null, found, signal);
-    // Loaded here: it needs the mail and web-hook clients.
-    if (flags.has("notify") && !signal.aborted) {
-      const { checkNotifications } = await import("./doctor-notify.ts");
-      await checkNotifications(configuration.settings, configuration.site.site, found, signal);
-    }
+    for (const { trial } of SPECS as readonly FeatureSpec[])
+      if (trial !== undefined && flags.has(trial.flag.name) && !signal.aborted)
+        for (const one of await trial.run(configuration.settings, configuration.site.site, signal))
+          found(one);
     // Nothing has failed of what was not tried.
     if (signal.aborted)
       found({

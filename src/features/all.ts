@@ -22,6 +22,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
             ? registerPort(host.conditions)
             : null,
         );
-  const all: readonly (Feature | null)[] = [outlook, modbus];
+  const notify = (await import("./notify/notify.ts")).createNotify(host);
+  const all: readonly (Feature | null)[] = [outlook, modbus, notify];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

@@ -5,7 +5,7 @@
  *
  * Values of settings are handed to methods whose parameters name those that the feature reads, its own and others'.
  */
-import type { Command } from "../cli/command.ts";
+import type { Command, FlagSpec } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
@@ -37,6 +37,11 @@ export interface FeatureSpec {
   };
   /** Lines of `gateside doctor`. */
   doctor?(settings: object, ask: DoctorView): Promise<readonly Finding[]>;
+  /** What `gateside doctor` tries only if it is asked to, by a flag. */
+  readonly trial?: {
+    readonly flag: FlagSpec;
+    run(settings: object, site: string, signal: AbortSignal): Promise<readonly Finding[]>;
+  };
   /** Where what it brings stands in help and documents: after which entry; by default at the end. */
   readonly after?: {
     readonly settings?: string;

@@ -1,6 +1,11 @@
 /** Every feature as help, documents and checks know it, in order. */
 import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
+import { NOTIFY_SPEC } from "./notify/spec.ts";
 import { OUTLOOK_SPEC } from "./outlook/spec.ts";
 
-export const SPECS = [OUTLOOK_SPEC, MODBUS_SPEC] as const satisfies readonly FeatureSpec[];
+export const SPECS = [
+  OUTLOOK_SPEC,
+  MODBUS_SPEC,
+  NOTIFY_SPEC,
+] as const satisfies readonly FeatureSpec[];

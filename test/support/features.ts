@@ -16,8 +16,20 @@ export async function partsWithFeatures(
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
   assert.ok(settings);
   const named = { ...settings, mqttClientId: "plant-7", sparkplugGroupId: "plant-7" };
+  const memory = { get: () => null, set: () => {} };
   const newest = { of: () => null };
   // For parts without a store.
   const tables = {} as FeatureHost["tables"];
-  return withFeatures(parts, await createFeatures({ ...parts, settings: named, newest, tables }));
+  return withFeatures(
+    parts,
+    await createFeatures({
+      ...parts,
+      settings: named,
+      newest,
+      tables,
+      memory,
+      boxFaults: () => [],
+      alarmEvents: null,
+    }),
+  );
 }
