@@ -2,6 +2,7 @@ import type { ReadingMarks } from "../core/set-aside.ts";
 import type { Site } from "../core/site.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
+import { notLasting } from "../lib/lasting-directory.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import { openReadingMarks } from "../pipeline/store/recovery/reading-marks.ts";
 import { openStore } from "../pipeline/store/sqlite-store.ts";
@@ -20,6 +21,8 @@ export interface AgentResources {
 export async function openResources(base: AgentBase, open = openStore): Promise<AgentResources> {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, notifier } = base;
   let bytesCounted = 0;
+  const fleeting = notLasting(settings.dataDir);
+  if (fleeting !== null) logger.warn({ dataDir: settings.dataDir }, `DATA_DIR ${fleeting}`);
   const store = open({
     ...storeSettings(settings),
     steps: SPECS.flatMap(({ steps = [] }: FeatureSpec) => steps),
@@ -38,6 +41,7 @@ export async function openResources(base: AgentBase, open = openStore): Promise<
     // A step that ends proves that the process does not hang.
     onProgress: () => notifier?.working(),
     onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
+    notLasting: fleeting,
     onDamaged: (table) => metrics.storeDamaged.inc({ table }),
     onNotSelected: (uplink, count) => metrics.uplinkNotSelected.inc({ uplink }, count),
     onLost: (uplink, reason, count) => metrics.uplinkDropped.inc({ uplink, reason }, count),

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { notLasting } from "../lib/lasting-directory.ts";
 import { newerStore } from "../pipeline/store/database/stored-version.ts";
 import type { Finding } from "./finding.ts";
 import { storeAccessFaults } from "./store-access.ts";
@@ -44,6 +45,9 @@ export async function checkDisk(
       found({ what, state: "failed", detail: `DATA_DIR: ${dataDir} cannot be created: ${why}` });
       return;
     }
+    const fleeting = notLasting(dataDir);
+    if (fleeting !== null)
+      found({ what, state: "warning", detail: `DATA_DIR: ${dataDir} ${fleeting}` });
     const freeMb = Math.floor((bavail * bsize) / MB);
     const usable = freeMb - diskFreeMinMb;
     const detail = `${dataDir}${directory === dataDir ? "" : " (will be created)"}, ${freeMb} MB free`;

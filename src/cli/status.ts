@@ -95,6 +95,7 @@ export function statusText(status: SaidStatus): string {
   }
   if (status.http.lastError !== null) lines.push(["http", `DOWN: ${status.http.lastError}`]);
   if (buffer.alarm !== null) lines.push(["alarm", buffer.alarm]);
+  if (buffer.notLasting !== undefined) lines.push(["DATA_DIR", buffer.notLasting]);
   for (const { sensor, kind, day, untilMs } of status.daysSetAside ?? []) {
     lines.push([
       "alarm",

@@ -127,7 +127,7 @@ export const GATEWAY_SETTINGS = {
     default: 7,
     minimum: 0,
     maximum: 3660,
-    doc: "Days that all waveform samples are kept; after them, measurements are thinned out and stay for years. 0: none.",
+    doc: "Days that all waveform samples are kept; after them, measurements are thinned out and stay for years. At most HISTORY_DAYS; 0: none.",
   },
   TREND_DAYS: {
     type: "integer",

@@ -80,6 +80,14 @@ function settingsOf(given: GivenSettings, options: LoadOptions): LoadedSettings 
     faults.push(schemaFault("MQTT_URL", "required", undefined));
   const settings = refineSettings(raw, options.cwd, faults, warnings);
   const origins = byName(SETTING_NAMES, (name): Origin => given.origins[name] ?? "default");
+  // As set: a default yields, where what is kept of readings is long enough for it.
+  const keptDays = origins.WAVEFORM_DAYS === "default" ? settings.historyDays : raw.HISTORY_DAYS;
+  if (raw.WAVEFORM_DAYS > keptDays)
+    faults.push({
+      place: "WAVEFORM_DAYS",
+      problem: `${raw.WAVEFORM_DAYS} is more than HISTORY_DAYS, ${raw.HISTORY_DAYS}: samples go with their readings`,
+      remedy: "set HISTORY_DAYS to at least that, or WAVEFORM_DAYS to less",
+    });
   if (raw.MQTT_USERNAME === undefined && settings.mqttUsername !== null)
     origins.MQTT_USERNAME = "MQTT_URL";
   if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)

@@ -199,6 +199,7 @@ const BUFFER_STATE = named(
     dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
     alarm: orNull(TEXT),
     isWritable: YES_NO,
+    notLasting: { ...optional(TEXT), description: "Why DATA_DIR does not outlast a restart." },
     kept: KEPT_STATE,
   }),
 );

@@ -191,7 +191,8 @@ test("settings – the minimum and maximum are valid", () => {
     const spec = SETTINGS[name];
     if (spec.type !== "integer" && spec.type !== "number") continue;
     for (const value of [spec.minimum, spec.maximum]) {
-      const loaded = load({ [name]: String(value) });
+      // Samples are kept no longer than readings.
+      const loaded = load({ HISTORY_DAYS: "3660", [name]: String(value) });
       assert.equal(lines(loaded), "", name);
     }
   }
@@ -708,6 +709,20 @@ test("settings – history is always kept at least two days longer than the back
   assert.match(warnings(loaded), /HISTORY_DAYS.*42/);
   assert.equal(load({ BACKFILL_DAYS: "28" }).settings?.historyDays, 30);
   assert.equal(warnings(load({ BACKFILL_DAYS: "28" })), "");
+});
+
+test("settings – samples cannot be kept for longer than their readings", () => {
+  const loaded = load({ HISTORY_DAYS: "10", WAVEFORM_DAYS: "11" });
+  assert.match(lines(loaded), /^WAVEFORM_DAYS: 11 is more than HISTORY_DAYS, 10/);
+  assert.equal(loaded.settings, null);
+  assert.match(lines(load({ WAVEFORM_DAYS: "31" })), /31 is more than HISTORY_DAYS, 30/);
+  // As set, although 9 days are used.
+  assert.match(
+    lines(load({ HISTORY_DAYS: "5", WAVEFORM_DAYS: "7" })),
+    /7 is more than HISTORY_DAYS, 5/,
+  );
+  for (const set of [{ HISTORY_DAYS: "10", WAVEFORM_DAYS: "10" }, { HISTORY_DAYS: "5" }])
+    assert.equal(lines(load(set)), "");
 });
 
 test("settings – a token is required if other machines can reach the HTTP server", () => {

@@ -197,8 +197,10 @@ class SqliteStore {
         hoursUntilFull: this.#hoursUntilFull(),
       }),
     );
+    const { notLasting = null } = this.#options;
     return {
       lanes,
+      ...(notLasting !== null && { notLasting }),
       readings: this.#parts.stored.count,
       ...sizes,
       limitBytes: this.#parts.limits.totalBytes,

@@ -61,6 +61,8 @@ export interface StoreOptions extends Runtime {
   readonly commitWindowMs?: number;
   /** Spacing of commits under light load, ms; 0 (none) unless given. What is acknowledged is on disk all the same. */
   readonly commitPaceMs?: number;
+  /** Why DATA_DIR does not outlast a restart; null or absent: it does, or that is not known. */
+  readonly notLasting?: string | null;
   /** Free bytes of the disk, if it should not be queried (tests). */
   readonly diskFreeBytes?: () => number | null;
 }
