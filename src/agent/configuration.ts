@@ -100,7 +100,7 @@ export function createConfiguration(
   const remote: RemoteConfiguration | null =
     options.documentKeys === undefined
       ? null
-      : createRemote(changing, wiring, () => restorer.isBusy);
+      : createRemote(changing, wiring, () => restorer.isBusy || turn.isTaken);
   const setup = settings.setupEnabled
     ? createSetup(changing, credentialsDirectory, wiring, {
         turn,

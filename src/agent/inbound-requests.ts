@@ -21,6 +21,7 @@ export function inboundRequests(
   const documents = isTrusted && profile.takesCommands ? parts.documents : null;
   const session = { uplink, topics, publish };
   documents?.open(session);
+  const documentPace = new CommandGate(clock, logger);
   const takesCommands = dispatcher !== null && profile.takesCommands;
   const inboundParts = {
     gatewayNow: parts.gatewayNow,
@@ -40,7 +41,11 @@ export function inboundRequests(
       ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
     ],
     handle(message: InboundMessage): void {
-      if (documents?.handle(message, session)) return;
+      if (documents !== null && message.topic === topics.siteDocument) {
+        // A signature of a megabyte takes a small box a tenth of a second.
+        if (documentPace.pass()) documents.handle(message, session);
+        return;
+      }
       if (dispatcher === null || !takesCommands) return;
       if (alarms !== null && message.topic === topics.acknowledge) {
         void acknowledge({ ...inboundParts, alarms: alarms.actions }, message, publish);

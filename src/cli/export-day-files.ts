@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ParquetRow, SiteDay } from "../collect/main.ts";
@@ -52,7 +53,13 @@ async function writeDay(
   }
 }
 
+/** A folder's name may have 255 bytes. */
+const FOLDER_MAX = 200;
+
 /** Sites may contain any character; two never share a folder. */
 function folderOf(site: string): string {
-  return encodeURIComponent(site).replace(/^\.+$/, (dots) => "%2E".repeat(dots.length));
+  const name = encodeURIComponent(site).replace(/^\.+$/, (dots) => "%2E".repeat(dots.length));
+  if (name.length <= FOLDER_MAX) return name;
+  const mark = createHash("sha256").update(site).digest("hex").slice(0, 32);
+  return `${name.slice(0, FOLDER_MAX)}~${mark}`;
 }

@@ -1,7 +1,7 @@
 /** Boxes as lines of a terminal: of a large fleet, those that need attention, and the others as a number. */
 import type { FleetBox, FleetMachines } from "../collect/main.ts";
 import { duration } from "./status.ts";
-import { table } from "./table.ts";
+import { inLine, table } from "./table.ts";
 
 /** A fleet that is larger than a screen shows its healthy boxes as one line. */
 const FOLDED_FROM = 20;
@@ -115,5 +115,5 @@ function versionsOf(boxes: readonly FleetBox[]): string {
   }
   if (counts.size < 2) return "";
   const sorted = [...counts].toSorted(([, a], [, b]) => b - a);
-  return `versions: ${sorted.map(([version, count]) => `${version} (${count})`).join(", ")}\n`;
+  return `versions: ${sorted.map(([version, count]) => `${inLine(version)} (${count})`).join(", ")}\n`;
 }

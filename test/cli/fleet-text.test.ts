@@ -125,3 +125,10 @@ test("fleet – an offline box says since when; a will is dated by its arrival",
   });
   assert.match(fleetText([since], "all"), /offline \(connection lost\) since 2026-11-20 08:15 UTC/);
 });
+
+test("fleet – what a box calls its version sends nothing to the terminal", () => {
+  const boxes = Array.from({ length: 30 }, (_, n) =>
+    box(n, n === 0 ? { version: "\u001b]0;owned\u0007\u001b[2J" } : {}),
+  );
+  assert.doesNotMatch(fleetText(boxes, "folded").replaceAll("\n", ""), /\p{Cc}/u);
+});

@@ -22,6 +22,7 @@ export function email({ url, from, to, zone, link }: Mailbox, site: () => string
     const { createTransport } = await import("nodemailer");
     const transport = createTransport({
       url,
+      requireTLS: sendsLogin(url),
       connectionTimeout: WAIT_MS,
       greetingTimeout: WAIT_MS,
       socketTimeout: WAIT_MS,
@@ -49,6 +50,12 @@ export function email({ url, from, to, zone, link }: Mailbox, site: () => string
       transport.close();
     }
   };
+}
+
+/** Over the network a log-in goes encrypted or not at all: whoever is in the way could strip the offer of STARTTLS. */
+function sendsLogin(url: string): boolean {
+  const { username, hostname } = new URL(url);
+  return username !== "" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 const CERTIFICATE_CODE = /CERT|VERIFY|ALTNAME/;

@@ -44,6 +44,11 @@ const NO_DOCUMENT = {
   isRestore: true,
 } as const;
 
+const ON_TRIAL = {
+  outcome: "busy",
+  detail: "a configuration is on trial; wait until the trial ends",
+} as const;
+
 export class Restorer implements BackupActions {
   readonly #parts: RestorerParts;
   readonly #trialMs: number;
@@ -93,14 +98,15 @@ export class Restorer implements BackupActions {
 
   async restore(request: RestoreRequest, by: string): Promise<RestoreOutcome> {
     const { turn, isTrialRunning } = this.#parts;
-    if (this.#isBusy || isTrialRunning())
-      return { outcome: "busy", detail: "a configuration is on trial; wait until the trial ends" };
+    if (this.#isBusy || isTrialRunning()) return ON_TRIAL;
     const opened = openBackup(request.text);
     if ("problem" in opened)
       return { outcome: "unusable", detail: `${opened.problem}; ${opened.remedy}` };
     const { backup } = opened;
     const running = await this.#runningElsewhere(backup, request);
     if (running !== null) return runningRefusal(running);
+    // Another one may have begun while the brokers were asked.
+    if (this.#isBusy || isTrialRunning()) return ON_TRIAL;
     const examined = examineRestore(backup, request.site, this.#state(request.isLocal));
     if ("outcome" in examined) return examined;
     const { texts, view } = examined;

@@ -9,6 +9,7 @@
 
 import { join } from "node:path";
 import { parsedJson } from "../../core/parsed-json.ts";
+import { isJsonObject } from "../../core/record.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import type { ConfigurationTexts } from "./reload.ts";
@@ -72,10 +73,10 @@ export class TrialJournal {
   }
 
   get accepted(): Accepted | null {
-    return parse(this.#files.read(this.#acceptedPath));
+    return parse(this.#files.read(this.#acceptedPath), ["reply"]);
   }
   get trial(): Trial | null {
-    return parse(this.#files.read(this.#trialPath));
+    return parse(this.#files.read(this.#trialPath), ["before", "after", "reply"]);
   }
 
   begin(trial: Trial): void {
@@ -162,8 +163,9 @@ export class TrialJournal {
   }
 }
 
-/** Null if it is not a JSON object: damage on disk must not keep the agent from starting. */
-function parse<T extends object>(text: string | null): T | null {
+/** Null if it is not such a JSON object: damage on disk must not keep the agent from starting. */
+function parse<T extends object>(text: string | null, objects: readonly string[]): T | null {
   const value = parsedJson<T>(text ?? "null");
-  return typeof value === "object" ? value : null;
+  if (!isJsonObject(value)) return null;
+  return objects.every((name) => isJsonObject(value[name])) ? value : null;
 }

@@ -139,3 +139,15 @@ test("trial – a damaged journal does not keep the agent from starting", (t) =>
   assert.equal(journal.recover(paths, 3), null);
   assert.deepEqual(found(), OLD);
 });
+
+test("trial journal – a damaged file that is still JSON is no trial, and keeps nothing from starting", (t) => {
+  const { dataDir, paths, found } = setUp(t);
+  const journal = new TrialJournal(durableFiles, dataDir);
+  journal.begin(TRIAL);
+  for (const text of ["{}", "[]", "7", '{"before":{}}', '{"before":null,"after":{},"reply":{}}']) {
+    writeFileSync(join(dataDir, "configuration", "trial.json"), text);
+    assert.equal(journal.recover(paths, 1), null, text);
+    assert.ok(!existsSync(join(dataDir, "configuration", "trial.json")), text);
+    assert.deepEqual(found(), OLD);
+  }
+});
