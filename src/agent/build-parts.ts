@@ -17,7 +17,7 @@ import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
 import { faultsOf, statusOf, withFeatures } from "./features.ts";
 import { createHttpSide, httpSources } from "./http-side.ts";
-import { INSTANCE, instanceOf } from "./instance.ts";
+import { INSTANCE, instanceOf, newRun } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
@@ -77,6 +77,7 @@ export async function buildParts(
       ...base,
       store,
       instance: instanceOf(store.meta),
+      run: newRun(),
       alarms: side.alarms,
       conditions,
       machineTimes: new MachineTimes({ memory: store.meta, clock, logger }),

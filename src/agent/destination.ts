@@ -45,6 +45,8 @@ export interface DestinationParts extends Runtime {
   readonly store: Store;
   /** Tells this agent from another one with the same site name. */
   readonly instance: string;
+  /** Of this process. */
+  readonly run: string;
   /** Those that an uplink publishes. */
   readonly gapsOf: (uplink: string) => GapLog;
   readonly metrics: Metrics;

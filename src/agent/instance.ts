@@ -17,3 +17,6 @@ export function instanceOf(meta: Pick<Meta, "get" | "set">): string {
   }
   return drawn;
 }
+
+/** What tells two processes of one data directory apart, as of a copied card: 8 hex digits, drawn at each start and never stored. */
+export const newRun = (): string => randomBytes(4).toString("hex");

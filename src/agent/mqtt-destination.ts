@@ -75,6 +75,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       site: parts.site,
       version: VERSION,
       instance: parts.instance,
+      run: parts.run,
       clearRemoved: settings.publishClearRemoved,
     },
   );
@@ -82,6 +83,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     marker: profile.marker,
     site: parts.site.current.site,
     instance: parts.instance,
+    run: parts.run,
     clock,
     logger,
     states: parts.states,

@@ -15,6 +15,8 @@ export interface OtherAgentsParts {
   readonly site: string;
   /** Our own, 12 hex digits. */
   readonly instance: string;
+  /** Of this process: a copy of our data directory has our instance and another run. */
+  readonly run: string;
   readonly clock: Pick<Clock, "monotonic">;
   readonly logger: Logger;
   /** Of all uplinks of this agent. */
@@ -28,6 +30,7 @@ const SEEN_MS = 180_000;
 const REPEAT_MS = 60_000;
 /** A longer payload is no state of an agent, bytes. */
 const PAYLOAD_MAX = 65_536;
+const RUN = /^[0-9a-f]{8}$/;
 /** Own states of an uplink that may still come back. */
 const OWN_MAX = 16;
 
@@ -67,7 +70,7 @@ export class SentStates {
 
 export class OtherAgents implements RetainedReader {
   readonly #parts: OtherAgentsParts;
-  #seen: { readonly instance: string; readonly at: number } | null = null;
+  #seen: (Pick<Announced, "instance" | "run"> & { readonly at: number }) | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
   #isOverwritten = false;
   #sessions = 0;
@@ -108,12 +111,12 @@ export class OtherAgents implements RetainedReader {
       if (!isRetained) this.#isOverwritten = true;
       // One that stands there since before our first session is a former installation. Later it has published between two
       // of ours, as one does that uses our client id.
-      if (isRetained && !isOurs && this.#sessions > 1) this.#see(announced.instance);
+      if (isRetained && !isOurs && this.#sessions > 1) this.#see(announced);
       else if (this.#seen?.instance === announced.instance) this.#seen = null;
       return;
     }
     if (sender !== null) return;
-    if (!isOurs || !isRetained) this.#see(announced.instance);
+    if (!isOurs || !isRetained) this.#see(announced);
   }
 
   #meet(other: string): void {
@@ -130,11 +133,11 @@ export class OtherAgents implements RetainedReader {
     return this.#parts.states.neighboursOf(this.#parts.uplink).size > 0;
   }
 
-  #see(instance: string): void {
+  #see({ instance, run }: Announced): void {
     const { clock, logger, site } = this.#parts;
     if (this.current === null)
-      logger.error({ site, instance }, "another agent publishes as this site");
-    this.#seen = { instance, at: clock.monotonic() };
+      logger.error({ site, instance, run }, "another agent publishes as this site");
+    this.#seen = { instance, run, at: clock.monotonic() };
   }
 
   /** True if our own state is to be published again now. */
@@ -147,6 +150,9 @@ export class OtherAgents implements RetainedReader {
   get current(): string | null {
     const seen = this.#seen;
     if (seen === null || this.#parts.clock.monotonic() - seen.at > SEEN_MS) return null;
+    const { instance, run, site } = this.#parts;
+    if (seen.instance === instance)
+      return `another agent runs with a copy of this data directory (instance ${instance}, run ${seen.run ?? "unknown"}; this is run ${run}) and publishes as site ${site} at this broker; stop one of them, and give the other a name ("site" in its site file) and DATA_DIR of its own`;
     return `another agent (instance ${seen.instance}) publishes as site ${this.#parts.site} at this broker; give one of them another name ("site" in its site file), or stop it`;
   }
 }
@@ -158,14 +164,22 @@ export function onlineInstance(payload: Uint8Array): string | null {
   return announced?.state === "online" ? announced.instance : null;
 }
 
+interface Announced {
+  readonly state: string;
+  readonly instance: string;
+  /** Null of an agent before 0.4. */
+  readonly run: string | null;
+}
+
 /** Null for what agents from 0.3 on do not publish. */
-function stateOf(text: string): { readonly state: string; readonly instance: string } | null {
+function stateOf(text: string): Announced | null {
   try {
     const announced: unknown = JSON.parse(text);
     if (!isJsonObject(announced)) return null;
-    const { state, instance } = announced;
+    const { state, instance, run } = announced;
     if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
-    return state === "online" || state === "offline" ? { state, instance } : null;
+    if (state !== "online" && state !== "offline") return null;
+    return { state, instance, run: typeof run === "string" && RUN.test(run) ? run : null };
   } catch {
     return null;
   }

@@ -18,6 +18,7 @@ function agent(
     marker: TOPIC,
     site: "plant-7",
     instance,
+    run: "0a0a0a0a",
     clock,
     logger: silentLogger,
     states,
@@ -132,4 +133,31 @@ test("other agents – what is no state of an agent is not taken for one", () =>
   for (const text of [...texts, '{"state":"online","instance":"x"}', "x".repeat(70_000)])
     a.hear(Buffer.from(text));
   assert.equal(a.others.current, null);
+});
+
+test("other agents – one with a copy of our data directory is told apart by its run", async () => {
+  const clock = new ManualClock();
+  const instance = "0123456789ab";
+  const others = new OtherAgents({
+    marker: TOPIC,
+    site: "plant-7",
+    instance,
+    run: "0a0a0a0a",
+    clock,
+    logger: silentLogger,
+    states: new SentStates(),
+    uplink: "main",
+  });
+  const state = (run: string) =>
+    Buffer.from(JSON.stringify({ state: "online", time: clock.now(), instance, run }));
+  // Our own, retained since before.
+  others.heard(TOPIC, state("0b0b0b0b"), true);
+  assert.equal(others.current, null);
+  others.heard(TOPIC, state("0b0b0b0b"), false);
+  assert.match(
+    others.current ?? "",
+    /copy of this data directory .*run 0b0b0b0b; this is run 0a0a0a0a/,
+  );
+  await clock.advance(181_000);
+  assert.equal(others.current, null);
 });

@@ -12,6 +12,7 @@ export interface UplinkText {
   readonly site: SiteSource;
   readonly version: string;
   readonly instance?: string;
+  readonly run?: string;
   /** PUBLISH_CLEAR_REMOVED. */
   readonly clearRemoved: boolean;
 }
@@ -34,6 +35,7 @@ export function createProfile(
     templates: uplink.topics,
     version: text.version,
     ...(text.instance === undefined ? {} : { instance: text.instance }),
+    ...(text.run === undefined ? {} : { run: text.run }),
     formats: uplink.formats,
     waveforms: uplink.waveforms,
     withRaw: uplink.withRaw,

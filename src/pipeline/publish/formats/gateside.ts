@@ -26,7 +26,7 @@ export function createGatesideProfile(
   parts: ProfileParts,
   options: ProfileOptions,
 ): PayloadProfile {
-  const { site, version, instance, retain, formats, waveforms } = options;
+  const { site, version, instance, run, retain, formats, waveforms } = options;
   const topics = createSiteTopics(options);
   const encodeReading = createJsonEncoder(options);
   const json = (topic: string, payload: string, retained: boolean): Message => ({
@@ -39,7 +39,7 @@ export function createGatesideProfile(
   const kindsOf = (sensor: Sensor) =>
     readingKinds(sensor).filter((kind) => options.isChosen?.(sensor.code, kind) ?? true);
   const agentState = (word: PublishedAgentState) =>
-    json(topics.agentState, agentStatePayload(site, word, version, instance), true);
+    json(topics.agentState, agentStatePayload(site, word, version, instance, run), true);
   return {
     topics,
     takesCommands: true,
@@ -56,7 +56,7 @@ export function createGatesideProfile(
     },
     will: agentState,
     agentState: (word) => [agentState(word)],
-    stats: (status) => [json(topics.agentStats, statsPayload(site, status), true)],
+    stats: (status) => [json(topics.agentStats, statsPayload(site, status, run), true)],
     gap: (gap) => [json(topics.agentGap, gapPayload(site, gap), false)],
     sensorState: (state) => [
       json(topics.sensorState(state.code), sensorStatePayload(site, state), true),

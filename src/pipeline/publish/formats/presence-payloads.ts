@@ -15,6 +15,7 @@ export function agentStatePayload(
   word: PublishedAgentState,
   version: string,
   instance: string | undefined,
+  run?: string,
 ): string {
   const { state, timeMs, reason, configuration, pendingRestart } = word;
   return JSON.stringify({
@@ -26,6 +27,7 @@ export function agentStatePayload(
     pendingRestart,
     site,
     instance,
+    run,
   });
 }
 
@@ -65,7 +67,7 @@ export function gapPayload(site: string, gap: Gap): string {
   });
 }
 
-export function statsPayload(site: string, status: AgentStatus): string {
+export function statsPayload(site: string, status: AgentStatus, run?: string): string {
   const { buffer, gateway, clock } = status;
   const { readings, oldestTimeMs } = backlogOf(buffer.lanes);
   const gatewayNowMs = status.nowMs + (clock.skewMs ?? 0);
@@ -74,6 +76,7 @@ export function statsPayload(site: string, status: AgentStatus): string {
     site,
     time: timeOf(status.nowMs),
     version: status.version,
+    run,
     configuration: status.configuration,
     pendingRestart: status.pendingRestart,
     pendingReload: status.pendingReload,

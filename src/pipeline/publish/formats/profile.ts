@@ -17,6 +17,8 @@ export interface ProfileOptions extends Naming {
   readonly version: string;
   /** Tells this agent from another one with the same site name; absent where nothing is published. */
   readonly instance?: string;
+  /** Of the process, 8 hex digits. */
+  readonly run?: string;
   readonly formats: readonly ("json" | "plain" | "sparkplug")[];
   readonly waveforms: "always" | "alarm" | "never";
   readonly withRaw: boolean;
