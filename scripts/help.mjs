@@ -17,6 +17,8 @@ export const SCRIPTS = {
   lint: "lints, with types (10 s)",
   unused: "finds unused exports, files and packages",
   package: "makes the Debian packages (5 min)",
+  without: "takes features off in a copy, and proves that the rest still works",
+  model: "random sequences of the store against a plain model",
   shape: "counts lines, long files, casts, imports",
   virtual: "runs the agent under seeds in virtual time; --against compares two commits",
   chaos: "a seeded campaign of kills, cuts and full disks, accounted by id",
