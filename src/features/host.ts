@@ -14,7 +14,7 @@ export interface NewestReading {
   readonly quality: Readonly<Record<string, { readonly quality: string }>>;
 }
 
-export interface AlarmEvents {
+interface AlarmEvents {
   /** The newest event of each alarm that stands. */
   standing(): readonly AlarmEvent[];
   /** Calls the listener with the events of each commit. */
