@@ -5,6 +5,7 @@ import type { Settings } from "../config/settings.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { notLasting } from "../lib/lasting-directory.ts";
+import { ROOM_TEXTS, roomTrouble } from "../lib/room.ts";
 import { newerStore } from "../pipeline/store/database/stored-version.ts";
 import type { Finding } from "./finding.ts";
 import { storeAccessFaults } from "./store-access.ts";
@@ -15,7 +16,7 @@ const SKEW_MAX_MS = 30_000;
 /** A clock before this belongs to a box that does not know the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
-/** DATA_DIR is writable, and has the space that the settings promise. Writes nothing. */
+/** DATA_DIR is writable, and has the space that the settings promise. Writes a small file and removes it. */
 export async function checkDisk(
   {
     dataDir,
@@ -39,6 +40,11 @@ export async function checkDisk(
       return;
     }
     const { blocks, bavail, bsize } = await statfs(directory);
+    const trouble = directory === dataDir && blocks > 0 ? roomTrouble(dataDir) : null;
+    if (trouble === "quota" || trouble === "inodes") {
+      found({ what, state: "failed", detail: `${dataDir}: ${ROOM_TEXTS[trouble]}` });
+      return;
+    }
     if (blocks === 0) {
       // The same message as at a start: /proc, /sys and the like.
       const why = "files cannot be stored there; use a directory on a disk";

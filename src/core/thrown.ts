@@ -9,8 +9,13 @@ export function messageOf(error: unknown): string {
   return error.message || error.name;
 }
 
+/** A quota is used up, as Linux numbers it. */
+const EDQUOT = -122;
+
 /** `code` of errors of the system and of most packages; null where there is none. */
 export function codeOf(error: unknown): string | number | null {
+  // Node has no name for it: its code is "Unknown system error -122".
+  if (error instanceof Error && "errno" in error && error.errno === EDQUOT) return "EDQUOT";
   const code: unknown =
     typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
   return typeof code === "string" || typeof code === "number" ? code : null;

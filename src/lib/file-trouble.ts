@@ -9,6 +9,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTDIR: "is below a path that is not a directory",
   EISDIR: "is a directory, not a file",
   ELOOP: "is a symbolic link that leads back to itself",
+  EDQUOT: "is beyond the quota of this user or directory",
+  ENOSPC: "has no room left on its disk",
   ENAMETOOLONG: "is too long for a file name",
 };
 

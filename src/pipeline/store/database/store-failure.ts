@@ -1,4 +1,4 @@
-import { messageOf } from "../../../core/thrown.ts";
+import { codeOf, messageOf } from "../../../core/thrown.ts";
 export type StoreFailureCode =
   /** Another agent holds the directory. */
   | "in_use"
@@ -64,9 +64,8 @@ function sqliteCode(cause: unknown): string | null {
 }
 
 function systemCode(cause: unknown): string | null {
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : null;
+  const code = cause instanceof Error ? codeOf(cause) : null;
+  return typeof code === "string" ? code : null;
 }
 
 function classify(code: string | null): StoreFailureCode {

@@ -17,6 +17,7 @@ import { setImmediate as immediate } from "node:timers/promises";
 import type { Runtime } from "../../../core/ports.ts";
 import { type Tx, UnitOfWork } from "../../../core/tx.ts";
 import type { Database } from "./database.ts";
+import { withRoom } from "./room-failure.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { followDisk, transact } from "./transact.ts";
 import type { WriteJob } from "./write-job.ts";
@@ -327,7 +328,7 @@ export class WriteQueue {
   /** `tx` is what the failed transaction changed in memory, if that still has to be taken back. */
   #fail(error: unknown, what: string, tx?: UnitOfWork): StoreFailure {
     const { db, logger } = this.#parts;
-    const failure = StoreFailure.from(error, what);
+    const failure = withRoom(StoreFailure.from(error, what), db.path);
     if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");

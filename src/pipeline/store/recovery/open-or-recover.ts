@@ -1,9 +1,11 @@
 import { existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Runtime } from "../../../core/ports.ts";
+import { roomTrouble } from "../../../lib/room.ts";
 import { type Database, sizeOf } from "../database/database.ts";
+import { withRoom } from "../database/room-failure.ts";
 import { StoreFailure } from "../database/store-failure.ts";
-import { dropBallast } from "../space/ballast.ts";
+import { ballastPath, dropBallast } from "../space/ballast.ts";
 import { type SalvageReport, salvage } from "./salvage.ts";
 import { SalvageProgress } from "./salvage-progress.ts";
 import type { SavedLanes } from "./salvaged-lanes.ts";
@@ -41,15 +43,19 @@ export function openOrRecover(db: Database, parts: RecoveryParts, opening: Openi
       throw new StoreFailure("corrupt", `copying from ${unfinished} was interrupted`);
     }
     if (opening.seen && existsSync(db.path)) throw opening.seen;
+    if (sizeOf(`${db.path}-wal`) > 0) parts.logger.info({}, UNCLEAN);
     openWithRoom(db, opening);
     return null;
   } catch (error) {
     db.disconnect();
-    const failure = StoreFailure.from(error, `cannot read ${db.path}`);
+    const failure = withRoom(StoreFailure.from(error, `cannot read ${db.path}`), db.path);
     if (failure.code !== "corrupt") throw failure;
     return recover(db, parts, opening, failure, unfinished);
   }
 }
+
+const UNCLEAN =
+  "the last run was not stopped: killed, out of memory, a power cut, or a disk or quota without room (SIGBUS)";
 
 /** Opening writes, too (a -wal and its -shm); on a disk filled by others only the ballast has space for them. */
 function openWithRoom(db: Database, opening: Opening): void {
@@ -57,6 +63,9 @@ function openWithRoom(db: Database, opening: Opening): void {
     db.open();
     opening.load();
   };
+  const directory = dirname(db.path);
+  // Without room for the index of the log, which is mapped memory, the process would end by SIGBUS instead of an error.
+  if (existsSync(ballastPath(directory)) && roomTrouble(directory) !== null) dropBallast(directory);
   try {
     open();
   } catch (error) {

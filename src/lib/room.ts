@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf } from "../core/thrown.ts";
+
+/** More than SQLite's index of its log needs at once. Not compressible: some file systems would store zeros in nothing. */
+const TRIED_BYTES = 128 << 10;
+
+/**
+ * Why a directory takes no more, found out by writing a small file there; null if it does, or if the trial says nothing.
+ * SQLite tells a quota as an I/O error and missing inodes as a file that cannot be opened.
+ */
+export function roomTrouble(directory: string): "quota" | "inodes" | "space" | null {
+  const path = join(directory, "gateside.room");
+  try {
+    const file = openSync(path, "w", 0o600);
+    try {
+      writeSync(file, randomBytes(TRIED_BYTES));
+      fsyncSync(file);
+      return null;
+    } finally {
+      closeSync(file);
+      rmSync(path, { force: true });
+    }
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EDQUOT") return "quota";
+    if (code !== "ENOSPC") return null;
+    return hasInodes(directory) ? "space" : "inodes";
+  }
+}
+
+/** True where the file system does not count them. */
+export function hasInodes(directory: string): boolean {
+  const { files, ffree } = statfsSync(directory);
+  return files === 0 || ffree > 0;
+}
+
+export const ROOM_TEXTS = {
+  quota:
+    "the quota of this user or directory is used up, whatever the disk has free: raise it (quota -s, btrfs qgroup show) or delete other files under it",
+  inodes:
+    "the file system has no inodes left, whatever it has free in bytes: delete files that are not needed (df -i)",
+} as const;
