@@ -30,6 +30,8 @@ export class Ledger {
   readonly sent = new Map<string, Item>();
   /** Acknowledged, and not to be sent again. */
   readonly #done = new Set<string>();
+  /** Stored before readings were left out: whether one of these went is not known, and an alarm may send it again. */
+  #before: ReadonlySet<string> = new Set();
   /** Acknowledged, and perhaps not written yet: a kill repeats them. */
   readonly waiting = new Set<string>();
   inFlight: OutboxEntry[] = [];
@@ -108,7 +110,10 @@ export class Ledger {
   leased(entries: readonly OutboxEntry[]): void {
     for (const entry of entries) {
       const { id, timeMs } = entry.reading;
-      assert.ok(!this.#done.has(id), `${this.name}: ${text(entry)} is sent twice`);
+      assert.ok(
+        !this.#done.has(id) || this.#before.has(id),
+        `${this.name}: ${text(entry)} is sent twice`,
+      );
       assert.ok(
         !this.inFlight.some(({ reading }) => reading.id === id),
         `${this.name}: ${text(entry)} is leased twice`,
@@ -176,6 +181,7 @@ export class Ledger {
       this.#done.clear();
     for (const [id, { isFilled }] of this.owed)
       if (isLiveOnly(variant) || (!isWhole && isFilled && !isQueued(id))) this.owed.delete(id);
+    if (isThinned(variant)) this.#before = new Set(all.keys());
     this.variant = variant;
     if (former !== "absent" || !isWhole) return;
     for (const item of all.values())
