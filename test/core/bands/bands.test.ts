@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Band } from "../../../src/core/bands/band.ts";
+import type { Band, SensorBands } from "../../../src/core/bands/band.ts";
 import { bandReadingSteps } from "../../../src/core/bands/band-reading.ts";
 import { bandsOf, bandUnit } from "../../../src/core/bands/definition.ts";
 import { measureBands } from "../../../src/core/bands/measure.ts";
+import type { Doubt } from "../../../src/core/quality.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import { inOneGo } from "../../../src/core/steps.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 
 const CALIBRATION = 0.0005;
@@ -271,4 +274,59 @@ describe("bands – the definition", () => {
     );
     assert.deepEqual(bandsOf({ blades: 5 }, { point: 1 }), []);
   });
+});
+
+/** A reading of one channel with 1x, at a measured 2787 r/min, of a sensor on a shaft. */
+function readingAt(
+  shaft: { readonly speedRatio: number } | undefined,
+  doubt: Doubt = { quality: "bad", reason: "missing" },
+) {
+  const machine = {
+    bands: { orders: [1] },
+    ...(shaft === undefined ? {} : { shafts: [{ name: "fan", points: [1], ...shaft }] }),
+  };
+  const sensor: Sensor & { readonly bands: SensorBands } = {
+    code: "1",
+    type: 3,
+    kinds: ["accel"],
+    channels: { channel1: { axis: "H" } },
+    bands: {
+      bands: bandsOf(machine, { point: 1 }),
+      hasSpeed: true,
+      ...(shaft === undefined ? {} : { shaft }),
+    },
+  };
+  const stored = {
+    id: "5f0c",
+    timeMs: 0,
+    offsetMinutes: null,
+    sampleRateHz: 6400,
+    sampleCount: 8192,
+    calibration: CALIBRATION,
+    zone: null,
+    flags: [],
+    channels: [{ channel: 1, samples: record(8192, 6400, [[24.66, 0.1]]), doubt }],
+  };
+  const speed = { rpm: 2787, timeMs: 0, nextRpm: 2787 };
+  const steps = bandReadingSteps(sensor, sensor.bands.bands, stored, speed, new DftPlans());
+  return inOneGo(steps);
+}
+
+test("bands – on another shaft, orders and speed are that shaft's, and the ratio is part of the id", () => {
+  const fan = readingAt({ speedRatio: 0.531 });
+  const motor = readingAt(undefined);
+  assert.equal(fan.values["speed_rpm"], 1479.897);
+  assert.ok(Number(fan.values["channel1_1x"]) > 20 * Number(motor.values["channel1_1x"]));
+  assert.notEqual(fan.id, motor.id);
+  assert.equal(readingAt({ speedRatio: 1 }).id, motor.id);
+  const digits = Number(fan.values["channel1_1x"]);
+  assert.equal(digits, Number(digits.toPrecision(9)));
+});
+
+test("bands – those of a damaged record are uncertain for the record's reason", () => {
+  for (const reason of ["jump", "samples_lost"] as const) {
+    const doubt = { quality: "uncertain", reason } as const;
+    assert.deepEqual(readingAt(undefined, doubt).quality, { channel1_1x: doubt });
+  }
+  assert.deepEqual(readingAt(undefined).quality, {});
 });
