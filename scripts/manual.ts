@@ -193,7 +193,14 @@ function pageOf({ title, html, chapters, version }: Page): string {
 <header>
 <a class="brand" href="./">Gateside ${escaped(version)} manual</a>
 <form role="search" action="./" hidden><label for="q">Search</label> <input id="q" name="q" type="search" autocomplete="off"></form>
-<a href="../">Dashboard</a>
+<nav class="places" aria-label="Places">
+<a href="../#/">Machines</a>
+<a href="../#/sensors">Sensors</a>
+<a href="../#/alarms">Alarms</a>
+<a href="../#/log" data-all hidden>Log</a>
+<a href="../#/setup" data-all hidden>Set-up</a>
+<a href="./" aria-current="page">Manual</a>
+</nav>
 </header>
 <section id="found" aria-label="Search results" hidden></section>
 <div class="columns">

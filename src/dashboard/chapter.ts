@@ -7,7 +7,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   sensor: "maintenance.html#from-a-machine-to-its-cause",
   alarms: "alarms.html",
   setup: "setup.html",
-  units: "operations.html#units-as-people-read-them",
+  units: "maintenance.html#a-report-to-hand-over",
   log: "operations.html#when-something-is-wrong",
 };
 

@@ -83,7 +83,8 @@ export function drawLanes(plot: uPlot, lanes: readonly ChartLane[]): void {
   for (const [i, { spans }] of lanes.entries()) {
     const foot = plot.valToPos(lanes.length - i - 1 + (1 - BAR) / 2, "y", true);
     const head = plot.valToPos(lanes.length - i - (1 - BAR) / 2, "y", true);
-    ctx.fillStyle = colour(`series-${(i % 4) + 1}`);
+    // Running is nothing to be warned of: the bar says it by its height.
+    ctx.fillStyle = colour("muted");
     for (const { from, to, state } of spans) {
       if (to < min || from > max) continue;
       const left = Math.max(bbox.left, at(from));

@@ -21,6 +21,8 @@ import { colour, type Theme } from "./theme.ts";
 
 /** Part of the width a key press zooms by. */
 const ZOOM = 0.25;
+/** Share of the width within which two marks are at one place. */
+const SAME_PLACE = 0.004;
 const HELP = "Arrow keys move the cursor, plus and minus zoom, 0 resets the view.";
 const HOLD_HELP = "Enter pins and releases the cursor.";
 
@@ -332,7 +334,14 @@ export class Chart {
   #cursorMarks(plot: uPlot): readonly ChartMark[] {
     const at = plot.data[0][plot.cursor.idx ?? -1] ?? this.#held;
     if (at === null || at === undefined) return [];
-    return this.#spec?.cursor?.(at, this.#held).marks ?? [];
+    const marks = this.#spec?.cursor?.(at, this.#held).marks ?? [];
+    const [min, max] = this.#shown(plot);
+    const near = (max - min) * SAME_PLACE;
+    // A line that has a name is named once.
+    const named = this.#spec?.marks ?? [];
+    return marks.map((mark) =>
+      named.some(({ x }) => Math.abs(x - mark.x) < near) ? { ...mark, label: "" } : mark,
+    );
   }
 
   /** Marks that follow the cursor are drawn on the canvas, so that an exported picture has them too. */

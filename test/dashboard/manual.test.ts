@@ -57,8 +57,11 @@ test("manual – every document is a page that answers without a token, and noth
   assert.equal((await app.inject({ method: "HEAD", url: "/manual/" })).statusCode, 200);
   for (const url of ["/manual/nowhere.html", "/manual/..%2fmain.js", "/manual/images/"])
     assert.equal((await app.inject({ url })).statusCode, 404, url);
-  for (const url of ["/api/v1/status", "/main.js", "/manual.html", "/manuals/", "/"])
+  for (const url of ["/api/v1/status", "/"])
     assert.equal((await app.inject({ url })).statusCode, 401, url);
+  // What is nowhere is nowhere for everybody.
+  for (const url of ["/manual.html", "/manuals/"])
+    assert.equal((await app.inject({ url })).statusCode, 404, url);
 });
 
 test("manual – pages load only what the box serves without a token, and their links lead to a page and a heading", {
@@ -183,6 +186,6 @@ test("dashboard – the link to the manual follows the view", {
   const { page } = await openBrowser(t);
   for (const [view, place] of [["units"], ["log"], ["machine/report", "machine/40/report"]]) {
     await page.goto(`${address}/#/${place ?? view}`);
-    await page.locator(`footer a[href="${chapterAddress(view ?? "")}"]`).waitFor();
+    await page.locator(`.places a[href="${chapterAddress(view ?? "")}"]`).waitFor();
   }
 });
