@@ -95,7 +95,7 @@ export interface MachineItem {
   readonly body: MachineBody | null;
 }
 
-export interface MachineBody {
+interface MachineBody {
   /** When the box said so, ms. */
   readonly atMs: number;
   readonly name: string | null;

@@ -7,7 +7,7 @@ import { type PublishedTopic, row, type TopicPlan } from "./published-row.ts";
 import type { Topics } from "./topics.ts";
 
 /** Those of the uplink; none while alarms are disabled. */
-export function planMachines(plan: TopicPlan, site: Site): readonly SiteMachine[] {
+function planMachines(plan: TopicPlan, site: Site): readonly SiteMachine[] {
   if (plan.machines !== true || plan.alarms === false) return [];
   return siteMachines(site).filter((machine) => selectsMachine(plan.select, machine));
 }
