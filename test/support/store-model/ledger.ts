@@ -60,8 +60,13 @@ export class Ledger {
     this.variant = variant;
   }
 
-  get isThinned() {
+  get #isThinned() {
     return isThinned(this.variant);
+  }
+
+  /** Whether a reading that raises an alarm must go in any case. */
+  mustSend(id: string): boolean {
+    return this.#isThinned && !this.#before.has(id);
   }
 
   get lane() {

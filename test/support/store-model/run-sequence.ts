@@ -164,7 +164,7 @@ class Run {
     const item = this.#stored.get(reading.id);
     const isThere = item !== undefined && !item.isFuture && this.#isStored(reading.id);
     for (const ledger of this.#ledgers) {
-      if (!isThere || !ledger.isThinned) continue;
+      if (!isThere || !ledger.mustSend(item.id)) continue;
       ledger.owe(item);
       ledger.alarms += 1;
     }
