@@ -51,6 +51,14 @@ export const SENSOR_CODE = input({ code: SENSOR }, ["code"]);
 /** Ms of an INSTANT that the schema accepted; null if that time does not exist. */
 export function instantMs(value: string | undefined, fallback: number): number | null {
   if (value === undefined) return fallback;
-  const ms = /^-?\d+$/.test(value) ? Number(value) : Date.parse(value);
+  const ms = /^-?\d+$/.test(value) ? Number(value) : isDay(value) ? Date.parse(value) : Number.NaN;
   return Number.isFinite(ms) && Math.abs(ms) <= 8.64e15 ? ms : null;
+}
+
+/** `Date.parse` takes 31 February for 3 March. */
+function isDay(value: string): boolean {
+  const [year = 0, month = 0, day = 0] = value.slice(0, 10).split("-").map(Number);
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }

@@ -27,3 +27,19 @@ test("http – people who followed a link that leads nowhere get a page with a w
   const told = await app.inject({ url: "/no-such-page", headers: { host: "localhost" } });
   assert.equal((told.json() as { error: { status: number } }).error.status, 404);
 });
+
+test("http – a day that no calendar has is refused", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  const statusOf = async (from: string) =>
+    (
+      await app.inject({
+        url: `/api/v1/trend?sensor=10234&kind=accel&from=${from}&to=2026-12-31T00:00:00Z`,
+        headers: { host: "localhost" },
+      })
+    ).statusCode;
+  assert.equal(await statusOf("2026-02-28T00:00:00Z"), 200);
+  assert.equal(await statusOf("2026-02-31T00:00:00Z"), 400);
+  assert.equal(await statusOf("2024-02-29T00:00:00Z"), 200);
+  assert.equal(await statusOf("2026-02-29T00:00:00%2B01:00"), 400);
+});
