@@ -184,8 +184,10 @@ export class Ledger {
       this.lane === "plain"
     )
       this.#done.clear();
-    for (const [id, { isFilled }] of this.owed)
-      if (isLiveOnly(variant) || (!isWhole && isFilled && !isQueued(id))) this.owed.delete(id);
+    for (const [id, { isFilled, item }] of this.owed) {
+      const isWanted = isWhole && (laneOf(variant) === "json" || !isEvent(item));
+      if (isLiveOnly(variant) || (!isWanted && isFilled && !isQueued(id))) this.owed.delete(id);
+    }
     if (isThinned(variant)) this.#before = new Set(all.keys());
     this.variant = variant;
     if (former !== "absent" || !isWhole) return;
