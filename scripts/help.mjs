@@ -19,6 +19,7 @@ export const SCRIPTS = {
   package: "makes the Debian packages (5 min)",
   without: "takes features off in a copy, and proves that the rest still works",
   model: "random sequences of the store against a plain model",
+  pictures: "every page of the dashboard at three sizes, light and dark",
   shape: "counts lines, long files, casts, imports",
   virtual: "runs the agent under seeds in virtual time; --against compares two commits",
   chaos: "a seeded campaign of kills, cuts and full disks, accounted by id",

@@ -29,6 +29,8 @@ export class Device {
   readonly #severities = new Map<string, AlarmStand>();
   /** Of each alarm the time in its last message, ms. */
   readonly #alarmTimes = new Map<string, number>();
+  /** Of alarms that a birth announced before their first reading: when that was, ms. */
+  readonly #datedNow = new Map<string, number>();
 
   /** Those that the site file declares. */
   readonly #kinds: readonly Kind[];
@@ -205,8 +207,10 @@ export class Device {
   ): Metric {
     const stand = this.#severities.get(name);
     const known = this.#alarmTimes.get(name) ?? 0;
-    // Judged by nothing yet: of now, as 1970 would be a time of its own.
-    const timeMs = stand?.timeMs ?? (normalMs(name.slice(ALARM_PREFIX.length)) || known || nowMs);
+    const restsOnMs = stand?.timeMs ?? normalMs(name.slice(ALARM_PREFIX.length));
+    // Judged by nothing yet: of now, as 1970 would be a time of its own. What it then gets may be older, and must not seem so.
+    if (restsOnMs === 0 && known === 0) this.#datedNow.set(name, nowMs);
+    const timeMs = Math.max(restsOnMs || known, this.#datedNow.get(name) ?? 0);
     this.#alarmTimes.set(name, timeMs);
     return { name, type, timeMs, value: stand?.severity ?? "normal" };
   }
