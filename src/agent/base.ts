@@ -1,6 +1,7 @@
 import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
 import { mainUplink } from "../config/uplinks.ts";
+import { ENGINES, EngineFailures } from "../core/engine-failures.ts";
 import type { Runtime } from "../core/ports.ts";
 import { readingKinds } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
@@ -29,6 +30,7 @@ export interface AgentBase extends Runtime {
   readonly startedAt: number;
   readonly notifier: SystemdNotifier | null;
   readonly metrics: Metrics;
+  readonly failures: EngineFailures;
   readonly loopDelay: LoopDelay;
   readonly gate: SecretGate;
   readonly names: WireNames;
@@ -43,6 +45,11 @@ export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBa
   const site = new ReplaceableSite(options.site);
   const configured = options.uplinks ?? [mainUplink(settings)].filter((one) => one !== null);
   const clock = options.clock ?? systemClock;
+  const metrics = createAgentMetrics(site);
+  const failures = new EngineFailures({ clock, logger }, (engine) =>
+    metrics.alarmFailures.inc({ engine }),
+  );
+  site.onChange(() => failures.forget());
   return {
     settings,
     site,
@@ -52,7 +59,8 @@ export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBa
     startedAt: clock.monotonic(),
     logger,
     notifier: options.notifier ?? null,
-    metrics: createAgentMetrics(site),
+    metrics,
+    failures,
     loopDelay: new LoopDelay(),
     gate: new SecretGate(secretsOf(settings, configured)),
     names: createWireNames({ word: settings.wireWord, service: settings.gatewayService }),
@@ -69,6 +77,7 @@ function createAgentMetrics(site: ReplaceableSite): Metrics {
   const countFromZero = ({ sensors }: Site) => {
     for (const kind of new Set(sensors.flatMap(readingKinds))) metrics.readings.inc({ kind }, 0);
   };
+  for (const engine of ENGINES) metrics.alarmFailures.inc({ engine }, 0);
   countFromZero(site.current);
   site.onChange(countFromZero);
   return metrics;

@@ -29,7 +29,7 @@ export function buildReadingSide(
   { store, marks, gateway }: AgentResources,
   note: (sensor: string) => void,
 ) {
-  const { settings, site, clock, gatewayClock, logger, metrics } = base;
+  const { settings, site, clock, gatewayClock, failures, logger, metrics } = base;
   const hub = new LiveHub();
   const newest = new NewestReadings((sensor, kind) => store.history.latest(sensor, kind));
   const watch = new ReadingWatch(site, store.history, hub);
@@ -49,6 +49,7 @@ export function buildReadingSide(
         clock,
         zone: settings.gatewayTimezone,
         pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
+        failures,
         logger,
         metrics,
       })
@@ -80,6 +81,7 @@ export function buildReadingSide(
     samplesMs: settings.waveformDays * DAY_MS,
     zone: settings.gatewayTimezone,
     plans: new DftPlans(),
+    failures,
     logger,
     metrics,
     onStored,

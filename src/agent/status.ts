@@ -8,6 +8,7 @@ import type {
 } from "../core/agent-status.ts";
 import type { CertificateState } from "../core/certificate.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
+import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Clock } from "../core/ports.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import { readsGateway, type Site } from "../core/site.ts";
@@ -37,6 +38,7 @@ interface StatusParts {
   readonly nodeStates: NodeStates;
   readonly watch: ReadingWatch;
   readonly marks: ReadingMarks;
+  readonly failures: EngineFailures;
 }
 
 /** Added by parts that publish or serve the status themselves, and are therefore built after it. */
@@ -112,7 +114,7 @@ export class StatusReport {
 
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
-    const { settings, site, clock, store, gateway, marks } = this.#parts;
+    const { settings, site, clock, store, gateway, marks, failures } = this.#parts;
     const { uplinks, configuration, http, features, activeAlarms, certificates } = this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
@@ -143,6 +145,7 @@ export class StatusReport {
       },
       notifications: [],
       activeAlarms: activeAlarms?.() ?? null,
+      alarmFailures: failures.standing,
       certificates: certificates?.(links) ?? [],
       http: http?.() ?? { address: null, lastError: null },
       ...(configuration?.() ?? UNCONFIGURED),

@@ -5,6 +5,7 @@ import { ALARM_COUNTS } from "./alarm/shown.ts";
 import { CERTIFICATE_STATE, CERTIFICATES } from "./certificate.ts";
 import { CONFIGURATION_STATE } from "./configuration.ts";
 import { LANE_DEPTH } from "./delivery.ts";
+import { ENGINES } from "./engine-failures.ts";
 import type { FailureClass } from "./failure.ts";
 import { KEPT_STATE } from "./kept/ports.ts";
 import {
@@ -235,6 +236,11 @@ const STATUS = {
     ...orNull(ACTIVE_ALARMS),
     description: "Active and not shelved, acknowledged ones included. Null if alarms are off.",
   },
+  alarmFailures: optional({
+    ...list(object({ engine: oneOf(ENGINES), lastError: TEXT, sinceMs: MS })),
+    description:
+      "Alarms, diagnosis or bands that fail now: readings are stored without theirs. Empty if they work.",
+  }),
   certificates: {
     ...list(CERTIFICATE_STATE),
     description:

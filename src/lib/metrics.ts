@@ -99,6 +99,11 @@ export function createMetrics() {
       "severity",
       "acknowledged",
     ]),
+    alarmFailures: counter(
+      "alarm_failures_total",
+      "Readings that were stored without their alarms, findings or bands, as a fault of the rules or the store prevented these.",
+      ["engine"],
+    ),
     findingsActive: gauge("findings_active", "Standing findings, by stage.", ["stage"]),
     certificateExpiry: gauge(
       "certificate_expiry_seconds",

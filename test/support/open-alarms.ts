@@ -1,6 +1,7 @@
 import { createAlarms } from "../../src/agent/alarms/alarms.ts";
 import { AlarmEngines } from "../../src/agent/alarms/engines.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
+import { EngineFailures } from "../../src/core/engine-failures.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -23,6 +24,7 @@ export function openAlarms(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
     history: store.history,
     dayMedians: store.dayMedians,
     clock,
+    failures: new EngineFailures({ clock, logger: silentLogger }),
     logger: silentLogger,
     metrics,
     zone: "UTC",

@@ -6,6 +6,7 @@ import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine } from "../../core/diagnosis/engine.ts";
+import type { EngineFailures } from "../../core/engine-failures.ts";
 import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import { median } from "../../core/median.ts";
 import type { Logger } from "../../core/ports.ts";
@@ -26,6 +27,7 @@ export interface EngineParts extends SignalOptions {
   readonly history: StoredHistory;
   readonly dayMedians: Pick<DayMedianStore, "of">;
   readonly logger: Logger;
+  readonly failures: EngineFailures;
   readonly metrics: Pick<Metrics, "alarmsActive" | "findingsActive">;
 }
 
@@ -50,7 +52,6 @@ export class AlarmEngines {
   readonly #parts: EngineParts;
   readonly #listeners = new Set<EventListener>();
   #active: ActiveAlarms = { warning: 0, alarm: 0 };
-  #hasFailed = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -61,9 +62,9 @@ export class AlarmEngines {
       wait,
       findings: this.findings,
       usualLevel: usualLevelOf(parts.dayMedians),
-      onFindingFailure: (err, sensor) => {
-        if (!this.#hasFailed) parts.logger.error({ err, sensor }, "diagnosis failed");
-        this.#hasFailed = true;
+      onFound: (err, sensor) => {
+        if (err === null) parts.failures.worked("diagnosis", sensor);
+        else parts.failures.failed("diagnosis", sensor, err, "diagnosis failed");
       },
     });
   }

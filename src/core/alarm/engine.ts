@@ -36,8 +36,8 @@ export interface EngineOptions {
   readonly findings?: FindingEngine;
   /** Of machines without a class; by default nothing is known. */
   readonly usualLevel?: UsualLevel;
-  /** A bug in the rules of findings: the alarms and the reading continue without them. */
-  readonly onFindingFailure?: (error: unknown, sensor: string) => void;
+  /** After findings were looked for: a bug in their rules, with which alarms and reading continue without them, or null. */
+  readonly onFound?: (error: unknown, sensor: string) => void;
 }
 
 /** With the states of findings that must be written. */
@@ -188,7 +188,7 @@ export class AlarmEngine implements ReadingFollower {
     sensor: string,
     find: (findings: FindingEngine) => Pick<FollowUp, "events" | "states">,
   ): void {
-    const { findings, onFindingFailure } = this.#options;
+    const { findings, onFound } = this.#options;
     if (findings === undefined) return;
     try {
       const { events, states } = find(findings);
@@ -198,9 +198,10 @@ export class AlarmEngine implements ReadingFollower {
         dateFindings(change, code, findings.standingSince(code));
       }
       change.ofFindings.push(...states);
+      onFound?.(null, sensor);
     } catch (error) {
-      if (onFindingFailure === undefined) throw error;
-      onFindingFailure(error, sensor);
+      if (onFound === undefined) throw error;
+      onFound(error, sensor);
     }
   }
 

@@ -32,6 +32,7 @@ export function currentFaults(status: AgentStatus, site: Site): Fault[] {
     ...gatewayFaults(status),
     ...linkFaults(status),
     ...bufferFaults(status),
+    ...engineFaults(status),
     ...clockFaults(status),
     ...certificateFaults(status),
     ...setAsideFaults(status),
@@ -100,6 +101,24 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
     );
   }
   return faults;
+}
+
+const UNTOLD = {
+  alarms: "alarms are not judged",
+  diagnosis: "findings are not looked for",
+  bands: "no bands are made",
+};
+
+function engineFaults({ alarmFailures = [] }: AgentStatus): Fault[] {
+  return alarmFailures.map(({ engine, lastError, sinceMs }) => ({
+    code: "alarms_failing",
+    severity: "error",
+    subject: engine,
+    what: `Readings are stored, but of some of them ${UNTOLD[engine]}: ${lastError}.`,
+    remedy:
+      "If the buffer has a fault too, mend that first. Otherwise the log names the sensor and the place in the program: report both.",
+    sinceMs,
+  }));
 }
 
 function setAsideFaults({ daysSetAside }: AgentStatus): Fault[] {

@@ -1,5 +1,6 @@
 import type { Band, SensorBands } from "../../core/bands/band.ts";
 import type { DayKey } from "../../core/day.ts";
+import type { EngineFailures } from "../../core/engine-failures.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
 import type { ReadingLog, Runtime, WantedRecords, WaveformReader } from "../../core/ports.ts";
 import type { StreamRange } from "../../core/query/ports.ts";
@@ -11,6 +12,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
 
 export interface BandMakerParts extends Runtime {
+  readonly failures: EngineFailures;
   readonly site: SiteSource;
   readonly wait: Pick<Wait, "isOver" | "stateAt" | "speedAround">;
   readonly history: {

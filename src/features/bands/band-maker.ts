@@ -39,7 +39,6 @@ export class BandMaker {
   #unknownAtMs = Number.NEGATIVE_INFINITY;
   #unknownLooks = 0;
   #made = 0;
-  #hasFailed = false;
 
   constructor(parts: BandMakerParts) {
     this.#parts = parts;
@@ -60,7 +59,7 @@ export class BandMaker {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, site } = this.#parts;
+    const { clock, failures, site } = this.#parts;
     let seen: Site | null = null;
     // At once: the next look comes after the first records of a sensor that the change has added.
     const forgetListener = site.onChange(() => this.#search.holdOrLater());
@@ -75,11 +74,10 @@ export class BandMaker {
         await this.#makeDue(signal);
         this.#readGone();
         if (!this.#writer.isWaiting) this.#search.finishDays();
-        this.#hasFailed = false;
+        failures.worked("bands", "");
       } catch (err) {
         // The store cannot be written just now, or has a fault: what waits is tried again.
-        if (!this.#hasFailed) logger.warn({ err }, "bands could not be stored yet");
-        this.#hasFailed = true;
+        failures.failed("bands", "", err, "bands could not be stored yet");
         seen = null;
       }
       await clock.sleep(CHECK_MS, signal);

@@ -1,4 +1,5 @@
 /** The parts of the store over one SQLite file, each built over those before it, without any I/O. */
+import { EngineFailures } from "../../core/engine-failures.ts";
 import { GatewayTime } from "../../core/gateway-time.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { AlarmLog } from "./alarms/alarm-log.ts";
@@ -122,6 +123,7 @@ export function createStoreParts(options: StoreOptions) {
     onLost: () => counts.note("damaged", 1),
   });
   const alarms = new AlarmLog({
+    failures: options.failures ?? new EngineFailures({ clock, logger }),
     onDamaged,
     db,
     queue,
@@ -130,7 +132,6 @@ export function createStoreParts(options: StoreOptions) {
     pending,
     clock,
     age: time,
-    logger,
     site: options.site ?? (() => ""),
     stored: (count) => {
       stored.count += count;

@@ -3,6 +3,7 @@ import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type { AuditLog } from "../../core/audit.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { OutboxUplink } from "../../core/delivery.ts";
+import type { EngineFailures } from "../../core/engine-failures.ts";
 import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import type { MeasuredMachines, Measurements } from "../../core/kept/ports.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
@@ -49,6 +50,8 @@ export interface StoreOptions extends Runtime {
   readonly onDropped?: (reason: string, count: number) => void;
   /** A row of this table holds a text that cannot be read; it counts as empty. */
   readonly onDamaged?: (table: string) => void;
+  /** Told when alarms of stored readings fail; by default they are logged. */
+  readonly failures?: EngineFailures;
   /** Readings that `onChange` or `everyS` of an uplink left out. */
   readonly onNotSelected?: (uplink: string, count: number) => void;
   /** An uplink has lost pending readings; its gap record reports them. */

@@ -74,6 +74,10 @@ test("faults – each failing state is reported once, with what to do", () => {
     [{ buffer: { ...buffer, alarm: "the buffer is full: reading pauses" } }, ["buffer_alarm"]],
     [{ buffer: { ...buffer, hoursUntilFull: 3 } }, ["buffer_nearly_full"]],
     [{ buffer: { ...buffer, dropped: { space: 4, none: 0 } } }, ["readings_dropped"]],
+    [
+      { alarmFailures: [{ engine: "bands", lastError: "disk I/O error", sinceMs: 5 }] },
+      ["alarms_failing"],
+    ],
     [{ clock: { ...clock, isPlausible: false } }, ["clock_implausible"]],
     [{ clock: { ...clock, skewMs: -600_000 } }, ["clock_skew"]],
     [{ sensors: [silent] }, ["sensor_silent"]],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openSignals } from "../../../src/agent/machine-signals.ts";
 import { sensorBands } from "../../../src/core/bands/definition.ts";
+import { EngineFailures } from "../../../src/core/engine-failures.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { Reason } from "../../../src/core/quality.ts";
 import type { Reading } from "../../../src/core/reading.ts";
@@ -106,6 +107,7 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
       samplesMs: 7 * DAY_MS,
       zone: "UTC",
       plans: new DftPlans(),
+      failures: new EngineFailures({ clock, logger: silentLogger }),
       logger: silentLogger,
       metrics: createMetrics(),
       onStored: (reading) => made.push(reading),

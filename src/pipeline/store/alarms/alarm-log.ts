@@ -2,9 +2,9 @@ import { type AlarmEvent } from "../../../core/alarm/event.ts";
 import type { FollowUp, LearningSample, ReadingFollower } from "../../../core/alarm/follow-up.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../../core/alarm/shown.ts";
+import type { EngineFailures } from "../../../core/engine-failures.ts";
 import { EVENT_KIND } from "../../../core/event-kind.ts";
 import type { DayReadAt } from "../../../core/machine-state/signal-reads.ts";
-import type { Logger } from "../../../core/ports.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Stream } from "../database/streams.ts";
@@ -18,7 +18,7 @@ import { WaitTable } from "./wait-table.ts";
 export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
   readonly keeper: Pick<Keeper, "note">;
-  readonly logger: Logger;
+  readonly failures: EngineFailures;
   /** A row of this table holds a text that cannot be read. */
   readonly onDamaged: (table: string) => void;
 }
@@ -57,7 +57,6 @@ export class AlarmLog implements AlarmStore {
   onStates: AlarmStore["onStates"] = () => {};
   /** Owns the drafts of the latter. */
   readonly #changes = {};
-  #hasFailed = false;
 
   constructor(parts: AlarmLogParts) {
     this.#parts = parts;
@@ -97,7 +96,9 @@ export class AlarmLog implements AlarmStore {
   ): void {
     const { follower } = this;
     if (follower === null || (readings.length === 0 && read === null)) return;
+    const { failures } = this.#parts;
     const { sensor, kind } = stream;
+    const at = `${sensor}/${kind}`;
     // One bad value is followed from then on: the good ones after it count, also in the same response.
     const hasValues =
       follower.isFollowed(sensor, kind) || readings.some(({ quality }) => quality !== "{}");
@@ -120,10 +121,10 @@ export class AlarmLog implements AlarmStore {
       );
     } catch (err) {
       // Readings matter more than their alarms: they are stored all the same.
-      if (!this.#hasFailed) this.#parts.logger.error({ err, sensor, kind }, "alarms failed");
-      this.#hasFailed = true;
+      failures.failed("alarms", at, err, "alarms failed");
       return;
     }
+    failures.worked("alarms", at);
     this.#write(tx, up);
   }
 

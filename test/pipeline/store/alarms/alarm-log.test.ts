@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
+import { EngineFailures } from "../../../../src/core/engine-failures.ts";
 import type { Site } from "../../../../src/core/site.ts";
+import { silentLogger } from "../../../../src/lib/logger.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
@@ -330,4 +332,44 @@ const followed = (minute: number, rpm: number) => ({
   isFuture: false,
   values: { rpm },
   quality: {},
+});
+
+test("alarm log – a failure of the rules is counted, stands until the same sensor's alarms work, and is told again after that", async (t) => {
+  const lines: unknown[] = [];
+  const logger = { ...silentLogger, error: (fields: object) => void lines.push(fields) };
+  const counted: string[] = [];
+  const clock = new ManualClock(START_MS);
+  const failures = new EngineFailures({ clock, logger }, (engine) => void counted.push(engine));
+  const store = openStore(storeOptions(tempDirectory(t), { failures }));
+  t.after(() => store.close());
+  let fault: Error | null = null;
+  const engine = new AlarmEngine(SITE);
+  store.alarms.follower = {
+    isFollowed: () => true,
+    machineStateFor: () => null,
+    follow(tx, sensor, kind, readings) {
+      if (fault !== null) throw fault;
+      return engine.follow(tx, sensor, kind, readings);
+    },
+  };
+  let minute = 0;
+  const one = (sensor: string) =>
+    append(store, [readingOf(sensor, START_MS + (minute += 1) * 60_000)]);
+  fault = new Error("a passing fault");
+  await one("1");
+  await one("1");
+  const stands = { engine: "alarms", lastError: "a passing fault", sinceMs: START_MS };
+  assert.deepEqual(failures.standing, [stands]);
+  fault = null;
+  await one("2");
+  assert.deepEqual(failures.standing, [stands], "of another sensor");
+  await one("1");
+  assert.equal(failures.standing.length, 0);
+  fault = new Error("another fault");
+  await one("1");
+  assert.deepEqual(
+    failures.standing.map(({ lastError }) => lastError),
+    ["another fault"],
+  );
+  assert.deepEqual([lines.length, counted.length], [2, 3]);
 });
