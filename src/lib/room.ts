@@ -31,7 +31,7 @@ export function roomTrouble(directory: string): "quota" | "inodes" | "space" | n
 }
 
 /** True where the file system does not count them. */
-export function hasInodes(directory: string): boolean {
+function hasInodes(directory: string): boolean {
   const { files, ffree } = statfsSync(directory);
   return files === 0 || ffree > 0;
 }

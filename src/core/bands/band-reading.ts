@@ -111,7 +111,7 @@ export function* bandReadingSteps(
 }
 
 /** The measured speed as that of a shaft that turns at a multiple of it. */
-export function atShaft<S extends SpeedAround | null>(speed: S, ratio: number): S {
+function atShaft<S extends SpeedAround | null>(speed: S, ratio: number): S {
   if (speed === null || ratio === 1) return speed;
   const { rpm, nextRpm } = speed;
   const turned = {

@@ -5,7 +5,7 @@ import { decimal } from "./decimal.ts";
 import { numberField, type ValueSheet } from "./value-sheet.ts";
 
 /** Shaft speed, r/min, of what the transmitter counts as turns; a speed has no sign. */
-export function rpmValue(reading: Graded, pulsesPerRevolution = 1): Graded {
+function rpmValue(reading: Graded, pulsesPerRevolution = 1): Graded {
   if (reading.value === null || pulsesPerRevolution === 1) return unsigned(reading);
   return unsigned({ ...reading, value: decimal(reading.value / pulsesPerRevolution) });
 }

@@ -243,7 +243,7 @@ export class Ledger {
   }
 }
 
-export const streamOf = ({ reading }: OutboxEntry) => `${reading.sensor} ${reading.kind}`;
+const streamOf = ({ reading }: OutboxEntry) => `${reading.sensor} ${reading.kind}`;
 const isFlagged = ({ reading }: OutboxEntry) => reading.attributes.includes("time_in_future");
 const itemOf = (entry: OutboxEntry): Item => ({
   id: entry.reading.id,
