@@ -365,7 +365,9 @@ async function seesOutage({ plant, browser }: House): Promise<void> {
   assert.match((await fault.textContent()) ?? "", /Readings wait in the buffer.*MQTT_URL/);
   await station.getByText(/^[1-9]\d* readings wait$/).waitFor({ timeout: WAIT_MS });
   await plant.broker.restart();
-  await station.getByText("Connected", { exact: true }).waitFor({ timeout: 2 * WAIT_MS });
+  // Once all is well, the picture is a line again.
+  const connected = station.getByText("Connected", { exact: true });
+  await connected.waitFor({ state: "attached", timeout: 2 * WAIT_MS });
   await fault.waitFor({ state: "hidden", timeout: WAIT_MS });
 }
 
