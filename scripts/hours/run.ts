@@ -1,6 +1,6 @@
 /**
  * `npm run hours`: runs the tests that touch the time at every hour of a Monday, and at the borders of days, weeks, months, years and
- * daylight saving, with the machine in several zones. Needs libfaketime. Prints the table of docs/testing.md.
+ * daylight saving, with the machine in several zones. Needs libfaketime. Prints a row for each moment.
  */
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
