@@ -5,6 +5,7 @@
  */
 
 import { currentEvent } from "../core/alarm/found-alarm.ts";
+import type { Reading } from "../core/reading.ts";
 import { createFeatures, type Features } from "../features/all.ts";
 import { Dispatcher } from "../features/commands/dispatcher.ts";
 import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
@@ -38,7 +39,7 @@ export async function buildParts(
 ) {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, gate } = base;
   const { store, gateway } = resources;
-  const note = (sensor: string) => conditions.note(sensor);
+  const note = (reading: Reading) => conditions.stored(reading);
   // Conditions ask them when they run.
   let features: Features | null = null;
   const side = buildReadingSide(base, resources, note);

@@ -23,11 +23,11 @@ const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 
 export type ReadingSide = ReturnType<typeof buildReadingSide>;
 
-/** @param note called with the sensor of each reading once it is durable */
+/** @param note called with each reading once it is durable */
 export function buildReadingSide(
   base: AgentBase,
   { store, marks, gateway }: AgentResources,
-  note: (sensor: string) => void,
+  note: (reading: Reading) => void,
 ) {
   const { settings, site, clock, gatewayClock, failures, logger, metrics } = base;
   const hub = new LiveHub();
@@ -38,7 +38,7 @@ export function buildReadingSide(
     gatewayClock.observeRecord(reading.timeMs);
     newest.stored(reading);
     watch.stored(reading);
-    note(reading.sensor);
+    note(reading);
   };
   const engines = settings.alarmsEnabled
     ? new AlarmEngines({

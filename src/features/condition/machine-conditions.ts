@@ -6,7 +6,7 @@
  */
 import type { SensorState } from "../../core/agent-status.ts";
 import { formerCodes, successors } from "../../core/replacement.ts";
-import { isRead, normalCode } from "../../core/sensor.ts";
+import { isRead, normalCode, type StreamKey } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import { MINUTE_MS } from "../../core/time-units.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
@@ -68,6 +68,12 @@ export class MachineConditions {
   constructor(parts: ConditionParts) {
     this.#parts = parts;
     this.#maker = new EntryMaker(parts);
+  }
+
+  /** A reading is durable. */
+  stored(reading: StreamKey & { readonly timeMs: number }): void {
+    this.#maker.stored(reading);
+    this.note(reading.sensor);
   }
 
   /** Something of a sensor was stored or judged. */

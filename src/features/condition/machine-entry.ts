@@ -5,7 +5,7 @@ import type { FindingView } from "../../core/diagnosis/shown.ts";
 import type { Machine } from "../../core/machine.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../../core/query/place.ts";
 import { formerCodes, successors } from "../../core/replacement.ts";
-import { normalCode, type Sensor, sameCode } from "../../core/sensor.ts";
+import { normalCode, type Sensor, type StreamKey, sameCode } from "../../core/sensor.ts";
 import { shaftAt } from "../../core/shaft.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { ConditionParts } from "./condition-parts.ts";
@@ -49,6 +49,10 @@ export class EntryMaker {
   constructor(parts: ConditionParts) {
     this.#parts = parts;
     this.#standing = new StandingSince(parts.history);
+  }
+
+  stored(reading: StreamKey & { readonly timeMs: number }): void {
+    this.#standing.stored(reading);
   }
 
   async make(subject: ConditionSubject, known: KnownSensors): Promise<MachineEntry> {
