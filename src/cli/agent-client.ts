@@ -15,6 +15,7 @@ import {
 import { type CommandContext, UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { flagAddress } from "./flag-address.ts";
+import { hasAgent } from "./known-peer.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -54,7 +55,8 @@ export interface AgentClient {
 
 /**
  * `url` null selects the agent that holds DATA_DIR, by its socket there, or otherwise the address in the settings; a
- * call fails with AgentFailure `no_http` if there is neither.
+ * call fails with AgentFailure `no_http` if there is neither. HTTP_TOKEN goes to the port only if the agent is known to
+ * be the one that listens: by TLS, or because it runs. An `url` is the user's own choice.
  */
 export function createAgentClient(
   settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken" | "httpCertFile" | "dataDir">,
@@ -80,6 +82,12 @@ export function createAgentClient(
       if (local !== null) return { ...local, at: dataDir };
     }
     const base = url === null ? addressOf(settings) : withoutTrailing(url, "/");
+    const isUnproved = url === null && settings.httpToken !== null && !base.startsWith("https:");
+    if (isUnproved && !hasAgent(dataDir))
+      throw new AgentFailure(
+        "unreachable",
+        `no agent is seen to run on ${dataDir}, so HTTP_TOKEN is not sent to ${base}; start the agent, or run this as its user`,
+      );
     const named = url === null ? "HTTP_HOST and HTTP_PORT are" : "--url is";
     const hint = `; start it, or check that ${named} the address it listens on`;
     const response = await requestAddress(base + path, {

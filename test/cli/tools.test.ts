@@ -119,7 +119,7 @@ test("doctor – with wrong settings it says what it has not checked", async (t)
 
 test("status – an agent that does not respond is reported, with exit code 1", async (t) => {
   const b = await bench(t);
-  const run = await runCommand(["status"], b);
+  const run = await runCommand(["status"], { ...b, env: { ...b.env, HTTP_TOKEN: undefined } });
   assert.equal(run.code, 1);
   assert.match(run.stderr, /^error: no agent responds at http:\/\/127\.0\.0\.1:9 /);
   const other = await runCommand(["status", "--url", b.env["GATEWAY_URL"] ?? ""], b);

@@ -3,6 +3,9 @@ import Sqlite from "better-sqlite3";
 import { prepareDataDirectory } from "./data-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
+/** A start outlasts the moment in which a command looks whether the lock is held, ms. */
+const PROBE_MS = 200;
+
 /**
  * One running agent per directory. The lock is a kernel file lock that SQLite takes on its own empty file: it is
  * released with the process however that ends, and no stale file or reused process id can block the next one.
@@ -19,7 +22,7 @@ export class DirectoryLock {
     try {
       prepareDataDirectory(dataDir);
       db = new Sqlite(join(dataDir, "gateside.lock"), {
-        timeout: 0,
+        timeout: PROBE_MS,
         ...(nativeBinding === undefined ? {} : { nativeBinding }),
       });
       // SQLite starts a journal with the lock; on a full disk a journal file would keep the agent from starting. OFF
@@ -38,6 +41,24 @@ export class DirectoryLock {
         );
       }
       throw StoreFailure.from(error, `cannot lock ${dataDir}`);
+    }
+  }
+
+  /** Creates and writes nothing. False also where this user may not find out. */
+  static isHeld(dataDir: string, nativeBinding?: string): boolean {
+    let db: Sqlite.Database | null = null;
+    try {
+      db = new Sqlite(join(dataDir, "gateside.lock"), {
+        readonly: true,
+        timeout: 0,
+        ...(nativeBinding === undefined ? {} : { nativeBinding }),
+      });
+      db.pragma("schema_version");
+      return false;
+    } catch (error) {
+      return error instanceof Sqlite.SqliteError && error.code.startsWith("SQLITE_BUSY");
+    } finally {
+      db?.close();
     }
   }
 
