@@ -128,6 +128,7 @@ export class AlarmEngine implements ReadingFollower {
     const state = this.#states.loaded(normalCode(sensor));
     const known = state.newest.get(kind);
     if (known === undefined || newest.timeMs > known.timeMs) state.newest.set(kind, newest);
+    state.normalMs.set(kind, newest.timeMs);
     if (kind === "accel") this.#options.findings?.prime(sensor, newest.timeMs);
   }
 

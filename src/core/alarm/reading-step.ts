@@ -118,7 +118,7 @@ export class ReadingStep {
     const seen = { timeMs, value: measured, ...(rank === undefined ? {} : { rank }) };
     const next = step(before.watch, bounds, watch.delay, seen);
     const normalKey = baselineKey(watch.key, before.learnedAt ?? "any");
-    const normalMs = isLate ? null : (this.#state.normalMs.get(normalKey) ?? null);
+    const normalMs = isLate ? null : this.#normalMs(normalKey);
     const cause = { readingId: id, timeMs, measured, normalMs };
     const { passing, active } = next.state;
     if (!isLate && passing === null && active === null) this.#state.normalMs.set(normalKey, timeMs);
@@ -127,6 +127,16 @@ export class ReadingStep {
       transit(before, next.state, next.change, cause, this.#subject(watch.test.type, isLate)),
       isLate,
     );
+  }
+
+  /** When it was normal last; after a restart, as far as stored readings say. */
+  #normalMs(key: string): number | null {
+    const { normalMs } = this.#state;
+    const known = normalMs.get(key);
+    if (known !== undefined) return known;
+    const primedMs = normalMs.get(this.#kind);
+    // The newest stored one may be this, which has waited for its machine's state.
+    return primedMs === undefined || primedMs >= this.#reading.timeMs ? null : primedMs;
   }
 
   /**

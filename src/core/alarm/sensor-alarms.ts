@@ -102,7 +102,10 @@ export interface SensorAlarms {
   readonly past: Map<string, AlarmState>;
   /** By kind, and those of what waits for the machine's state separately. */
   readonly pastMs: Map<string, number>;
-  /** By watch key, time of the newest reading in its order that was normal; not kept on disk. */
+  /**
+   * By watch key, time of the newest reading in its order that was normal; not kept on disk. By kind, that of the newest
+   * stored one at the start: what is normal then, with nothing remembered of it, was so in that one.
+   */
   readonly normalMs: Map<string, number>;
   /** By `watch key@running state`. */
   readonly baselines: Map<string, BaselineState>;

@@ -32,6 +32,7 @@ import {
   NO_FINDINGS,
   type SensorFindings,
   saveFindings,
+  UNKNOWN_MS,
 } from "./sensor-findings.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
@@ -147,7 +148,11 @@ export class FindingEngine {
 
   /** The newest reading from before this process started: readings that are not newer count as late. */
   prime(sensor: string, newestMs: number): void {
-    this.#arrived.set(normalCode(sensor), newestMs);
+    const code = normalCode(sensor);
+    this.#arrived.set(code, newestMs);
+    const known = this.#states.get(code);
+    // What is kept without a finding does not say of which reading it was last: it changes with none.
+    if (known?.newestMs === UNKNOWN_MS) this.#states.set(code, { ...known, newestMs });
   }
 
   /** Readings of one sensor and kind, about to be committed; the alarms have processed them. */

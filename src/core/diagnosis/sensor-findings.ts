@@ -121,7 +121,10 @@ export function advance(
     if (verdict?.isBelowFull === true && isOpen) continue;
     if (verdict !== undefined) {
       const wasEnded = clear.get(key) === thresholds.clearReadings;
-      const since = old?.since ?? sinceFrom(reading.timeMs, wasEnded ? before.newestMs : null);
+      const { newestMs } = before;
+      // One that has waited for its speed over a restart may itself be the newest.
+      const isBefore = newestMs !== null && newestMs < reading.timeMs;
+      const since = old?.since ?? sinceFrom(reading.timeMs, wasEnded && isBefore ? newestMs : null);
       const next = raise(old, reading, verdict, since, thresholds, () => idOf(key));
       clear.delete(key);
       if (next.stands !== null && (old?.stands ?? null) === null) {
@@ -234,6 +237,9 @@ export function extend(
   return { ...before, states };
 }
 
+/** Saved as the newest time while no finding is remembered. */
+export const UNKNOWN_MS = 0;
+
 type SavedFinding = FindingState & { readonly sinceMs?: number };
 
 /** States of versions up to 0.2 have only the time of the row. */
@@ -255,7 +261,7 @@ export function saveFindings(of: SensorFindings): string | null {
   const { newestMs, states, clear, reference, mount } = of;
   if (newestMs === null || (states.size === 0 && !reference)) return null;
   // While no finding is remembered, the normal state alone is, which does not change with every reading.
-  const time = states.size === 0 ? 0 : newestMs;
+  const time = states.size === 0 ? UNKNOWN_MS : newestMs;
   const saved: SavedFindings = {
     newestMs: time,
     states: [...states],

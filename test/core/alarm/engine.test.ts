@@ -651,6 +651,20 @@ test("alarms – since says when the machine began to show it, also by readings 
   assert.equal(cleared?.sinceMs, T0 - 2 * DAY + 2 * MINUTE);
 });
 
+test("alarms – after a restart, too, nothing before a normal reading counts for since", () => {
+  const site = siteWith([{ ...PRESSURE, delay: { readings: 1 } }]);
+  const disk = new Disk();
+  feed(engineOf(site), pressures([5, 5, 5]), disk);
+  const engine = new AlarmEngine(site);
+  engine.load(disk.saved());
+  const newestMs = T0 + 2 * MINUTE;
+  engine.prime(LOOP.code, "loop", { timeMs: newestMs, id: "0".repeat(32) });
+  const [event] = feed(engine, pressures([8.5], newestMs + MINUTE));
+  feed(engine, pressures([8.5], T0 - 1440 * MINUTE));
+  const since = [...engine.alarms()].map(({ state }) => state.since && sinceMs(state.since));
+  assert.deepEqual([event?.sinceMs, ...since], [newestMs + MINUTE, newestMs + MINUTE]);
+});
+
 test("alarms – since begins with the readings beyond the limit that is passed, not with those beyond the other one before", () => {
   const rule = { ...PRESSURE, low: 2, delay: { readings: 2 } };
   const engine = engineOf(siteWith([rule]));

@@ -100,6 +100,26 @@ test("the machine's normal state is kept over a restart, and learned again on co
   assert.equal(again.of("10234").reference, null);
 });
 
+test("since when a finding stands is the same after a restart: a late reading moves it over no healthy days", () => {
+  const sinces = [false, true].map((isRestarted) => {
+    const { engine, follow, options } = engineOf();
+    for (let hour = 20; hour <= 32; hour++) follow(recordOf({}, hour), hour);
+    const again = isRestarted ? new FindingEngine(siteOf(), options) : engine;
+    if (isRestarted) {
+      again.load(engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" })));
+      again.prime("10234", readingOf(recordOf({}, 32), 32).timeMs);
+    }
+    for (const hour of [33, 34, 35, 36, 37, 3]) {
+      again.follow(tx.now, "10234", "accel", [readingOf(fault(hour), hour)]);
+      tx.commit();
+    }
+    const state = again.of("10234").states.get(KEY);
+    assert.ok(state?.stands);
+    return sinceMs(state.since) / 3_600_000;
+  });
+  assert.deepEqual(sinces, [33, 33]);
+});
+
 test("a cage stands after four of six readings, other findings after five in a row", () => {
   const pattern = [true, false, true, true, false, true] as const;
   for (const [fault, expected] of [
