@@ -1,4 +1,5 @@
 /** Extracts the records from the response of a state read, in every envelope of services.md section 2. */
+import { answerIn } from "../../pipeline/decode/answer-text.ts";
 import { asBuffer } from "../../pipeline/decode/byte-window.ts";
 import { EnvelopeWalker } from "../../pipeline/decode/envelope-walker.ts";
 import { JsonText } from "../../pipeline/decode/json-text.ts";
@@ -33,7 +34,7 @@ export interface StateResponseOptions {
 /** Throws CallFailure if it is unusable: not JSON, truncated, or with a status other than 0. */
 export function readStateResponse(body: Uint8Array, reading: StateResponseOptions): StateResponse {
   const { operation, names, oddities, emptyStatuses, redact } = reading;
-  const bytes = asBuffer(body);
+  const bytes = asBuffer(answerIn(body));
   const records: JsonValue[] = [];
   let rejected = 0;
   const take = (value: JsonValue) => {

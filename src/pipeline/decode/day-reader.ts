@@ -4,6 +4,7 @@ import type { RawRecord, Reject } from "../../core/record.ts";
 import type { PolledKind } from "../../core/sensor.ts";
 import { ENVELOPE, READ_OPERATIONS } from "../wire/names.ts";
 import type { WireNames } from "../wire/wire-names.ts";
+import { AnswerText } from "./answer-text.ts";
 import { asBuffer, ByteWindow } from "./byte-window.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { EnvelopeWalker } from "./envelope-walker.ts";
@@ -100,6 +101,7 @@ export class DayReader {
   readonly #options: DayReaderOptions;
   readonly #limits: DayLimits;
   readonly #reading: string;
+  readonly #text = new AnswerText();
   readonly #walker: EnvelopeWalker;
   /** Made for the first record that is not known. */
   #decoder: RecordDecoder | null = null;
@@ -164,15 +166,22 @@ export class DayReader {
   push(piece: Uint8Array): DayItem[] {
     this.#collectStart(piece);
     if (this.isOver) return [];
-    const bytes = this.#prefix === null ? piece : this.#hashPrefix(piece);
-    if (bytes.length > 0) this.#walk(bytes);
+    this.#take(this.#text.push(piece));
     const items = this.#items;
     this.#items = [];
     return items;
   }
 
+  #take(answer: Uint8Array): void {
+    if (answer.length === 0) return;
+    const bytes = this.#prefix === null ? answer : this.#hashPrefix(answer);
+    if (bytes.length > 0) this.#walk(bytes);
+  }
+
   /** The response has ended, normally or not. */
   end(): DayResult {
+    if (!this.isOver) this.#take(this.#text.rest());
+    if (this.#text.isText) this.#oddities.add("answer_in_text");
     const { verdict } = this.#walker;
     const common: Common = {
       oddities: this.#oddities.counts,
@@ -186,6 +195,10 @@ export class DayReader {
     }
     if (verdict?.outcome === "not_json") {
       return { ...common, ...verdict, snippet: snippetOf(this.#start, this.#options.redact) };
+    }
+    if (verdict?.outcome === "malformed") {
+      const { redact = (text) => text } = this.#options;
+      return { ...common, ...verdict, detail: redact(verdict.detail) };
     }
     if (verdict) return { ...common, ...verdict };
     if (this.#tooLarge !== null) {

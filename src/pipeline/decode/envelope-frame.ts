@@ -7,6 +7,8 @@ export interface Frame {
   /** StatusNumber and Description that are not inside a Key. */
   bareStatus: number | null;
   bareDescription: string;
+  /** What a server says that answers with an error of its own instead. */
+  error: string | null;
 }
 
 export function newFrame(type: Frame["type"]): Frame {
@@ -17,6 +19,7 @@ export function newFrame(type: Frame["type"]): Frame {
     isWrapper: false,
     bareStatus: null,
     bareDescription: "",
+    error: null,
   };
 }
 

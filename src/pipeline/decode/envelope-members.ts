@@ -9,6 +9,16 @@ export function memberOf(value: JsonValue, name: string): JsonValue | undefined 
   return found === undefined ? undefined : value[found];
 }
 
+/** The text of an error object of WCF: the error itself if the server tells it, which is in `ExceptionDetail`. */
+export function errorOf(value: JsonValue): string | null {
+  const inner = memberOf(value, "ExceptionDetail");
+  const message = (inner === undefined ? null : errorOf(inner)) ?? memberOf(value, "Message");
+  return typeof message === "string" && message.trim() !== "" ? message.slice(0, ERROR_MAX) : null;
+}
+
+/** Characters. */
+const ERROR_MAX = 500;
+
 /** A status number, also as text; null if it is not one. */
 export function readStatus(value: JsonValue | undefined, oddities: Oddities): number | null {
   if (typeof value === "string") oddities.add("status_as_text");

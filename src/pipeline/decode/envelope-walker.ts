@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../core/record.ts";
 import { ENVELOPE } from "../wire/names.ts";
 import { type Frame, frameFrom, markOf, newFrame } from "./envelope-frame.ts";
-import { memberOf, readStatus } from "./envelope-members.ts";
+import { errorOf, memberOf, readStatus } from "./envelope-members.ts";
 import { isSpace, JsonText, NESTING_MAX } from "./json-text.ts";
 import type { Oddities } from "./scalars.ts";
 import { ValueScanner } from "./value-scanner.ts";
@@ -45,7 +45,7 @@ const STATES = [
 ] as const;
 type WalkState = (typeof STATES)[number];
 
-type MemberRole = "key" | "value" | "wrapper" | "status" | "description" | "other";
+type MemberRole = "key" | "value" | "wrapper" | "status" | "description" | "error" | "other";
 type Token = "name" | "member" | "item";
 
 export type WalkVerdict =
@@ -259,6 +259,11 @@ export class EnvelopeWalker {
       frame.bareStatus = readStatus(value, this.#options.oddities);
     } else if (this.#role === "description" && typeof value === "string") {
       frame.bareDescription = value;
+    } else if (this.#role === "error") {
+      const isMessage = typeof value === "string";
+      frame.error = isMessage
+        ? (frame.error ?? errorOf({ Message: value }))
+        : (errorOf(value) ?? frame.error);
     }
   }
 
@@ -292,7 +297,10 @@ export class EnvelopeWalker {
       if (!frame.hasValue) {
         return this.#end({
           outcome: "malformed",
-          detail: "an envelope with neither Key nor Value",
+          detail:
+            frame.error === null
+              ? "an envelope with neither Key nor Value"
+              : `the service answers with an error: ${frame.error}`,
         });
       }
       this.#options.oddities.add("key_missing");
@@ -306,6 +314,7 @@ export class EnvelopeWalker {
     if (folded === ENVELOPE.value.toLowerCase()) return "value";
     if (folded === ENVELOPE.statusNumber.toLowerCase()) return "status";
     if (folded === ENVELOPE.description.toLowerCase()) return "description";
+    if (folded === "message" || folded === "exceptiondetail") return "error";
     return this.#options.wrapperNames.includes(folded) ? "wrapper" : "other";
   }
 

@@ -1,5 +1,6 @@
 import { isJsonArray, type JsonValue } from "../../core/record.ts";
 import { ENVELOPE } from "../wire/names.ts";
+import { answerIn } from "./answer-text.ts";
 import { asBuffer } from "./byte-window.ts";
 import { memberOf, readStatus } from "./envelope-members.ts";
 import { JsonText } from "./json-text.ts";
@@ -17,7 +18,7 @@ export interface Outcome {
  * JSON.
  */
 export function readOutcome(response: Uint8Array): Outcome | null {
-  const bytes = asBuffer(response);
+  const bytes = asBuffer(answerIn(response));
   const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const outcomes = outcomesOf(JsonText.parse(bytes, hasBom ? 3 : 0), true);
   return outcomes.find(({ statusNumber }) => statusNumber !== 0) ?? outcomes[0] ?? null;

@@ -11,6 +11,7 @@ export class Oddities {
 export type Oddity =
   | "bom"
   | "wrapped_answer"
+  | "answer_in_text"
   | "bare_object"
   | "value_object"
   | "key_missing"

@@ -1,4 +1,5 @@
 import { CallFailure, classOfHttpStatus, snippetOf } from "../../core/failure.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
 import { headerText, retryAfter } from "../../lib/response-headers.ts";
 import type { SecretGate } from "../../lib/secrets.ts";
 import { type Outcome, readOutcome } from "../decode/outcome.ts";
@@ -32,8 +33,10 @@ export class ResponseWords {
       if (!(error instanceof SyntaxError)) throw error;
     }
     const isEmpty = bytes.length === 0;
+    const error = this.#error(bytes);
+    const said = error === null ? "" : `: ${error}`;
     throw new CallFailure({
-      message: isEmpty ? "the response is empty" : "the response contains no outcome",
+      message: isEmpty ? "the response is empty" : `the response contains no outcome${said}`,
       failureClass: isEmpty ? "truncated" : "not_json",
       snippet: this.#snippet(bytes),
     });
@@ -45,10 +48,12 @@ export class ResponseWords {
     const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
     const snippet = this.#snippet(start);
     // Only the text of a web server's page; its HTML would fill the line.
-    const words = snippet
-      .replace(/<[^>]*(>|$)/g, " ")
-      .replace(/\s+/g, " ")
-      .trim();
+    const words =
+      this.#error(start) ??
+      snippet
+        .replace(/<[^>]*(>|$)/g, " ")
+        .replace(/\s+/g, " ")
+        .trim();
     const location = headerText(headers, "location");
     const isRedirect = status >= 300 && status < 400;
     if (status === 401 && isWindowsOnly(headers)) return windowsRefusal(snippet);
@@ -62,6 +67,16 @@ export class ResponseWords {
       retryAfterMs: retryAfter(headers, nowMs),
       snippet,
     });
+  }
+
+  /** The message of an error object of WCF, also of one whose trace is cut; null for anything else. */
+  #error(bytes: Uint8Array): string | null {
+    const text = Buffer.from(bytes.subarray(0, SNIPPET_BYTES)).toString();
+    const message = /^\s*\{/.test(text) ? /"Message"\s*:\s*("(?:[^"\\]|\\.)+")/.exec(text) : null;
+    const said = parsedJson(message?.[1] ?? "");
+    return typeof said === "string"
+      ? this.#gate.redact(said.replace(/\s+/g, " ").trim()).slice(0, DESCRIPTION_MAX)
+      : null;
   }
 
   #snippet(bytes: Uint8Array): string {

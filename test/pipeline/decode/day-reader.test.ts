@@ -48,6 +48,49 @@ for (const [name, body, oddity] of [
   });
 }
 
+const ANSWER = `[{"Configs":[],"Key":{"Description":"ä€😀 <&>","StatusNumber":0},"Value":[${rpm("1", ',"name":"ä€😀"')},${rpm("2")}]}]`;
+const XML_TEXT = ANSWER.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+const asAscii = (text: string) =>
+  text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+for (const [name, body] of [
+  ["a JSON string", JSON.stringify(ANSWER)],
+  ["a JSON string of ASCII", asAscii(JSON.stringify(ANSWER))],
+  [
+    "a JSON string in the operation's Result",
+    `\uFEFF{ "getRPMDataResult" : ${JSON.stringify(ANSWER)}}`,
+  ],
+  ["a string with line ends in it", JSON.stringify(`\r\n\t${ANSWER}\n`)],
+  [
+    "WCF's <string>",
+    `<string xmlns="http://schemas.microsoft.com/2003/10/Serialization/">${XML_TEXT}</string>`,
+  ],
+  ["a document with a <string>", `<?xml version="1.0"?>\r\n<string>&#xD;\n${XML_TEXT}</string>`],
+] as const) {
+  test(`day reader – accepts the answer as ${name}, cut anywhere`, async () => {
+    const wanted = (await readDay("rpm", ANSWER)).records;
+    const bytes = Buffer.from(body);
+    for (const size of [1, 2, 7, 64, bytes.length]) {
+      const cuts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => i * size);
+      const read = await readDay("rpm", bytes, { cuts });
+      assert.equal(read.result.outcome, "complete", `${size}: ${JSON.stringify(read.result)}`);
+      assert.deepEqual(read.records, wanted);
+      assert.equal(read.result.oddities["answer_in_text"], 1);
+    }
+  });
+}
+
+test("day reader – shows the message of WCF's error objects", async () => {
+  for (const body of [
+    `{"Message":"The date is not valid","StackTrace":"at x","ExceptionType":"System.FormatException"}`,
+    `{"ExceptionDetail":{"HelpLink":null,"Message":"The date is not valid"},"Message":"internal error"}`,
+  ]) {
+    const { result } = await readDay("rpm", body);
+    assert.ok(result.outcome === "malformed", JSON.stringify(result));
+    assert.equal(result.detail, "the service answers with an error: The date is not valid");
+  }
+});
+
 test("day reader – joins the Values of several envelopes in order", async () => {
   const body = `[{${OK},"Value":[${rpm("1")}]},{"Value":[${rpm("2")},${rpm("3")}],${OK}}]`;
   assert.deepEqual((await rpmsOf(body)).rpms, [1, 2, 3]);

@@ -161,6 +161,16 @@ test("gateway client – decodes deflate with and without the head of zlib, whos
   }
 });
 
+test("gateway client – an error object of WCF is told by its message, also with a trace that is cut", async (t) => {
+  const url = await serve(t, (_request, response) => {
+    response.writeHead(500, { "content-type": "application/json" });
+    const trace = "at Plant.Service ".repeat(2_000);
+    response.end(`{"ExceptionDetail":null,"Message":"No \\"node\\" 7","StackTrace":"${trace}"}`);
+  });
+  const { message } = await failureOf(readAll(clientFor(t, url)));
+  assert.equal(message, 'the gateway returned HTTP 500: No "node" 7');
+});
+
 test("gateway client – a 401 that offers Windows sign-in alone says what can be done, and is not repeated for a minute", async (t) => {
   let offered: string[] = ["Negotiate", "NTLM"];
   const url = await serve(t, (_request, response) => {
