@@ -53,7 +53,8 @@ export class StoredAlarmActions implements AlarmActions {
       const { state } = found;
       const list =
         state.shelved !== null ? shelved : state.acknowledged === null ? active : acknowledged;
-      list.push(alarmView(found));
+      const newest = engine.newest(found);
+      list.push({ ...alarmView(found), ...(newest === null ? {} : { newest }) });
     }
     const events = limit === 0 ? [] : store.events(before, limit);
     const history = events.flatMap(({ payload }) => parsedJson<ShownEvent>(payload) ?? []);

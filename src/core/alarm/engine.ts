@@ -21,11 +21,13 @@ import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
 import { loadSample } from "./load-sample.ts";
+import { newestOf } from "./newest.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
 import { reconcile } from "./reconcile.ts";
 import { doubtedSinceMs, mayDoubt } from "./running-signal.ts";
 import type { AlarmState, Newest } from "./sensor-alarms.ts";
+import type { NewestShown } from "./shown.ts";
 import { AlarmStates } from "./states.ts";
 import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
 
@@ -317,6 +319,14 @@ export class AlarmEngine implements ReadingFollower {
     const newestMs = this.newestMs(code, kind);
     const waitingMs = this.wait.firstWaitingMs(code, kind);
     return newestMs === null || waitingMs === null ? newestMs : Math.min(newestMs, waitingMs - 1);
+  }
+
+  /** What an alarm shows now; null while it is not active. */
+  newest(found: FoundAlarm): NewestShown | null {
+    const { key, code, state } = found;
+    const watch = this.#context.sensors.get(code)?.byKey.get(key);
+    const finding = this.#options.findings?.standingAs(code, state.value) ?? null;
+    return newestOf(found, this.#context.site, watch, finding);
   }
 
   /** What is watched of a sensor. */

@@ -74,6 +74,16 @@ export interface AlarmNote {
   readonly time: string;
   readonly note: string | null;
 }
+/** An active alarm by its newest reading. */
+export interface NewestShown {
+  readonly measured: number | null;
+  readonly limit: number | null;
+  /** Of a finding. */
+  readonly stage: number | null;
+  readonly time: string;
+  readonly text: string;
+}
+
 /** The current state of an alarm, or one of its events: members of the payload in docs/alarms.md. */
 export interface ShownAlarm {
   readonly id: string;
@@ -98,6 +108,8 @@ export interface ShownAlarm {
   readonly shelved?: (AlarmNote & { readonly until: string }) | null;
   readonly note?: AlarmNote | null;
   readonly text?: string;
+  /** What it shows now; the other members are those of its last transition. Absent while it is not active. */
+  readonly newest?: NewestShown;
   readonly historical?: boolean;
 }
 /** A stored event: a payload without `v` and `site`. */

@@ -323,6 +323,16 @@ export class FindingEngine {
     return new Map(standing.map(([key, { since }]) => [key, sinceMs(since)]));
   }
 
+  /** A standing finding with its newest reading; null where none stands. @param key of the value of its alarm */
+  standingAs(code: string, key: string): { event: AlarmEvent; stage: Stage } | null {
+    const watched = this.#watched.get(code);
+    const state = this.of(code).states.get(key);
+    if (watched === undefined || state === undefined || state.stands === null) return null;
+    const { readingId, timeMs, verdict } = state.last;
+    const event = eventOf({ change: "stands", state }, watched, readingId, timeMs);
+    return { event, stage: verdict.stage };
+  }
+
   /** The events with which the standing findings would be told now. */
   standing(): readonly AlarmEvent[] {
     return [...this.#watched.values()].flatMap((watched) =>

@@ -13,7 +13,9 @@ import {
   feed,
   LOOP,
   MINUTE,
+  PRESSURE,
   PUMP,
+  pressures,
   RPM,
   reading,
   siteWith,
@@ -175,4 +177,24 @@ test("alarms – what passes the level of one state waits while the machine is i
   assert.deepEqual(one(true, 140), ["temp warning"]);
   assert.deepEqual(one(false, 25), []);
   assert.deepEqual(one(true, 60), ["temp cleared"]);
+});
+
+test("alarms – what an active alarm shows now stands beside the words of its transition", () => {
+  const engine = engineOf(siteWith([PRESSURE]));
+  const [raised] = feed(engine, pressures([8.5, 8.5, 8.7]));
+  const [found] = engine.alarms();
+  assert.ok(raised !== undefined && found !== undefined);
+  const newest = engine.newest(found);
+  assert.deepEqual(
+    { ...newest, text: undefined },
+    {
+      measured: 8.7,
+      limit: 8,
+      stage: null,
+      time: new Date(T0 + 2 * MINUTE).toISOString(),
+      text: undefined,
+    },
+  );
+  assert.match(newest?.text ?? "", /is 8\.7 bar, above the limit of 8 bar/);
+  assert.match(raised.text, /is 8\.5 bar/);
 });
