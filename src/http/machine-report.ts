@@ -227,7 +227,8 @@ function levelsOf(
       { label: `${alarm}, alarm`, y: highHigh },
     ]);
   const learned = (alarms?.baselines(sensor.code) ?? [])
-    .filter(({ value }) => names.includes(value))
+    // Curves are of the running machine.
+    .filter(({ value, machineState }) => names.includes(value) && machineState !== "standing")
     .map(({ alarm, high }) => ({ label: alarm, y: high }));
   const levels = [
     ...(isVelocity ? zones.map((y, at) => ({ label: BOUNDARIES[at] ?? "zone", y })) : []),

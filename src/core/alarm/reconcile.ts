@@ -1,19 +1,19 @@
 /**
  * The effect of another site file: alarms that it no longer defines, those of sensors that it disables, and those of
- * channels that it scales differently, end. Baselines that it no longer defines are forgotten.
+ * channels that it scales differently, end. Baselines that it no longer defines, or that no reading can reach, are forgotten.
  */
 import { possibleFindings } from "../diagnosis/possible.ts";
-import { isRead, readingKinds } from "../sensor.ts";
+import { isRead, normalCode, readingKinds } from "../sensor.ts";
 import { type Site } from "../site.ts";
-import { baselineOf } from "./baseline.ts";
+import { baselineKey, baselineOf } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import { mayDoubt, RUNNING_SIGNAL_KEY } from "./running-signal.ts";
-import type { AlarmState } from "./sensor-alarms.ts";
-import { disabledSentence, removedSentence } from "./sentence.ts";
+import { type AlarmState, normalAlarm } from "./sensor-alarms.ts";
+import { disabledSentence, otherStatesSentence, removedSentence } from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
 import { alarmValues } from "./values.ts";
@@ -45,9 +45,32 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
     }
     for (const key of before.baselines.keys()) {
       const watch = compiled?.byKey.get(baselineOf(key).watch);
-      if (watch?.test.type === "baseline" || isReplaced) continue;
+      if ((watch?.test.type === "baseline" && isReached(context, code, key)) || isReplaced)
+        continue;
       states.edit(tx, code).baselines.delete(key);
     }
+    if (compiled !== undefined) endUnreached(context, compiled, nowMs);
+  }
+}
+
+/** Whether readings ask for it: running and standing have levels of their own, once a signal tells them apart. */
+function isReached({ wait }: AlarmChange, code: string, baseline: string): boolean {
+  return (baselineOf(baseline).machine === "any") !== wait.hasRunning(code);
+}
+
+/** An alarm by a level that no reading can reach would never end. */
+function endUnreached(context: AlarmChange, { sensor }: CompiledSensor, nowMs: number): void {
+  const { events, states, tx } = context;
+  const code = normalCode(sensor.code);
+  for (const [key, alarm] of states.of(code).live) {
+    const { alarm: name, value, learnedAt, raised, shelved } = alarm;
+    if (learnedAt === undefined || isReached(context, code, baselineKey(key, learnedAt))) continue;
+    states.put(tx, code, key, { ...normalAlarm(alarm), shelved });
+    if (raised === null) continue;
+    const reason = "configuration_changed";
+    const text = otherStatesSentence(name, value, sensor.code);
+    const told = { ...alarm, reason };
+    events.push(eventOfState(sensor.code, told, reason, nowMs, { state: "cleared", text }));
   }
 }
 

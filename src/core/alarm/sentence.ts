@@ -251,6 +251,10 @@ export function otherRecordsSentence(alarm: string, value: string, code: string)
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because its records have another sample rate or length now.`;
 }
 
+export function otherStatesSentence(alarm: string, value: string, code: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because its machine has got or lost its running signal: the normal level is learned anew.`;
+}
+
 export function disabledSentence(alarm: string, value: string, code: string): string {
   return `Cleared: alarm ${alarm} on ${value} has ended, because sensor ${code} is disabled.`;
 }

@@ -18,6 +18,7 @@ import {
   feed,
   MINUTE,
   PUMP,
+  pressures,
   reading,
   siteWith,
   speeds,
@@ -127,6 +128,37 @@ test("baseline – learns only while the machine runs, and then monitors", () =>
   assert.deepEqual(summaries(up?.events ?? []), ["change cleared warning +30"]);
   assert.deepEqual(run(1480, 1.3), []);
   assert.equal(engine.baselines("10234").get("change/channel1_vel_rms@running")?.count, 1);
+});
+
+test("baseline – levels that no reading can reach are forgotten when a running signal comes or goes, and their alarms end", () => {
+  const rule = {
+    name: "change",
+    select: { values: ["channel1"] },
+    baseline: { readings: 5, deviations: 4 },
+    delay: { readings: 1 },
+  };
+  const engine = engineOf(siteWith([rule]));
+  feed(engine, pressures([5, 5.1, 5, 5.1, 5]));
+  assert.deepEqual(summaries(feed(engine, pressures([9], T0 + 5 * MINUTE))), [
+    "change active warning +5",
+  ]);
+  const reconcile = (machines: Parameters<typeof siteWith>[1], minute: number) => {
+    engine.setSite(siteWith([rule], machines));
+    const { events } = engine.reconcile(tx.now, T0 + minute * MINUTE);
+    tx.commit();
+    return summaries(events);
+  };
+  assert.deepEqual(reconcile([], 6), []);
+  assert.equal(engine.baselines("30007").size, 1);
+  assert.deepEqual(reconcile([PUMP], 7), ["change cleared warning +7"]);
+  assert.equal(engine.baselines("30007").size, 0);
+  for (let minute = 8; minute < 14; minute++) {
+    feed(engine, speeds([1480], T0 + minute * MINUTE));
+    feed(engine, pressures([5 + 0.1 * (minute % 2)], T0 + minute * MINUTE));
+  }
+  assert.deepEqual([...engine.baselines("30007").keys()], ["change/channel1@running"]);
+  assert.deepEqual(reconcile([], 14), []);
+  assert.equal(engine.baselines("30007").size, 0);
 });
 
 test("baseline – normal readings move the slow one; those of a standing alarm do not", () => {
