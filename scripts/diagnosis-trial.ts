@@ -1,7 +1,7 @@
 /**
  * How well findings do on machines whose faults are known: `node --import tsx scripts/diagnosis-trial.ts [machines per fault]
  * [healthy machines]`. Each machine is a simulated year with one reading a day; the same readings are evaluated with several
- * thresholds at once. Prints the tables of docs/diagnosis.md, and to stderr each machine on which a finding was wrong or missed.
+ * thresholds at once. Prints tables, and to stderr each machine on which a finding was wrong or missed.
  *
  * --series N          other machines of the same fleet (0)
  * --fleet usual|other bearings and speeds (usual)
