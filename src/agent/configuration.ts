@@ -274,7 +274,7 @@ const NO_FILES: ConfigurationFiles = {
     faults: [{ place: "reload", problem: "is not available", remedy: "restart the agent" }],
     warnings: [],
     texts: { site: null, uplinks: null },
-    documentKeys: [],
+    documentKeys: null,
   }),
   settings: () => ({}),
   secretSettings: () => [],

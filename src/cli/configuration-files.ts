@@ -43,7 +43,9 @@ export function createConfigurationFiles(
         faults,
         warnings,
         texts,
-        documentKeys,
+        documentKeys: faults.some(({ place }) => place === "CONFIG_PUBLIC_KEY_FILE")
+          ? null
+          : documentKeys,
       };
     },
     settings: () => settingsWithoutSecrets(running),

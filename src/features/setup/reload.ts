@@ -42,8 +42,8 @@ interface Examined {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
   readonly texts: ConfigurationTexts;
-  /** Of CONFIG_PUBLIC_KEY_FILE. */
-  readonly documentKeys: readonly KeyObject[];
+  /** Of CONFIG_PUBLIC_KEY_FILE; null if it cannot be read. */
+  readonly documentKeys: readonly KeyObject[] | null;
 }
 
 export interface ConfigurationFiles {
@@ -112,7 +112,7 @@ export class Reloader {
     this.#digest = parts.digest(parts.site.current, othersOf(parts.uplinks.current));
   }
 
-  /** Whose signatures are valid: those of the last reload without a fault. */
+  /** Whose signatures are valid: as of the last reload, whatever other files have faults. */
   get documentKeys(): readonly KeyObject[] {
     return this.#documentKeys;
   }
@@ -153,6 +153,8 @@ export class Reloader {
     this.#seen = digestsOf(examined.texts);
     this.#pendingReload = [];
     this.#pendingRestart = files.pendingRestart();
+    // Whoever withdraws a key must not depend on a fault somewhere else.
+    if (examined.documentKeys !== null) this.#renewKeys(examined.documentKeys, by);
     const faults = [
       ...examined.faults,
       ...renamed(site.current, examined.site),
@@ -167,7 +169,6 @@ export class Reloader {
       return this.#report("refused", NO_CHANGES, faults, examined.warnings);
     }
     this.#faults = [];
-    this.#renewKeys(examined.documentKeys, by);
     const next = othersOf(examined.uplinks);
     // Topics and client ids, including those of `main`, contain the name that the first site file brings.
     const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);

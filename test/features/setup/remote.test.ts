@@ -140,7 +140,7 @@ function setUp(t: TestContext) {
     site: readFileSync(paths.site, "utf8"),
     uplinks: readFileSync(paths.uplinks, "utf8"),
   });
-  return { take, found, paths, newKey, reloader, remote, lines, journal, uplinks };
+  return { take, found, paths, keyPath, newKey, reloader, remote, lines, journal, uplinks };
 }
 
 test("signed document – a file that somebody edits during a failing trial stays, the other goes back, and it was never applied", async (t) => {
@@ -171,6 +171,27 @@ test("signed document – a file edited during a trial that is won is kept with 
   assert.deepEqual(results.at(-1)?.outcome, "superseded");
   assert.deepEqual(results.at(-1)?.reason, "changed_here");
   assert.deepEqual(found(), { site: edited, uplinks: text(uplinksOf("new")) });
+});
+
+test("signed document – a key that the file no longer has is not valid after a reload, also if the site file has a fault", async (t) => {
+  const { take, newKey, reloader, paths, lines } = setUp(t);
+  newKey();
+  writeFileSync(paths.site, "{");
+  assert.equal((await reloader.reload("test")).outcome, "refused");
+  assert.deepEqual(
+    (await take({ uplinks: uplinksOf("new") })).map(({ reason }) => reason),
+    ["signature"],
+  );
+  assert.ok(lines.some((line) => JSON.stringify(line).includes("keys of signed documents")));
+});
+
+test("signed document – a key file that cannot be read withdraws no key", async (t) => {
+  const { newKey, reloader, keyPath } = setUp(t);
+  const [before] = reloader.documentKeys;
+  newKey();
+  writeFileSync(keyPath, "torn");
+  assert.equal((await reloader.reload("test")).outcome, "refused");
+  assert.deepEqual(reloader.documentKeys, [before]);
 });
 
 test("signed document – after a reload only the keys that are in the file now are valid", async (t) => {
