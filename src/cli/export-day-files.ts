@@ -4,22 +4,33 @@ import { join } from "node:path";
 import type { ParquetRow, SiteDay } from "../collect/main.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 
+/** How many were written, and what was not. */
+interface DayFiles {
+  readonly written: number;
+  readonly failures: readonly { readonly site: string; readonly error: unknown }[];
+}
+
 /**
  * A Parquet file for each site and UTC day: `SITE/2026-11-23.parquet`. Each is written whole or not at all, in place of an
- * older one; a day without measurements writes none, so files outlive what the database keeps. Returns how many were
- * written.
+ * older one; a day without measurements writes none, so files outlive what the database keeps. A
+ * site that fails is left out, with its other days tried.
  */
 export async function writeDayFiles(
   days: AsyncIterable<SiteDay>,
   directory: string,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<DayFiles> {
   let written = 0;
+  const failures = new Map<string, unknown>();
   for await (const day of days) {
-    if (await writeDay(day, join(directory, folderOf(day.site)), signal)) written += 1;
+    try {
+      if (await writeDay(day, join(directory, folderOf(day.site)), signal)) written += 1;
+    } catch (error) {
+      if (!failures.has(day.site)) failures.set(day.site, error);
+    }
     if (signal.aborted) break;
   }
-  return written;
+  return { written, failures: [...failures].map(([site, error]) => ({ site, error })) };
 }
 
 /** False if there is nothing to write, or it was interrupted. */

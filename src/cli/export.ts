@@ -13,7 +13,7 @@ import {
   storedUnits,
   storedValues,
 } from "../core/stored-reading.ts";
-import { codeOf } from "../core/thrown.ts";
+import { codeOf, messageOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { openReadOnly } from "../pipeline/store/read-only-store.ts";
@@ -76,9 +76,12 @@ export async function run(context: CommandContext): Promise<number> {
       );
     if (toDirectory !== null) {
       const folder = resolve(context.cwd, toDirectory);
-      const written = await writeDayFiles(readSiteDays(db, range), folder, signal);
+      const days = readSiteDays(db, range);
+      const { written, failures } = await writeDayFiles(days, folder, signal);
+      for (const { site, error } of failures)
+        stderr.write(`error: ${JSON.stringify(site)} is not complete: ${messageOf(error)}\n`);
       stderr.write(`${written} files in ${toDirectory}\n`);
-      return signal.aborted ? 1 : 0;
+      return signal.aborted || failures.length > 0 ? 1 : 0;
     }
     await writeParquet(readMeasurements(db, range), stdout, signal);
     return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -148,7 +148,10 @@ test("parquet – a file for each site and day, whole, and again in place of the
   const { signal } = new AbortController();
   const day = `${new Date(midnight - 1).toISOString().slice(0, 10)}.parquet`;
   const files = () => readdirSync(directory, { recursive: true }).map(String).sort();
-  assert.equal(await writeDayFiles(readSiteDays(url, range), directory, signal), 2);
+  assert.deepEqual(await writeDayFiles(readSiteDays(url, range), directory, signal), {
+    written: 2,
+    failures: [],
+  });
   assert.deepEqual(files(), ["a%2Fb", `a%2Fb/${day}`, "plant-7", `plant-7/${day}`]);
   const read = () => readBack(readFileSync(join(directory, "plant-7", day)));
   assert.deepEqual(new Set((await read()).map(({ time }) => Number(time))).size, 2);
@@ -161,6 +164,16 @@ test("parquet – a file for each site and day, whole, and again in place of the
   await writeDayFiles(readSiteDays(url, range), directory, signal);
   assert.equal(new Set((await read()).map(({ time }) => Number(time))).size, 3);
   assert.deepEqual(files(), ["a%2Fb", `a%2Fb/${day}`, "plant-7", `plant-7/${day}`]);
+
+  // One that cannot be written ends the export of no other.
+  rmSync(join(directory, "a%2Fb"), { recursive: true });
+  writeFileSync(join(directory, "a%2Fb"), "in the way");
+  const partly = await writeDayFiles(readSiteDays(url, range), directory, signal);
+  assert.equal(partly.written, 1);
+  assert.deepEqual(
+    partly.failures.map(({ site }) => site),
+    ["a/b"],
+  );
 
   const times = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"];
   const words = ["export", ...times, "--format", "parquet", "--db", url, "--to-dir", directory];
