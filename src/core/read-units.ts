@@ -121,15 +121,30 @@ export function converted(value: number, conversion: Conversion | null): number 
   return conversion === null ? value : value * conversion.scale + conversion.offset;
 }
 
+/** How sentences of alarms and findings begin: up to the end of a name, which is no measured number ("Mill 3 G"). */
+const UP_TO_NAME =
+  /^(?:(?:Alarm|Warning|Cleared): [^.;]*? at .*? (?=is |has had |was read )|[^.;,]+? on .*?, sensor )/;
+
+/** What stands behind the name of sensor or machine is changed, and that stays. */
+function behindNames(text: string, change: (rest: string) => string): string {
+  const names = UP_TO_NAME.exec(text)?.[0] ?? "";
+  return names + change(text.slice(names.length));
+}
+
 /** Numbers with such units in a sentence of the agent. */
 export function textAsRead(text: string, wanted: ReadUnits): string {
+  return behindNames(text, (rest) => numbersAsRead(rest, wanted));
+}
+
+function numbersAsRead(text: string, wanted: ReadUnits): string {
   return text.replace(
-    /(-?\d+(?:\.\d+)?) (mm\/s|um|G|Hz)(?![\w/])/g,
+    // The unit that is read says the detection itself.
+    /(-?\d+(?:\.\d+)?) (mm\/s(?: RMS)?|um|G|Hz)(?![\w/])/g,
     (whole: string, number: string, unit: string) => {
       // Orders need a speed, which no sentence has.
       if (unit === "Hz" && wanted.frequency === "cpm")
         return `${(Number(number) * CPM_PER_HZ).toFixed(0)} cpm`;
-      const conversion = scaleOf(unit, wanted);
+      const conversion = scaleOf(unit.replace(/ RMS$/, ""), wanted);
       if (conversion === null) return whole;
       return `${Number((Number(number) * conversion.scale).toPrecision(3))} ${conversion.unit}`;
     },
@@ -154,12 +169,14 @@ export function alarmTextAsRead(
 function temperaturesAsRead(text: string, value: string, wanted: ReadUnits): string {
   const conversion = conversionOf({ kind: "accel", value }, "degC", wanted);
   if (conversion === null) return text;
-  return text.replace(
-    /(not yet )?(-?\d+(?:\.\d+)?) degC(?!\w)/g,
-    (_, notYet: string | undefined, number: string) => {
-      const { scale, unit } = conversion;
-      const read = notYet ? Number(number) * scale : converted(Number(number), conversion);
-      return `${notYet ?? ""}${Number(read.toPrecision(3))} ${unit}`;
-    },
+  const { scale, unit } = conversion;
+  return behindNames(text, (rest) =>
+    rest.replace(
+      /(not yet )?(-?\d+(?:\.\d+)?) degC(?!\w)/g,
+      (_, notYet: string | undefined, number: string) => {
+        const read = notYet ? Number(number) * scale : converted(Number(number), conversion);
+        return `${notYet ?? ""}${Number(read.toPrecision(3))} ${unit}`;
+      },
+    ),
   );
 }

@@ -75,3 +75,26 @@ test("units as read – the text of an alarm of a transmitter's temperature is i
   assert.equal(read("module_temperature", METRIC), text);
   assert.equal(read("channel1", US), text, "a loop stays in the site's unit");
 });
+
+test("units as read – a name with a number stays as it is, and the detection is said once", () => {
+  const si: ReadUnits = { ...METRIC, acceleration: "m/s2" };
+  const finding =
+    "Unbalance on Mill 3 G, sensor 12, stage 1 of 3: 1x (24.7 Hz, H) together 3.10 mm/s RMS, peak 2 G, in 5 readings in a row.";
+  assert.equal(textAsRead(finding, si), finding.replace("2 G", "19.6 m/s2"));
+  assert.equal(
+    textAsRead(finding, US),
+    finding.replace("24.7 Hz", "1482 cpm").replace("3.10 mm/s RMS", "0.122 in/s RMS"),
+  );
+  const alarm =
+    "Alarm: Acceleration (RMS) of axis H at Mill 3 G, 2.5 Hz screen is 2 G, above the limit of 1 G.";
+  assert.equal(
+    textAsRead(alarm, si),
+    "Alarm: Acceleration (RMS) of axis H at Mill 3 G, 2.5 Hz screen is 19.6 m/s2, above the limit of 9.8 m/s2.",
+  );
+  const hot =
+    "Cleared: Module temperature at Kiln 900 degC is back at 60 degC; the worst was 70 degC.";
+  assert.equal(
+    alarmTextAsRead(hot, { alarm: "hot", value: "module_temperature" }, US),
+    "Cleared: Module temperature at Kiln 900 degC is back at 140 degF; the worst was 158 degF.",
+  );
+});

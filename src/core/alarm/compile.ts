@@ -36,7 +36,7 @@ export interface BaselineTest {
   readonly type: "baseline";
   readonly readings: number;
   readonly deviations: number;
-  /** Null: one standard deviation. */
+  /** Null: back to the median. */
   readonly hysteresis: number | null;
   /** A fall is watched as well: for everything except vibration. */
   readonly isTwoSided: boolean;
