@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Certificates } from "../agent/certificates.ts";
 import { doctorMessage } from "../agent/doctor-publish.ts";
 import { trialOptions, tryAddress } from "../agent/try-broker.ts";
-import type { PublishTrial } from "../core/agent-status.ts";
+import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Message } from "../core/message.ts";
@@ -44,7 +44,8 @@ export async function checkBrokers(
         "not tried: client ids and topics need the site's name, and there is no site file yet",
     });
   const named = isUnnamed(site) ? [] : uplinks;
-  const agent = isRunning && named.length > 0 ? await askAgent(settings, signal) : { trials: [] };
+  const agent: AgentView =
+    isRunning && named.length > 0 ? await askAgent(settings, signal) : { trials: [], links: [] };
   for (const uplink of named) {
     // A running agent keeps its session, and publishes in it: rights may be bound to its client id.
     const suffix = isRunning ? "-doctor" : "";
@@ -71,25 +72,36 @@ export async function checkBrokers(
     const what = headingOf(uplink);
     found({ what, state: ok ? "ok" : "failed", detail: `${url} (running agent): ${detail}` });
   }
+  for (const { uplink, stolen, otherAgent } of agent.links)
+    for (const detail of [stolen, otherAgent])
+      if (detail) found({ what: headingOf(uplink), state: "failed", detail });
   if (agent.failure !== undefined) {
     const detail = `nothing was published: ${agent.failure}; run doctor as the agent's user`;
     found({ what: "broker", state: "warning", detail });
   }
 }
 
+interface AgentView {
+  readonly trials: readonly PublishTrial[];
+  /** Whether another agent has the same identity. */
+  readonly links: readonly Pick<AgentStatus["links"][number], "uplink" | "stolen" | "otherAgent">[];
+  readonly failure?: string;
+}
+
 /** What the sessions of the running agent say. Only by the socket: another instance's agent may be listening on the port. */
 async function askAgent(
   settings: ComparedConfiguration["settings"],
   signal: AbortSignal,
-): Promise<{ readonly trials: readonly PublishTrial[]; readonly failure?: string }> {
+): Promise<AgentView> {
   const agent = createAgentClient({ ...settings, httpPort: null });
   try {
     const path = "/api/v1/doctor/publish";
     const { uplinks } = await agent.post<Trials>(path, {}, signal, AGENT_TIMEOUT_MS);
-    return { trials: uplinks };
+    const { links = [] } = await agent.get<Partial<AgentStatus>>("/api/v1/status", signal);
+    return { trials: uplinks, links };
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
-    return { trials: [], failure: error.message };
+    return { trials: [], links: [], failure: error.message };
   }
 }
 

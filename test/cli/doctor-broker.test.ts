@@ -12,13 +12,14 @@ import { tempDirectory } from "../support/temp-database.ts";
 
 /** What the running agent says of its own session. */
 async function runningAgent(t: TestContext, dataDir: string, url: string) {
-  const said = { ok: true };
+  const said = { ok: true, link: {} };
   const lock = DirectoryLock.take(dataDir, nativeBinding());
   t.after(() => lock.release());
   const server = createServer((request, response) => {
     response.setHeader("content-type", "application/json");
     const trials = [{ uplink: "main", url, ok: said.ok, detail: "of the agent" }];
-    response.end(JSON.stringify(request.url?.endsWith("/publish") ? { uplinks: trials } : {}));
+    const status = { links: [{ uplink: "main", ...said.link }] };
+    response.end(JSON.stringify(request.url?.endsWith("/publish") ? { uplinks: trials } : status));
   });
   await new Promise<void>((resolve) => server.listen(agentSocketPath(dataDir) ?? "", resolve));
   t.after(() => server.closeAllConnections());
@@ -50,6 +51,31 @@ test("doctor – a second session that is refused beside the healthy one of the 
   said.ok = false;
   const ill = await brokerLines();
   assert.match(ill[0] ?? "", /^FAILED +broker .*does not authorise/);
+});
+
+test("doctor – another agent with the identity of the running one is a failure of its uplink", async (t) => {
+  const broker = await fakeBrokerFor(t, { version: 5 });
+  const cwd = tempDirectory(t);
+  const said = await runningAgent(t, cwd, broker.url);
+  const sensors = [{ code: "1", type: 40, kinds: ["rpm"] }];
+  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "s", sensors }));
+  const env = {
+    GATEWAY_URL: "http://127.0.0.1:9",
+    SITE_FILE: "site.json",
+    DATA_DIR: cwd,
+    MQTT_URL: broker.url,
+    HTTP_PORT: "off",
+  };
+  const failed = async () =>
+    (await runCommand(["doctor"], { env, cwd })).stdout
+      .split("\n")
+      .filter((line) => /^FAILED +broker/.test(line));
+  assert.deepEqual(await failed(), []);
+  said.link = { stolen: "another client uses the id", otherAgent: "another agent runs" };
+  assert.deepEqual(
+    (await failed()).map((line) => line.replace(/ +/g, " ")),
+    ["FAILED broker another client uses the id", "FAILED broker another agent runs"],
+  );
 });
 
 test("doctor – a box without a site file opens no session: client ids and topics need the site's name", async (t) => {
