@@ -7,9 +7,10 @@ import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { PendingDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CollectMetrics } from "./metrics.ts";
-import type { MessageReject } from "./parse/item.ts";
+import type { Item, MessageReject } from "./parse/item.ts";
 import { ELEMENTS_MAX, jsonShape } from "./parse/json-shape.ts";
 import { type ParseOptions, parseMessage, rejected } from "./parse/parse-message.ts";
+import { SiteRuns } from "./site-runs.ts";
 
 export interface CollectorParts extends Runtime {
   readonly inbox: Inbox;
@@ -43,6 +44,7 @@ export class Collector {
   readonly #parts: CollectorParts;
   readonly #options: ParseOptions;
   readonly #pace: LogPace;
+  readonly #runs = new SiteRuns();
 
   constructor(parts: CollectorParts, options: ParseOptions) {
     this.#parts = parts;
@@ -179,6 +181,7 @@ export class Collector {
   #count(entries: readonly Entry[], written: Written): void {
     const { metrics } = this.#parts;
     for (const { item } of entries) {
+      this.#compareRuns(item);
       metrics.messages.inc({ type: item.type });
       if (item.type === "ignored") metrics.ignored.inc({ family: item.family });
     }
@@ -187,6 +190,18 @@ export class Collector {
     metrics.waveforms.inc(written.waveforms);
     metrics.events.inc(written.events);
     for (const { item } of written.rejections) metrics.rejected.inc({ reason: item.reason });
+  }
+
+  #compareRuns(item: Item): void {
+    const { clock, logger } = this.#parts;
+    const runs = this.#runs.heard(item, clock.monotonic());
+    if (runs === null || !("site" in item)) return;
+    const line = this.#pace.next(`runs ${item.site}`);
+    if (line !== null)
+      logger.error(
+        { site: item.site, runs, ...line },
+        "two boxes publish as one site; stop one of them, or give it another name and DATA_DIR",
+      );
   }
 }
 

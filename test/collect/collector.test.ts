@@ -17,12 +17,13 @@ const skip = skipWithoutPostgres;
 async function collectAll(
   payloads: readonly string[],
   write: (entries: readonly Entry[]) => Promise<Written>,
-): Promise<void> {
+  topic = READING_TOPIC,
+): Promise<RecordingLogger> {
   const inbox = new Inbox();
   const stop = new AbortController();
   let open = payloads.length;
   const deliveryOf = (text: string): PendingDelivery => ({
-    topic: READING_TOPIC,
+    topic,
     dots: "kept",
     payload: Buffer.from(text),
     bytes: text.length,
@@ -33,18 +34,38 @@ async function collectAll(
     },
   });
   for (const text of payloads) inbox.push(deliveryOf(text));
+  const logger = new RecordingLogger();
   const parts = {
     inbox,
     writer: { write } as unknown as Writer,
     metrics: createCollectMetrics("test"),
     clock: systemClock,
-    logger: new RecordingLogger(),
+    logger,
     flush() {},
   };
   const topics = new SiteTopics("gateside", DEFAULT_TOPIC);
   await new Collector(parts, { topics, keepDays: null }).run(stop.signal);
   assert.equal(open, 0);
+  return logger;
 }
+
+test("collector – two boxes that publish as one site are logged", async () => {
+  const nothing = { readings: 0, duplicates: 0, waveforms: 0, events: 0, gaps: 0, rejections: [] };
+  const stateOf = (run: string, second: number) =>
+    JSON.stringify({
+      state: "online",
+      time: new Date(Date.UTC(2026, 10, 28, 0, 0, second)).toISOString(),
+      site: "plant-7",
+      run,
+    });
+  const logged = async (...runs: readonly string[]) => {
+    const payloads = runs.map(stateOf);
+    const topic = "gateside/plant-7/agent/state";
+    return (await collectAll(payloads, () => Promise.resolve(nothing), topic)).text;
+  };
+  assert.doesNotMatch(await logged("aaaaaaaa", "bbbbbbbb", "bbbbbbbb"), /two boxes/);
+  assert.match(await logged("aaaaaaaa", "bbbbbbbb", "aaaaaaaa"), /two boxes publish as one site/);
+});
 
 /** A database, and how many transactions these messages took. */
 async function openDatabase(t: { after(end: () => unknown): void }, name: string) {
