@@ -56,7 +56,7 @@ test("proxies – in Firefox behind nginx the dashboard works below a path, and 
   const signIn = async () => {
     await firefox.type("#token", `${TOKEN}\n`);
     await until("live values behind nginx", async () =>
-      (await firefox.evaluate("return document.querySelector('.live')?.textContent")) === "Live"
+      (await firefox.evaluate("return document.documentElement.dataset.live")) === "live"
         ? true
         : undefined,
     );

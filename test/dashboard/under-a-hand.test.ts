@@ -73,8 +73,8 @@ test("dashboard – links keep the focus while statuses and readings come", {
     };
   }`);
   for (const [hash, selector] of [
-    ["#/", "tr.sensor a"],
-    ["#/", "tr.group a"],
+    ["#/sensors", "tr.sensor a"],
+    ["#/sensors", "tr.group a"],
     ["#/", "[aria-labelledby=gaps-title] a"],
     ["#/machine/40", "[aria-labelledby=machine-sensors] a"],
     ["#/sensor/1001", ".crumbs a"],
@@ -92,7 +92,7 @@ test("dashboard – links keep the focus while statuses and readings come", {
     assert.equal(await isKept(page), true, `${hash} ${selector}`);
   }
   // Sorted by age, each reading changes the order.
-  await page.goto(`${url}/#/`);
+  await page.goto(`${url}/#/sensors`);
   await page.locator('[data-sort="age"]').click();
   await mark(page, "tr.sensor a");
   const code = await page.evaluate<string>(`window.marked.closest("tr").dataset.code`);
