@@ -55,6 +55,9 @@ const LONGEST = [
 const NEEDS_ITS_OWN_PROCESS =
   /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site|virtual-trials)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|asOwnerOf|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
 
+/** Folders whose folders are rooms. */
+const FLOORS = ["pipeline", "features"];
+
 /** Half of the CPU time goes into what drives a browser, RabbitMQ or PostgreSQL, runs seeds in virtual time, or types what the documents say. */
 const IS_LONG =
   /support\/(?:browser|firefox|rabbitmq|postgres|virtual-trials|documents-machine)\.ts/;
@@ -140,7 +143,8 @@ function partsOf(paths) {
     const name = relative(join(root, "test"), path).replace(/\.test\.ts$/, "");
     if (NEEDS_ITS_OWN_PROCESS.test(readFileSync(path, "utf8"))) alone.push([name, [path]]);
     else {
-      const [room] = name.split(sep);
+      const [floor, folder] = name.split(sep);
+      const room = FLOORS.includes(floor) ? `${floor}/${folder}` : floor;
       rooms.set(room, [...(rooms.get(room) ?? []), path]);
     }
   }

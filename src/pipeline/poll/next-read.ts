@@ -33,14 +33,16 @@ const QUIET_INTERVAL_MS_MAX = 600_000;
 
 /** How often a sensor that has missed ten expected records is asked until one comes, ms; null for others. */
 function quietIntervalMs(stream: PolledStream, gatewayNowMs: number): number | null {
-  const { cadence, usualIntervalMs } = stream;
+  const { cadence, intervalMs, slowdown, usualIntervalMs } = stream;
   if (usualIntervalMs === undefined) return null;
+  const quietMs = Math.min(usualIntervalMs, QUIET_INTERVAL_MS_MAX);
   const { newestMs } = cadence;
   stream.awaitedSinceMs = newestMs === null ? (stream.awaitedSinceMs ?? gatewayNowMs) : undefined;
   const sinceMs = newestMs ?? stream.awaitedSinceMs ?? gatewayNowMs;
   const expectedMs = cadence.expectedMs ?? UNKNOWN_CADENCE_MS;
   const isQuiet = gatewayNowMs - sinceMs > MISSED_MIN * expectedMs;
-  return isQuiet ? Math.min(usualIntervalMs, QUIET_INTERVAL_MS_MAX) : null;
+  // One that is asked as often anyway goes on as its records have come, in groups perhaps.
+  return isQuiet && intervalMs * slowdown > quietMs ? quietMs : null;
 }
 
 /** When a task's day is due by the calendar; null if it needs no further read. */
@@ -61,12 +63,14 @@ export function nextReadWindow(
   const quietMs = quietIntervalMs(stream, gatewayNowMs);
   const intervalMs = quietMs ?? stream.intervalMs * stream.slowdown;
   const jitterMs = intervalMs * JITTER * random();
+  const isToday = due.phase === "today";
+  // An ended day is never read before its time: that read would not close it, and the next would be due at once.
   const { fromMs, toMs } =
-    due.phase === "today" && quietMs === null
+    isToday && quietMs === null
       ? windowOfToday(stream, gatewayNowMs, due.dueAtMs, intervalMs, jitterMs)
-      : quietMs === null
-        ? { fromMs: due.dueAtMs, toMs: due.dueAtMs + jitterMs }
-        : { fromMs: due.dueAtMs - intervalMs * FLEXIBLE, toMs: due.dueAtMs - jitterMs };
+      : isToday
+        ? { fromMs: due.dueAtMs - intervalMs * FLEXIBLE, toMs: due.dueAtMs - jitterMs }
+        : { fromMs: due.dueAtMs, toMs: due.dueAtMs + jitterMs };
   const until = (ms: number) => Math.max(0, ms - gatewayNowMs);
   return { fromMs: until(fromMs), toMs: until(toMs) };
 }
