@@ -33,7 +33,7 @@ function faultsOfPage(): string[] {
 test("docs/faults.md – each fault has a test in the list", () => {
   const listed = new Set(SHOWN.map(({ fault }) => fault));
   const page = faultsOfPage();
-  assert.ok(page.length >= 80, `${page.length} faults`);
+  assert.ok(page.length >= 70, `${page.length} faults`);
   assert.deepEqual(
     page.filter((fault) => !listed.has(fault)),
     [],
