@@ -42,9 +42,16 @@ const pass = (minutes: number): Step => ({ do: "pass", minutes });
 const MANY = store(0, ...Array.from({ length: 700 }, (_, k) => k + 1));
 const retain: Step = { do: "retain", isAwaited: true };
 const beginPass: Step = { do: "retain", isAwaited: false };
+const ofOther = (step: Step): Step => ({ ...step, sensor: "2" }) as Step;
 const of = (name: string, far: Variant, ...steps: Step[]): readonly [string, Sequence] => [
   name,
   { variants: { main: "json", far }, padding: 0, steps },
+];
+
+/** The buffer is full after a dozen readings. */
+const ofLarge = (name: string, far: Variant, ...steps: Step[]): readonly [string, Sequence] => [
+  name,
+  { variants: { main: "json", far }, padding: 600_000, steps },
 ];
 
 export const EXAMPLES: readonly (readonly [string, Sequence])[] = [
@@ -179,5 +186,25 @@ export const EXAMPLES: readonly (readonly [string, Sequence])[] = [
     alarm(0),
     lease("far", "live"),
     settle("far", "oversize"),
+  ),
+  ofLarge(
+    "the newest of a period is given up in the step that brings it",
+    "everyS",
+    store(3, 2, 10, 0),
+    store(4),
+    ofOther(store(10, 3, 4)),
+    ofOther(store(0, 11, 8)),
+  ),
+  ofLarge(
+    "what an uplink leaves out is removed in the step that brings it",
+    "onChange",
+    store(0),
+    store(2),
+    twin(0),
+    store(6),
+    configure("main", "absent"),
+    store(1),
+    ofOther(store(1, 10)),
+    ofOther(store(0, 11, 2, 5)),
   ),
 ];

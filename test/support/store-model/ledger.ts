@@ -1,7 +1,15 @@
 /** What one uplink is owed, kept in plain maps: the model that the store is compared with. */
 import assert from "node:assert/strict";
 import type { OutboxEntry } from "../../../src/core/delivery.ts";
-import { isLiveOnly, isThinned, laneOf, PERIOD_S, type UplinkName, type Variant } from "./steps.ts";
+import {
+  isLiveOnly,
+  isThinned,
+  isWhole,
+  laneOf,
+  PERIOD_S,
+  type UplinkName,
+  type Variant,
+} from "./steps.ts";
 
 /** A reading or an event, as stored. */
 export interface Item {
@@ -39,6 +47,8 @@ export class Ledger {
   #shown: { readonly entry: OutboxEntry; readonly stream: string }[] = [];
   /** With `everyS`: the newest of each period. */
   readonly #periods = new Map<string, Item>();
+  /** Given up for space in the step that brought them, or not accepted at all. */
+  readonly #passed: Item[] = [];
   /** In a lane of the newest only: what each topic must come to show. */
   readonly newest = new Map<string, Item>();
   /** Streams that had a message too large for the broker. */
@@ -60,6 +70,11 @@ export class Ledger {
     this.variant = variant;
   }
 
+  /** Every reading goes. */
+  get #isWhole() {
+    return isWhole(this.variant);
+  }
+
   get #isThinned() {
     return isThinned(this.variant);
   }
@@ -77,9 +92,7 @@ export class Ledger {
   stored(item: Item, all: ReadonlyMap<string, Item>): void {
     if (this.variant === "absent" || (isEvent(item) && this.lane !== "json")) return;
     if (!isEvent(item) && !item.isFuture) this.offered += 1;
-    const isWhole =
-      this.variant === "json" || this.lane === "sparkplug" || this.variant === "maxAge";
-    if (isEvent(item) || isWhole) this.owe(item);
+    if (isEvent(item) || this.#isWhole) this.owe(item);
     else if (isLiveOnly(this.variant)) {
       const isLate = [...all.values()].some(
         (one) => one.stream === item.stream && !one.isFuture && one.timeMs >= item.timeMs,
@@ -92,14 +105,21 @@ export class Ledger {
     }
   }
 
+  /** It is not stored after the step that brought it. @param isAccepted and will not be brought again */
+  passed(item: Item, isAccepted: boolean): void {
+    if (this.variant === "absent") return;
+    this.#passed.push(item);
+    if (isAccepted && this.#isWhole) this.owe(item);
+  }
+
   owe(item: Item, isFilled = false): void {
     if (!this.owed.has(item.id)) this.owed.set(item.id, { item, isFilled });
   }
 
-  /** Of each period the newest goes, unless a newer one of it was stored under another choice. */
+  /** Of each period the newest goes, unless a newer one of it was stored under another choice, or was given up. */
   endPeriods(all: ReadonlyMap<string, Item>): void {
     for (const [period, item] of this.#periods) {
-      const hasNewer = [...all.values()].some(
+      const hasNewer = [...all.values(), ...this.#passed].some(
         (one) =>
           !one.isFuture &&
           !isEvent(one) &&
@@ -174,7 +194,7 @@ export class Ledger {
     this.endPeriods(all);
     this.newest.clear();
     this.isOriginal = false;
-    const isWhole = variant === "json" || variant === "sparkplug" || variant === "maxAge";
+    const willBeWhole = isWhole(variant);
     if (laneOf(variant) !== this.lane) this.#shown = [];
     // What is sent again to an uplink that was away is meant.
     if (
@@ -185,12 +205,12 @@ export class Ledger {
     )
       this.#done.clear();
     for (const [id, { isFilled, item }] of this.owed) {
-      const isWanted = isWhole && (laneOf(variant) === "json" || !isEvent(item));
+      const isWanted = willBeWhole && (laneOf(variant) === "json" || !isEvent(item));
       if (isLiveOnly(variant) || (!isWanted && isFilled && !isQueued(id))) this.owed.delete(id);
     }
     if (isThinned(variant)) this.#before = new Set(all.keys());
     this.variant = variant;
-    if (former !== "absent" || !isWhole) return;
+    if (former !== "absent" || !willBeWhole) return;
     for (const item of all.values())
       if (!isEvent(item) || this.lane === "json") this.owe(item, true);
   }
@@ -214,10 +234,7 @@ export class Ledger {
       );
     }
     const told = gaps.reduce((sum, { count }) => sum + count, 0);
-    if (
-      this.isOriginal &&
-      (this.variant === "json" || this.variant === "sparkplug" || this.variant === "maxAge")
-    )
+    if (this.isOriginal && this.#isWhole)
       assert.ok(
         told >= missing.length && (this.mayShed || told <= missing.length + this.forgotten),
         `${this.name}: ${told} readings in gap records, ${missing.length} were not sent`,
@@ -231,7 +248,7 @@ export class Ledger {
         `${this.name}: the newest of ${item.stream} never went`,
       );
     }
-    if (!this.isOriginal || (this.variant !== "everyS" && this.variant !== "onChange")) return;
+    if (!this.isOriginal || !this.#isThinned || this.#passed.length > 0) return;
     const went = [...this.sent.values()].filter((item) => !isEvent(item) && !item.isFuture).length;
     if (gaps.length > 0) return;
     // Counters do not fall: what was left out stays so when an alarm that is judged later sends it after all.

@@ -125,6 +125,7 @@ class Run {
 
   async #append(readings: readonly Reading[], isFuture: boolean): Promise<void> {
     const attributes = isFuture ? { flags: ["time_in_future"] } : {};
+    let isAccepted = true;
     try {
       await append(
         this.#store,
@@ -132,10 +133,14 @@ class Run {
       );
     } catch (error) {
       if (this.#padding === 0) throw error;
+      isAccepted = false;
     }
-    for (const reading of readings)
-      if (!this.#stored.has(reading.id) && this.#isStored(reading.id))
-        this.#note({ ...itemOf(reading), isFuture });
+    for (const reading of readings) {
+      if (this.#stored.has(reading.id)) continue;
+      const item = { ...itemOf(reading), isFuture };
+      if (this.#isStored(reading.id)) this.#note(item);
+      else for (const ledger of this.#ledgers) ledger.passed(item, isAccepted);
+    }
   }
 
   #note(item: Item): void {

@@ -30,6 +30,8 @@ export type Variant = keyof typeof VARIANTS | "absent";
 export const laneOf = (variant: Variant): Lane | null =>
   variant === "absent" ? null : VARIANTS[variant][0];
 export const isLiveOnly = (variant: Variant) => variant === "plain" || variant === "liveOnly";
+export const isWhole = (variant: Variant) =>
+  variant === "json" || variant === "sparkplug" || variant === "maxAge";
 export const isThinned = (variant: Variant) => variant === "everyS" || variant === "onChange";
 
 export function configured(name: UplinkName, variant: Variant): OutboxUplink[] {
