@@ -9,7 +9,7 @@ import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { changedFields } from "../core/site-difference.ts";
-import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { RunningUplinks } from "../features/setup/reload.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../pipeline/publish/other-agents.ts";
@@ -130,6 +130,7 @@ export class Uplinks {
       return {
         ...state,
         uplink: uplink.name,
+        machines: hasMachines(uplink),
         delivered,
         failures: { ...failures },
         pending: readings,

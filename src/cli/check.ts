@@ -7,7 +7,7 @@ import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
 import { publicUrl } from "../core/public-url.ts";
 import { siteMachines } from "../core/site-machines.ts";
-import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { configurationDigest } from "../features/setup/digest.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
@@ -176,9 +176,11 @@ function printSettings(report: ConfigurationReport, stdout: TextSink): void {
 function notesOf({ configuration }: Pick<ConfigurationReport, "configuration">): string[] {
   if (configuration === null) return [];
   const { settings, site, uplinks } = configuration;
-  const hasMachines = uplinks.some(({ machines, sparkplug }) => machines || sparkplug?.machines);
   const isOffered =
-    settings.alarmsEnabled && uplinks.length > 0 && siteMachines(site).length > 0 && !hasMachines;
+    settings.alarmsEnabled &&
+    uplinks.length > 0 &&
+    siteMachines(site).length > 0 &&
+    !uplinks.some(hasMachines);
   if (!isOffered) return [];
   return [
     "PUBLISH_MACHINES=true publishes the condition of each machine, with its reason (docs/mqtt.md); no uplink has it",

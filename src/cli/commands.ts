@@ -287,7 +287,7 @@ const OWN: readonly Command[] = [
     name: "status",
     summary: "show the state of the running agent",
     details:
-      "Connections, buffer, hours until it is full, and sensors. Exit code 0 if all is well, 1 if something is not or no agent responds.",
+      "Connections, buffer, hours until it is full, machines that are not ok (the worst first), and sensors. Exit code 0 if all is well, 1 if something is not or no agent responds.",
     flags: [
       {
         name: "url",

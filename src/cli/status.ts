@@ -15,6 +15,7 @@ import { SPECS } from "../features/specs.ts";
 import { createAgentClient, givenAddress, reportFailure } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
+import { machineLines, readMachines, type StatusMachine } from "./status-machines.ts";
 import { table } from "./table.ts";
 
 /** The agent's response; null: alarms are disabled. Agents before 0.2 report no alarms. */
@@ -26,13 +27,18 @@ export async function run(context: CommandContext): Promise<number> {
   const url = givenAddress(flags.text("url"));
   const settings = loadProcessSettings(context);
   let status: SaidStatus;
+  let machines: readonly StatusMachine[] | null;
   try {
     const client = createAgentClient(settings, url);
     status = await client.get<SaidStatus>("/api/v1/status", signal);
+    machines = await readMachines(client, signal);
   } catch (error) {
     return reportFailure(error, context);
   }
-  stdout.write(flags.has("json") ? `${JSON.stringify(status, null, 2)}\n` : statusText(status));
+  const told = machines === null ? status : { ...status, machines };
+  stdout.write(
+    flags.has("json") ? `${JSON.stringify(told, null, 2)}\n` : statusText(status, machines ?? []),
+  );
   return isWell(status) ? 0 : 1;
 }
 
@@ -58,7 +64,8 @@ export function isWell(status: AgentStatus): boolean {
   );
 }
 
-export function statusText(status: SaidStatus): string {
+/** @param machines worst first */
+export function statusText(status: SaidStatus, machines: readonly StatusMachine[] = []): string {
   const { gateway, links, buffer, sensors, nowMs, clock } = status;
   const lines: string[][] = [
     [
@@ -78,9 +85,13 @@ export function statusText(status: SaidStatus): string {
     ["buffer", bufferText(status)],
     ["clock", clockText(clock)],
   ];
+  // Times of readings are the gateway's, not those of this machine's clock.
+  const gatewayNowMs = nowMs + (clock.skewMs ?? 0);
+  const shown = machineLines(machines, (timeMs) => ago(timeMs, gatewayNowMs));
+  if (machines.length > 0) lines.push(["machines", shown.counts]);
   if (status.alarms !== undefined) lines.push(["alarms", alarmsText(status.alarms)]);
-  for (const { status: shown } of SPECS as readonly FeatureSpec[])
-    lines.push(...(shown?.lines?.(status) ?? []));
+  for (const { status: member } of SPECS as readonly FeatureSpec[])
+    lines.push(...(member?.lines?.(status) ?? []));
   for (const { name, lastError } of status.notifications ?? [])
     if (lastError !== null) lines.push([name, `FAILS: ${lastError}`]);
   for (const certificate of status.certificates ?? [])
@@ -102,8 +113,6 @@ export function statusText(status: SaidStatus): string {
       `the agent stopped while reading ${sensor} ${kind} of ${day}; the next attempt is in ${duration(untilMs - nowMs)}`,
     ]);
   }
-  // Times of readings are the gateway's, not those of this machine's clock.
-  const gatewayNowMs = nowMs + (clock.skewMs ?? 0);
   const rows = sensors.map((sensor) => [
     sensor.code,
     sensor.name ?? "",
@@ -114,7 +123,8 @@ export function statusText(status: SaidStatus): string {
       .flatMap((kind) => (kind.lastError === null ? [] : [`${kind.kind}: ${kind.lastError}`]))
       .join("; "),
   ]);
-  return `${table(lines, "")}\n${table(rows, "")}`;
+  const blocks = [table(lines, ""), shown.rows, table(rows, "")];
+  return blocks.filter((block, at) => at !== 1 || block !== "").join("\n");
 }
 
 function alarmsText(counts: AlarmCounts | null): string {

@@ -83,6 +83,7 @@ const LINK_STATUS = named(
   object({
     ...SESSION,
     uplink: TEXT,
+    machines: optional({ ...YES_NO, description: "Whether conditions of machines are sent." }),
     pending: { ...INTEGER, description: "Readings waiting for this link, without waveforms." },
     oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of these readings." },
     /** Messages on mqtt, readings and measurements on sparkplug. */

@@ -26,6 +26,10 @@ export type Profile = (typeof PROFILES)[number];
 export const hasFixedTopics = (profile: unknown) =>
   profile === "thingsboard" || profile === "azure-iot";
 
+/** Whether something is said there of machines. */
+export const hasMachines = ({ machines, sparkplug }: Pick<Uplink, "machines" | "sparkplug">) =>
+  machines || sparkplug?.machines === true;
+
 const WAVEFORM_POLICIES = ["always", "alarm", "never"] as const;
 export type WaveformPolicy = (typeof WAVEFORM_POLICIES)[number];
 

@@ -5,6 +5,7 @@ import { boxLine, faultsPanel, gapsPanel } from "./faults-panel.ts";
 import { flowPanel } from "./flow-panel.ts";
 import { MachineBoard } from "./machine-board.ts";
 import type { MachineFeed } from "./machine-feed.ts";
+import { machinesHint } from "./machines-hint.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
 import { noFilter } from "./sensor-filter.ts";
@@ -22,6 +23,7 @@ export function overview(parent: HTMLElement, api: Api, model: Model, feed: Mach
   const table = new SensorsTable(api, model, noFilter(), FIRST_SENSORS);
   const gaps = gapsPanel(model, null);
   const certificates = certificatesPanel(model);
+  const hint = machinesHint(model);
   parent.replaceChildren(
     h("h1", { class: "sr", tabindex: -1 }, "Overview"),
     box.root,
@@ -31,10 +33,11 @@ export function overview(parent: HTMLElement, api: Api, model: Model, feed: Mach
     faults.root,
     gaps.root,
     certificates.root,
+    hint.root,
   );
   const isWanted = placeNow().query.get("at") === "attention";
   if (isWanted) requestAnimationFrame(() => box.root.scrollIntoView({ block: "start" }));
   return () => {
-    for (const { stop } of [box, machines, flow, faults, table, gaps, certificates]) stop();
+    for (const { stop } of [box, machines, flow, faults, table, gaps, certificates, hint]) stop();
   };
 }

@@ -118,7 +118,7 @@ class EntryForm {
     const { word: name, first } = this.#list;
     const schema = resolved(definition, whole);
     return objectControl(
-      { schema, value: this.#before ?? {}, path: "", name, context },
+      { schema, value: this.#before ?? this.#list.initial ?? {}, path: "", name, context },
       { isBare: true, first },
     );
   }

@@ -18,6 +18,8 @@ export interface ListView {
   readonly empty: string;
   /** Members shown first in its form. */
   readonly first: readonly string[];
+  /** What a new one begins with; absent: nothing. */
+  readonly initial?: JsonObject;
   /** Other entries that are removed with it. */
   readonly removed: string;
   readonly line: (entry: JsonObject) => string;
@@ -92,6 +94,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     word: "uplink",
     empty: "No uplinks except main, which is configured by the MQTT_… settings.",
     first: ["name", "url", "username", "password", "passwordFile", "caFile", "formats", "profile"],
+    initial: { machines: true },
     removed: "Its undelivered readings are dropped and counted.",
     line: (one) => wordOf(one["url"]),
   },

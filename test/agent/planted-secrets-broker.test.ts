@@ -81,7 +81,9 @@ async function logOf(name: "webhook" | "email", send: Send): Promise<string> {
     memory: { get: () => null, set: () => {} },
   });
   const payload = () => "{}";
-  delivery.add([{ key: "1", rank: 1, isActive: true, timeMs: 0, text: "Warning", payload }]);
+  delivery.add([
+    { key: "1", rank: 1, isActive: true, timeMs: 0, text: "Warning", sensor: null, payload },
+  ]);
   await delivery.run(stop.signal);
   return JSON.stringify(logger.lines);
 }

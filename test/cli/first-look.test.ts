@@ -136,6 +136,44 @@ test("status – counts alarms and says where they are listed", () => {
   assert.match(statusText({ ...status, alarms: null }), /^alarms +off/m);
 });
 
+test("status – machines that are not ok, worst first, and how many are in which condition", () => {
+  const status = testParts().status.status();
+  const ok = {
+    id: 41,
+    sensor: null,
+    name: "Fan 1",
+    area: null,
+    condition: "ok" as const,
+    since: null,
+    sinceAtLeast: false,
+    reason: "Runs in zone A.",
+    zone: "A",
+    stage: null,
+  };
+  const pump = {
+    ...ok,
+    id: 40,
+    name: "Pump 4",
+    area: "Boiler house",
+    condition: "alarm" as const,
+    since: new Date(status.nowMs - 26 * 3_600_000).toISOString(),
+    zone: "D",
+    stage: 2,
+    reason: "Outer race of bearing 6205.",
+  };
+  const nameless = { ...ok, id: 42, name: null, condition: "standing" as const, zone: null };
+  const text = statusText(status, [pump, nameless, ok]);
+  assert.match(text, /^machines +1 alarm, 1 standing, 1 ok$/m);
+  assert.match(
+    text,
+    /^Pump 4 +Boiler house +alarm +zone D +stage 2 +since 1 d 2 h ago +Outer race of bearing 6205\.\nMachine 42 +standing/m,
+  );
+  assert.doesNotMatch(text, /Fan 1/);
+  const many = Array.from({ length: 25 }, () => pump);
+  assert.match(statusText(status, many), /^and 5 more$/m);
+  assert.doesNotMatch(statusText(status), /^machines/m);
+});
+
 test("status – main is named as the other uplinks are, where there are several", () => {
   const status = testParts().status.status();
   const [link] = status.links;

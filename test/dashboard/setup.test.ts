@@ -281,7 +281,9 @@ async function addsAnUplink(house: House): Promise<void> {
   const written = JSON.parse(readFileSync(uplinksFile, "utf8"));
   const { passwordFile } = written.uplinks[0];
   const second = { name: "second", url: plant.broker.url, username: "plant", passwordFile };
-  assert.deepEqual(written, { uplinks: [{ ...second, topicPrefix: "second" }] });
+  assert.deepEqual(written, {
+    uplinks: [{ ...second, topicPrefix: "second", machines: true }],
+  });
   // What was typed is in a file of the agent's own, and comes back to no page.
   assert.equal(readFileSync(passwordFile, "utf8"), `${UPLINK_PASSWORD}\n`);
   const answered = page.waitForResponse((one) => one.url().endsWith("/api/v1/setup/uplinks"));

@@ -5,6 +5,7 @@ import { MINUTE_MS } from "../../core/time-units.ts";
 import { Delivery, type DeliveryMemory } from "./delivery.ts";
 import { Digest, WAITING_MAX } from "./digest.ts";
 import { email, type Mailbox } from "./email.ts";
+import type { Machines } from "./machines.ts";
 import type { Notice } from "./notice.ts";
 import { type Webhook, webhook } from "./webhook.ts";
 
@@ -21,13 +22,14 @@ export interface DestinationSettings {
 
 export interface NoticeParts extends Runtime {
   readonly site: () => string;
+  readonly machines: Machines;
   readonly standing: () => readonly Notice[];
   readonly memory: (name: string) => DeliveryMemory;
 }
 
 export function createDestinations(
   settings: DestinationSettings,
-  { site, memory, ...parts }: NoticeParts,
+  { site, machines, memory, ...parts }: NoticeParts,
 ): Delivery[] {
   const { digestMinutes } = settings;
   const deliveries: Delivery[] = [];
@@ -37,7 +39,7 @@ export function createDestinations(
         ...parts,
         name: "webhook",
         memory: memory("webhook"),
-        send: webhook(settings.webhook, site),
+        send: webhook(settings.webhook, site, machines),
         digest: new Digest((digestMinutes ?? 0) * MINUTE_MS),
         togetherMax: WEBHOOK_TOGETHER_MAX,
       }),
@@ -48,7 +50,7 @@ export function createDestinations(
         ...parts,
         name: "email",
         memory: memory("email"),
-        send: email(settings.mailbox, site),
+        send: email(settings.mailbox, site, machines),
         digest: new Digest((digestMinutes ?? EMAIL_DIGEST_MINUTES) * MINUTE_MS),
         togetherMax: WAITING_MAX,
       }),

@@ -1,7 +1,9 @@
-/** Notices as one mail, a line each. */
+/** Notices as one mail, a line each, and below them a line for each machine that they are about. */
 import { getSystemErrorName } from "node:util";
 import { wallClockText } from "../../core/time-zone.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
+import { type Machines, machineLine, NO_MACHINES } from "./machines.ts";
+import { sensorsOf } from "./notice.ts";
 
 const WAIT_MS = 20_000;
 const SUBJECT_MAX = 200;
@@ -16,7 +18,11 @@ export interface Mailbox {
   readonly link: string | null;
 }
 
-export function email({ url, from, to, zone, link }: Mailbox, site: () => string): Send {
+export function email(
+  { url, from, to, zone, link }: Mailbox,
+  site: () => string,
+  machines: Machines = NO_MACHINES,
+): Send {
   return async (notices) => {
     // Loaded only if a mailbox is configured.
     const { createTransport } = await import("nodemailer");
@@ -33,13 +39,15 @@ export function email({ url, from, to, zone, link }: Mailbox, site: () => string
       const [first] = notices;
       const rest = notices.length === 1 ? "" : ` and ${notices.length - 1} more`;
       const lines = notices.map(({ text, timeMs }) => `${wallClockText(timeMs, zone)}  ${text}`);
+      const told = (await machines(sensorsOf(notices))).map(machineLine);
+      const now = told.length === 0 ? "" : `\n\nMachines now:\n${told.join("\n")}`;
       const { rejected } = await transport.sendMail({
         from,
         to: [...to],
         subject: `[${site()}] ${first?.text ?? "alarm"}${rest}`
           .replace(/\p{Cc}+/gu, " ")
           .slice(0, SUBJECT_MAX),
-        text: `${lines.join("\n")}\n\nTimes: ${zone}.${link === null ? "" : `\n${link}`}\n`,
+        text: `${lines.join("\n")}${now}\n\nTimes: ${zone}.${link === null ? "" : `\n${link}`}\n`,
       });
       return rejected.length === 0
         ? null

@@ -11,9 +11,16 @@ export interface Notice {
   readonly timeMs: number;
   /** A sentence. */
   readonly text: string;
+  /** The sensor that it is about; null: the box. */
+  readonly sensor: string | null;
   /** As a web-hook sends it, JSON. */
   readonly payload: (site: string) => string;
 }
+
+/** Each once. */
+export const sensorsOf = (notices: readonly Notice[]) => [
+  ...new Set(notices.flatMap(({ sensor }) => sensor ?? [])),
+];
 
 const rankOf = (severity: Severity) => (severity === "alarm" ? 2 : 1);
 
@@ -24,6 +31,7 @@ export function alarmNotice(event: AlarmEvent): Notice {
     isActive: event.state === "active",
     timeMs: event.timeMs,
     text: event.text,
+    sensor: event.sensor,
     payload: (site) => eventPayload(event.id, site, eventText(event)),
   };
 }
@@ -36,6 +44,7 @@ export function boxNotice(fault: BoxFault, isActive: boolean, timeMs: number): N
     isActive,
     timeMs,
     text,
+    sensor: null,
     payload: (site) =>
       JSON.stringify({
         v: 1,

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { NotificationState } from "../../core/agent-status.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
+import { sameCode } from "../../core/sensor.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { Feature } from "../feature.ts";
@@ -10,12 +11,21 @@ import { BoxWatch } from "./box-watch.ts";
 import type { Delivery, DeliveryMemory } from "./delivery.ts";
 import { createDestinations, type DestinationSettings } from "./destinations.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import { NO_MACHINES, type ToldMachine, toldMachine } from "./machines.ts";
 import { alarmNotice, type Notice } from "./notice.ts";
 import type { NotifySettings } from "./notify-settings.ts";
 
 type NotifyHost = Pick<
   FeatureHost,
-  "settings" | "site" | "alarmEvents" | "memory" | "boxFaults" | "health" | "clock" | "logger"
+  | "settings"
+  | "site"
+  | "alarmEvents"
+  | "memory"
+  | "boxFaults"
+  | "health"
+  | "conditions"
+  | "clock"
+  | "logger"
 > & { readonly settings: NotifySettings };
 
 /** What the settings say of the destinations. A CA is read anew for each message, so that a renewed one counts. */
@@ -49,6 +59,7 @@ export function createNotify(host: NotifyHost): Feature {
   const { settings, site, alarmEvents, clock, logger } = host;
   const deliveries: readonly Delivery[] = createDestinations(destinationsOf(settings), {
     site: () => site.current.site,
+    machines: (sensors) => toldMachines(host, sensors),
     standing: () => [
       ...(alarmEvents?.standing() ?? []).filter(isForPeople).map(alarmNotice),
       ...boxWatch.standing(),
@@ -93,6 +104,22 @@ export function createNotify(host: NotifyHost): Feature {
   };
 }
 
+/** The machines of these sensors as they are now. Without them a message goes out all the same. */
+async function toldMachines(
+  { conditions, logger }: Pick<NotifyHost, "conditions" | "logger">,
+  sensors: readonly string[],
+): Promise<readonly ToldMachine[]> {
+  const isOf = (codes: readonly string[]) =>
+    codes.some((code) => sensors.some((one) => sameCode(one, code)));
+  try {
+    const machines = sensors.length === 0 ? [] : await conditions.worstFirst();
+    return machines.filter((one) => one.id !== null && isOf(one.sensors)).map(toldMachine);
+  } catch (err) {
+    logger.debug({ err }, "conditions of machines could not be computed for a message");
+    return [];
+  }
+}
+
 /** A test message to each destination: what became of it. */
 export async function sendTestMessages(
   settings: NotifySettings,
@@ -103,6 +130,7 @@ export async function sendTestMessages(
   const deliveries = createDestinations(destinationsOf(settings), {
     ...parts,
     site: () => site,
+    machines: NO_MACHINES,
     standing: () => [],
     memory: () => ({ get: () => null, set: () => {} }),
   });
@@ -123,7 +151,7 @@ function testNotice(timeMs: number): Notice {
   const time = new Date(timeMs).toISOString();
   const body = { v: 1, sensor: null, alarm: "test", severity: "warning", state: "cleared" };
   const payload = (site: string) => JSON.stringify({ ...body, site, time, text });
-  return { key: "test", rank: 1, isActive: false, timeMs, text, payload };
+  return { key: "test", rank: 1, isActive: false, timeMs, text, sensor: null, payload };
 }
 
 /** On a disk that cannot be written, it lasts as long as the process. */

@@ -5,6 +5,8 @@ import { withPublicAuthorities } from "../../lib/authorities.ts";
 import { retryAfter } from "../../lib/response-headers.ts";
 import { splitLogin } from "./address.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
+import { type Machines, NO_MACHINES } from "./machines.ts";
+import { sensorsOf } from "./notice.ts";
 
 const CONNECT_MS = 10_000;
 /** Bad request, content too large, unprocessable content. */
@@ -22,10 +24,11 @@ export interface Webhook {
   readonly link: string | null;
 }
 
-/** Posts `{"site","text","link","events":[payload, …]}`; any 2xx response accepts them. */
+/** Posts `{"site","text","link","machines":[…],"events":[payload, …]}`; any 2xx response accepts them. */
 export function webhook(
   { url, headers, secret, ca, link }: Webhook,
   site: () => string,
+  machines: Machines = NO_MACHINES,
   now: () => number = Date.now,
 ): Send {
   const { target, headers: login } = splitLogin(url);
@@ -33,7 +36,13 @@ export function webhook(
   return async (notices, signal) => {
     const text = notices.map((notice) => notice.text).join("\n");
     const events = notices.map((notice) => notice.payload(site()));
-    const head = JSON.stringify({ site: site(), text, ...(link === null ? {} : { link }) });
+    const told = await machines(sensorsOf(notices));
+    const head = JSON.stringify({
+      site: site(),
+      text,
+      ...(link === null ? {} : { link }),
+      ...(told.length === 0 ? {} : { machines: told }),
+    });
     const body = `${head.slice(0, -1)},"events":[${events.join(",")}]}`;
     const signature =
       secret === null

@@ -21,6 +21,7 @@ import {
 import { Digest } from "../../../src/features/notify/digest.ts";
 import { email } from "../../../src/features/notify/email.ts";
 import { Heartbeat } from "../../../src/features/notify/heartbeat.ts";
+import type { Machines, ToldMachine } from "../../../src/features/notify/machines.ts";
 import { alarmNotice } from "../../../src/features/notify/notice.ts";
 import { webhook } from "../../../src/features/notify/webhook.ts";
 import { createCertificates } from "../../support/certificates.ts";
@@ -51,6 +52,20 @@ const EVENT: AlarmEvent = {
   reason: null,
   text: "Warning",
   historical: false,
+};
+const PUMP: ToldMachine = {
+  machine: 40,
+  name: "Pump 4",
+  area: "Boiler house",
+  condition: "alarm",
+  zone: "D",
+  stage: 2,
+  since: "2026-11-20T10:00:00.000Z",
+  acknowledged: false,
+};
+const machines: Machines = (sensors) => {
+  assert.deepEqual(sensors, [EVENT.sensor]);
+  return Promise.resolve([PUMP]);
 };
 /** Pauses are over at once. */
 const clock: Clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() };
@@ -120,7 +135,7 @@ test("alarm delivery – a web-hook that fails is tried again, its address is in
   const logger = new RecordingLogger();
   const url = `http://127.0.0.1:${port}/hook?token=secret`;
   const to = { url, headers: {}, secret: null, ca: () => null, link: "https://plant.example/7" };
-  const send = webhook(to, () => "plant-7");
+  const send = webhook(to, () => "plant-7", machines);
   await deliver((again) => deliveryOf(again, logger), send, [
     EVENT,
     { ...EVENT, state: "cleared" },
@@ -130,6 +145,7 @@ test("alarm delivery – a web-hook that fails is tried again, its address is in
   assert.equal(posted.site, "plant-7");
   assert.equal(posted.text, "Warning\nWarning");
   assert.equal(posted.link, "https://plant.example/7");
+  assert.deepEqual(posted.machines, [PUMP]);
   assert.deepEqual(
     posted.events.map(({ state }: { state: string }) => state),
     ["active", "cleared"],
@@ -259,6 +275,7 @@ test("alarm delivery – one mail to several people with a line per event, local
       link: "https://box.example/gateside/",
     },
     () => "plant-7",
+    machines,
   );
   const sentence = "Warning: Säule 4\r\nBcc: all@example.com is 8.2 bar, above the limit of 8 bar.";
   await deliver((again) => deliveryOf(again, logger, { name: "email" }), send, [
@@ -281,6 +298,10 @@ test("alarm delivery – one mail to several people with a line per event, local
   assert.doesNotMatch(head, /^Bcc:/m);
   const mailText = quotedPrintable(body.join("\r\n\r\n"));
   assert.match(mailText, /1970-01-01 05:30:00 {2}Warning: Säule 4/);
+  assert.match(
+    mailText,
+    /\r\n\r\nMachines now:\r\nPump 4 \(Boiler house\): alarm, zone D, stage 2\r\n\r\n/,
+  );
   assert.match(mailText, /Times: Asia\/Kathmandu\.\r\nhttps:\/\/box\.example\/gateside\//);
   assert.match(JSON.stringify(logger.lines), /alarm email failed; trying again/);
   assert.doesNotMatch(JSON.stringify(logger.lines), /s3cret/);

@@ -10,7 +10,7 @@ const ALARM = 2;
 
 function notice(key: string, isActive = true, rank = WARNING): Notice {
   const text = `${key} ${isActive ? "raised" : "cleared"}`;
-  return { key, rank, isActive, timeMs: 0, text, payload: () => "{}" };
+  return { key, rank, isActive, timeMs: 0, text, sensor: null, payload: () => "{}" };
 }
 const texts = (notices: readonly Notice[]) => notices.map(({ text }) => text);
 
