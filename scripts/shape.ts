@@ -18,7 +18,13 @@ const LONG_LINES = 300;
 const LONGEST_LINES = 380;
 const HEAD_LENGTH = 3_000;
 const SMALL_LINES = 40;
-const LISTS = ["features/specs.ts", "features/all.ts", "dashboard/features.ts", "cli/commands.ts"];
+const LISTS = [
+  "features/specs.ts",
+  "features/all.ts",
+  "dashboard/features.ts",
+  "dashboard/feature-pages.ts",
+  "cli/commands.ts",
+];
 
 interface Node {
   readonly type: string;

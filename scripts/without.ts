@@ -23,8 +23,7 @@ import { parsed } from "../test/walls/parsed.ts";
 
 const SPECS = "src/features/specs.ts";
 const RUNNING = "src/features/all.ts";
-const PAGES = "src/dashboard/features.ts";
-const LISTS = [SPECS, RUNNING, PAGES];
+const LISTS = [SPECS, RUNNING, "src/dashboard/features.ts", "src/dashboard/feature-pages.ts"];
 /** They look at what documents and packages say of every feature. */
 const OF_ALL = ["docs", "package"];
 

@@ -112,7 +112,7 @@ export function createAgentClient(
     if (status < 200 || status > 299) {
       const hint = status === 401 ? "; set HTTP_TOKEN to the agent's token" : "";
       // Our own refusals say what to do; a response without such a text may be another program's.
-      const message = messageOf(body) ?? `${statusText}; check that this is the agent's address`;
+      const message = refusalIn(body) ?? `${statusText}; check that this is the agent's address`;
       throw new AgentFailure(
         "refused",
         `the agent at ${at} returned ${status}: ${message}${hint}`,
@@ -175,7 +175,7 @@ function addressOf({
 }
 
 /** `{ error: { message } }`, the form of the HTTP server's refusals. */
-function messageOf(body: unknown): string | null {
+export function refusalIn(body: unknown): string | null {
   const error = isJsonObject(body) ? body["error"] : null;
   const message = isJsonObject(error) ? error["message"] : null;
   return typeof message === "string" ? message : null;

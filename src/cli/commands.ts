@@ -140,34 +140,6 @@ const OWN: readonly Command[] = [
     load: () => import("./rollback.ts"),
   },
   {
-    name: "report",
-    summary: "write the report on a machine as one HTML document",
-    details:
-      "State, findings with evidence and spectra, trends with limits, alarms of the period and open notes: inline SVG, no script, nothing loaded. Print it from a browser.\nExit code 0, or 1 for an unknown machine (with the list of those there are) or if there is neither an agent nor a store.\nWhile the agent is stopped, the report is made from its store. Days and times without a zone are in GATEWAY_TIMEZONE.",
-    flags: [
-      {
-        name: "machine",
-        value: "ID|NAME",
-        doc: "the machine, by number or by name",
-        required: true,
-      },
-      { name: "days", value: "N", doc: "length of the period; default: 30" },
-      { name: "from", value: "TIME", doc: "start of the period, instead of --days" },
-      { name: "to", value: "TIME", doc: "end of the period; default: now" },
-      {
-        name: "units",
-        value: "UNITS",
-        doc: "metric (mm/s, µm, °C) or us (in/s, mils, °F)",
-        default: "metric",
-      },
-      { name: "out", value: "FILE", doc: "where to write it; - for stdout", default: "-" },
-      { name: "url", value: "URL", doc: "address of the agent's HTTP server" },
-      ENVIRONMENT_FLAG,
-    ],
-    examples: ["gateside report --machine 40 --out pump-4.html"],
-    load: () => import("./report.ts"),
-  },
-  {
     name: "alarms",
     summary: "list, acknowledge and shelve alarms of the running agent; show baselines",
     details:

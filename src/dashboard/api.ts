@@ -13,7 +13,7 @@ import type {
   ShownAlarm,
 } from "../core/alarm/shown.ts";
 import type { GAPS, Gap } from "../core/delivery.ts";
-import type { MachineFindings, REPORT } from "../core/diagnosis/shown.ts";
+import type { MachineFindings } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
 import type { FAULTS, Fault } from "../core/query/fault.ts";
 import type {
@@ -236,14 +236,6 @@ export class Api {
     const found = await this.get<MachineFindings>(`machines/${machine}/findings`, {});
     return { ...found, findings: found.findings.map((one) => findingAsRead(one, unitsKept())) };
   }
-
-  /** For people, made by the agent. */
-  report = (
-    machine: string,
-    query: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<Of<typeof REPORT>> =>
-    this.get(`machines/${encodeURIComponent(machine)}/report`, query, signal);
 
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async postAlarmAction(id: string, word: AlarmActionName, body: object): Promise<void> {

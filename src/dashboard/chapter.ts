@@ -3,7 +3,6 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   "": "operator.html#what-you-see",
   sensors: "operator.html#what-you-see",
   machine: "maintenance.html#from-a-machine-to-its-cause",
-  "machine/report": "maintenance.html#a-report-to-hand-over",
   sensor: "maintenance.html#from-a-machine-to-its-cause",
   alarms: "alarms.html",
   setup: "setup.html",
@@ -14,7 +13,11 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
 /** What to do without set-up pages: somebody edits the file. */
 export const SITE_FILE_CHAPTER = "site-file.html#machines-and-alarms";
 
-/** Relative to the dashboard. */
-export function chapterAddress(page: string): string {
-  return `manual/${CHAPTERS[page] ?? CHAPTERS[""] ?? ""}`;
+/** Relative to the dashboard. @param added those of features */
+export function chapterAddress(
+  page: string,
+  added: readonly { readonly at: string; readonly chapter: string }[],
+): string {
+  const chapter = added.find(({ at }) => at === page)?.chapter ?? CHAPTERS[page];
+  return `manual/${chapter ?? CHAPTERS[""] ?? ""}`;
 }

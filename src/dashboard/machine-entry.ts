@@ -5,6 +5,7 @@ import { AcknowledgeAll } from "./acknowledge-all.ts";
 import type { Api } from "./api.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { type Child, h, replace, replaceAnew, setAttribute, setText } from "./dom.ts";
+import { FEATURE_PAGES } from "./feature-pages.ts";
 import { age, number, quantity, unitSign } from "./format.ts";
 import type { SeenItem } from "./in-view.ts";
 import { machineNow } from "./machine-now.ts";
@@ -48,7 +49,11 @@ export class MachineEntry {
   readonly #todo = h("p", { class: "entry-todo" });
   readonly #facts = h("div", { class: "entry-facts" });
   readonly #evidence = h("details", null, h("summary", null, "Evidence"), this.#facts);
-  readonly #report = h("a", { class: "button" }, "Report");
+  readonly #links = FEATURE_PAGES.flatMap(({ machineLink }) =>
+    machineLink === undefined
+      ? []
+      : [{ part: machineLink.part, link: h("a", { class: "button" }, machineLink.text) }],
+  );
   readonly #card = h("li", { class: "card" });
   readonly #row = h("tr", { class: "entry" });
   #machine: RankedMachine;
@@ -88,7 +93,13 @@ export class MachineEntry {
         this.#spark,
         this.#change,
       ),
-      h("div", { class: "card-actions" }, this.acknowledge.root, this.#report, this.#evidence),
+      h(
+        "div",
+        { class: "card-actions" },
+        this.acknowledge.root,
+        ...this.#links.map(({ link }) => link),
+        this.#evidence,
+      ),
     );
     return this.#card;
   }
@@ -109,7 +120,13 @@ export class MachineEntry {
         this.#title,
         this.#since,
         this.#todo,
-        h("div", { class: "card-actions" }, this.acknowledge.root, this.#report, this.#evidence),
+        h(
+          "div",
+          { class: "card-actions" },
+          this.acknowledge.root,
+          ...this.#links.map(({ link }) => link),
+          this.#evidence,
+        ),
       ),
     );
     return this.#row;
@@ -172,12 +189,10 @@ export class MachineEntry {
     this.#todo.hidden = words.todo === "";
     this.#showSince(machine);
     this.#showFacts(machine, zone);
-    setAttribute(
-      this.#report,
-      "href",
-      id === null ? null : linkTo("machine", String(id), {}, "report"),
-    );
-    this.#report.hidden = id === null;
+    for (const { part, link } of this.#links) {
+      setAttribute(link, "href", id === null ? null : linkTo("machine", String(id), {}, part));
+      link.hidden = id === null;
+    }
     const open = machine.alarms.filter((alarm) => !alarm.acknowledged);
     this.acknowledge.show(
       open.map((alarm) => ({ id: alarm.id, title: alarmTitle(model, machine, alarm) })),

@@ -1,30 +1,33 @@
 import { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
+import { FEATURE_PAGES } from "./feature-pages.ts";
 import { Live } from "./live.ts";
 import { allLoaded, loadAgain } from "./load-again.ts";
 import { MachineFeed } from "./machine-feed.ts";
 import { Model } from "./model.ts";
 import { overview } from "./overview.ts";
 import { placeNow } from "./place.ts";
-import { isPage, pageOf } from "./place-link.ts";
+import { isPage, type LinkedPlace, pageOf } from "./place-link.ts";
+import type { PageParts } from "./section.ts";
 import { type Filter, noFilter } from "./sensor-filter.ts";
 import { shell } from "./shell.ts";
 import { Theme } from "./theme.ts";
 import { Unsaved } from "./unsaved.ts";
 
-interface PageParts {
-  readonly content: HTMLElement;
-  readonly api: Api;
-  readonly model: Model;
-  readonly theme: Theme;
+interface OwnPageParts extends PageParts {
   readonly filter: Filter;
   readonly feed: MachineFeed;
-  readonly subject: string;
 }
 
+/** No view has this name. */
+const UNKNOWN = "unknown";
+
 /** Everything but the first page is loaded when it is first opened. */
-async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
-  switch (view) {
+async function opener(place: LinkedPlace): Promise<(parts: OwnPageParts) => Cleanup> {
+  const view = pageOf(place);
+  const added = FEATURE_PAGES.find(({ at }) => at === view);
+  if (added !== undefined && place.subject !== "") return added.open();
+  switch (isPage(place) ? view : UNKNOWN) {
     case "sensor": {
       const { sensorPage } = await import("./sensor-page.ts");
       return ({ content, api, model, theme, subject }) =>
@@ -46,10 +49,6 @@ async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
       const { setupPage } = await import("./setup-page.ts");
       return ({ content, api, model, subject }) => setupPage(content, api, model, subject);
     }
-    case "machine/report": {
-      const { reportPage } = await import("./report-page.ts");
-      return ({ content, api, model, subject }) => reportPage(content, api, model, subject);
-    }
     case "machine": {
       const { machinePage } = await import("./machine-page.ts");
       return ({ content, api, model, theme, feed, subject }) =>
@@ -67,9 +66,6 @@ async function opener(view: string): Promise<(parts: PageParts) => Cleanup> {
     }
   }
 }
-
-/** No view has this name. */
-const UNKNOWN = "unknown";
 
 /** Where to continue after signing in again. */
 const RETURN_KEY = "gateside.return";
@@ -131,7 +127,7 @@ function main(): void {
   const show = async (isFirst: boolean): Promise<void> => {
     const turn = ++lastTurn;
     const place = placeNow();
-    const open = await opener(isPage(place) ? pageOf(place) : UNKNOWN).catch((error: unknown) => {
+    const open = await opener(place).catch((error: unknown) => {
       loadAgain();
       throw error;
     });

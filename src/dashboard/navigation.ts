@@ -2,6 +2,7 @@
 import type { Api } from "./api.ts";
 import { chapterAddress } from "./chapter.ts";
 import { h, setAttribute } from "./dom.ts";
+import { FEATURE_PAGES } from "./feature-pages.ts";
 import { placeNow } from "./place.ts";
 import { pageOf } from "./place-link.ts";
 
@@ -70,7 +71,7 @@ export function navigation(rest: readonly HTMLElement[]): Navigation {
   const mark = (): void => {
     const place = placeNow();
     open(false);
-    setAttribute(manual, "href", chapterAddress(pageOf(place)));
+    setAttribute(manual, "href", chapterAddress(pageOf(place), FEATURE_PAGES));
     for (const { link, views } of links)
       setAttribute(link, "aria-current", views.includes(place.view) ? "page" : null);
   };

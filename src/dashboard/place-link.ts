@@ -1,5 +1,4 @@
 /** The state of the page: `#/view/subject?member=value`. All choices are in the link, so that it shows the same to others. */
-
 export interface LinkedPlace {
   /** Empty for the overview. */
   readonly view: string;
@@ -15,7 +14,7 @@ export const pageOf = ({ view, part }: LinkedPlace): string =>
 
 /** Views without a subject, and those that are about one. */
 const ALONE: ReadonlySet<string> = new Set(["", "sensors", "alarms", "units", "log", "setup"]);
-const ABOUT: ReadonlySet<string> = new Set(["sensor", "machine", "machine/report"]);
+const ABOUT: ReadonlySet<string> = new Set(["sensor", "machine"]);
 const SETUP_PARTS: ReadonlySet<string> = new Set([
   "sensors",
   "machines",
@@ -30,7 +29,7 @@ const SETUP_PARTS: ReadonlySet<string> = new Set([
   "discover",
 ]);
 
-/** False for an address that no page answers to. */
+/** False for an address that no page of our own answers to. */
 export function isPage(place: LinkedPlace): boolean {
   const { view, subject } = place;
   if (subject === "") return ALONE.has(pageOf(place));

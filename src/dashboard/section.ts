@@ -1,5 +1,6 @@
-/** What features add to a page. */
+/** What features add to the pages. */
 import type { Api } from "./api.ts";
+import type { Cleanup } from "./dom.ts";
 import type { Model } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
@@ -7,6 +8,22 @@ export interface PageView {
   readonly api: Api;
   readonly model: Model;
   readonly theme: Theme;
+}
+
+export interface PageParts extends PageView {
+  readonly content: HTMLElement;
+  readonly subject: string;
+}
+
+/** A page about a sensor or a machine. */
+export interface FeaturePage {
+  /** `view`, or `view/part`. */
+  readonly at: string;
+  /** Of the manual. */
+  readonly chapter: string;
+  /** The link to it on the entry of a machine. */
+  readonly machineLink?: { readonly part: string; readonly text: string };
+  open(): Promise<(parts: PageParts) => Cleanup>;
 }
 
 export interface Section {

@@ -6,7 +6,7 @@ import type { FeatureHost } from "./host.ts";
 
 export interface Features {
   readonly running: readonly Feature[];
-  /** For conditions and reports. */
+  /** For conditions. */
   readonly outlooks: OutlookPort | null;
 }
 
@@ -22,7 +22,8 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
             ? registerPort(host.conditions)
             : null,
         );
+  const report = (await import("./report/report.ts")).createReport(host, outlook);
   const notify = (await import("./notify/notify.ts")).createNotify(host);
-  const all: readonly (Feature | null)[] = [outlook, modbus, notify];
+  const all: readonly (Feature | null)[] = [outlook, modbus, notify, report];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

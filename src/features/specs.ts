@@ -3,9 +3,11 @@ import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
 import { OUTLOOK_SPEC } from "./outlook/spec.ts";
+import { REPORT_SPEC } from "./report/spec.ts";
 
 export const SPECS = [
   OUTLOOK_SPEC,
   MODBUS_SPEC,
   NOTIFY_SPEC,
+  REPORT_SPEC,
 ] as const satisfies readonly FeatureSpec[];

@@ -43,7 +43,7 @@ export function registerApi(
   registerCommandsApi(app, parts, { mayWriteOverTcp });
   registerConfigurationApi(app, parts);
   registerAlarmsApi(app, parts);
-  registerMachinesApi(app, parts, options, responses);
+  registerMachinesApi(app, parts, responses);
   registerSetupApi(app, parts);
   registerBackupApi(app, parts);
   registerLogApi(app, parts);

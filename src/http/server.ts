@@ -65,6 +65,8 @@ export interface HttpServer {
   listen(): Promise<string>;
   /** The base address; null while not listening, and with no port. */
   readonly address: string | null;
+  /** Answers a GET of ours without a connection. */
+  answer(path: string): Promise<{ readonly status: number; readonly text: string }>;
   /** Loads a certificate whose files were renewed; cheap if they were not. */
   renewCertificate(): void;
   /** Ends live streams, waits briefly for responses in progress, then closes the rest. */
@@ -103,6 +105,13 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
       const bound = boundAddress(app.server);
       address = `${tls === null ? "http" : "https"}://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
       return address;
+    },
+    async answer(url) {
+      const authorization =
+        options.token === null ? {} : { authorization: `Bearer ${options.token}` };
+      const headers = { host: "localhost", ...authorization };
+      const { statusCode, body } = await app.inject({ url, headers });
+      return { status: statusCode, text: body };
     },
     renewCertificate,
     async close() {
@@ -166,7 +175,7 @@ const SERVER_LIMITS = {
   connectionsCheckingInterval: 2_000,
 } as const;
 
-/** The routes without a socket, for `inject` in tests. */
+/** The routes without a socket. */
 export function createApp(
   parts: HttpParts,
   options: HttpOptions,

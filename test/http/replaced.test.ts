@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
-import { METRIC } from "../../src/core/read-units.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
-import { gatherReport } from "../../src/http/machine-report.ts";
-import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -82,81 +79,6 @@ test("sensor replaced – its place has one trend, and a removed sensor stays as
   assert.equal(gone.latest.rpm.values.rpm, 2);
   assert.equal((await get("sensors?state=removed")).total, 1);
   assert.match((await get("sensors/4")).error.message, /no sensor/);
-});
-
-const NO_CONDITION = {
-  name: null,
-  area: null,
-  condition: "ok",
-  reason: "Within its limits.",
-  since: null,
-  sinceAtLeast: false,
-  speedRpm: null,
-  zone: null,
-  changed: null,
-  alarms: [],
-};
-
-test("sensor replaced – the machine's report has one curve of the place, and the former sensor's alarms", async (t) => {
-  const store = tempStore(t, { clock: new ManualClock(START_MS) });
-  const location = { company: 1, area: 1, machine: 40, point: 1 };
-  for (const [code, at] of [
-    ["1", 0],
-    ["1", 1],
-    ["3", 2],
-    ["1", 3],
-  ] as const) {
-    const more = { kind: "rpm" as const, values: { rpm: 1000 }, units: { rpm: "rpm" } };
-    await append(store, [readingOf(code, START_MS + at * MINUTE_MS, more)]);
-  }
-  const event = {
-    sensor: "1",
-    alarm: "rpm_high",
-    value: "rpm",
-    severity: "warning",
-    state: "cleared",
-    time: new Date(START_MS).toISOString(),
-    text: "replaced by 3",
-    acknowledged: null,
-  };
-  const lists = { active: [], acknowledged: [], shelved: [], history: [event], before: null };
-  const clock = new ManualClock(START_MS + 20 * MINUTE_MS);
-  const plain = testParts();
-  const site = {
-    site: "plant-7",
-    sensors: [rpm("3", { replaces: ["1"], location }), rpm("1", { enabled: false, location })],
-  };
-  const report = await gatherReport(
-    {
-      ...plain,
-      site: fixedSite(site),
-      history: historyPages(store.history),
-      hours: store.hours,
-      alarms: {
-        ...plain.alarms,
-        lists: () => lists,
-        limits: () => [],
-        baselines: () => [],
-        actions: () => [],
-      },
-      clock,
-      gatewayNow: () => clock.now(),
-      // What a condition says is another test's matter.
-      conditions: {
-        of: () => Promise.resolve({ ...NO_CONDITION, zones: new Map() }),
-      },
-    } as unknown as HttpParts,
-    { version: "0", timezone: "UTC" },
-    { id: 40, fromMs: START_MS, toMs: clock.now(), units: METRIC },
-  );
-  assert.deepEqual(
-    report?.trends.map(({ lines }) => lines.map(({ points }) => points.length)),
-    [[3]],
-  );
-  assert.deepEqual(
-    report?.alarms.map(({ sensor }) => sensor),
-    ["Sensor 1"],
-  );
 });
 
 test("sensor removed – one that has only hourly values or kept measurements left is still listed", async (t) => {

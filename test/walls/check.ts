@@ -1,7 +1,7 @@
 /** Holds the files of `src` against the walls (rooms.ts). */
 import { posix } from "node:path";
 import { type Parsed, parsed } from "./parsed.ts";
-import { COMPUTED_IMPORTS, OUTSIDE, PAGE_LIST, ROOMS } from "./rooms.ts";
+import { COMPUTED_IMPORTS, OUTSIDE, PAGE_LISTS, ROOMS } from "./rooms.ts";
 
 /** Files by path from the project's root, such as `src/core/unit.ts`. */
 export type Files = ReadonlyMap<string, string>;
@@ -53,7 +53,7 @@ export function faultsOf(file: string, text: string): string[] {
         ? roomOf(target) === name ||
           room.rooms.includes(roomOf(target)) ||
           room.files?.includes(target) === true ||
-          (file === PAGE_LIST && roomOf(target).endsWith("/page")) ||
+          (PAGE_LISTS.includes(file) && roomOf(target).endsWith("/page")) ||
           (room.types?.includes(roomOf(target)) === true && !values.includes(specifier))
         : (OUTSIDE[name] ?? []).includes(target);
       return isAllowed ? [] : [`${file}: ${name} may not import ${target}`];

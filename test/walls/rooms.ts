@@ -39,7 +39,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   nodes: { node: ["net"], packages: ["modbus-serial"] },
   notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
   outlook: { node: [], packages: [] },
-  report: { node: [], packages: [] },
+  report: { node: ["fs"], packages: [] },
   setup: { node: ["crypto", "fs", "path"], packages: ["#site-schema", "#uplinks-schema"] },
   sparkplug: {
     node: ["assert/strict", "crypto", "timers/promises"],
@@ -52,15 +52,21 @@ const STAGES_OF_TYPES = ["gateway", "link", "poll", "publish", "store"].map(
 );
 /** The surfaces' seams. */
 const SEAMS = [
+  "src/cli/agent-client.ts",
+  "src/cli/agent-or-store.ts",
   "src/cli/command.ts",
   "src/cli/configuration.ts",
   "src/cli/environment-flag.ts",
   "src/cli/finding.ts",
+  "src/cli/out-file.ts",
+  "src/cli/times.ts",
+  "src/cli/write-out.ts",
   "src/config/refining.ts",
   "src/config/setting-spec.ts",
   "src/http/api-operation.ts",
   "src/http/api-schemas.ts",
   "src/http/outlook-port.ts",
+  "src/http/place-trend.ts",
   "src/http/problem.ts",
 ];
 
@@ -132,8 +138,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "lib",
       "pipeline/link",
       "features/nodes",
-      "features/report",
-      "features/report/rules",
       "features/all",
       "features/host",
       "features/feature",
@@ -216,7 +220,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "features/condition",
       "features/condition/rules",
       "features/feature",
-      "features/report/rules",
       "features/specs",
     ],
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
@@ -282,8 +285,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
 };
 
-/** The list of page sections, the one file of the dashboard that imports features. */
-export const PAGE_LIST = "src/dashboard/features.ts";
+/** The lists of pages and of sections, the only files of the dashboard that import features' pages. */
+export const PAGE_LISTS = ["src/dashboard/features.ts", "src/dashboard/feature-pages.ts"];
 
 /** The one file that imports a path known only when it runs: the collector's bundle, where there is one. */
 export const COMPUTED_IMPORTS = ["src/cli/collect-bundle.ts"];

@@ -33,9 +33,6 @@ export const MACHINE = named(
 );
 export type MachineView = Of<typeof MACHINE>;
 
-/** An HTML document. */
-export const REPORT = object({ title: TEXT, html: TEXT });
-
 const FINDING = named(
   "Finding",
   object({

@@ -1,11 +1,9 @@
 /** The report on a machine (plant section 20): one HTML document, without script, that loads nothing. */
-import type { REPORT } from "../../../core/diagnosis/shown.ts";
 import { escapeText as esc } from "../../../core/drawing/figure-axes.ts";
 import { digits, shownUnit } from "../../../core/drawing/units.ts";
 import { alarmTextAsRead, frequencyScale, textAsRead } from "../../../core/read-units.ts";
-import type { Of } from "../../../core/schema.ts";
 import { withTimes } from "../../../core/times-in-text.ts";
-import type { ReportFinding, ReportInput, ReportTrend } from "./input.ts";
+import type { Report, ReportFinding, ReportInput, ReportTrend } from "./input.ts";
 import { spectrumFigure, trendFigure } from "./measured-figures.ts";
 
 const CSS = `
@@ -40,7 +38,7 @@ const ALARMS_MAX = 10;
 const FIGURES_LENGTH_MAX = 3_500_000;
 
 /** @returns the title, and the whole document */
-export function reportDocument(input: ReportInput): Of<typeof REPORT> {
+export function reportDocument(input: ReportInput): Report {
   const title = `${input.machine} – report`;
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${CSS}</style></head>

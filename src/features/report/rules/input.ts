@@ -2,6 +2,11 @@
 
 import type { ZoneLevel } from "../../../core/drawing/figures.ts";
 import type { ReadUnits } from "../../../core/read-units.ts";
+import { type Of, object, TEXT } from "../../../core/schema.ts";
+
+/** An HTML document. */
+export const REPORT = object({ title: TEXT, html: TEXT });
+export type Report = Of<typeof REPORT>;
 
 export interface ReportFinding {
   /** As on the pages. */

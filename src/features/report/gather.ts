@@ -1,24 +1,37 @@
 /** Gathers what the report on a machine says (plant section 20). */
-import { valueLabel } from "../core/alarm/sentence.ts";
-import type { LimitView } from "../core/alarm/shown.ts";
-import { findingAction, findingTitle, ZONE_ACTIONS } from "../core/diagnosis/titles.ts";
-import type { ReadUnits } from "../core/read-units.ts";
-import { formerCodes, successors } from "../core/replacement.ts";
-import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import { GE_UNIT, type SignalUnit } from "../core/unit.ts";
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
-import type {
-  ReportAlarm,
-  ReportFinding,
-  ReportInput,
-  ReportTrend,
-} from "../features/report/rules/input.ts";
-import { zoneLimits } from "../pipeline/signal/severity.ts";
-import type { HttpParts } from "./parts.ts";
-import { placeTrend } from "./place-trend.ts";
+import { valueLabel } from "../../core/alarm/sentence.ts";
+import type { LimitView } from "../../core/alarm/shown.ts";
+import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/titles.ts";
+import type { ReadUnits } from "../../core/read-units.ts";
+import { formerCodes, successors } from "../../core/replacement.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import { GE_UNIT, type SignalUnit } from "../../core/unit.ts";
+import type { OutlookPort } from "../../http/outlook-port.ts";
+import { placeTrend } from "../../http/place-trend.ts";
+import { VERSION } from "../../lib/version.ts";
+import { zoneLimits } from "../../pipeline/signal/severity.ts";
+import type { FeatureHost } from "../host.ts";
+import type { ReportAlarm, ReportFinding, ReportInput, ReportTrend } from "./rules/input.ts";
 
-export interface ReportQuery {
+export type ReportSources = Pick<
+  FeatureHost,
+  | "alarms"
+  | "conditions"
+  | "findings"
+  | "gatewayNow"
+  | "history"
+  | "hours"
+  | "measurements"
+  | "series"
+  | "site"
+  | "status"
+  | "waveforms"
+> & { readonly settings: { readonly gatewayTimezone: string } };
+
+type Condition = NonNullable<Awaited<ReturnType<ReportSources["conditions"]["of"]>>>;
+
+interface ReportQuery {
   readonly id: number;
   readonly fromMs: number;
   readonly toMs: number;
@@ -39,8 +52,8 @@ const AXES = ["H", "V", "A"];
 
 /** Null for a machine that nothing names. */
 export async function gatherReport(
-  parts: HttpParts,
-  { version, timezone }: { readonly version: string; readonly timezone: string },
+  parts: ReportSources,
+  outlooks: OutlookPort | null,
   query: ReportQuery,
 ): Promise<ReportInput | null> {
   const entry = await parts.conditions.of(query.id);
@@ -63,8 +76,8 @@ export async function gatherReport(
     fromMs: query.fromMs,
     toMs: query.toMs,
     madeMs: parts.gatewayNow(),
-    zone: timezone,
-    version,
+    zone: parts.settings.gatewayTimezone,
+    version: VERSION,
     units: query.units,
     condition,
     reason,
@@ -80,7 +93,7 @@ export async function gatherReport(
     })),
     findings: findingsOf(parts, sensors, query.id),
     trends,
-    outlook: (parts.outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
+    outlook: (outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
       if (sensor === undefined) return { sensor: code, value, text };
       return { sensor: nameOf(sensor), value: valueLabel(sensor, value), text };
@@ -92,7 +105,7 @@ export async function gatherReport(
 
 /** The value by which the machine is what it is, if it is of this sensor. */
 function worstValueOf(
-  { alarms, changed }: Pick<RankedMachine, "alarms" | "changed">,
+  { alarms, changed }: Pick<Condition, "alarms" | "changed">,
   { code }: Sensor,
 ): string | null {
   const worst = alarms.find(({ alarm }) => alarm !== "finding") ?? changed;
@@ -104,7 +117,7 @@ function worstValueOf(
 const nameOf = ({ code, name, location }: Sensor) =>
   name ?? location?.names?.point ?? `Sensor ${code}`;
 
-function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): ReportFinding[] {
+function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number): ReportFinding[] {
   const { findings, measurements, series, waveforms } = parts;
   return (findings?.findingsOf(id)?.findings ?? []).map((finding): ReportFinding => {
     const sensor = sensors.find(({ code }) => normalCode(code) === normalCode(finding.sensor));
@@ -150,7 +163,7 @@ function findingsOf(parts: HttpParts, sensors: readonly Sensor[], id: number): R
 
 /** The curves of a sensor and kind: velocity and envelope of a vibration sensor, else the first numbers. */
 async function trendsOf(
-  parts: HttpParts,
+  parts: ReportSources,
   sensor: Sensor,
   kind: Kind,
   { fromMs, toMs }: ReportQuery,
@@ -213,7 +226,7 @@ function labelOf(sensor: Sensor, kind: Kind, value: string): string {
 }
 
 function levelsOf(
-  { alarms }: HttpParts,
+  { alarms }: ReportSources,
   sensor: Sensor,
   names: readonly string[],
   own: readonly LimitView[],
@@ -250,7 +263,7 @@ function namesByCode({ current }: SiteSource, sensors: readonly Sensor[]): Map<s
 }
 
 function alarmsOf(
-  { alarms, site }: HttpParts,
+  { alarms, site }: ReportSources,
   sensors: readonly Sensor[],
   { fromMs, toMs }: ReportQuery,
 ) {
@@ -301,7 +314,10 @@ function subjectOf(
 }
 
 /** What people noted on alarms that stand. */
-function notesOf({ alarms, site }: HttpParts, sensors: readonly Sensor[]): ReportInput["notes"] {
+function notesOf(
+  { alarms, site }: ReportSources,
+  sensors: readonly Sensor[],
+): ReportInput["notes"] {
   if (alarms === null) return [];
   const names = namesByCode(site, sensors);
   const { active, acknowledged, shelved } = alarms.lists({ limit: 0, before: null });

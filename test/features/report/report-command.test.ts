@@ -4,17 +4,18 @@ import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { MachineFindings } from "../../src/core/diagnosis/shown.ts";
-import type { FindingViews } from "../../src/core/diagnosis/view.ts";
-import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { createHttpServer } from "../../src/http/server.ts";
-import { DftPlans } from "../../src/pipeline/signal/fft.ts";
-import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
-import { deadlineMs } from "../support/deadline.ts";
-import { NOW, OPTIONS, type TestParts, testParts } from "../support/http-parts.ts";
-import { ManualClock } from "../support/manual-clock.ts";
-import { conditionsOf } from "../support/page-house.ts";
-import { runCommand } from "../support/run-command.ts";
+import type { MachineFindings } from "../../../src/core/diagnosis/shown.ts";
+import type { FindingViews } from "../../../src/core/diagnosis/view.ts";
+import { createSeriesMaker } from "../../../src/core/query/series.ts";
+import { createReport } from "../../../src/features/report/report.ts";
+import { createHttpServer } from "../../../src/http/server.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
+import { openBrowser, skipWithoutBrowser } from "../../support/browser.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { NOW, OPTIONS, type TestParts, testParts } from "../../support/http-parts.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { conditionsOf } from "../../support/page-house.ts";
+import { runCommand } from "../../support/run-command.ts";
 import {
   append,
   DAY_MS,
@@ -22,7 +23,7 @@ import {
   tempDirectory,
   tempStore,
   waveformOf,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 const SENSOR = "10234";
 const skipWithoutPoppler = existsSync("/usr/bin/pdftotext") ? false : "needs poppler-utils";
@@ -102,7 +103,9 @@ async function started(t: TestContext) {
     });
   }
   const dashboardDir = skipWithoutBrowser === false ? join("dist", "dashboard") : null;
-  const server = createHttpServer(parts, { ...OPTIONS, dashboardDir, timezone: "Europe/Berlin" });
+  const host = { ...parts, settings: { gatewayTimezone: "Europe/Berlin" } };
+  const shown = { ...parts, operations: createReport(host, null).serve ?? [] };
+  const server = createHttpServer(shown, { ...OPTIONS, dashboardDir, timezone: "Europe/Berlin" });
   const address = await server.listen();
   t.after(() => server.close());
   return { address };

@@ -1,13 +1,13 @@
 /** The report on a machine, as it is printed. */
-import { messageOf } from "../core/thrown.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import type { Api } from "./api.ts";
-import { type Cleanup, h, replace, setText } from "./dom.ts";
-import type { Model } from "./model.ts";
-import { placeNow, remember } from "./place.ts";
-import { linkTo } from "./place-link.ts";
-import { Refresh } from "./refresh.ts";
-import { unitsKept } from "./units-kept.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
+import { type Cleanup, h, replace, setText } from "../../../dashboard/dom.ts";
+import { placeNow, remember } from "../../../dashboard/place.ts";
+import { linkTo } from "../../../dashboard/place-link.ts";
+import { Refresh } from "../../../dashboard/refresh.ts";
+import type { PageParts } from "../../../dashboard/section.ts";
+import { unitsKept } from "../../../dashboard/units-kept.ts";
+import type { Report } from "../rules/input.ts";
 
 const PERIODS = [
   ["7", "last 7 days"],
@@ -16,7 +16,7 @@ const PERIODS = [
   ["365", "last year"],
 ] as const;
 
-export function reportPage(parent: HTMLElement, api: Api, model: Model, id: string): Cleanup {
+export function reportPage({ content, api, model, subject: id }: PageParts): Cleanup {
   const { query } = placeNow();
   const status = h("p", { class: "hint", role: "status" }, "Making the report …");
   const place = h("div", { class: "report-sheets" });
@@ -40,7 +40,7 @@ export function reportPage(parent: HTMLElement, api: Api, model: Model, id: stri
   // Named h1: the page is announced by it.
   const title = h("h1", { tabindex: -1, class: "screen-only" }, "Report");
   replace(
-    parent,
+    content,
     h(
       "section",
       { class: "panel screen-only", "aria-label": "Report" },
@@ -81,7 +81,8 @@ export function reportPage(parent: HTMLElement, api: Api, model: Model, id: stri
       // The period ends now, by the gateway's clock.
       if (model.status === null) model.takeStatus(await api.status());
       const inUnits = units.value === "kept" ? { ...unitsKept() } : { units: units.value };
-      const report = await api.report(id, { ...rangeNow(), ...inUnits }, signal);
+      const path = `machines/${encodeURIComponent(id)}/report`;
+      const report = await api.get<Report>(path, { ...rangeNow(), ...inUnits }, signal);
       return () => draw(report);
     },
     (error) => void setText(status, `The report could not be made: ${messageOf(error)}`),
@@ -92,7 +93,7 @@ export function reportPage(parent: HTMLElement, api: Api, model: Model, id: stri
     setText(status, "Making the report …");
     reports.choose();
   };
-  const draw = (report: Awaited<ReturnType<Api["report"]>>): void => {
+  const draw = (report: Report): void => {
     // The page's policy forbids inline styles, also in a document that is only parsed.
     const style = /<style>(.*?)<\/style>/s.exec(report.html);
     const html = report.html.replace(style?.[0] ?? "", "");

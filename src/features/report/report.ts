@@ -1,0 +1,31 @@
+import { PRESETS } from "../../core/read-units.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { served } from "../../http/api-operation.ts";
+import { instantMs } from "../../http/api-schemas.ts";
+import type { OutlookPort } from "../../http/outlook-port.ts";
+import { refuse } from "../../http/problem.ts";
+import type { Feature } from "../feature.ts";
+import { gatherReport, type ReportSources } from "./gather.ts";
+import { reportDocument } from "./rules/document.ts";
+import { REPORT_PAGE } from "./spec.ts";
+
+const REPORT_MS = 30 * DAY_MS;
+
+export function createReport(host: ReportSources, outlooks: OutlookPort | null): Feature {
+  return {
+    serve: [
+      served(REPORT_PAGE, async (request, reply) => {
+        const { id } = request.params;
+        const { from, to, units: preset, ...single } = request.query;
+        const toMs = instantMs(to, host.gatewayNow());
+        const fromMs = toMs === null ? null : instantMs(from, toMs - REPORT_MS);
+        if (toMs === null || fromMs === null || fromMs >= toMs)
+          return refuse(reply, 400, "from and to: two times, the first one earlier");
+        const units = { ...PRESETS[preset], ...single };
+        const found = await gatherReport(host, outlooks, { id, fromMs, toMs, units });
+        if (found !== null) return reply.send(reportDocument(found));
+        return refuse(reply, 404, `the site file has no machine ${id}`);
+      }),
+    ],
+  };
+}
