@@ -1,6 +1,6 @@
 /**
- * Units as people read them (plant section 20): measured vibration, temperature and frequency in metric or US units. What a
- * site configures itself (loop units), and GE, rpm, A, V and Ah stay as they are.
+ * Units as people read them (plant sections 20 and 26): measured vibration, temperature and frequency in metric or US units, G and
+ * GE written g and gE. What a site configures itself (loop units), and rpm, A, V and Ah stay as they are.
  */
 import { CPM_PER_HZ, MM_PER_INCH, MM_S2_PER_G, UM_PER_MIL } from "./unit.ts";
 
@@ -60,6 +60,7 @@ export interface Conversion {
 }
 
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
+  G: { unit: "g", scale: 1, offset: 0 },
   "in/s": { unit: "in/s RMS", scale: 1 / MM_PER_INCH, offset: 0 },
   mils: { unit: "mils p-p", scale: 1 / UM_PER_MIL, offset: 0 },
   "m/s2": { unit: "m/s2", scale: MM_S2_PER_G / 1000, offset: 0 },
@@ -68,6 +69,7 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
 const QUANTITIES: Readonly<
   Record<string, "velocity" | "displacement" | "acceleration" | "temperature">
 > = { "mm/s": "velocity", um: "displacement", G: "acceleration", degC: "temperature" };
+const ENVELOPE: Conversion = { unit: "gE", scale: 1, offset: 0 };
 
 /** Frequencies as they are read. */
 export interface FrequencyScale {
@@ -106,6 +108,7 @@ export function conversionOf(
 ): Conversion | null {
   const isOwn = kind === "accel" || kind === "bands" || isTemperature(value);
   if (!isOwn || unit === null || unit === undefined) return null;
+  if (unit === "GE") return ENVELOPE;
   const quantity = Object.hasOwn(QUANTITIES, unit) ? QUANTITIES[unit] : undefined;
   if (quantity === undefined) return null;
   return CONVERSIONS[wanted[quantity]] ?? null;
@@ -113,9 +116,20 @@ export function conversionOf(
 
 /** The same for a number without a reading around it, such as a limit in a text; temperatures may be differences. */
 export function scaleOf(unit: string, wanted: ReadUnits): Conversion | null {
-  const found = conversionOf({ kind: "accel", value: "" }, unit, wanted);
+  const found = conversionOf(SIGNAL, unit, wanted);
   return found === null || found.offset !== 0 ? null : found;
 }
+
+/** The unit of a waveform or spectrum, which comes in the one that was asked for. */
+export function signalUnitAsRead(unit: string): string {
+  return conversionOf(SIGNAL, unit, METRIC)?.unit ?? unit;
+}
+
+const SIGNAL = { kind: "accel", value: "" };
+
+/** Files keep G and GE. @param unit as it is read */
+export const unitInFiles = (unit: string) =>
+  unit === "g" ? "G" : unit === ENVELOPE.unit ? "GE" : unit;
 
 export function converted(value: number, conversion: Conversion | null): number {
   return conversion === null ? value : value * conversion.scale + conversion.offset;
@@ -139,13 +153,14 @@ export function textAsRead(text: string, wanted: ReadUnits): string {
 function numbersAsRead(text: string, wanted: ReadUnits): string {
   return text.replace(
     // The unit that is read says the detection itself.
-    /(-?\d+(?:\.\d+)?) (mm\/s(?: RMS)?|um|G|Hz)(?![\w/])/g,
+    /(-?\d+(?:\.\d+)?) (mm\/s(?: RMS)?|um|GE?|Hz)(?![\w/])/g,
     (whole: string, number: string, unit: string) => {
       // Orders need a speed, which no sentence has.
       if (unit === "Hz" && wanted.frequency === "cpm")
         return `${(Number(number) * CPM_PER_HZ).toFixed(0)} cpm`;
       const conversion = scaleOf(unit.replace(/ RMS$/, ""), wanted);
       if (conversion === null) return whole;
+      if (conversion.scale === 1) return `${number} ${conversion.unit}`;
       return `${Number((Number(number) * conversion.scale).toPrecision(3))} ${conversion.unit}`;
     },
   );

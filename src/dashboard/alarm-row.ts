@@ -60,6 +60,7 @@ export class AlarmRow {
   update(alarm: ShownAlarm): void {
     this.#alarm = alarm;
     const model = this.#model;
+    const text = alarm.newest?.text ?? alarm.text;
     const sensor = model.sensors.get(alarm.sensor);
     const title = titleOf(model, alarm);
     const name =
@@ -70,9 +71,9 @@ export class AlarmRow {
     replaceAnew(this.#severity, `${alarm.severity} ${alarm.state}`, () => [severityBadge(alarm)]);
     replaceAnew(this.#sensor, name, () => [h("a", { href: alarmLink(alarm) }, name)]);
     this.check?.setAttribute("aria-label", `Select ${title}, ${name}`);
-    replaceAnew(this.#what, `${title} ${alarm.text} ${alarm.historical}`, () => [
+    replaceAnew(this.#what, `${title} ${text} ${alarm.historical}`, () => [
       h("strong", null, title),
-      alarm.text !== undefined && h("p", { class: "sub" }, timedText(model, alarm.text)),
+      text !== undefined && h("p", { class: "sub" }, timedText(model, text)),
       alarm.historical === true && h("p", { class: "sub" }, "from history"),
       this.#form?.root,
     ]);
@@ -88,6 +89,7 @@ export class AlarmRow {
         alarm.time,
         alarm.worst,
         alarm.limit,
+        alarm.newest,
         alarm.acknowledged,
         alarm.shelved,
         alarm.note,
@@ -110,7 +112,8 @@ function titleOf(model: Model, alarm: ShownAlarm): string {
 }
 
 function factsOf(model: Model, alarm: ShownAlarm): Child[][] {
-  const { raised, time, worst, limit, unit, acknowledged, shelved, note } = alarm;
+  const { raised, time, worst, unit, acknowledged, shelved, note } = alarm;
+  const { limit, measured, stage } = alarm.newest ?? { limit: alarm.limit };
   const at = (text: string) => timeNode(model, Date.parse(text));
   // How long it has been silent is a time.
   const size = (value: number) =>
@@ -118,6 +121,8 @@ function factsOf(model: Model, alarm: ShownAlarm): Child[][] {
   const facts: Child[][] = [];
   if (raised !== undefined && raised !== alarm.since) facts.push(["raised ", at(raised)]);
   if (alarm.state === "cleared" && time !== undefined) facts.push(["ended ", at(time)]);
+  if (typeof stage === "number") facts.push([`stage ${stage} of 3`]);
+  if (typeof measured === "number") facts.push([`now ${size(measured)}`]);
   if (typeof limit === "number") facts.push([`limit ${size(limit)}`]);
   if (typeof worst?.measured === "number")
     facts.push([`worst ${size(worst.measured)} `, at(worst.time)]);

@@ -229,7 +229,15 @@ export class Api {
       const reason = alarmTextAsRead(machine.reason, machine.alarms[0], wanted);
       const text = (of: Change) => alarmTextAsRead(of.text, { alarm: "", ...of }, wanted);
       const changed = machine.changed && { ...machine.changed, text: text(machine.changed) };
-      return { ...machine, reason, changed };
+      const alarms = machine.alarms.map((one) => ({
+        ...one,
+        text: alarmTextAsRead(one.text, one, wanted),
+      }));
+      const activeFindings = machine.activeFindings.map((one) => ({
+        ...one,
+        text: alarmTextAsRead(one.text, null, wanted),
+      }));
+      return { ...machine, reason, changed, alarms, activeFindings };
     });
 
   async findings(machine: number): Promise<MachineFindings> {

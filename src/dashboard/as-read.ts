@@ -1,6 +1,6 @@
 /** Responses of the agent in the units that were chosen in this browser. */
 
-import type { BaselineView, LimitView } from "../core/alarm/shown.ts";
+import type { BaselineView, LimitView, NewestShown } from "../core/alarm/shown.ts";
 import type { Trend } from "../core/query/shown.ts";
 import {
   alarmTextAsRead,
@@ -25,6 +25,7 @@ interface MeasuredSensor {
   readonly limits: readonly number[] | null;
 }
 interface Alarm {
+  readonly alarm: string;
   readonly kind: string;
   readonly value: string;
   readonly unit: string | null;
@@ -32,6 +33,7 @@ interface Alarm {
   readonly measured?: number | null;
   readonly worst?: { readonly measured: number | null };
   readonly text?: string;
+  readonly newest?: NewestShown;
 }
 interface MeasuredFinding {
   readonly unit: string;
@@ -130,15 +132,23 @@ export function baselineAsRead(baseline: BaselineView, wanted: ReadUnits): Basel
 
 export function alarmAsRead<T extends Alarm>(alarm: T, wanted: ReadUnits): T {
   const conversion = conversionOf(alarm, alarm.unit, wanted);
-  if (conversion === null) return alarm;
-  const { limit, measured, worst, text } = alarm;
+  const { limit, measured, worst, newest } = alarm;
+  const said = (text: string) => alarmTextAsRead(text, alarm, wanted);
   return {
     ...alarm,
-    unit: conversion.unit,
+    unit: conversion?.unit ?? alarm.unit,
     ...(limit !== undefined && { limit: orNull(limit, conversion) }),
     ...(measured !== undefined && { measured: orNull(measured, conversion) }),
     ...(worst && { worst: { ...worst, measured: orNull(worst.measured, conversion) } }),
-    ...(text !== undefined && { text: alarmTextAsRead(text, { alarm: "", ...alarm }, wanted) }),
+    ...(alarm.text !== undefined && { text: said(alarm.text) }),
+    ...(newest && {
+      newest: {
+        ...newest,
+        measured: orNull(newest.measured, conversion),
+        limit: orNull(newest.limit, conversion),
+        text: said(newest.text),
+      },
+    }),
   };
 }
 

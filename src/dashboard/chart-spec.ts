@@ -47,6 +47,8 @@ export interface ChartSpec {
   /** How much of x is 1 Hz, where the axis may show other units of the same. */
   readonly xPerUnit?: number;
   readonly yLabel: string;
+  /** In heads of files, where those say it otherwise. */
+  readonly fileLabel?: string;
   /** IANA zone of a time axis; null for plain numbers. */
   readonly zone: string | null;
   readonly series: readonly ChartSeries[];

@@ -14,7 +14,7 @@ export function csvTimes(ms: number, zone: string): readonly string[] {
 }
 
 /** RFC 4180. A missing value is an empty field. */
-export function csvOf({ x, xLabel, zone, series, yLabel }: ChartSpec): string {
+export function csvOf({ x, xLabel, zone, series, yLabel, fileLabel = yLabel }: ChartSpec): string {
   const columns = series.flatMap(({ label, values, low, high }) => [
     { name: label, values },
     ...(low === undefined ? [] : [{ name: `${label} lowest`, values: low }]),
@@ -22,7 +22,7 @@ export function csvOf({ x, xLabel, zone, series, yLabel }: ChartSpec): string {
   ]);
   const head = [
     ...(zone === null ? [xLabel] : csvTimeHeads(zone)),
-    ...columns.map(({ name }) => (yLabel === "" ? name : `${name}, ${yLabel}`)),
+    ...columns.map(({ name }) => (fileLabel === "" ? name : `${name}, ${fileLabel}`)),
   ];
   const rows = x.map((at, i) => [
     ...(zone === null ? [at] : csvTimes(Math.round(at * 1000), zone)),

@@ -1,4 +1,4 @@
-import { frequencyScale, type ReadUnits } from "../core/read-units.ts";
+import { frequencyScale, type ReadUnits, signalUnitAsRead } from "../core/read-units.ts";
 import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
 import type { SpectrumSeries } from "./series.ts";
@@ -34,7 +34,7 @@ export class PeakTable {
   }
 
   #draw(
-    { peaks: found, label, values, step }: SpectrumSeries,
+    { peaks: found, label: unit, values, step }: SpectrumSeries,
     frequencyIn: ReadUnits["frequency"],
     speedHz: number | null,
     lines: readonly MarkerLine[],
@@ -43,9 +43,11 @@ export class PeakTable {
     if (peaks.length === 0) {
       return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
     }
-    const { unit, digits } = frequencyScale(frequencyIn, speedHz);
+    const scale = frequencyScale(frequencyIn, speedHz);
+    const { digits } = scale;
+    const label = signalUnitAsRead(unit);
     // The column of the multiples says it.
-    const isInOrders = unit === "orders";
+    const isInOrders = scale.unit === "orders";
     const shown = sortedPeaks(peaks, this.#sortBy, this.#isUp);
     const plain = (text: string) => h("th", { scope: "col" }, text);
     const sortable = (key: PeakOrder, text: string) => {
@@ -77,7 +79,7 @@ export class PeakTable {
               "tr",
               null,
               plain("Peak"),
-              !isInOrders && sortable("frequency", `Frequency (${unit})`),
+              !isInOrders && sortable("frequency", `Frequency (${scale.unit})`),
               isInOrders ? sortable("frequency", "Multiple of speed") : plain("Multiple of speed"),
               plain("Line"),
               sortable("amplitude", `Amplitude (${label} peak)`),

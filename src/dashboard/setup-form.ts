@@ -188,7 +188,7 @@ function choicesControl(field: FormField, words: readonly (string | number)[]): 
 function besideAsRead({ title = "" }: JsonSchema, input: HTMLInputElement): HTMLElement[] {
   const unit = /, (\S+)$/.exec(title)?.[1] ?? "";
   const conversion = scaleOf(unit, unitsKept());
-  if (conversion === null) return [];
+  if (conversion === null || conversion.scale === 1) return [];
   const beside = h("p", { class: "hint" });
   const show = (): void => {
     const numbers = input.value.split(",").map((word) => word.trim());

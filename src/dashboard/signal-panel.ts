@@ -1,7 +1,7 @@
 /** Waveform, spectrum and waterfall of a measurement, in one place: what is chosen is shown in all of them. */
 
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
-import { READ_UNITS, type ReadUnits } from "../core/read-units.ts";
+import { READ_UNITS, type ReadUnits, signalUnitAsRead } from "../core/read-units.ts";
 import { messageOf } from "../core/thrown.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api } from "./api.ts";
@@ -92,7 +92,7 @@ export class SignalPanel {
     this.#unit = h(
       "select",
       { id: "signal-unit", change: load },
-      ...SIGNAL_UNITS.map((unit, i) => h("option", { value: i }, unitSign(unit))),
+      ...SIGNAL_UNITS.map((unit, i) => h("option", { value: i }, unitSign(signalUnitAsRead(unit)))),
     );
     const unit = this.#query.get("unit");
     const unitAt = SIGNAL_UNITS.findIndex((name) => name === unit);

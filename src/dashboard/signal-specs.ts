@@ -1,5 +1,10 @@
 /** Specifications of the plots of a measurement. */
-import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
+import {
+  type FrequencyScale,
+  frequencyScale,
+  type ReadUnits,
+  signalUnitAsRead,
+} from "../core/read-units.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { number } from "./format.ts";
 import type { SpectrumSeries, WaveformSeries } from "./series.ts";
@@ -10,7 +15,8 @@ import type { MarkerLine } from "./spectrum-markers.ts";
 const SPEED_TOLERANCE = 0.02;
 
 export function waveformSpec(wave: WaveformSeries): ChartSpec {
-  const { values, step, firstIndex, label, axis } = wave;
+  const { values, step, firstIndex, axis } = wave;
+  const label = signalUnitAsRead(wave.label);
   // Milliseconds: the whole record is about a second long.
   const x = Array.from(values, (_, i) => (i + firstIndex) * step * 1000);
   const size = sizeWords(wave);
@@ -18,6 +24,7 @@ export function waveformSpec(wave: WaveformSeries): ChartSpec {
     x,
     xLabel: "Time (ms)",
     yLabel: label,
+    fileLabel: wave.label,
     zone: null,
     series: [{ label: axis, colour: "series-1", values: Array.from(values) }],
     file: `waveform ${axis} ${new Date(wave.timeMs).toISOString().slice(0, 19)}`,
@@ -28,7 +35,8 @@ export function waveformSpec(wave: WaveformSeries): ChartSpec {
 }
 
 /** The published overall value: an integrated waveform lacks its ends, so its RMS would differ. */
-function sizeWords({ values, overall, label }: WaveformSeries): string {
+function sizeWords({ values, overall, label: unit }: WaveformSeries): string {
+  const label = signalUnitAsRead(unit);
   const peak = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const shown = `peak shown ${number(peak)} ${label}`;
   if (overall === null) return shown;
@@ -58,7 +66,8 @@ export interface SpectrumView {
 }
 
 export function spectrumSpec(spectrum: SpectrumSeries, view: SpectrumView): ChartSpec {
-  const { values, step, label, axis, peaks } = spectrum;
+  const { values, step, axis, peaks } = spectrum;
+  const label = signalUnitAsRead(spectrum.label);
   const ratio = speedRatio(view);
   const {
     axis: xLabel,
@@ -81,6 +90,7 @@ export function spectrumSpec(spectrum: SpectrumSeries, view: SpectrumView): Char
     xLabel,
     xPerUnit: perHz,
     yLabel: `${label} peak`,
+    fileLabel: `${spectrum.label} peak`,
     zone: null,
     series: [
       { label: view.other === null ? axis : (view.name ?? axis), colour: "series-1", values: y },

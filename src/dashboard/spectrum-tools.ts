@@ -33,7 +33,7 @@ export class SpectrumTools {
       "select",
       { id: "signal-of", change: kept("spectrum", load) },
       h("option", { value: "signal" }, "signal"),
-      h("option", { value: "envelope" }, "envelope (GE)"),
+      h("option", { value: "envelope" }, "envelope (gE)"),
     );
     if (query.get("spectrum") === "envelope") this.#of.value = "envelope";
     this.#markers = h("select", { id: "signal-markers", change: kept("markers", redraw) });

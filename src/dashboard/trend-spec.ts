@@ -1,5 +1,6 @@
 /** Specification of a trend plot: lines with their range, or the states of contacts. */
 import type { Trend } from "../core/query/shown.ts";
+import { unitInFiles } from "../core/read-units.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { contactShare, contactSpans } from "./contact-spans.ts";
 import { number, unitSign, type ZoneTimes } from "./format.ts";
@@ -44,7 +45,8 @@ export function trendSpec(
   return {
     x,
     xLabel: `Time, ${times.name(trend.toMs)}`,
-    yLabel: `${group.label}${group.unit === "" ? "" : ` (${group.unit})`}`,
+    yLabel: labelled(group.label, group.unit),
+    fileLabel: labelled(group.label, isVibration(group) ? unitInFiles(group.unit) : group.unit),
     zone: times.zone,
     series,
     range: [trend.fromMs / 1000, trend.toMs / 1000],
@@ -57,6 +59,9 @@ export function trendSpec(
         .join("   ")}`,
   };
 }
+
+const labelled = (label: string, unit: string) => (unit === "" ? label : `${label} (${unit})`);
+const isVibration = ({ kind }: TrendGroup) => kind === "accel" || kind === "bands";
 
 function seriesOf(group: TrendGroup, columns: readonly TrendColumn[]): ChartSeries[] {
   const series: ChartSeries[] = [];

@@ -1,5 +1,12 @@
 /** In which units this browser shows measured values. */
-import { chosenUnits, METRIC, READ_UNITS, type ReadUnits, US } from "../core/read-units.ts";
+import {
+  chosenUnits,
+  METRIC,
+  READ_UNITS,
+  type ReadUnits,
+  signalUnitAsRead,
+  US,
+} from "../core/read-units.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { unitSign } from "./format.ts";
 import { keepUnits, unitsKept } from "./units-kept.ts";
@@ -16,7 +23,11 @@ export function unitsPage(parent: HTMLElement): Cleanup {
   const selects = Object.entries(READ_UNITS).map(([quantity, units]) => {
     const name = quantity as keyof ReadUnits;
     const options = units.map((unit) =>
-      h("option", { value: unit, selected: unitsKept()[name] === unit }, unitSign(unit)),
+      h(
+        "option",
+        { value: unit, selected: unitsKept()[name] === unit },
+        unitSign(signalUnitAsRead(unit)),
+      ),
     );
     return [name, h("select", { change: () => apply(chosen()) }, ...options)] as const;
   });
@@ -35,7 +46,7 @@ export function unitsPage(parent: HTMLElement): Cleanup {
       h(
         "p",
         { class: "hint" },
-        "For this browser, in pages and their CSV files. Envelope (GE), speed, currents, voltages and the units of 4–20 mA channels stay; so do notes, set-up, the API, MQTT and Modbus.",
+        "For this browser, in pages and their CSV files. Envelope (gE), speed, currents, voltages and the units of 4–20 mA channels stay; so do notes, set-up, the API, MQTT and Modbus.",
       ),
     ),
   );

@@ -1,7 +1,13 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
 
 import type { ShownMeasurement } from "../core/query/shown.ts";
-import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
+import {
+  type FrequencyScale,
+  frequencyScale,
+  type ReadUnits,
+  signalUnitAsRead,
+  unitInFiles,
+} from "../core/read-units.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { onPaper } from "./chart-paper.ts";
@@ -164,7 +170,7 @@ export class Waterfall {
         count: Number(this.#count.value),
       };
       const { label, spectra, total } = await this.#api.spectra(this.#code, query, signal);
-      this.#label = label;
+      this.#label = signalUnitAsRead(label);
       this.#total = total;
       this.#rows = spectra;
     } catch (error) {
@@ -252,7 +258,7 @@ export class Waterfall {
 
   #saveCsv(): void {
     const rows = this.#rows.map((row) => ({ ...row, step: row.step * this.#scaleOf(row).perHz }));
-    saveWaterfallCsv(rows, this.#unit, this.#label, this.#model.times.zone);
+    saveWaterfallCsv(rows, this.#unit, unitInFiles(this.#label), this.#model.times.zone);
   }
 
   #draw(): void {

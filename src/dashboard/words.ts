@@ -135,7 +135,7 @@ const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   sample_rate_low: "the sample rate is too low for this quantity.",
   missing: "the record does not contain it.",
   not_a_number: "the record contains something that is not a number.",
-  no_calibration: "the record has no calibration, so counts cannot be converted to G.",
+  no_calibration: "the record has no calibration, so counts cannot be converted to g.",
   inconsistent: "it contradicts other values in the record.",
 };
 

@@ -27,8 +27,10 @@ test("units as read – velocity, displacement, acceleration and temperature in 
   assert.deepEqual(read("accel", "channel1_vel_rms", "mm/s", 25.4, METRIC), [25.4, "mm/s"]);
 });
 
-test("units as read – GE, rpm and what a site configured itself stay, whatever they are called", () => {
-  assert.deepEqual(read("accel", "channel1_env_rms", "GE", 3, US), [3, "GE"]);
+test("units as read – G and GE are written g and gE; rpm and what a site configured itself stay, whatever they are called", () => {
+  assert.deepEqual(read("accel", "channel1_env_rms", "GE", 3, US), [3, "gE"]);
+  assert.deepEqual(read("accel", "channel1_accel_pp", "G", 3, US), [3, "g"]);
+  assert.deepEqual(read("loop", "channel1", "G", 3, US), [3, "G"]);
   assert.deepEqual(read("rpm", "rpm", "rpm", 1480, US), [1480, "rpm"]);
   assert.deepEqual(read("loop", "channel1", "mm/s", 5, US), [5, "mm/s"]);
   assert.deepEqual(read("loop", "channel1", "degC", 60, US), [60, "degC"]);
@@ -40,9 +42,9 @@ test("units as read – numbers with such units in a sentence of the agent, and 
     "Alarm: Vibration velocity (RMS) of axis H is 7.62 mm/s, above the limit of 4.5 mm/s (zone D); 3 GE, 2 Gaskets, 60 degC.";
   assert.equal(
     textAsRead(text, US),
-    "Alarm: Vibration velocity (RMS) of axis H is 0.3 in/s RMS, above the limit of 0.177 in/s RMS (zone D); 3 GE, 2 Gaskets, 60 degC.",
+    "Alarm: Vibration velocity (RMS) of axis H is 0.3 in/s RMS, above the limit of 0.177 in/s RMS (zone D); 3 gE, 2 Gaskets, 60 degC.",
   );
-  assert.equal(textAsRead(text, METRIC), text);
+  assert.equal(textAsRead(text, METRIC), text.replace("3 GE", "3 gE"));
   assert.equal(textAsRead("BPFO (87.3 Hz, H) in 3 lines", US), "BPFO (5238 cpm, H) in 3 lines");
 });
 
@@ -83,7 +85,10 @@ test("units as read – a name with a number stays as it is, and the detection i
   assert.equal(textAsRead(finding, si), finding.replace("2 G", "19.6 m/s2"));
   assert.equal(
     textAsRead(finding, US),
-    finding.replace("24.7 Hz", "1482 cpm").replace("3.10 mm/s RMS", "0.122 in/s RMS"),
+    finding
+      .replace("24.7 Hz", "1482 cpm")
+      .replace("3.10 mm/s RMS", "0.122 in/s RMS")
+      .replace("2 G", "2 g"),
   );
   const alarm =
     "Alarm: Acceleration (RMS) of axis H at Mill 3 G, 2.5 Hz screen is 2 G, above the limit of 1 G.";

@@ -51,7 +51,7 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   await finding.getByRole("link", { name: "Show BPFO", exact: true }).focus();
   await page.keyboard.press("Enter");
   const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
-  await page.getByRole("img", { name: /^Spectrum of axis .* GE at / }).waitFor();
+  await page.getByRole("img", { name: /^Spectrum of axis .* gE at / }).waitFor();
   await pageUntil("the spectrum in view", async () => {
     const box = await spectrum.boundingBox();
     return box !== null && box.y >= 0 && box.y + box.height <= 900;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ShownReading, Trend } from "../../src/core/query/shown.ts";
-import { US } from "../../src/core/read-units.ts";
+import { METRIC, US } from "../../src/core/read-units.ts";
 import {
   alarmAsRead,
   limitsAsRead,
@@ -36,7 +36,14 @@ test("units as read – readings, trends and zone limits are converted together,
 });
 
 test("units as read – an alarm of a transmitter's temperature has numbers and text in the unit chosen", () => {
-  const alarm = { kind: "rpm", value: "module_temperature", unit: "degC", limit: 60, measured: 70 };
+  const alarm = {
+    alarm: "hot",
+    kind: "rpm",
+    value: "module_temperature",
+    unit: "degC",
+    limit: 60,
+    measured: 70,
+  };
   const text = "Warning: Module temperature at sensor 1 is 70 degC, above the limit of 60 degC.";
   assert.deepEqual(alarmAsRead({ ...alarm, text }, US), {
     ...alarm,
@@ -45,6 +52,29 @@ test("units as read – an alarm of a transmitter's temperature has numbers and 
     measured: 158,
     text: "Warning: Module temperature at sensor 1 is 158 degF, above the limit of 140 degF.",
   });
+});
+
+test("units as read – what an alarm says newest is in the unit chosen, and G is g", () => {
+  const alarm = { alarm: "high", kind: "accel", value: "channel1_accel_rms", unit: "G", limit: 2 };
+  const newest = {
+    measured: 3,
+    limit: 2,
+    stage: null,
+    time: "2026-11-20T12:00:00Z",
+    text: "Alarm: Acceleration (RMS) of axis H at Pump is 3 G, above the limit of 2 G.",
+  };
+  const read = alarmAsRead({ ...alarm, newest }, { ...METRIC, acceleration: "m/s2" });
+  assert.deepEqual(rounded([read.unit, read.limit, read.newest]), [
+    "m/s2",
+    19.6,
+    {
+      ...newest,
+      measured: 29.4,
+      limit: 19.6,
+      text: "Alarm: Acceleration (RMS) of axis H at Pump is 29.4 m/s2, above the limit of 19.6 m/s2.",
+    },
+  ]);
+  assert.match(alarmAsRead({ ...alarm, newest }, METRIC).newest.text, /is 3 g, above .* 2 g\.$/);
 });
 
 /** Without the last digits of binary fractions. */

@@ -18,6 +18,11 @@ test("CSV – numbers keep all their digits, and gaps are empty fields", () => {
   assert.equal(csvOf(spec({})), 'Frequency (Hz),"H, mm/s"\r\n0,1\r\n1.5,\r\n');
 });
 
+test("CSV – its head keeps the unit of files, whatever the plot writes", () => {
+  const head = csvOf(spec({ yLabel: "gE peak", fileLabel: "GE peak" }));
+  assert.match(head, /^Frequency \(Hz\),"H, GE peak"/);
+});
+
 test("CSV – times are those of the gateway, with UTC beside them, and a range has two columns", () => {
   const series = [{ label: "L1", colour: "series-1", values: [2, 3], low: [1, 2], high: [3, 4] }];
   assert.equal(

@@ -341,12 +341,12 @@ async function readsByKeyboard({ browser: { page } }: House): Promise<void> {
   await page.getByText("Display", { exact: true }).click();
   await page.getByLabel("Frequency in").selectOption("cpm");
   const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
-  await page.getByRole("img", { name: /^Spectrum of axis H, highest .* G at .* cpm/ }).waitFor();
+  await page.getByRole("img", { name: /^Spectrum of axis H, highest .* g at .* cpm/ }).waitFor();
   await spectrum.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
   const readout = page.locator(".chart", { has: spectrum }).locator(".readout");
   await pageUntil("values at the cursor", async () =>
-    /^[\d.]+ cpm .*x.* G$/.test((await readout.textContent()) ?? ""),
+    /^[\d.]+ cpm .*x.* g$/.test((await readout.textContent()) ?? ""),
   );
   assert.equal(await readout.getAttribute("aria-live"), "polite");
 }

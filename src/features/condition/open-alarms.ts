@@ -23,7 +23,8 @@ export function bySensor({ active, acknowledged, shelved }: AlarmLists): Map<str
         isShelved: (view.shelved ?? null) !== null,
         sinceMs: Date.parse(view.since ?? ""),
         stage: null,
-        text: view.text ?? "",
+        // As the newest reading says it; events and topics keep the words of their moment.
+        text: view.newest?.text ?? view.text ?? "",
       },
     ];
   });

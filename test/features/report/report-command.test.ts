@@ -123,7 +123,7 @@ test("report – by command: state, finding with its spectrum, trends with limit
     /Europe\/Berlin/,
     /Outer-race damage, bearing 6205, DE bearing, stage 2 of 3/,
     /Outer-race damage of bearing 6205 &#60;on&#62; Pump 4\./,
-    /0\.283 GE peak/,
+    /0\.283 gE peak/,
     /Spectrum of .*1480 rpm/,
     /velocity<\/figcaption>/,
     /mm\/s RMS/,
