@@ -33,15 +33,24 @@ refuse_roles() {
   done
 }
 permissions() { list list_user_permissions "$1" 2> /dev/null || true; }
-# The password goes in by standard input: arguments are seen by everybody on this machine.
+# A text as a member of JSON.
+json() { local text=${1//\\/\\\\}; printf '"%s"' "${text//\"/\\\"}"; }
+# put_user USER CONFIGURE WRITE READ TOPICS-TO-WRITE TOPICS-TO-READ. All of it in one call, since each starts an Erlang machine. The password goes in by standard input: arguments are seen by
+# everybody on this machine.
 put_user() {
-  local password
+  local password user
   IFS= read -r password || [ -n "$password" ] || refuse "give the password on standard input"
-  control add_user "$1" <<< "$password" 2> /dev/null > /dev/null || control change_password "$1" <<< "$password" > /dev/null
+  [[ $password != *[[:cntrl:]]* ]] || refuse "the password has control characters"
+  user=$(json "$1")
+  control import_definitions > /dev/null << EOF || refuse "RabbitMQ has not taken user and rights; see above"
+{"users":[{"name":$user,"password":$(json "$password"),"tags":""}],
+ "permissions":[{"user":$user,"vhost":"/","configure":$(json "$2"),"write":$(json "$3"),"read":$(json "$4")}],
+ "topic_permissions":[{"user":$user,"vhost":"/","exchange":"amq.topic","write":$(json "$5"),"read":$(json "$6")}]}
+EOF
 }
 
 put_reader() {
-  local user=$1 prefix=$2 group=$3 queue=gateside-collect-$3 allowed
+  local user=$1 prefix=$2 group=$3 queue=gateside-collect-$3 allowed own
   check "$user"
   check_prefix "$prefix"
   check "$group"
@@ -51,9 +60,8 @@ put_reader() {
   fi
   check_user "$user"
   refuse_roles "$user" box operator
-  put_user "$user"
-  control set_permissions "$user" "^$(escape "$queue")\\z" "^$(escape "$queue")\\z" "^($(escape "$queue")|amq\\.topic)\\z"
-  control set_topic_permissions "$user" amq.topic '^$' "^$(escape "${prefix//\//.}")\\."
+  own="^$(escape "$queue")\\z"
+  put_user "$user" "$own" "$own" "^($(escape "$queue")|amq\\.topic)\\z" '^$' "^$(escape "${prefix//\//.}")\\."
   echo "user $user reads $queue"
 }
 
@@ -75,13 +83,11 @@ put_box() {
   # The id that the user's rights already name.
   id=$(grep -o "gateside-[A-Za-z0-9._\\-]*-[0-9a-f]\{16\}" <<< "$allowed" | head -n 1 | sed 's/\\//g' || true)
   if [ -z "$id" ]; then id=gateside-$site-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n'); fi
-  put_user "$site"
   # Its own subscription queues, and the exchange of the MQTT plug-in.
   queue="mqtt-subscription-$(escape "$id")qos[01]"
-  control set_permissions "$site" "^$queue\\z" "^($queue|amq\\.topic)\\z" "^($queue|amq\\.topic)\\z"
   # RabbitMQ accepts a longer routing key than AMQP can carry (255 bytes), and then fails over its delivery.
   own="^$(escape "$key")\\..{0,$((254 - ${#key}))}\\z"
-  control set_topic_permissions "$site" amq.topic "$own" "$own"
+  put_user "$site" "^$queue\\z" "^($queue|amq\\.topic)\\z" "^($queue|amq\\.topic)\\z" "$own" "$own"
   echo "MQTT_USERNAME=$site"
   echo "MQTT_CLIENT_ID=$id"
 }
@@ -92,13 +98,11 @@ put_operator() {
   check_prefix "$prefix"
   check_user "$user"
   refuse_roles "$user" box collector
-  put_user "$user"
   # Sessions of `gateside fleet`, and the user's own: never one of a box, whose commands it would take.
   queue="mqtt-subscription-(gsf[0-9a-f]{16}|operator-$(escape "$user"))qos[01]"
-  control set_permissions "$user" "^$queue\\z" "^($queue|amq\\.topic)\\z" "^($queue|amq\\.topic)\\z"
   # Begins with \A and not with ^, by which put_box knows the topics of a box. 255 bytes as there.
   topics="\\A$(escape "${prefix//\//.}")\\..{0,$((254 - ${#prefix}))}\\z"
-  control set_topic_permissions "$user" amq.topic "$topics" "$topics"
+  put_user "$user" "^$queue\\z" "^($queue|amq\\.topic)\\z" "^($queue|amq\\.topic)\\z" "$topics" "$topics"
   echo "user $user operates $prefix/+/# with the client id operator-$user"
 }
 
