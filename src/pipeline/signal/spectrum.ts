@@ -9,7 +9,7 @@ import { DftPlans } from "./fft.ts";
 import { multiplicity } from "./line-power.ts";
 import { meanFree } from "./time-waveform.ts";
 import { integrationsOf, unitScale } from "./unit-scale.ts";
-import { hann } from "./window.ts";
+import { hann, hannGain } from "./window.ts";
 
 /** How a line's amplitude is expressed: zero-to-peak, RMS (1/sqrt(2) of it) or peak-to-peak (twice). */
 export type Detection = "peak" | "rms" | "pp";
@@ -143,10 +143,9 @@ function interpolated(amplitudes: Float64Array, line: number, stepHz: number): P
   const side = above > below ? 1 : -1;
   const q = Math.max(above, below) / amplitude;
   const d = Math.max(0, (2 * q - 1) / (1 + q));
-  const gain = d < 1e-9 ? 1 : (Math.PI * d * (1 - d * d)) / Math.sin(Math.PI * d);
   return {
     ...peak,
     toneFrequencyHz: (line + side * d) * stepHz,
-    toneAmplitude: amplitude * gain,
+    toneAmplitude: amplitude * hannGain(d),
   };
 }

@@ -24,6 +24,12 @@ export function hann(size: number): Window {
   return { weights, s1, s2 };
 }
 
+/** How much stronger a tone is than the line, `offset` lines beside it, that shows it under the Hann window: |offset| below 1. */
+export function hannGain(offset: number): number {
+  const d = Math.abs(offset);
+  return d < 1e-9 ? 1 : (Math.PI * d * (1 - d * d)) / Math.sin(Math.PI * d);
+}
+
 /** Cosine taper over `edge` samples at each end, 1 between: t[n] = 0.5·(1 - cos(π·(n+0.5)/edge)). */
 export function taper(size: number, edge: number): Doubles {
   const weights = doubles(size);

@@ -42,6 +42,23 @@ for (const size of [4096, 3000, SHORT_SIZE_MAX + 8192]) {
   });
 }
 
+test("a tone between two lines has the amplitude and frequency that it has on one", () => {
+  for (const size of [4096, SHORT_SIZE_MAX + 8192]) {
+    for (let between = 0; between < 1; between += 0.1) {
+      const hz = ((200 + between) * 6400) / size;
+      const samples = Int16Array.from({ length: size }, (_, n) =>
+        Math.round(16_000 * Math.sin((2 * Math.PI * hz * n) / 6400 + 1)),
+      );
+      const options = { sampleRateHz: 6400, calibration: 1 / 2000, tones: true };
+      const { tones } = analyseAxis(samples, options);
+      assert.ok(tones !== null);
+      const tone = strongestIn(tones.accel, hz - 5, hz + 5);
+      assert.ok(Math.abs((tone?.amplitude ?? 0) / 8 - 1) < 2e-4, `${between}: ${tone?.amplitude}`);
+      assert.ok(Math.abs((tone?.hz ?? 0) - hz) < 2e-3 * tones.accel.resolutionHz, `${between}`);
+    }
+  }
+});
+
 test("tones are found up to the rate over 2.56, where lines may be aliases, and not above", () => {
   for (const size of [4096, SHORT_SIZE_MAX + 8192]) {
     const of = (hz: number) => {
