@@ -9,6 +9,7 @@ import type { Wait } from "../core/machine-state/wait.ts";
 import type { Runtime } from "../core/ports.ts";
 import { type Kind, normalCode, type Sensor, streamKey } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { isDatedAhead } from "../core/stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import type { History } from "../pipeline/store/readings/history.ts";
 
@@ -124,11 +125,9 @@ export class DayMedianJob {
     let count = 0;
     let isUnknown = false;
     for (const reading of history.range(range)) {
-      // A clock that ran ahead says nothing about this day.
-      const isFuture = reading.attributes.includes('"time_in_future"');
       const state = hasSignal ? wait.stateAt(sensor.code, reading.timeMs) : "running";
       isUnknown ||= state === null;
-      maker.add(reading, state === "running" && !isFuture);
+      maker.add(reading, state === "running" && !isDatedAhead(reading));
       count += 1;
       if (count % READINGS_PER_TURN === 0) await rest();
     }

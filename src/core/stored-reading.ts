@@ -44,6 +44,10 @@ const GOOD: Reading["quality"] = {};
 export const storedQuality = ({ quality }: Pick<StoredReading, "quality">): Reading["quality"] =>
   quality === "{}" ? GOOD : membersOrNone(quality);
 
+/** Dated by a clock that ran ahead (flag `time_in_future`): it says nothing about its day, also once that has come. */
+export const isDatedAhead = ({ attributes }: Pick<StoredReading, "attributes">): boolean =>
+  attributes.includes('"time_in_future"');
+
 /** True for the names of values that an uplink selects. */
 export type IsChosen = (value: string) => boolean;
 

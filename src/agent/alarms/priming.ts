@@ -9,12 +9,11 @@ import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { HistoryReader, StreamRange } from "../../core/query/ports.ts";
-import { isFlagged } from "../../core/reading.ts";
 import { streamsOf } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import {
+  isDatedAhead,
   type StoredReading,
-  storedAttributes,
   storedQuality,
   storedValues,
 } from "../../core/stored-reading.ts";
@@ -105,7 +104,7 @@ function laterPoint(
 
 /** Null: it is dated in the future by a wrong clock. */
 function pointOf(reading: StoredReading, { value }: Parameters<Earlier>[0]): SignalPoint | null {
-  if (isFlagged({ attributes: storedAttributes(reading) }, "time_in_future")) return null;
+  if (isDatedAhead(reading)) return null;
   const { values, quality } = followed(reading);
   const isBad = quality[value]?.quality === "bad";
   return { timeMs: reading.timeMs, value: isBad ? null : numberOf(values[value]) };

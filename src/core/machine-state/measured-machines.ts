@@ -5,7 +5,7 @@ import type { MeasuredMachines } from "../kept/ports.ts";
 import { median } from "../median.ts";
 import { normalCode } from "../sensor.ts";
 import { fromSite, type SiteSource } from "../site-source.ts";
-import { type StoredReading, storedValues } from "../stored-reading.ts";
+import { isDatedAhead, type StoredReading, storedValues } from "../stored-reading.ts";
 import { DAY_MS } from "../time-units.ts";
 import { numberOf } from "../value-number.ts";
 import {
@@ -122,7 +122,7 @@ export class MachinesOverHistory implements MeasuredMachines {
       rows += 1;
       if (rows % ROWS_PER_TURN === 0) await rest();
       const value = numberOf(storedValues(reading)[signal.value]);
-      if (value !== null) yield { timeMs: reading.timeMs, value };
+      if (value !== null && !isDatedAhead(reading)) yield { timeMs: reading.timeMs, value };
     }
   }
 

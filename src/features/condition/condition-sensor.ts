@@ -5,7 +5,7 @@ import type { CheckedSensor } from "../../core/diagnosis/shown.ts";
 import { readingZone } from "../../core/query/reading-zone.ts";
 import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
-import type { StoredReading } from "../../core/stored-reading.ts";
+import { isDatedAhead, type StoredReading } from "../../core/stored-reading.ts";
 import type { Zone } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import type { KnownSensors } from "./condition-subjects.ts";
@@ -99,10 +99,12 @@ export function zoneAt(
   return null;
 }
 
-/** A record of the running machine that is not damaged. */
-const isShown = (reading: StoredReading) => isOfRunning(reading) && !isDamagedRecord(reading);
+/** A record of the running machine that says something about its time. */
+const isShown = (reading: StoredReading) => isOfRunning(reading) && isSound(reading);
 
-/** The newest reading that is not of a damaged record. */
+const isSound = (reading: StoredReading) => !isDamagedRecord(reading) && !isDatedAhead(reading);
+
+/** The newest reading that is not of a damaged record, nor of a clock that ran ahead. */
 function soundOf(
   { history }: Pick<SensorParts, "history">,
   latest: StoredReading | null,
@@ -111,7 +113,7 @@ function soundOf(
   const { sensor, kind } = latest;
   const range = { sensor, kind, fromMs: 0, toMs: latest.timeMs } as const;
   const page = { ...range, order: "descending", after: null, limit: RECORDS_WALKED } as const;
-  return history.page(page).find((reading) => !isDamagedRecord(reading)) ?? null;
+  return history.page(page).find(isSound) ?? null;
 }
 
 const hasClass = ({ machineClass, limits }: Sensor) =>

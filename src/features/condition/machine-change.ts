@@ -5,6 +5,7 @@ import { mountOf } from "../../core/hours/day-medians.ts";
 import { median } from "../../core/median.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {
+  isDatedAhead,
   type StoredReading,
   storedAttributes,
   storedUnits,
@@ -141,10 +142,12 @@ function numbersSince(
     after: null,
     limit: READINGS_MAX,
   });
-  return page.filter(isOfRunning).flatMap((reading) => {
-    const number = undamagedValues(reading)[value];
-    return typeof number === "number" ? [number] : [];
-  });
+  return page
+    .filter((one) => isOfRunning(one) && !isDatedAhead(one))
+    .flatMap((reading) => {
+      const number = undamagedValues(reading)[value];
+      return typeof number === "number" ? [number] : [];
+    });
 }
 
 /** A number a day: of values that have no medians of days, the means of hours. */

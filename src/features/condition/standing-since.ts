@@ -5,7 +5,7 @@ import { isRunning } from "../../core/machine-state/machine-signals.ts";
 import type { PlaceSpan } from "../../core/query/place.ts";
 import type { HistoryPosition, HistoryReader } from "../../core/query/ports.ts";
 import { normalCode, type StreamKey } from "../../core/sensor.ts";
-import { storedValues } from "../../core/stored-reading.ts";
+import { isDatedAhead, storedValues } from "../../core/stored-reading.ts";
 import { numberOf } from "../../core/value-number.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import type { ConditionSince } from "./rules/condition.ts";
@@ -89,7 +89,7 @@ export class StandingSince {
         after = { timeMs, seq };
         newest = Math.max(newest, timeMs);
         const value = numberOf(storedValues(reading)[signal.value]);
-        if (value === null) continue;
+        if (value === null || isDatedAhead(reading)) continue;
         hasRun = isRunning(signal, value);
         if (hasRun) break;
         first = timeMs;

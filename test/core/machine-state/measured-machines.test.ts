@@ -11,13 +11,17 @@ import { PUMP, siteWith, T0 } from "../alarm/support.ts";
 const SITE = siteWith([], [{ ...PUMP, speed: { sensor: "50021" } }]);
 const today = "2026-11-20";
 
-/** Machines over speeds that can be added to, r/min, and days of them that can still be pending. */
+/** Machines over speeds that can be added to, r/min (negative: dated ahead by a wrong clock), and days of them that can still be pending. */
 function open() {
   const speeds: number[] = [];
   const pending = new Set([today]);
   const wait = new Wait(SITE, { pendingDays: () => [...pending] });
   const stored = (rpm: number, n: number) =>
-    ({ timeMs: T0 - n * 60_000, values: JSON.stringify({ rpm }) }) as StoredReading;
+    ({
+      timeMs: T0 - n * 60_000,
+      values: JSON.stringify({ rpm: Math.abs(rpm) }),
+      attributes: rpm < 0 ? '{"flags":["time_in_future"]}' : "{}",
+    }) as StoredReading;
   const machines = new MachinesOverHistory({
     site: fixedSite(SITE),
     wait,
@@ -42,7 +46,7 @@ test("machines – a time is awaited while that day of their signals, or one bef
   assert.equal(isAwaited("10234", 4), false);
 });
 
-test("machines – the usual speed of a part of the days does not hold for a day", async () => {
+test("machines – the usual speed of a part of the days does not hold for a day, and none of a clock that runs ahead counts", async () => {
   const { machines, pending, speeds } = open();
   const usual = async (nowMs: number) => {
     await machines.refresh(nowMs);
@@ -50,7 +54,7 @@ test("machines – the usual speed of a part of the days does not hold for a day
   };
   pending.add("2026-11-15");
   assert.equal(await usual(T0), null);
-  speeds.push(1480, 1490, 1500);
+  speeds.push(-700, 1480, -700, 1490, -700, 1500, -700);
   assert.equal(await usual(T0 + 60_000), 1490);
   pending.delete("2026-11-15");
   speeds.push(1500, 1500);

@@ -37,3 +37,16 @@ test("standing since – hours that are read after the newest ones count", async
   await put([29.5], 1480);
   assert.deepEqual(await at(31), [30, false]);
 });
+
+test("standing since – a reading dated ahead by a wrong clock says nothing, also once its date has come", async (t) => {
+  const store = tempStore(t);
+  const since = new StandingSince(historyPages(store.history));
+  const put = (hour: number, rpm: number, attributes = {}) =>
+    append(store, [readingOf("2", START_MS + hour * HOUR_MS, { values: { rpm }, attributes })]);
+  await put(0, 1480);
+  await put(48, 1480, { flags: ["time_in_future"] });
+  await put(1, 0);
+  await put(50, 0);
+  const found = await since.of(40, SIGNAL, SPANS, START_MS + 51 * HOUR_MS);
+  assert.deepEqual(found, { timeMs: START_MS + HOUR_MS, isAtLeast: false });
+});
