@@ -30,8 +30,9 @@ export interface StoredReading {
  * Members of a stored reading. SQLite has no checksums: a flipped bit makes a text that is no JSON. It counts as empty,
  * and never ends the process.
  */
-const membersOrNone = <T extends object>(text: string): T =>
-  (parsedObject(text) ?? {}) as unknown as T;
+const membersOrNone = <T extends object>(text: string): T => membersOrNull<T>(text) ?? ({} as T);
+const membersOrNull = <T extends object>(text: string): T | null =>
+  parsedObject(text) as unknown as T | null;
 export const storedValues = ({ values }: Pick<StoredReading, "values">): Reading["values"] =>
   membersOrNone(values);
 export const storedUnits = ({ units }: Pick<StoredReading, "units">): Reading["units"] =>
@@ -47,6 +48,16 @@ export const storedQuality = ({ quality }: Pick<StoredReading, "quality">): Read
 /** Dated by a clock that ran ahead (flag `time_in_future`): it says nothing about its day, also once that has come. */
 export const isDatedAhead = ({ attributes }: Pick<StoredReading, "attributes">): boolean =>
   attributes.includes('"time_in_future"');
+
+/** Values and quality; null where a text is damaged. */
+export function intactMembers({
+  values,
+  quality,
+}: Pick<StoredReading, "values" | "quality">): Pick<Reading, "values" | "quality"> | null {
+  const all = membersOrNull<Reading["values"]>(values);
+  const doubts = quality === "{}" ? GOOD : membersOrNull<Reading["quality"]>(quality);
+  return all === null || doubts === null ? null : { values: all, quality: doubts };
+}
 
 /** True for the names of values that an uplink selects. */
 export type IsChosen = (value: string) => boolean;

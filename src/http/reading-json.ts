@@ -1,4 +1,8 @@
+import { parsedObject } from "../core/parsed-json.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+
+/** A damaged text must not make the whole response one that is no JSON. */
+const intact = (text: string) => (parsedObject(text) === null ? "{}" : text);
 
 /** A stored reading in the API: the members of contract section 6, joined from the store's own JSON texts. */
 export function readingJson(reading: StoredReading): string {
@@ -6,7 +10,7 @@ export function readingJson(reading: StoredReading): string {
   return (
     `{"seq":${seq},"id":${JSON.stringify(id)},"sensor":${JSON.stringify(sensor)},"kind":"${kind}",` +
     `"time":"${new Date(timeMs).toISOString()}","timeMs":${timeMs},"storedAtMs":${reading.storedAtMs},` +
-    `"values":${reading.values},"units":${reading.units},"quality":${reading.quality},` +
-    `"attributes":${reading.attributes},"waveforms":${JSON.stringify(waveforms)}}`
+    `"values":${intact(reading.values)},"units":${reading.units},"quality":${intact(reading.quality)},` +
+    `"attributes":${intact(reading.attributes)},"waveforms":${JSON.stringify(waveforms)}}`
   );
 }

@@ -82,9 +82,12 @@ export class AlarmEngines {
   open(): void {
     const { history, logger, site, store } = this.#parts;
     const damaged = this.alarms.load(store.saved());
-    if (damaged.length > 0) {
+    for (const [table, rows] of Object.entries(damaged))
+      for (const row of rows) store.damaged(table, row);
+    const sensors = [...damaged.alarm_states, ...damaged.alarm_samples];
+    if (sensors.length > 0) {
       logger.error(
-        { sensors: damaged },
+        { sensors },
         "alarm states are damaged; alarms that persist will be raised again",
       );
     }

@@ -47,6 +47,12 @@ interface EngineChange extends AlarmChange {
   readonly ofFindings: FollowUp["states"][number][];
 }
 
+/** Rows whose text cannot be read, by table. */
+export interface DamagedAlarms {
+  readonly alarm_states: readonly string[];
+  readonly alarm_samples: readonly string[];
+}
+
 export class AlarmEngine implements ReadingFollower {
   readonly #states = new AlarmStates();
   readonly #learning = new BaselineSamples();
@@ -91,24 +97,25 @@ export class AlarmEngine implements ReadingFollower {
 
   /* ---------- content of the store ---------- */
 
-  /** Replaces every state with those of the store. Texts that cannot be read are skipped; returns their sensors. */
-  load(saved: SavedAlarms): readonly string[] {
+  /** Replaces every state with those of the store. Texts that cannot be read are skipped. */
+  load(saved: SavedAlarms): DamagedAlarms {
     const { findings } = this.#options;
     this.wait.load();
     this.#learning.clear();
     const ofFindings = saved.states.filter(({ sensor }) => isFindingState(sensor));
     const ofAlarms = saved.states.filter(({ sensor }) => !isFindingState(sensor));
-    const damaged = [...this.#states.load(ofAlarms), ...(findings?.load(ofFindings) ?? [])];
+    const states = [...this.#states.load(ofAlarms), ...(findings?.load(ofFindings) ?? [])];
+    const samples: string[] = [];
     for (const sample of saved.samples) {
       try {
         loadSample(this.#context, sample);
       } catch {
-        damaged.push(sample.sensor);
+        samples.push(`${sample.sensor} ${sample.number}`);
       }
     }
     // Those that stood before findings were alarms.
     restoreFindings(this.#context, findings?.standing() ?? []);
-    return damaged;
+    return { alarm_states: states, alarm_samples: samples };
   }
 
   /** Every state, for a store that was recreated and lost some of them. */

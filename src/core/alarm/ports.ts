@@ -28,6 +28,8 @@ export interface AlarmStore {
   /** What waits for the state or speed of its machine. */
   readonly waiting: WaitRows;
   saved(): SavedAlarms;
+  /** A row of this table, as `saved` gave it, cannot be read. */
+  damaged(table: string, row: string): void;
   /**
    * Runs `make` inside a transaction and writes what it returns; resolves once durable, with whether it returned
    * anything.

@@ -1,7 +1,7 @@
 /** What hourly values keep of the readings of an hour or a day (plant section 19). */
 
-import type { Value } from "../reading.ts";
-import { storedQuality, storedUnits, storedValues } from "../stored-reading.ts";
+import type { Reading, Value } from "../reading.ts";
+import { intactMembers, storedUnits } from "../stored-reading.ts";
 
 export const HOURS_PER_DAY = 24;
 
@@ -83,24 +83,27 @@ export class HourSums {
     return this.#series.values();
   }
 
-  /** A reading whose text is damaged counts, without values: it must not keep the others from being counted. */
-  add(reading: ReadingTexts): void {
+  /**
+   * A reading whose text is damaged counts, without values: it must not keep the others from being counted. False for
+   * such a one.
+   */
+  add(reading: ReadingTexts): boolean {
     this.readings += 1;
-    try {
-      this.#addValues(reading);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-    }
+    const members = intactMembers(reading);
+    if (members !== null) this.#addValues(reading, members);
+    return members !== null;
   }
 
-  #addValues(reading: ReadingTexts): void {
+  #addValues(
+    reading: ReadingTexts,
+    { values, quality: doubts }: Pick<Reading, "values" | "quality">,
+  ): void {
     let named = this.#named.get(reading.units);
     if (named === undefined) {
       named = new Map();
       this.#named.set(reading.units, named);
     }
-    const doubts = storedQuality(reading);
-    for (const [name, value] of Object.entries(storedValues(reading))) {
+    for (const [name, value] of Object.entries(values)) {
       const doubt = Object.hasOwn(doubts, name) ? doubts[name]?.quality : null;
       const number = doubt === "bad" ? null : numberOf(name, value);
       if (number === null && doubt !== "bad") continue;

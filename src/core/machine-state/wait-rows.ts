@@ -18,8 +18,8 @@ export interface WaitRows {
   first(queue: string, max: number): readonly WaitRow[];
   /** Removes the rows of a queue up to this number. */
   remove(queue: string, number: number): void;
-  /** The text of a row that was taken could not be read. */
-  damaged(): void;
+  /** The text of the row of this number, which was taken, could not be read. */
+  damaged(number: number): void;
 }
 
 /** Rows that no store keeps. */

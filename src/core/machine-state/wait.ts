@@ -260,7 +260,7 @@ export class Wait {
         left -= 1;
         const reading = readingOfText(row.text);
         // It is taken all the same: the first that waits would otherwise keep all others waiting for ever.
-        if (reading === null) this.#options.rows?.damaged();
+        if (reading === null) this.#options.rows?.damaged(row.number);
         else yield { ...queue.of, reading };
       }
       if (left <= 0) return;

@@ -131,7 +131,7 @@ class SqliteStore {
 
   #load(): void {
     const hours = this.#parts.meta.get(STATE);
-    if (hours !== null && parsedObject(hours) === null) this.#options.onDamaged?.("meta");
+    if (hours !== null && parsedObject(hours) === null) this.#parts.db.damaged.found("meta", STATE);
     this.#parts.streams.load();
     this.#parts.identities.load();
     this.#parts.readings.load();

@@ -2,6 +2,7 @@
 import { EngineFailures } from "../../core/engine-failures.ts";
 import { GatewayTime } from "../../core/gateway-time.ts";
 import { DAY_MS } from "../../core/time-units.ts";
+import { LogPace } from "../../lib/log-pace.ts";
 import { AlarmLog } from "./alarms/alarm-log.ts";
 import { SqliteAuditLog } from "./audit-log.ts";
 import { SqliteCommandLog } from "./command-log.ts";
@@ -55,11 +56,18 @@ export type StoreParts = ReturnType<typeof createStoreParts>;
 export function createStoreParts(options: StoreOptions) {
   const { clock, logger } = options;
   const limits = shareBuffer(options.bufferMaxMb * MIB);
+  const damageLines = new LogPace(clock);
   const db = new Database({
     dataDir: options.dataDir,
     nativeBinding: options.nativeBinding,
     steps: options.steps,
     checkpointBytes: limits.checkpointBytes,
+    onDamaged(table, row) {
+      const line = damageLines.next(table);
+      if (line !== null)
+        logger.error({ table, row, others: line.heldBack }, "a row of the store is damaged");
+      options.onDamaged?.(table);
+    },
   });
   const queue = new WriteQueue({
     db,
@@ -74,14 +82,13 @@ export function createStoreParts(options: StoreOptions) {
   const newest = new NewestTimes(db);
   const progress = new StoredProgress(db);
   const identities = new Identities(db, meta, newest);
-  const onDamaged = options.onDamaged ?? (() => {});
-  const counts = new DroppedCounts(meta, options.onDropped, onDamaged);
+  const counts = new DroppedCounts(meta, options.onDropped, db.damaged);
   const stored: ReadingCount = { count: 0 };
   const hours = new HourlyValues({ db, queue, streams });
   const hourReader = new HourReader(db, streams);
   const dayMedians = new DayMedianTable(db, queue, streams);
-  const waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
-    logger.error({ err, fileId }, "stored samples are damaged and count as lost");
+  const waveforms = new Waveforms(db, streams, queue, (table, fileId) => {
+    db.damaged.found(table, fileId);
     counts.note("damaged_samples", 1);
   });
   const keeper = new Keeper(
@@ -107,7 +114,7 @@ export function createStoreParts(options: StoreOptions) {
     db,
     queue,
     lanes,
-    thinning: new Thinning({ db, meta, streams, onDamaged }),
+    thinning: new Thinning({ db, meta, streams }),
     onNotSelected: options.onNotSelected ?? (() => {}),
   });
   const outbox = new SqliteOutbox({
@@ -124,7 +131,6 @@ export function createStoreParts(options: StoreOptions) {
   });
   const alarms = new AlarmLog({
     failures: options.failures ?? new EngineFailures({ clock, logger }),
-    onDamaged,
     db,
     queue,
     streams,

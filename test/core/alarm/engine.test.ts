@@ -544,6 +544,19 @@ test("alarms – only a newer reading ends a silence: a state that changes witho
   assert.notEqual(again[0]?.id, raised[0]?.id);
 });
 
+test("alarms – states and samples whose text is damaged are named with their table; the others are loaded", () => {
+  const disk = new Disk();
+  feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);
+  const engine = new AlarmEngine(siteWith([PRESSURE]));
+  const samples = [{ sensor: "30007", number: 4, text: "{" }];
+  const damaged = engine.load({
+    states: [...disk.saved().states, { sensor: "30008", text: "s" }],
+    samples,
+  });
+  assert.deepEqual(damaged, { alarm_states: ["30008"], alarm_samples: ["30007 4"] });
+  assert.equal(engine.active("30007").length, 1);
+});
+
 test("alarms – an alarm that is no longer configured ends with a closing event", () => {
   const disk = new Disk();
   feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);

@@ -19,8 +19,6 @@ export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
   readonly keeper: Pick<Keeper, "note">;
   readonly failures: EngineFailures;
-  /** A row of this table holds a text that cannot be read. */
-  readonly onDamaged: (table: string) => void;
 }
 
 /** Actions kept in the audit log; the oldest are deleted. */
@@ -61,13 +59,17 @@ export class AlarmLog implements AlarmStore {
   constructor(parts: AlarmLogParts) {
     this.#parts = parts;
     this.#events = new EventRows(parts);
-    this.waiting = new WaitTable(parts.db, parts.onDamaged);
+    this.waiting = new WaitTable(parts.db);
   }
 
   /** Reads its tables once: damage must be detected while the store is opened, because it is repaired then. */
   load(): void {
     this.#events.load();
     for (const sql of PROBE_SQL) this.#parts.db.read(sql).all();
+  }
+
+  damaged(table: string, row: string): void {
+    this.#parts.db.damaged.found(table, row);
   }
 
   saved(): SavedAlarms {

@@ -12,11 +12,9 @@ const DELETE_SQL = "DELETE FROM waiting WHERE queue = ? AND number <= ?";
 /** Readings that wait for the state or speed of their machine; changed only inside a transaction. */
 export class WaitTable implements WaitRows {
   readonly #db: Database;
-  readonly damaged: () => void;
 
-  constructor(db: Database, onDamaged: (table: string) => void) {
+  constructor(db: Database) {
     this.#db = db;
-    this.damaged = () => onDamaged("waiting");
   }
 
   all(): ReturnType<WaitRows["all"]> {
@@ -29,6 +27,10 @@ export class WaitTable implements WaitRows {
 
   first(queue: string, max: number): readonly WaitRow[] {
     return this.#db.write<WaitRow>(FIRST_SQL).all(queue, max);
+  }
+
+  damaged(number: number): void {
+    this.#db.damaged.found("waiting", number);
   }
 
   remove(queue: string, number: number): void {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { syncDirectory } from "../../../lib/durable-file.ts";
 import type { SalvagedTable } from "../recovery/salvaged-tables.ts";
+import { DamagedRows, type DamageListener } from "./damaged-rows.ts";
 import { APPLICATION_ID, addFeatures, migrate, requireKnownVersion } from "./migrate.ts";
 import type { SchemaStep } from "./schema-step.ts";
 import { StoreFailure } from "./store-failure.ts";
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   readonly steps?: readonly SchemaStep[] | undefined;
   /** Size of the -wal at which it is checkpointed, bytes. */
   readonly checkpointBytes: number;
+  /** A row of this table cannot be read. */
+  readonly onDamaged?: DamageListener;
 }
 
 /**
@@ -41,6 +44,7 @@ const RULING_TABLES = ["meta", "streams", "outbox", "live_marks", "day_progress"
  */
 export class Database {
   readonly path: string;
+  readonly damaged: DamagedRows;
   readonly #options: DatabaseOptions;
   readonly #writes = new Map<string, Statement<unknown>>();
   readonly #reads = new Map<string, Statement<unknown>>();
@@ -60,6 +64,7 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.path = join(options.dataDir, "gateside.db");
+    this.damaged = new DamagedRows(options.onDamaged);
   }
 
   /** Opens an existing file, or creates it. Throws StoreFailure `corrupt` for a file that is damaged or not ours. */

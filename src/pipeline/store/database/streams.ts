@@ -1,4 +1,5 @@
 import { EVENT_KIND } from "../../../core/event-kind.ts";
+import { parsedObject } from "../../../core/parsed-json.ts";
 import { type Kind, normalCode } from "../../../core/sensor.ts";
 import type { Database } from "./database.ts";
 
@@ -38,8 +39,12 @@ export class Streams {
     const sql = "SELECT stream, sensor, kind FROM streams";
     for (const stream of this.#db.read<Stream>(sql).all()) this.#remember(stream);
     const unitSets = "SELECT unit_set AS unitSet, units FROM unit_sets";
-    for (const { unitSet, units } of this.#db.read<UnitSet>(unitSets).all())
+    for (const { unitSet, units } of this.#db.read<UnitSet>(unitSets).all()) {
       this.#rememberUnits(unitSet, units);
+      if (parsedObject(units) !== null) continue;
+      this.#db.damaged.found("unit_sets", unitSet);
+      this.#units.set(unitSet, "{}");
+    }
   }
 
   /**

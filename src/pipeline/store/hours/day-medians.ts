@@ -34,7 +34,10 @@ export class DayMedianTable implements DayMedianStore {
     for (let day = fromDay; day < toDay; day += 1) {
       const place = placeOf(day, stream);
       const row = this.#db.read<MediansRow>(ROWS_SQL).get(place, place + 1);
-      if (row !== undefined) found.push({ day: indexOf(row.place), ...parse(row.body) });
+      if (row === undefined) continue;
+      const medians = parsedJson<Omit<DayMedians, "day">>(row.body);
+      if (medians === null) this.#db.damaged.found("day_medians", row.place);
+      found.push({ day: indexOf(row.place), ...(medians ?? { readings: 0, values: {} }) });
     }
     return found;
   }
@@ -75,8 +78,4 @@ export class DayMedianTable implements DayMedianStore {
       this.#db.write("DELETE FROM day_medians WHERE place < ?").run(placeOf(day, 0));
     await this.#queue.enqueue(oneStep("drop old medians", 1, drop), 0);
   }
-}
-
-function parse(body: string): Omit<DayMedians, "day"> {
-  return parsedJson<Omit<DayMedians, "day">>(body) ?? { readings: 0, values: {} };
 }

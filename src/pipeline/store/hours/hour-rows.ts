@@ -1,5 +1,6 @@
 import { HourSums, type ReadingTexts } from "../../../core/hours/hour-sums.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
+import type { DamagedRows } from "../database/damaged-rows.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { type CountedSums, decodeSums, type Series } from "./sums-body.ts";
@@ -20,10 +21,12 @@ export interface CountedRow extends CountedSums {
 
 export const emptyRow = (): CountedRow => ({ sums: new HourSums(), lost: 0, upto: -1 });
 
-export function countReading(row: CountedRow, reading: ReadingTexts): void {
+/** False if a text of it cannot be read. */
+export function countReading(row: CountedRow, reading: ReadingTexts): boolean {
+  if (row.lost === 0) return row.sums.add(reading);
   // It was counted before a damaged store lost it.
-  if (row.lost > 0) row.lost -= 1;
-  else row.sums.add(reading);
+  row.lost -= 1;
+  return true;
 }
 
 export interface HourState {
@@ -82,22 +85,24 @@ interface CountedReading extends Omit<ReadingTexts, "units"> {
 /** Rows of hours and days as one of the two connections sees them. */
 export class HourRows {
   readonly #select: Database["read"];
+  readonly #damaged: DamagedRows;
   readonly #streams: Streams;
   /** It is read in every transaction and changes once an hour. */
   #parsed = { text: "{}", state: parseState("{}") };
 
-  private constructor(select: Database["read"], streams: Streams) {
+  private constructor(select: Database["read"], { damaged }: Database, streams: Streams) {
     this.#select = select;
+    this.#damaged = damaged;
     this.#streams = streams;
   }
 
   static committed(db: Database, streams: Streams): HourRows {
-    return new HourRows(<T>(sql: string) => db.read<T>(sql), streams);
+    return new HourRows(<T>(sql: string) => db.read<T>(sql), db, streams);
   }
 
   /** Including what the running transaction has written. */
   static written(db: Database, streams: Streams): HourRows {
-    return new HourRows(<T>(sql: string) => db.write<T>(sql), streams);
+    return new HourRows(<T>(sql: string) => db.write<T>(sql), db, streams);
   }
 
   state(): HourState {
@@ -124,6 +129,7 @@ export class HourRows {
     const found = this.#select<SumsRow>(sql).get(placeOf(index, stream));
     if (found === undefined) return null;
     const decoded = decodeSums(found.body, series);
+    if (decoded === null) this.#damaged.found(table, placeOf(index, stream));
     return decoded === null ? null : { ...decoded, upto: found.upto };
   }
 
@@ -163,7 +169,8 @@ export class HourRows {
       const stored = this.#select<CountedReading>(STORED_SQL);
       for (const { seq, unitSet, values, quality } of stored.all(hour, stream, before)) {
         whole.upto = Math.max(whole.upto, seq);
-        countReading(whole, { values, quality, units: this.#streams.units(unitSet) });
+        const texts = { values, quality, units: this.#streams.units(unitSet) };
+        if (!countReading(whole, texts)) this.#damaged.found("readings", seq);
       }
     }
     return row === null && whole.upto < 0 ? null : whole;

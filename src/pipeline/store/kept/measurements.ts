@@ -144,7 +144,8 @@ export class StoredMeasurements implements Measurements {
     const [row] = queue.read("read a measurement", () =>
       db.readArrays<StoredReadingRow>(SQL.reading).all(idOf(reading), stream),
     );
-    return row === undefined ? null : toStoredReading(row, streams);
+    if (row === undefined) return null;
+    return db.damaged.readable(toStoredReading(row, streams), "kept_measurements");
   }
 
   /* ---------- pins ---------- */

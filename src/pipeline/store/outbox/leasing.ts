@@ -175,7 +175,9 @@ export class Leasing {
     row: readonly [...StoredReadingRow, ...unknown[]],
     live: boolean,
   ): OutboxEntry {
-    const reading = lane.uplink.chosenOf(toStoredReading(row, this.#parts.streams));
+    const reading = lane.uplink.chosenOf(
+      this.#parts.db.damaged.readable(toStoredReading(row, this.#parts.streams)),
+    );
     const entry = { reading, live };
     const slot = { place, live, isSettled: false };
     lane.lease(slot);

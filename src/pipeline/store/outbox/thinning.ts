@@ -83,15 +83,7 @@ export class Thinning {
   /** Whether anything is held for an uplink that has no `everyS`; looked up once. */
   readonly #leftovers = new Map<string, boolean>();
 
-  readonly #onDamaged: (table: string) => void;
-
-  constructor(parts: {
-    db: Database;
-    meta: Pick<Meta, "get" | "put">;
-    streams: Streams;
-    onDamaged?: (table: string) => void;
-  }) {
-    this.#onDamaged = parts.onDamaged ?? (() => {});
+  constructor(parts: { db: Database; meta: Pick<Meta, "get" | "put">; streams: Streams }) {
     this.#db = parts.db;
     this.#meta = parts.meta;
     this.#streams = parts.streams;
@@ -292,9 +284,10 @@ export class Thinning {
   }
 
   #load(uplink: LaneUplink, stream: number): State {
-    const text = this.#meta.get(`${keysOf(uplink.name)[0]}${stream}`);
+    const name = `${keysOf(uplink.name)[0]}${stream}`;
+    const text = this.#meta.get(name);
     if (text === null) return NO_STATE;
-    if (parsedObject(text) === null) this.#onDamaged("meta");
+    if (parsedObject(text) === null) this.#db.damaged.found("meta", name);
     return stateOf(text);
   }
 

@@ -101,7 +101,7 @@ export class History {
       for (const [hour, streams] of this.#newest?.byHour(known) ?? []) {
         const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.latestOf);
         for (const row of rows.all(JSON.stringify(streams), hour, hour))
-          found.set(row[1], toStoredReading(row, this.#streams));
+          found.set(row[1], this.#readable(row));
       }
       for (const [index, key] of slice.entries()) {
         const stream = numbers[index];
@@ -127,7 +127,12 @@ export class History {
     const [row] = this.#db
       .readArrays<StoredReadingRow>(HISTORY_SQL.latest)
       .all(hour, stream, hour, stream);
-    return row === undefined ? undefined : toStoredReading(row, this.#streams);
+    return row === undefined ? undefined : this.#readable(row);
+  }
+
+  /** Of the newest ones: many look at them, and each is looked at for damage. */
+  #readable(row: StoredReadingRow): StoredReading {
+    return this.#db.damaged.readable(toStoredReading(row, this.#streams));
   }
 
   /** The highest number of a stored reading: those that are stored later have higher ones. 0 while nothing is stored. */

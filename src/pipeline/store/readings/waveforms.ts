@@ -6,6 +6,7 @@ import type { Streams } from "../database/streams.ts";
 import type { PendingReading, PendingWaveform } from "./pending-response.ts";
 
 interface WaveformRow extends Omit<StoredWaveform, "fileId" | "sensor" | "readingId" | "samples"> {
+  readonly tableName: string;
   readonly stream: number;
   readonly id: Buffer;
   readonly sampleCount: number;
@@ -15,7 +16,7 @@ interface WaveformRow extends Omit<StoredWaveform, "fileId" | "sensor" | "readin
 
 const readSql = (
   table: string,
-) => `SELECT stream, time_ms AS timeMs, reading_id AS id, channel, axis, sample_rate_hz AS sampleRateHz, calibration,
+) => `SELECT '${table}' AS tableName, stream, time_ms AS timeMs, reading_id AS id, channel, axis, sample_rate_hz AS sampleRateHz, calibration,
   recording_reason AS recordingReason, sample_count AS sampleCount, encoding, samples AS packed
   FROM ${table} WHERE file_id = ?`;
 const hasSql = (table: string) => `SELECT 1 FROM ${table} WHERE file_id = ?`;
@@ -29,6 +30,8 @@ const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel,
 /** Reported individually; on a disk with more damage than this the rest adds nothing. */
 const DAMAGED_MAX = 1_000;
 
+type DamageListener = (table: string, fileId: number) => void;
+
 /** Handles a failed read: the write queue, which replaces a broken connection and repairs a damaged file. */
 interface GuardedReads {
   read<T>(what: string, read: () => T): T;
@@ -41,7 +44,7 @@ export class Waveforms implements WaveformFiles {
   readonly #reads: GuardedReads;
 
   readonly #hasKept: boolean;
-  readonly #onDamaged: (fileId: number, err: Error) => void;
+  readonly #onDamaged: DamageListener;
   /** Files whose damage was reported. */
   readonly #damaged = new Set<number>();
 
@@ -50,7 +53,7 @@ export class Waveforms implements WaveformFiles {
     db: Database,
     streams: Streams,
     reads: GuardedReads,
-    onDamaged: (fileId: number, err: Error) => void = () => {},
+    onDamaged: DamageListener = () => {},
     hasKept = true,
   ) {
     this.#db = db;
@@ -148,14 +151,14 @@ export class Waveforms implements WaveformFiles {
   }
 
   /** Null if the bytes are damaged: such samples are treated as deleted, and must not block whoever requests them. */
-  #samplesOf({ encoding, packed, sampleCount }: WaveformRow, fileId: number): Int16Array | null {
+  #samplesOf(row: WaveformRow, fileId: number): Int16Array | null {
     try {
-      return decodeSamples(encoding, packed, sampleCount);
+      return decodeSamples(row.encoding, row.packed, row.sampleCount);
     } catch (error) {
       if (!(error instanceof WaveformDamage)) throw error;
       if (!this.#damaged.has(fileId) && this.#damaged.size < DAMAGED_MAX) {
         this.#damaged.add(fileId);
-        this.#onDamaged(fileId, error);
+        this.#onDamaged(row.tableName, fileId);
       }
       return null;
     }

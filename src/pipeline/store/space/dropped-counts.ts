@@ -1,5 +1,6 @@
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Tx } from "../../../core/tx.ts";
+import type { DamagedRows } from "../database/damaged-rows.ts";
 import type { Meta } from "../database/meta.ts";
 
 const KEY = "dropped";
@@ -8,17 +9,17 @@ const KEY = "dropped";
 export class DroppedCounts {
   readonly #meta: Meta;
   readonly #onDropped: ((reason: string, count: number) => void) | undefined;
-  readonly #onDamaged: (table: string) => void;
+  readonly #damaged: DamagedRows;
   #counts: Readonly<Record<string, number>> = {};
 
   constructor(
     meta: Meta,
     onDropped: ((reason: string, count: number) => void) | undefined,
-    onDamaged: (table: string) => void,
+    damaged: DamagedRows,
   ) {
     this.#meta = meta;
     this.#onDropped = onDropped;
-    this.#onDamaged = onDamaged;
+    this.#damaged = damaged;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -29,7 +30,7 @@ export class DroppedCounts {
     const text = this.#meta.get(KEY) ?? "{}";
     const saved = parsedObject(text);
     // They begin again at 0, as after a new DATA_DIR.
-    if (saved === null) this.#onDamaged("meta");
+    if (saved === null) this.#damaged.found("meta", KEY);
     const counts = Object.entries(saved ?? {});
     this.#counts = Object.fromEntries(
       counts.flatMap(([reason, count]) => (typeof count === "number" ? [[reason, count]] : [])),

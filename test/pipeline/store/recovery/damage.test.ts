@@ -164,12 +164,17 @@ test("damage – samples with damaged bytes are treated as deleted", async (t) =
       uplinks: mainOf(...LANES),
       logger,
       onDropped: (reason, count) => counted.push(`${reason} ${count}`),
+      onDamaged: (table) => counted.push(table),
     }),
   );
   t.after(() => store.close());
   for (let turn = 0; turn < 3; turn++) assert.equal(store.waveforms.read(1), null);
   assert.notEqual(store.waveforms.read(2), null);
-  assert.deepEqual(counted, ["damaged_samples 1"], "once, however often it is asked for");
+  assert.deepEqual(
+    counted,
+    ["waveforms", "damaged_samples 1"],
+    "once, however often it is asked for",
+  );
   assert.equal(store.state().dropped["damaged_samples"], 1);
   assert.equal(logger.lines.filter(({ level }) => level === "error").length, 1);
 });

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Sqlite from "better-sqlite3";
+import { DAY_MS } from "../../../../src/core/time-units.ts";
+import { placeOf } from "../../../../src/pipeline/store/hours/hour-rows.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import {
   append,
@@ -15,6 +17,7 @@ import {
 } from "../../../support/temp-database.ts";
 
 const MINUTE_MS = 60_000;
+const READINGS = 4;
 const UPLINKS = [...mainOf("json"), uplinkOf("cloud", ["json"], { everyS: 60 })];
 
 /** With one bit of its brace flipped, a text is no JSON any more. */
@@ -37,7 +40,7 @@ async function filled(t: TestContext) {
     onDamaged: (table) => damaged.push(table),
   });
   const store = openStore(options);
-  for (let minute = 0; minute < 4; minute += 1)
+  for (let minute = 0; minute < READINGS; minute += 1)
     await append(store, [
       readingOf("1", START_MS + minute * MINUTE_MS, {
         quality: { rpm: { quality: "uncertain", reason: "clipped" } },
@@ -72,7 +75,9 @@ for (const text of TEXTS)
   test(`store – damaged text, ${text}: it opens, stores, keeps its limits and sends`, async (t) => {
     const { options, change, damaged } = await filled(t);
     assert.ok(change(updateOf(text)) > 0, "something is damaged");
+    const [table = ""] = text.split(" ");
     for (const minute of [200, 201]) {
+      damaged.length = 0;
       const store = openStore(options);
       assert.equal(await append(store, [readingOf("1", START_MS + minute * MINUTE_MS)]), 1);
       await store.retain();
@@ -83,6 +88,9 @@ for (const text of TEXTS)
           ...outbox.lease("json", "backlog", 100),
         ];
         if (uplink === "main") assert.ok(timesOf(entries).includes(START_MS + minute * MINUTE_MS));
+        for (const { reading } of entries)
+          for (const member of ["values", "quality", "attributes", "raw", "units"] as const)
+            assert.doesNotThrow(() => JSON.parse(reading[member]), "it goes out as JSON");
         const outcomes = entries.map((entry) => ({ entry, outcome: "sent" as const }));
         await Promise.all([outbox.settle("json", outcomes), outbox.flush()]);
         assert.equal(outbox.depth("json").readings, 0);
@@ -90,7 +98,33 @@ for (const text of TEXTS)
       assert.equal(typeof store.state().alarm, "object", "no failure stands");
       assert.equal(store.writeFailure, null);
       await store.close();
+      // Nothing takes what waits there. Where something does, each row counts once, however often it is read.
+      const rows = { waiting: 0, readings: READINGS }[table] ?? 1;
+      if (minute === 200) assert.deepEqual(damaged, Array(rows).fill(table));
     }
-    const isCounted = text.startsWith("meta");
-    assert.equal(damaged.includes("meta"), isCounted);
   });
+
+test("store – damaged hours, days and medians count as none, each once, by its table", async (t) => {
+  const { options, change, damaged } = await filled(t);
+  const day = Math.floor(START_MS / DAY_MS);
+  for (const table of ["hours", "days"]) {
+    change(`INSERT OR IGNORE INTO ${table} VALUES (${placeOf(day, 1)}, 0, x'00')`);
+    change(`UPDATE ${table} SET body = x'ffff'`);
+  }
+  change(`INSERT INTO day_medians VALUES (${placeOf(day, 1)}, 'damaged')`);
+  const store = openStore({ ...options, gatewayNow: () => START_MS + 2 * DAY_MS });
+  t.after(() => store.close());
+  await store.retain();
+  const range = {
+    sensor: "1",
+    kind: "rpm",
+    fromMs: START_MS - DAY_MS,
+    toMs: START_MS + DAY_MS,
+  } as const;
+  for (let time = 0; time < 2; time += 1) {
+    for (const span of ["hours", "days"] as const)
+      for (const point of store.hours.points({ ...range, span, values: null })) assert.ok(point);
+    assert.equal(store.dayMedians.of("1", "rpm", day, day + 1)[0]?.readings, 0);
+  }
+  assert.deepEqual(damaged.toSorted(), ["day_medians", "days", "hours"]);
+});

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Tx } from "../../../../src/core/tx.ts";
+import { DamagedRows } from "../../../../src/pipeline/store/database/damaged-rows.ts";
 import { Meta } from "../../../../src/pipeline/store/database/meta.ts";
 import type { LaneQueue } from "../../../../src/pipeline/store/outbox/lane-queue.ts";
 import { StoredProgress } from "../../../../src/pipeline/store/readings/stored-progress.ts";
@@ -27,11 +28,11 @@ test("dropped counts – several of one transaction are all kept, and told once 
   const counts = new DroppedCounts(
     meta,
     (reason, count) => told.push([reason, count]),
-    () => {},
+    new DamagedRows(),
   );
   counts.load();
   const restarted = () => {
-    const again = new DroppedCounts(meta, undefined, () => {});
+    const again = new DroppedCounts(meta, undefined, new DamagedRows());
     again.load();
     return again.counts;
   };
