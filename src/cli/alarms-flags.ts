@@ -12,7 +12,11 @@ export const ALARMS_FLAGS: readonly FlagSpec[] = [
   { name: "by", value: "NAME", doc: "name for the audit log, by default this user" },
   { name: "history", value: "N", doc: "also list the newest N events" },
   { name: "baselines", doc: "list learned limits and those being learned" },
-  { name: "relearn", value: "SENSOR/ALARM/VALUE", doc: "relearn a baseline" },
+  {
+    name: "relearn",
+    value: "SENSOR/ALARM/VALUE",
+    doc: "relearn a baseline; SENSOR/finding: the normal state of its findings",
+  },
   { name: "url", value: "URL", doc: "address of the agent's HTTP server" },
   JSON_FLAG,
   ENVIRONMENT_FLAG,

@@ -1,4 +1,5 @@
 import type { AgentStatus } from "../core/agent-status.ts";
+import { FINDING_ALARM, NORMAL_STATE } from "../core/alarm/finding-alarms.ts";
 import type { AlarmLists, BaselineView, ShownAlarm } from "../core/alarm/shown.ts";
 import { wallClockText } from "../core/time-zone.ts";
 import { withTimes } from "../core/times-in-text.ts";
@@ -162,14 +163,16 @@ async function relearn(
   client: AgentClient,
 ): Promise<number> {
   const parts = flags.required("relearn").split("/");
+  if (parts.length === 2 && parts[1] === FINDING_ALARM) parts.push(NORMAL_STATE);
   if (parts.length !== 3 || parts.includes("")) {
-    throw new UsageError("--relearn takes SENSOR/ALARM/VALUE, as --baselines lists them");
+    throw new UsageError(
+      "--relearn takes SENSOR/ALARM/VALUE, as --baselines lists them, or SENSOR/finding",
+    );
   }
   const path = `/api/v1/baselines/${parts.map(encodeURIComponent).join("/")}/relearn`;
-  const response = await client.post<object>(path, { by: whoIs(flags) }, signal);
-  stdout.write(
-    flags.has("json") ? `${JSON.stringify(response)}\n` : "the baseline is being learned again\n",
-  );
+  const body = { by: whoIs(flags) };
+  const response = await client.post<{ readonly detail: string }>(path, body, signal);
+  stdout.write(`${flags.has("json") ? JSON.stringify(response) : response.detail}\n`);
   return 0;
 }
 

@@ -128,7 +128,8 @@ const BASELINE_LIST = {
 const RELEARN = {
   path: "/api/v1/baselines/{sensor}/{alarm}/{value}/relearn",
   method: "post",
-  summary: "Starts learning a baseline again; an alarm based on the old one ends. Audited.",
+  summary:
+    "Starts learning a baseline again; an alarm based on the old one ends. `finding/normal` is the normal state of the sensor's findings. Audited.",
   params: input({ sensor: SENSOR, alarm: text(64), value: text(64) }, ["sensor", "alarm", "value"]),
   body: NAME,
   accepts: orNone(NAME),

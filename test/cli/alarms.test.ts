@@ -254,13 +254,15 @@ test("gateside alarms – baselines are shown while they learn, and relearned on
   assert.deepEqual([done.code, done.stdout], [0, "the baseline is being learned again\n"]);
   assert.match((await gateside("--baselines")).stdout, /learning 0 of 10/);
   assert.equal((await gateside("--relearn", "2/none/rpm")).code, 1);
+  assert.match((await gateside("--relearn", "2/finding")).stderr, /2\/finding\/normal has no/);
   assert.equal((await gateside("--relearn", "change")).code, 2);
   assert.deepEqual(
-    alarms.actions.actions(2).map(({ what, outcome }) => [what, outcome]),
+    alarms.actions.actions(3).map(({ what, outcome }) => [what, outcome]),
     [
+      ["relearn", "2/finding/normal has no baseline"],
       ["relearn", "2/none/rpm has no baseline"],
       ["relearn", "done"],
     ],
   );
-  assert.equal(alarms.actions.actions(2)[1]?.who, "ben");
+  assert.equal(alarms.actions.actions(3)[2]?.who, "ben");
 });

@@ -1,6 +1,7 @@
 /** The alarms as people see and change them, over HTTP, MQTT and the command line. */
 
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
+import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type {
@@ -161,7 +162,9 @@ export class StoredAlarmActions implements AlarmActions {
       (tx) => engine.relearn(tx, of.sensor, of.alarm, of.value, gatewayNow()),
       true,
     );
-    const detail = ok ? "the baseline is being learned again" : `${subject} has no baseline`;
+    const learned =
+      of.alarm === FINDING_ALARM ? "the normal state of its findings" : "the baseline";
+    const detail = ok ? `${learned} is being learned again` : `${subject} has no baseline`;
     const outcome = ok ? "done" : detail;
     const what = "relearn";
     store.audit({ timeMs: clock.now(), who: by, source, what, subject, detail: "{}", outcome });

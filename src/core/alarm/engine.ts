@@ -16,7 +16,13 @@ import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import type { AlarmChange, AlarmContext, UsualLevel } from "./context.ts";
-import { adoptFindings, dateFindings, restoreFindings } from "./finding-alarms.ts";
+import {
+  adoptFindings,
+  dateFindings,
+  FINDING_ALARM,
+  NORMAL_STATE,
+  restoreFindings,
+} from "./finding-alarms.ts";
 import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
@@ -246,15 +252,16 @@ export class AlarmEngine implements ReadingFollower {
     });
   }
 
-  /** Starts the baselines of a watch again. Null if it has none. */
+  /** Starts the baselines of a watch again, or the normal state of a sensor's findings. Null if it has none. */
   relearn(tx: Tx, sensor: string, alarm: string, value: string, nowMs: number): FollowUp | null {
-    let hasBaseline = false;
+    const { findings } = this.#options;
+    const isNormalState = alarm === FINDING_ALARM && value === NORMAL_STATE;
+    let isLearned = isNormalState && findings?.isDiagnosed(sensor) === true;
     const up = this.#within(tx, (change) => {
-      hasBaseline = relearn(change, sensor, alarm, value, nowMs);
-      if (hasBaseline)
-        change.ofFindings.push(...(this.#options.findings?.relearn(tx, sensor) ?? []));
+      isLearned ||= relearn(change, sensor, alarm, value, nowMs);
+      if (isLearned) change.ofFindings.push(...(findings?.relearn(tx, sensor) ?? []));
     });
-    return hasBaseline ? up : null;
+    return isLearned ? up : null;
   }
 
   /**

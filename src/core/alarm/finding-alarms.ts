@@ -8,6 +8,8 @@ import { sinceFrom, sinceMs } from "./since.ts";
 import { NORMAL } from "./watch-state.ts";
 
 export const FINDING_ALARM = "finding";
+/** Its value that stands for the normal state, which all findings of a sensor are judged by: what may be learned again. */
+export const NORMAL_STATE = "normal";
 
 /** Adopts transitions of findings. The events that are to be reported carry what people have said of the alarm. */
 export function adoptFindings(

@@ -72,6 +72,24 @@ test("a finding that stood before findings were alarms is one after the upgrade,
   assert.deepEqual(later.heard, []);
 });
 
+test("what is normal for findings is learned again on command, also where no baseline is learned", () => {
+  const { alarms, findings, follow } = diagnosis();
+  for (let hour = 1; hour <= 12; hour++) follow(recordOf({}, hour), hour);
+  const relearn = (sensor: string, value: string) => {
+    const up = alarms.relearn(tx.now, sensor, "finding", value, 0);
+    tx.commit();
+    return up;
+  };
+  assert.equal(relearn("10234", KEY), null);
+  assert.equal(relearn("99", "normal"), null);
+  assert.ok(findings.of("10234").reference);
+  assert.deepEqual(
+    relearn("010234", "normal")?.states.map(({ sensor }) => sensor),
+    ["finding:10234"],
+  );
+  assert.equal(findings.of("10234").reference, null);
+});
+
 test("readings that come late date the alarm of a finding as they date the finding", () => {
   const { alarms, findings, follow, heard } = diagnosis();
   for (let hour = 101; hour <= 105; hour++) follow(fault(hour), hour);
