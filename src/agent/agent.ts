@@ -133,6 +133,7 @@ class RunningAgent implements Agent {
     }, SHUTDOWN_MS);
     tooLate.unref();
     this.#parts.setup?.close();
+    for (const feature of this.#parts.features) feature.stopping?.();
     store.commitAtOnce();
     polling.abort();
     const waiting = new AbortController();

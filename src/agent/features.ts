@@ -4,19 +4,25 @@ import { type BoxFault, boxFaults } from "../core/box-fault.ts";
 import type { Features } from "../features/all.ts";
 import type { Feature, FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
-import { refused } from "../http/api-operation.ts";
+import { refused, type ServedOperation } from "../http/api-operation.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";
 
 /** The sources of HTTP with the operations of features. */
 export function withFeatures(sources: HttpSources, { running, outlooks }: Features): HttpParts {
+  return { ...sources, operations: operationsOf(running), outlooks };
+}
+
+/** Every operation of the features: those of features that are off refuse. */
+export function operationsOf(running: readonly Feature[]): readonly ServedOperation[] {
   const operations = running.flatMap(({ serve = [] }) => serve);
   const isServed = new Set(operations.map(({ operation }) => operation));
-  const off = SPECS.flatMap((spec: FeatureSpec) =>
-    (spec.operations ?? [])
+  const off = SPECS.flatMap((spec: FeatureSpec) => {
+    const answer = spec.off ?? { status: 501, message: `${spec.name} is off` };
+    return (spec.operations ?? [])
       .filter((operation) => !isServed.has(operation))
-      .map((operation) => refused(operation, `${spec.name} is off`)),
-  );
-  return { ...sources, operations: [...operations, ...off], outlooks };
+      .map((operation) => refused(operation, answer));
+  });
+  return [...operations, ...off];
 }
 
 /** Members of the status; null for features that are off. */

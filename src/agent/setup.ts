@@ -10,10 +10,6 @@ import { isFlagged } from "../core/reading.ts";
 import type { PolledKind } from "../core/sensor.ts";
 import type {
   AddressReport,
-  DiscoveryDraft,
-  DiscoveryHints,
-  DiscoveryRequest,
-  DiscoveryState,
   FileEditing,
   ProbedState,
   ProbeReport,
@@ -31,7 +27,6 @@ import type { ConfigurationFiles, Reloader, RunningUplinks } from "../features/s
 import { TYPED_SCHEMA, TypedSecrets } from "../features/setup/typed-secrets.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { withinMs } from "../lib/time-limit.ts";
-import { Discovery } from "./discovery.ts";
 import { type ReadingGateway, readOnce } from "./one-read.ts";
 import { messagesOf } from "./probe-messages.ts";
 import { probeStates } from "./probe-states.ts";
@@ -69,7 +64,6 @@ export class Setup implements SetupActions {
   readonly schemas = { site: siteSchema, uplinks: formSchema() };
   readonly #parts: SetupParts;
   readonly #uplinksPart: EditedPart | null;
-  readonly #discovery: Discovery;
   readonly #stopping = new AbortController();
   #isProbing = false;
   #isTrying = false;
@@ -103,11 +97,6 @@ export class Setup implements SetupActions {
           });
     this.uplinks =
       this.#uplinksPart === null ? null : new FileEditor(editing("uplinks"), this.#uplinksPart);
-    this.#discovery = new Discovery({
-      wireWord: settings.wireWord,
-      site: () => this.site.read().content,
-      logger,
-    });
   }
 
   async probe(
@@ -215,18 +204,6 @@ export class Setup implements SetupActions {
     } finally {
       this.#isTrying = false;
     }
-  }
-
-  discover(request: DiscoveryRequest): boolean {
-    return this.#discovery.begin(request, this.#stopping.signal);
-  }
-
-  get discovery(): DiscoveryState {
-    return this.#discovery.state;
-  }
-
-  draft(hints: DiscoveryHints): DiscoveryDraft | null {
-    return this.#discovery.draft(hints);
   }
 
   /** Aborts its requests to other services. */

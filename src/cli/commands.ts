@@ -4,7 +4,6 @@ import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import type { Command } from "./command.ts";
-import { DISCOVER_FLAGS } from "./discover-flags.ts";
 import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
 import { EXPORT_FLAGS } from "./export-flags.ts";
 import { FLEET_COMMANDS } from "./fleet-commands.ts";
@@ -304,19 +303,6 @@ const OWN: readonly Command[] = [
       "gateside export --from 2026-11-20 --to 2026-11-20 --sensor 10234 --waveforms wav --format wav",
     ],
     load: () => import("./export.ts"),
-  },
-  {
-    name: "discover",
-    summary: "draft a site file from an analytics service's device and axis lists",
-    details:
-      "Writes the draft to stdout or --out; --merge adds sensors to a file without changing the existing ones. What the service cannot\nknow (kinds, clamps, ranges) is listed on stderr with the flag to set. --gateway asks the gateway for the kinds: it tries up to\nthree sensors of each type until one has records.\nTLS with a private authority: NODE_EXTRA_CA_CERTS=FILE before the command.",
-    flags: DISCOVER_FLAGS,
-    examples: [
-      "gateside discover --url http://analytics.plant:8080 --token T > config/site.json",
-      "gateside discover --url http://analytics.plant:8080 --token-file token --merge config/site.json --out config/site.json --kinds 9=currentV2 --clamp 100",
-      "gateside discover --url http://analytics.plant:8080 --token-file token --gateway http://192.168.1.10 --clamp 100 --out config/site.json",
-    ],
-    load: () => import("./discover.ts"),
   },
   {
     name: "settings",

@@ -1,4 +1,4 @@
-/** Set-up over HTTP (plant section 12): the files being edited, reads and sessions tested before saving, discovery. */
+/** Set-up over HTTP (plant section 12): the files being edited, reads and sessions tested before saving. */
 import { RELOAD_REPORT, type ReloadReport } from "./configuration.ts";
 import { type ConfigurationFault } from "./configuration-fault.ts";
 import {
@@ -9,7 +9,6 @@ import {
   MS,
   map,
   NUMBER,
-  OBJECT,
   type Of,
   object,
   oneOf,
@@ -133,44 +132,6 @@ const ADDRESS_REPORT = object({ url: TEXT, ok: YES_NO, detail: TEXT });
 export type AddressReport = Of<typeof ADDRESS_REPORT>;
 export const ADDRESS_REPORTS = object({ addresses: list(ADDRESS_REPORT) });
 
-export interface DiscoveryRequest {
-  readonly url: string;
-  readonly email: string;
-  readonly password: string;
-  /** WIRE_WORD of that service; null: this agent's. */
-  readonly wireWord: string | null;
-}
-
-/** What a person adds because the service does not have it. */
-export interface DiscoveryHints {
-  /** By sensor type code. */
-  readonly kinds: Readonly<Record<string, readonly PolledKind[]>>;
-  /** A, of every current channel. */
-  readonly clamp: number | null;
-  readonly loop: { readonly unit: string; readonly low: number; readonly high: number } | null;
-}
-
-/** `detail`: current step, or why it failed. */
-export const DISCOVERY_STATE = object({
-  state: oneOf(["none", "running", "failed", "found"]),
-  detail: TEXT,
-  devices: INTEGER,
-});
-export type DiscoveryState = Of<typeof DISCOVERY_STATE>;
-
-export const DISCOVERY_DRAFT = object({
-  sensors: { ...list(OBJECT), description: "Not in the site file yet." },
-  /** Found, and already in the file. */
-  kept: INTEGER,
-  /** Found, and left out until somebody says what the service does not know. */
-  left: { ...INTEGER, description: "Left out until the request says what they read." },
-  /** What could not be determined, a line each. */
-  notes: list(TEXT),
-  /** The type codes that were found. */
-  types: list(object({ type: INTEGER, count: INTEGER, example: TEXT })),
-});
-export type DiscoveryDraft = Of<typeof DISCOVERY_DRAFT>;
-
 const SETUP_FILE = object({
   path: TEXT,
   trouble: { ...orNull(TEXT), description: "Why it cannot be saved." },
@@ -209,11 +170,6 @@ export interface SetupActions {
   probeStates(sensor: unknown): Promise<readonly ProbedState[] | Refused>;
   /** Opens one session at each address and closes it at once. */
   tryUplink(uplink: unknown): Promise<readonly AddressReport[] | Refused>;
-  /** Logs in and queries in the background. False while another one runs. */
-  discover(request: DiscoveryRequest): boolean;
-  readonly discovery: DiscoveryState;
-  /** Null before something was found. */
-  draft(hints: DiscoveryHints): DiscoveryDraft | null;
 }
 
 /** A backup to restore, as text. */

@@ -1,6 +1,6 @@
 import { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
-import { FEATURE_PAGES } from "./feature-pages.ts";
+import { FEATURE_PAGES, SETUP_PAGES } from "./feature-pages.ts";
 import { Live } from "./live.ts";
 import { allLoaded, loadAgain } from "./load-again.ts";
 import { MachineFeed } from "./machine-feed.ts";
@@ -22,12 +22,15 @@ interface OwnPageParts extends PageParts {
 /** No view has this name. */
 const UNKNOWN = "unknown";
 
+const isAddedSetup = ({ view, subject, part }: LinkedPlace) =>
+  view === "setup" && part === "" && SETUP_PAGES.some((page) => page.subject === subject);
+
 /** Everything but the first page is loaded when it is first opened. */
 async function opener(place: LinkedPlace): Promise<(parts: OwnPageParts) => Cleanup> {
   const view = pageOf(place);
   const added = FEATURE_PAGES.find(({ at }) => at === view);
   if (added !== undefined && place.subject !== "") return added.open();
-  switch (isPage(place) ? view : UNKNOWN) {
+  switch (isPage(place) || isAddedSetup(place) ? view : UNKNOWN) {
     case "sensor": {
       const { sensorPage } = await import("./sensor-page.ts");
       return ({ content, api, model, theme, subject }) =>

@@ -26,7 +26,6 @@ const SETUP_PARTS: ReadonlySet<string> = new Set([
   "machine",
   "alarm",
   "uplink",
-  "discover",
 ]);
 
 /** False for an address that no page of our own answers to. */

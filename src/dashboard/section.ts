@@ -2,6 +2,7 @@
 import type { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
 import type { Model } from "./model.ts";
+import type { SetupView } from "./setup-view.ts";
 import type { Theme } from "./theme.ts";
 
 export interface PageView {
@@ -24,6 +25,17 @@ export interface FeaturePage {
   /** The link to it on the entry of a machine. */
   readonly machineLink?: { readonly part: string; readonly text: string };
   open(): Promise<(parts: PageParts) => Cleanup>;
+}
+
+/** A page of set-up below one of its lists. */
+export interface SetupPage {
+  /** `#/setup/subject`. */
+  readonly subject: string;
+  readonly parent: string;
+  readonly title: string;
+  /** Text of the links to it. */
+  readonly link: string;
+  open(): Promise<(view: SetupView) => Promise<void>>;
 }
 
 export interface Section {

@@ -1,9 +1,11 @@
 /** The start of set-up: the site's name, and what exists already. */
+
 import { messageOf } from "../core/thrown.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
+import { setupLinks } from "./setup-links.ts";
 import { newId, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
@@ -33,12 +35,7 @@ export async function homeView(view: SetupView): Promise<void> {
       "p",
       { class: "set-actions" },
       about.mayChange && h("a", { class: "set-button", href: "#/setup/sensor" }, "Add a sensor"),
-      about.mayChange &&
-        h(
-          "a",
-          { class: "set-button", href: "#/setup/discover" },
-          "Find sensors at the analytics service",
-        ),
+      ...(about.mayChange ? setupLinks("sensors") : []),
       count > 0 && h("a", { class: "set-button", href: "#/" }, "See the readings"),
     ),
     h(

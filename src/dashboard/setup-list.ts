@@ -5,6 +5,7 @@ import { h, replace } from "./dom.ts";
 import { linkTo } from "./place-link.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { type FilePart, SetupFile } from "./setup-file.ts";
+import { setupLinks } from "./setup-links.ts";
 import { wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
@@ -140,12 +141,7 @@ export async function listView(view: SetupView, name: string, list: ListView): P
           { class: "set-button", href: linkTo("setup", list.one) },
           `Add ${list.word === "sensor" || list.word === "machine" ? "a" : "an"} ${list.word}`,
         ),
-        name === "sensors" &&
-          h(
-            "a",
-            { class: "set-button", href: "#/setup/discover" },
-            "Find sensors at the analytics service",
-          ),
+        ...setupLinks(name),
       ),
   );
 }

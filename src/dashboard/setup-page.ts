@@ -2,11 +2,11 @@
 import { messageOf } from "../core/thrown.ts";
 import { type Api, refusalText } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { SETUP_PAGES } from "./feature-pages.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
 import { READ_ONLY } from "./read-only.ts";
 import { auditView } from "./setup-audit.ts";
-import { discoverView } from "./setup-discover.ts";
 import { entryView } from "./setup-entry.ts";
 import { homeView } from "./setup-home.ts";
 import { LISTS_BY_VIEW, listView } from "./setup-list.ts";
@@ -25,10 +25,10 @@ const VIEWS = [
 /** Pages below one of them. */
 const PARENTS: Readonly<Record<string, string>> = {
   sensor: "sensors",
-  discover: "sensors",
   machine: "machines",
   alarm: "alarms",
   uplink: "uplinks",
+  ...Object.fromEntries(SETUP_PAGES.map(({ subject, parent }) => [subject, parent])),
 };
 
 /** The message for the next view. */
@@ -86,7 +86,7 @@ const TITLES: Readonly<Record<string, string>> = {
   machine: "Machine",
   alarm: "Alarm rule",
   uplink: "Uplink",
-  discover: "Find sensors",
+  ...Object.fromEntries(SETUP_PAGES.map((page) => [page.subject, page.title])),
 };
 
 function go(subject: string, notice: string): void {
@@ -126,11 +126,12 @@ async function open(
   }
 }
 
-function show(view: SetupView, subject: string): Promise<void> {
+async function show(view: SetupView, subject: string): Promise<void> {
   const key = placeNow().query.get("key");
   const list = LISTS_BY_VIEW[subject];
   if (list !== undefined) return listView(view, subject, list);
-  if (subject === "discover") return discoverView(view);
+  const added = SETUP_PAGES.find((page) => page.subject === subject);
+  if (added !== undefined) return (await added.open())(view);
   const parent = PARENTS[subject] ?? "";
   const entries = LISTS_BY_VIEW[parent];
   if (entries !== undefined) return entryView(view, parent, entries, key);

@@ -24,6 +24,10 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
         );
   const report = (await import("./report/report.ts")).createReport(host, outlook);
   const notify = (await import("./notify/notify.ts")).createNotify(host);
-  const all: readonly (Feature | null)[] = [outlook, modbus, notify, report];
+  const discover =
+    host.setup === null
+      ? null
+      : (await import("./discover/discover.ts")).createDiscover(host, host.setup);
+  const all: readonly (Feature | null)[] = [outlook, modbus, notify, report, discover];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

@@ -26,6 +26,8 @@ export interface FeatureSpec {
   /** Its tables. */
   readonly steps?: readonly SchemaStep[];
   readonly operations?: readonly Operation[];
+  /** What its operations answer while it is off; by default 501. */
+  readonly off?: { readonly status: number; readonly message: string };
   readonly commands?: readonly Command[];
   readonly status?: {
     /** Its members of the status; null while it is off. */
@@ -58,5 +60,7 @@ export interface Feature extends StoreSteps {
   run?(signal: AbortSignal): Promise<void>;
   /** Its members of the status. */
   status?(): object;
+  /** The agent begins to stop: what waits for other services ends. */
+  stopping?(): void;
   close?(): Promise<void>;
 }

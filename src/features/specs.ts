@@ -1,4 +1,5 @@
 /** Every feature as help, documents and checks know it, in order. */
+import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
@@ -10,4 +11,5 @@ export const SPECS = [
   MODBUS_SPEC,
   NOTIFY_SPEC,
   REPORT_SPEC,
+  DISCOVER_SPEC,
 ] as const satisfies readonly FeatureSpec[];

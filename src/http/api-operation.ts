@@ -36,6 +36,17 @@ export interface Operation {
 
 export const MACHINE_ID = input({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
 
+/** Where set-up is off. */
+export const SETUP_IS_OFF = {
+  status: 403,
+  message: "set-up is off: set SETUP_ENABLED=true and restart the agent",
+} as const;
+export const SETUP_OFF = {
+  403: "SETUP_ENABLED is false, or the token is HTTP_VIEW_TOKEN.",
+} as const;
+export const setupOff = (reply: FastifyReply): FastifyReply =>
+  refuse(reply, SETUP_IS_OFF.status, SETUP_IS_OFF.message);
+
 export const ALARMS_OFF = { 501: "ALARMS_ENABLED is false." } as const;
 
 type OperationPart<O, Name extends string> =
@@ -65,8 +76,10 @@ export const served = <O extends Operation>(
 ): ServedOperation => ({ operation, add: (app) => serve(app, operation, handler) });
 
 /** For an operation of a feature that is off. */
-export const refused = (operation: Operation, why: string): ServedOperation =>
-  served(operation, (_request, reply) => refuse(reply, 501, why));
+export const refused = (
+  operation: Operation,
+  { status, message }: { readonly status: number; readonly message: string },
+): ServedOperation => served(operation, (_request, reply) => refuse(reply, status, message));
 
 /** Adds the route of an operation. */
 export function serve<O extends Operation>(

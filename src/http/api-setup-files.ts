@@ -11,7 +11,7 @@ import {
   UPLINKS_CONTENT,
   UPLINKS_VERSION,
 } from "../core/setup.ts";
-import { type Operation, serve } from "./api-operation.ts";
+import { type Operation, SETUP_OFF, serve, setupOff } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
 import { whoOf } from "./audit.ts";
 import type { HttpParts } from "./parts.ts";
@@ -19,12 +19,8 @@ import { problem, refuse, refuseFaulty } from "./problem.ts";
 
 const VERSION = input({ version: integer(1, 999_999_999) }, ["version"]);
 
-const OFF = "set-up is off: set SETUP_ENABLED=true and restart the agent";
 const NO_UPLINKS = "UPLINKS_FILE is not set: set it to a path and restart the agent";
 const NO_MATCH = 'send If-Match with the hash that GET returned, in quotes, such as "3f2a…"';
-export const SETUP_OFF = {
-  403: "SETUP_ENABLED is false, or the token is HTTP_VIEW_TOKEN.",
-} as const;
 const NOT_KEPT = { ...SETUP_OFF, 404: "This version is not kept." } as const;
 const SAVE_REFUSED = {
   409: "Another change is being saved, or a signed configuration is on trial.",
@@ -157,10 +153,6 @@ export function registerSetupFiles(
   registerFile(app, UPLINKS, FILES.uplinks, (reply) =>
     setup === null ? void setupOff(reply) : (setup.uplinks ?? void refuse(reply, 404, NO_UPLINKS)),
   );
-}
-
-export function setupOff(reply: FastifyReply): FastifyReply {
-  return refuse(reply, 403, OFF);
 }
 
 /** @param editing undefined if it has sent the response */

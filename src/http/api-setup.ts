@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { isUnnamed } from "../core/empty-site.ts";
-import { input, list, map, NUMBER, OBJECT, type Schema } from "../core/schema.ts";
+import { input, OBJECT, type Schema } from "../core/schema.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import {
   ADDRESS_REPORTS,
-  DISCOVERY_DRAFT,
-  DISCOVERY_STATE,
   type FileEditing,
   PROBE_REPORT,
   PROBED_STATES,
@@ -13,14 +11,13 @@ import {
   SETUP_SCHEMAS,
   SETUP_VIEW,
 } from "../core/setup.ts";
-import { type Operation, serve } from "./api-operation.ts";
-import { choice, DAY, text } from "./api-schemas.ts";
-import { registerSetupFiles, SETUP_OFF, setupOff } from "./api-setup-files.ts";
+import { type Operation, SETUP_OFF, serve, setupOff } from "./api-operation.ts";
+import { choice, DAY } from "./api-schemas.ts";
+import { registerSetupFiles } from "./api-setup-files.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse, refuseFaulty } from "./problem.ts";
 
 const POLLED_KIND = choice(POLLED_KINDS);
-const LOOP = input({ unit: text(32), low: NUMBER, high: NUMBER }, ["unit", "low", "high"]);
 
 const SENSOR_ENTRY: Schema<{ readonly code?: unknown }> = {
   ...OBJECT,
@@ -35,12 +32,6 @@ const TRY_REFUSED = {
   409: "Another one is running.",
   422: "There are errors; the response lists them with their locations. Nothing was tried.",
 } as const;
-const NO_ADDRESS = {
-  place: "url",
-  problem: "is not an address",
-  remedy: "check its host and its port, which is at most 65535",
-} as const;
-
 const SETUP = {
   path: "/api/v1/setup",
   method: "get",
@@ -100,72 +91,12 @@ const TRY_UPLINK = {
   schema: ADDRESS_REPORTS,
 } as const satisfies Operation;
 
-/** The password is sent to the login of that service and is not stored. */
-const DISCOVER = {
-  path: "/api/v1/setup/discover",
-  method: "post",
-  summary:
-    "Logs in to an analytics service and requests its list of sensors. The password is not stored.",
-  body: input(
-    {
-      url: {
-        ...text(2048, "Base address of the analytics service."),
-        pattern: "^https?://[^/@\\s?#]+(/[^@\\s?#]*)?$",
-      },
-      email: text(320),
-      password: text(1024),
-      wireWord: {
-        ...text(64, "WIRE_WORD of that service; this agent's by default."),
-        pattern: "^[A-Za-z]+$",
-      },
-    },
-    ["url", "email", "password"],
-  ),
-  also: { ...SETUP_OFF, 409: "A search is already running." },
-  response: "The search has started.",
-  status: 202,
-  schema: DISCOVERY_STATE,
-} as const satisfies Operation;
-
-const DISCOVERY = {
-  path: "/api/v1/setup/discover",
-  method: "get",
-  summary: "The progress of the search.",
-  also: SETUP_OFF,
-  response: "Its state.",
-  schema: DISCOVERY_STATE,
-} as const satisfies Operation;
-
-const DRAFT = {
-  path: "/api/v1/setup/discover/draft",
-  method: "post",
-  asks: true,
-  summary:
-    "The sensors found, as entries of a site file, completed with the values in the request. Changes nothing.",
-  body: input({
-    kinds: {
-      ...map({ ...list(POLLED_KIND), maxItems: POLLED_KINDS.length }),
-      description: "Kinds by sensor type code.",
-      maxProperties: 1000,
-      propertyNames: { pattern: "^\\d{1,10}$" },
-    },
-    clamp: choice([50, 100, 250, 500]),
-    loop: LOOP,
-  }),
-  also: { ...SETUP_OFF, 404: "No result yet." },
-  response: "The sensors, and what remains unknown.",
-  schema: DISCOVERY_DRAFT,
-} as const satisfies Operation;
-
 export const SETUP_OPERATIONS: readonly Operation[] = [
   SETUP,
   SCHEMAS,
   PROBE,
   PROBE_STATES,
   TRY_UPLINK,
-  DISCOVER,
-  DISCOVERY,
-  DRAFT,
 ];
 
 /** Set-up over HTTP (plant section 12). Everything here is 403 while SETUP_ENABLED is false. */
@@ -190,7 +121,6 @@ export function registerSetupApi(
   );
   registerSetupFiles(app, parts);
   registerTrials(app, parts);
-  registerDiscovery(app, parts);
 }
 
 /** Tests before saving. */
@@ -215,29 +145,6 @@ function registerTrials(app: FastifyInstance, { setup }: Pick<HttpParts, "setup"
     request.auditDetail = String(uplink.name).slice(0, 64);
     const tried = await setup.tryUplink(uplink);
     return isRefused(tried) ? refuseTrial(reply, tried) : reply.send({ addresses: tried });
-  });
-}
-
-function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
-  serve(app, DISCOVER, (request, reply) => {
-    if (setup === null) return setupOff(reply);
-    const { wireWord, ...login } = request.body;
-    // The schema's pattern lets through what is no address, such as port 99999.
-    if (!URL.canParse(login.url)) return refuseTrial(reply, { faults: [NO_ADDRESS] });
-    request.auditDetail = new URL(login.url).host;
-    if (!setup.discover({ ...login, wireWord: wireWord ?? null }))
-      return refuse(reply, 409, "a search is already running");
-    return reply.code(202).send(setup.discovery);
-  });
-  serve(app, DISCOVERY, (_request, reply) =>
-    setup === null ? setupOff(reply) : reply.send(setup.discovery),
-  );
-  serve(app, DRAFT, (request, reply) => {
-    if (setup === null) return setupOff(reply);
-    const { kinds = {}, clamp = null, loop = null } = request.body;
-    const draft = setup.draft({ kinds, clamp, loop });
-    if (draft === null) return refuse(reply, 404, "there is no result yet");
-    return reply.send(draft);
   });
 }
 

@@ -6,15 +6,9 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
 import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
-import { until } from "../support/wait-until.ts";
 
 type Method = "GET" | "PUT" | "POST";
 const SITE = withSensors(sensor("40001"));
-const LOGIN = {
-  url: "http://analytics.example",
-  email: "a@b.example",
-  password: "p4ssword-of-anna",
-};
 /** Every way in, with a body that would pass. */
 const REQUESTS: readonly (readonly [Method, string, object?])[] = [
   ["GET", ""],
@@ -34,16 +28,11 @@ const REQUESTS: readonly (readonly [Method, string, object?])[] = [
   ["POST", "uplinks/test", { uplink: { name: "a", url: "mqtt://127.0.0.1:1" } }],
   ["POST", "probe", { sensor: sensor("1"), kind: "rpm" }],
   ["POST", "probe/states", { sensor: sensor("1") }],
-  ["POST", "discover", LOGIN],
-  ["GET", "discover"],
-  ["POST", "discover/draft", {}],
 ];
-const CHANGES = REQUESTS.filter(
-  ([method, url]) => method !== "GET" && !url.endsWith("/check") && !url.endsWith("/draft"),
-);
+const CHANGES = REQUESTS.filter(([method, url]) => method !== "GET" && !url.endsWith("/check"));
 
 test("set-up – requests from other origins, with other host names or without a token are refused, whatever they request", async (t) => {
-  const { ask, hash, path, entries, setup } = openSetup(t, { uplinks: { uplinks: [] } });
+  const { ask, hash, path, entries } = openSetup(t, { uplinks: { uplinks: [] } });
   const match = { "if-match": await hash() };
   const before = readFileSync(path, "utf8");
   const attempts: readonly (readonly [number, Record<string, string>])[] = [
@@ -73,7 +62,6 @@ test("set-up – requests from other origins, with other host names or without a
     assert.match(answer.text, /HTTP_VIEW_TOKEN is read-only/);
   }
   assert.equal(readFileSync(path, "utf8"), before);
-  assert.equal(setup.discovery.state, "none");
   // Who was known and refused is on record; strangers would only fill it.
   assert.equal(entries.length, CHANGES.length);
   assert.ok(entries.every(({ who, outcome }) => who === "HTTP_VIEW_TOKEN" && outcome === "403"));
@@ -100,9 +88,7 @@ test("set-up – a token in the URL is not accepted, and a form of another page 
 
 test("set-up – no response may be framed, cached or interpreted as another type", async (t) => {
   const { ask } = openSetup(t, { uplinks: { uplinks: [] } });
-  for (const [method, url, body] of REQUESTS.filter(
-    ([, one]) => !/test|probe|discover$/.test(one),
-  )) {
+  for (const [method, url, body] of REQUESTS.filter(([, one]) => !/test|probe/.test(one))) {
     const { headers } = await ask(method, url, body);
     assert.equal(headers["x-frame-options"], "DENY", url);
     assert.match(String(headers["content-security-policy"]), /frame-ancestors 'none'/);
@@ -134,34 +120,8 @@ test("set-up – 10 MB of JSON, deep nesting and prototype names are refused, an
   assert.equal(readFileSync(path, "utf8"), before);
 });
 
-test("set-up – the password of a discovery is in no response, audit entry or state", async (t) => {
-  const { ask, entries, setup } = openSetup(t);
-  for (const url of [
-    "file:///etc/passwd",
-    "http://user:secret@host",
-    "http://host/?token=1",
-    "ftp://host",
-    "javascript:alert(1)",
-  ])
-    assert.equal((await ask("POST", "discover", { ...LOGIN, url })).status, 400, url);
-  const noPort = await ask("POST", "discover", { ...LOGIN, url: "http://127.0.0.1:99999" });
-  assert.equal(noPort.status, 422);
-  assert.match(noPort.text, /"place":"url".*65535/);
-  const begun = await ask("POST", "discover", { ...LOGIN, url: "http://127.0.0.1:1" });
-  assert.equal(begun.status, 202);
-  await until("it ended", () => setup.discovery.state !== "running" || undefined);
-  const login = { ...LOGIN, url: "http://127.0.0.1:1", wireWord: null };
-  assert.deepEqual([setup.discover(login), setup.discover(login)], [true, false], "one at a time");
-  await until("it ended, too", () => setup.discovery.state !== "running" || undefined);
-  const found = (await ask("GET", "discover")).text;
-  assert.match(found, /"failed"/);
-  const all = found + begun.text + JSON.stringify(entries);
-  assert.ok(!all.includes(LOGIN.password), all);
-  assert.ok(!all.includes(LOGIN.email), all);
-});
-
 test("set-up – nothing is disclosed about a server that the agent is made to connect to, and redirects are not followed", async (t) => {
-  const { ask, setup } = openSetup(t, { uplinks: { uplinks: [] } });
+  const { ask } = openSetup(t, { uplinks: { uplinks: [] } });
   const inside = "the-inside-of-a-stranger";
   const asked: string[] = [];
   const stranger = createServer((request, response) => {
@@ -177,17 +137,6 @@ test("set-up – nothing is disclosed about a server that the agent is made to c
   const host = `127.0.0.1:${(stranger.address() as AddressInfo).port}`;
   const paths = ["page", "json", "denied", "huge", "redirect"];
   const responses: Record<string, string> = {};
-  for (const path of paths) {
-    await ask("POST", "discover", { ...LOGIN, url: `http://${host}/${path}` });
-    await until("it ended", () => setup.discovery.state !== "running" || undefined);
-    responses[path] = (await ask("GET", "discover")).text;
-    assert.match(responses[path], /"failed"/);
-  }
-  assert.match(responses["page"] ?? "", /is not JSON/);
-  assert.match(responses["json"] ?? "", /returned no token/);
-  assert.match(responses["denied"] ?? "", /HTTP 403/);
-  assert.match(responses["huge"] ?? "", /more than 65536 bytes/);
-  assert.match(responses["redirect"] ?? "", /redirect/);
   for (const path of paths) {
     const uplink = { name: "a", url: `ws://${host}/${path}` };
     const tried = await ask("POST", "uplinks/test", { uplink });

@@ -1,3 +1,4 @@
+import { operationsOf } from "../../src/agent/features.ts";
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { Gap } from "../../src/core/delivery.ts";
 import { HourSums } from "../../src/core/hours/hour-sums.ts";
@@ -370,7 +371,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     logger: silentLogger,
     gatewayNow: () => clock.now(),
     hours: new MemoryHours(history),
-    operations: [],
+    operations: operationsOf([]),
     outlooks: null,
     ...change,
     history,

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { operationsOf } from "../../src/agent/features.ts";
 import { filePolicy } from "../../src/agent/file-policy.ts";
 import { Setup } from "../../src/agent/setup.ts";
-import { examineFiles } from "../../src/cli/configuration.ts";
+import { type ComparedConfiguration, examineFiles } from "../../src/cli/configuration.ts";
 import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
@@ -15,6 +16,7 @@ import { FileVersions } from "../../src/features/setup/file-versions.ts";
 import { Reloader } from "../../src/features/setup/reload.ts";
 import { Restorer } from "../../src/features/setup/restorer.ts";
 import { TrialJournal } from "../../src/features/setup/trial-journal.ts";
+import type { ServedOperation } from "../../src/http/api-operation.ts";
 import { createApp } from "../../src/http/server.ts";
 import { durableFiles } from "../../src/lib/durable-file.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -37,6 +39,11 @@ interface SetupOptions {
   readonly uplinks?: object;
   readonly env?: Readonly<Record<string, string>>;
   readonly credentials?: string;
+  /** Operations of features. */
+  readonly operations?: (
+    setup: Setup,
+    settings: ComparedConfiguration["settings"],
+  ) => readonly ServedOperation[];
 }
 
 export function openSetup(t: TestContext, options: SetupOptions = {}) {
@@ -130,7 +137,9 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     credentialsDirectory: options.credentials ?? null,
   });
   t.after(() => setup.close());
-  const app = createApp(testParts({ setup, backup, audit }), { ...OPTIONS, ...TOKENS });
+  const operations = options.operations?.(setup, settings) ?? operationsOf([]);
+  const shown = testParts({ setup, backup, audit, operations });
+  const app = createApp(shown, { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   const ask = async (
     method: "GET" | "PUT" | "POST",

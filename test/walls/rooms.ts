@@ -27,6 +27,8 @@ const SHARED = ["core", "lib", ...PURE_STAGES];
 interface FeatureRoom extends Pick<Room, "node" | "packages"> {
   /** Features whose `api.ts` it may import; no circles. */
   readonly uses?: readonly string[];
+  /** Single files of surfaces that it alone needs. */
+  readonly files?: readonly string[];
   /** Rooms beyond the seams: of encoders, or not yet behind a seam. */
   readonly beyond?: readonly string[];
 }
@@ -34,7 +36,19 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   bands: { node: ["timers/promises"], packages: [] },
   commands: { node: ["crypto"], packages: [] },
   condition: { node: [], packages: [], beyond: ["pipeline/publish"] },
-  discover: { node: [], packages: ["undici"] },
+  discover: {
+    node: ["fs", "path"],
+    packages: ["undici"],
+    files: [
+      "src/agent/one-read.ts",
+      "src/cli/flag-address.ts",
+      "src/cli/gateway-access.ts",
+      "src/cli/progress.ts",
+      "src/config/fault.ts",
+      "src/config/secrets-of.ts",
+      "src/config/site.ts",
+    ],
+  },
   modbus: { node: ["fs", "path"], packages: [] },
   nodes: { node: ["net"], packages: ["modbus-serial"] },
   notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
@@ -73,12 +87,14 @@ const SEAMS = [
 /** What each feature may import, by default: no other feature, no list, of the surfaces their seams alone. */
 function featureRooms(): Record<string, Room> {
   const rooms: Record<string, Room> = {};
-  for (const [name, { node, packages, uses = [], beyond = [] }] of Object.entries(FEATURES)) {
+  for (const [name, { node, packages, uses = [], files = [], beyond = [] }] of Object.entries(
+    FEATURES,
+  )) {
     const rules = `features/${name}/rules`;
     rooms[`features/${name}`] = {
       rooms: [...SHARED, ...beyond, rules, "features/feature", "features/host"],
       types: [...STAGES_OF_TYPES, "http"],
-      files: [...SEAMS, ...uses.map((used) => `src/features/${used}/api.ts`)],
+      files: [...SEAMS, ...files, ...uses.map((used) => `src/features/${used}/api.ts`)],
       node,
       packages,
     };
@@ -127,7 +143,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   agent: {
     rooms: [
       ...PURE_STAGES,
-      "features/discover",
       "features/bands",
       "features/commands",
       "features/condition",
@@ -155,7 +170,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [
       ...PURE_STAGES,
       "agent",
-      "features/discover",
       "collect",
       "features/commands",
       "config",

@@ -1,20 +1,20 @@
 /** Queries an analytics service for its sensors, in the background of a running agent; the result stays in memory until the next one. */
 
-import type { Logger } from "../core/ports.ts";
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { normalCode, type PolledKind } from "../core/sensor.ts";
+import type { Logger } from "../../core/ports.ts";
+import { isJsonObject, type JsonObject } from "../../core/record.ts";
+import { normalCode, type PolledKind } from "../../core/sensor.ts";
+import { withinMs } from "../../lib/time-limit.ts";
+import { createWireNames } from "../../pipeline/wire/wire-names.ts";
+import { AnalyticsClient } from "./client.ts";
+import { draftSite } from "./draft.ts";
+import { AnalyticsFailure } from "./failure.ts";
 import type {
   DiscoveryDraft,
   DiscoveryHints,
   DiscoveryRequest,
   DiscoveryState,
-} from "../core/setup.ts";
-import { AnalyticsClient } from "../features/discover/client.ts";
-import { draftSite } from "../features/discover/draft.ts";
-import { AnalyticsFailure } from "../features/discover/failure.ts";
-import { type Survey, survey } from "../features/discover/survey.ts";
-import { withinMs } from "../lib/time-limit.ts";
-import { createWireNames } from "../pipeline/wire/wire-names.ts";
+} from "./rules/shown.ts";
+import { type Survey, survey } from "./survey.ts";
 
 /** A service with thousands of devices takes minutes. */
 const DISCOVERY_MAX_MS = 10 * 60_000;

@@ -1,10 +1,10 @@
 /** The login that discovery needs. */
 
-import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./api.ts";
-import { h, setText } from "./dom.ts";
-import { newId } from "./setup-schema.ts";
-import type { SetupView } from "./setup-view.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { refusalText } from "../../../dashboard/api.ts";
+import { h, setText } from "../../../dashboard/dom.ts";
+import { newId } from "../../../dashboard/setup-schema.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
 
 export function field(
   label: string,

@@ -1,23 +1,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { faultLine } from "../config/fault.ts";
-import { loadSite } from "../config/site.ts";
-import { isJsonObject } from "../core/record.ts";
-import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
-import { messageOf } from "../core/thrown.ts";
-import { AnalyticsClient } from "../features/discover/client.ts";
-import { type DraftHints, draftSite } from "../features/discover/draft.ts";
-import { AnalyticsFailure } from "../features/discover/failure.ts";
-import { survey } from "../features/discover/survey.ts";
-import { durableFiles } from "../lib/durable-file.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
-import { createWireNames } from "../pipeline/wire/wire-names.ts";
-import { type CommandContext, type Flags, UsageError } from "./command.ts";
-import { findKinds, GatewayRefusal, kindSearchOf } from "./discover-gateway.ts";
-import { flagAddress } from "./flag-address.ts";
-import { outFile } from "./out-file.ts";
-import { ProgressLine } from "./progress.ts";
-import { writeOut } from "./write-out.ts";
+import { type CommandContext, type Flags, UsageError } from "../../cli/command.ts";
+import { flagAddress } from "../../cli/flag-address.ts";
+import { outFile } from "../../cli/out-file.ts";
+import { ProgressLine } from "../../cli/progress.ts";
+import { writeOut } from "../../cli/write-out.ts";
+import { faultLine } from "../../config/fault.ts";
+import { loadSite } from "../../config/site.ts";
+import { isJsonObject } from "../../core/record.ts";
+import { normalCode, POLLED_KINDS, type PolledKind } from "../../core/sensor.ts";
+import { messageOf } from "../../core/thrown.ts";
+import { durableFiles } from "../../lib/durable-file.ts";
+import { fileTrouble } from "../../lib/file-trouble.ts";
+import { createWireNames } from "../../pipeline/wire/wire-names.ts";
+import { AnalyticsClient } from "./client.ts";
+import { type DraftHints, draftSite } from "./draft.ts";
+import { AnalyticsFailure } from "./failure.ts";
+import { findKinds, GatewayRefusal, kindSearchOf } from "./kind-search.ts";
+import { survey } from "./survey.ts";
 
 /**
  * Drafts a site file from the lists of an analytics service: 0 written, 1 the service returned nothing, 2 a wrong flag

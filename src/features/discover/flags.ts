@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./command.ts";
+import type { FlagSpec } from "../../cli/command.ts";
 
 /** Separate from the command, so that the table of commands loads no client. */
 export const DISCOVER_FLAGS: readonly FlagSpec[] = [

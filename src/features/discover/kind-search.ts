@@ -3,15 +3,15 @@
  * them.
  */
 
-import { readOnce } from "../agent/one-read.ts";
-import { NO_SECRETS } from "../config/secrets-of.ts";
-import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../core/sensor.ts";
-import { addDays, dayOf } from "../core/time-zone.ts";
-import type { Survey } from "../features/discover/survey.ts";
-import { basicAuthorization } from "../lib/url-login.ts";
-import type { Flags } from "./command.ts";
-import { flagAddress } from "./flag-address.ts";
-import { type GatewayAccess, type GatewaySettings, openGateway } from "./gateway-access.ts";
+import { readOnce } from "../../agent/one-read.ts";
+import type { Flags } from "../../cli/command.ts";
+import { flagAddress } from "../../cli/flag-address.ts";
+import { type GatewayAccess, type GatewaySettings, openGateway } from "../../cli/gateway-access.ts";
+import { NO_SECRETS } from "../../config/secrets-of.ts";
+import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../../core/sensor.ts";
+import { addDays, dayOf } from "../../core/time-zone.ts";
+import { basicAuthorization } from "../../lib/url-login.ts";
+import type { Survey } from "./survey.ts";
 
 /** Sensors of a type that are tried: one may be off, or have sent nothing for days. */
 const SENSORS_PER_TYPE = 3;

@@ -1,18 +1,18 @@
 /** Finds sensors at an analytics service with a login, and adds the selected ones. */
 
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { POLLED_KINDS } from "../core/sensor.ts";
-import type { DiscoveryDraft, DiscoveryState } from "../core/setup.ts";
-import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./api.ts";
-import { h, replace, setText } from "./dom.ts";
-import { entriesOf } from "./setup-difference.ts";
-import { SetupFile } from "./setup-file.ts";
-import { numberOrText } from "./setup-form.ts";
-import { field, loginForm } from "./setup-login.ts";
-import { newId, wordOf } from "./setup-schema.ts";
-import type { SetupView } from "./setup-view.ts";
-import { choiceWords } from "./words.ts";
+import { isJsonObject, type JsonObject } from "../../../core/record.ts";
+import { POLLED_KINDS } from "../../../core/sensor.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { refusalText } from "../../../dashboard/api.ts";
+import { h, replace, setText } from "../../../dashboard/dom.ts";
+import { entriesOf } from "../../../dashboard/setup-difference.ts";
+import { SetupFile } from "../../../dashboard/setup-file.ts";
+import { numberOrText } from "../../../dashboard/setup-form.ts";
+import { newId, wordOf } from "../../../dashboard/setup-schema.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
+import { choiceWords } from "../../../dashboard/words.ts";
+import type { DiscoveryDraft, DiscoveryState } from "../rules/shown.ts";
+import { field, loginForm } from "./login-form.ts";
 
 const LOOK_EVERY_MS = 1_000;
 

@@ -1,0 +1,9 @@
+import { h } from "./dom.ts";
+import { SETUP_PAGES } from "./feature-pages.ts";
+import { linkTo } from "./place-link.ts";
+
+/** Links to the pages of features below a list of set-up. */
+export const setupLinks = (list: string): HTMLElement[] =>
+  SETUP_PAGES.filter(({ parent }) => parent === list).map(({ subject, link }) =>
+    h("a", { class: "set-button", href: linkTo("setup", subject) }, link),
+  );
