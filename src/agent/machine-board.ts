@@ -46,7 +46,7 @@ export function createMachineBoard(
 
 type Described = Pick<Descriptions, "entitiesRemoved" | "renew" | "sync">;
 
-/** Descriptions of machines before those of sensors, which refer to them. */
+/** Descriptions of machines after the box's, to which they refer, and before those of sensors, which refer to them. */
 export function withMachines(descriptions: Described, board: MachineBoard): Described {
   return {
     entitiesRemoved: () => [
@@ -57,9 +57,6 @@ export function withMachines(descriptions: Described, board: MachineBoard): Desc
       board.renew();
       descriptions.renew();
     },
-    async sync() {
-      await board.sync();
-      return descriptions.sync();
-    },
+    sync: () => descriptions.sync(() => board.sync()),
   };
 }

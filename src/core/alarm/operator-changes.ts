@@ -4,7 +4,7 @@ import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { AlarmChange } from "./context.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
 import { type AlarmState, normalAlarm } from "./sensor-alarms.ts";
-import { actionSentence } from "./sentence.ts";
+import { actionSentence, sensorWords } from "./sentence.ts";
 import { NORMAL } from "./watch-state.ts";
 
 /**
@@ -56,8 +56,9 @@ export function relearn(
 ): boolean {
   const code = normalCode(sensor);
   const key = `${alarm}/${value}`;
-  const watch = sensors.get(code)?.byKey.get(key);
-  if (watch?.test.type !== "baseline") return false;
+  const compiled = sensors.get(code);
+  const watch = compiled?.byKey.get(key);
+  if (compiled === undefined || watch?.test.type !== "baseline") return false;
   const state = states.edit(tx, code);
   const from = state.nextSample;
   for (const own of state.baselines.keys())
@@ -69,7 +70,7 @@ export function relearn(
     states.put(tx, code, key, { ...rest, watch: NORMAL, since: null });
     return true;
   }
-  const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;
+  const text = `Cleared: the baseline of ${alarm} on ${value} of ${sensorWords(compiled.sensor)} is being learned again.`;
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
   states.put(tx, code, key, {
     ...before,

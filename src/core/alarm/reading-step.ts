@@ -15,7 +15,7 @@ import {
   normalAlarm,
   type SensorAlarms,
 } from "./sensor-alarms.ts";
-import { otherRecordsSentence } from "./sentence.ts";
+import { otherRecordsSentence, sensorWords } from "./sentence.ts";
 import { extended } from "./since.ts";
 import {
   badReading,
@@ -155,7 +155,7 @@ export class ReadingStep {
     const { sensor } = this.#around;
     const cause: Cause = { readingId: id, timeMs, measured: null };
     const told = { ...known, reason: "configuration_changed" };
-    const text = otherRecordsSentence(watch.alarm, watch.value, sensor.code);
+    const text = otherRecordsSentence(watch.alarm, watch.value, sensorWords(sensor));
     this.#keep(
       watch.key,
       transit(told, NORMAL, "cleared", cause, this.#subject("baseline", false), text),

@@ -65,6 +65,10 @@ export function valueLabel(sensor: Sensor, value: string): string {
   return `${label}, ${PARTS[suffix] ?? suffix}`;
 }
 
+/** By its name, if it has one. */
+export const sensorWords = ({ code, name }: Pick<Sensor, "code" | "name">) =>
+  name === undefined ? `sensor ${code}` : `${name} (${code})`;
+
 /** Where the sensor is mounted, by the site file's names. */
 function sensorLabel(sensor: Sensor, site: Site): string {
   const own = sensor.name ?? `sensor ${sensor.code}`;
@@ -226,12 +230,13 @@ export function heardAgainSentence(sensor: Sensor, site: Site): string {
   return `Cleared: ${beginning(sensor, site)} is sending again.`;
 }
 
-export function removedSentence(alarm: string, value: string, code: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} is no longer configured.`;
+/** @param of the sensor, in words */
+export function removedSentence(alarm: string, value: string, of: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of ${of} is no longer configured.`;
 }
 
 export function replacedSentence(alarm: string, value: string, code: string, by: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because sensor ${by} replaces it.`;
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because ${by} replaces it.`;
 }
 
 /** @param text of the alarm under the former code */
@@ -243,20 +248,20 @@ export function respelledSentence(alarm: string, value: string, code: string, no
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} goes on under the code ${now}.`;
 }
 
-export function rescaledSentence(alarm: string, value: string, code: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because what it measures was changed: unit, range, clamp, place, axis or band.`;
+export function rescaledSentence(alarm: string, value: string, of: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of ${of} has ended, because what it measures was changed: unit, range, clamp, place, axis or band.`;
 }
 
-export function otherRecordsSentence(alarm: string, value: string, code: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because its records have another sample rate or length now.`;
+export function otherRecordsSentence(alarm: string, value: string, of: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of ${of} has ended, because its records have another sample rate or length now.`;
 }
 
-export function otherStatesSentence(alarm: string, value: string, code: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because its machine has got or lost its running signal: the normal level is learned anew.`;
+export function otherStatesSentence(alarm: string, value: string, of: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of ${of} has ended, because its machine has got or lost its running signal: the normal level is learned anew.`;
 }
 
-export function disabledSentence(alarm: string, value: string, code: string): string {
-  return `Cleared: alarm ${alarm} on ${value} has ended, because sensor ${code} is disabled.`;
+export function disabledSentence(alarm: string, value: string, of: string): string {
+  return `Cleared: alarm ${alarm} on ${value} has ended, because ${of} is disabled.`;
 }
 
 function duration(seconds: number): string {

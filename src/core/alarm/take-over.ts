@@ -15,7 +15,7 @@ import type { LearningSample } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import type { Learned } from "./learned-levels.ts";
 import type { AlarmState, SensorAlarms } from "./sensor-alarms.ts";
-import { replacedSentence, replacingSentence, respelledSentence } from "./sentence.ts";
+import { replacedSentence, replacingSentence, respelledSentence, sensorWords } from "./sentence.ts";
 import { sinceMs } from "./since.ts";
 
 /** Of the sensor itself, not of what it measures: they end with it. */
@@ -119,7 +119,7 @@ function told(
   nowMs: number,
 ): AlarmEvent[] {
   if (alarm.raised === null) return [];
-  const text = replacedSentence(alarm.alarm, alarm.value, former, sensor.code);
+  const text = replacedSentence(alarm.alarm, alarm.value, former, sensorWords(sensor));
   const ended = { ...alarm, reason: "replaced" };
   const end = eventOfState(former, ended, "replaced", nowMs, { state: "cleared", text });
   if (!next?.raised) return [end];

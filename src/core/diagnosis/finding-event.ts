@@ -1,5 +1,6 @@
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
+import { sensorWords } from "../alarm/sentence.ts";
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import { type Sensor } from "../sensor.ts";
@@ -54,7 +55,7 @@ export function eventOf(
     note: null,
     reason: null,
     text: isEnded
-      ? endedSentence(finding, bearing, sensor.code, missed)
+      ? endedSentence(finding, bearing, sensorWords(sensor), missed)
       : findingSentence(verdict, state, machine, sensor),
     historical: false,
   };

@@ -1,4 +1,5 @@
 /** The text of a finding for people, in one or two sentences. */
+import { sensorWords } from "../alarm/sentence.ts";
 import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
 import { shaftAt } from "../shaft.ts";
@@ -39,17 +40,23 @@ export function findingSentence(
     last,
   }: Pick<FindingState, "inRow" | "recent"> & Partial<Pick<FindingState, "last">>,
   machine: Machine,
-  sensor: Pick<Sensor, "code" | "location">,
+  sensor: Pick<Sensor, "code" | "location" | "name">,
 ): string {
   const { finding, bearing, stage, level, unit, lines, normal } = verdict;
   const of = bearing === null ? "" : ` of bearing ${bearing}`;
-  const where = `${machine.name ?? `machine ${machine.id}`}, sensor ${sensor.code}`;
+  const where = placeWords(machine.name ?? `machine ${machine.id}`, sensor);
   const row = inRow === 1 ? "one reading" : `${inRow} readings in a row`;
   const often = recent === undefined ? null : oftenText(finding, inRow, recent);
   const shaft = shaftAt(machine, sensor.location);
   const rpm = last === undefined ? "" : `, ${Math.round(last.speedRpm)} rpm`;
   const turning = shaft === null ? null : `${shaft.name}${rpm}`;
   return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines, turning)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
+}
+
+/** The name of a sensor often begins with its machine's. */
+function placeWords(machine: string, sensor: Pick<Sensor, "code" | "name">): string {
+  const own = sensorWords(sensor);
+  return own.toLowerCase().includes(machine.toLowerCase()) ? own : `${machine}, ${own}`;
 }
 
 /** What the machine's normal state was, for a fault that is compared with it. */
@@ -59,6 +66,7 @@ function past(normal: number | null | undefined, unit: string): string {
   return `, normally up to ${normal.toPrecision(2)} ${unit}`;
 }
 
+/** @param sensor in words */
 export function endedSentence(
   finding: FindingKind,
   bearing: string | null,
@@ -66,7 +74,7 @@ export function endedSentence(
   readings: number,
 ): string {
   const of = bearing === null ? "" : ` of bearing ${bearing}`;
-  return `No longer found: ${NAMES[finding].toLowerCase()}${of}, sensor ${sensor}, in ${readings} readings in a row.`;
+  return `No longer found: ${NAMES[finding].toLowerCase()}${of}, ${sensor}, in ${readings} readings in a row.`;
 }
 
 /** Lines that are named individually. */

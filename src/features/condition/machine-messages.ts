@@ -21,7 +21,7 @@ export interface MachineMessages {
   state(machine: PublishedMachine, timeMs: number): readonly Message[];
   /** After it has gone. */
   farewell(id: number): readonly Message[];
-  /** Topics at which something of it is retained. */
+  /** Topics at which something of it is retained, or of which others have made something. */
   retained(machine: SiteMachine): readonly string[];
 }
 
@@ -152,7 +152,7 @@ function homeAssistant(uplink: MachineUplink, parts: MessageParts): MachineMessa
     },
     retained: (machine) => [
       ...own.retained(machine),
-      ...(uplink.retain ? configs(machine).map(({ topic }) => topic) : []),
+      ...configs(machine).map(({ topic }) => topic),
     ],
   };
 }

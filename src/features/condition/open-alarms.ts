@@ -31,21 +31,21 @@ export function bySensor({ active, acknowledged, shelved }: AlarmLists): Map<str
   return grouped(all, ({ sensor }) => normalCode(sensor));
 }
 
-/** Alarms with the stages of those that are findings. */
+/** Alarms with the stages and the newest words of those that are findings. */
 export function staged(
   alarms: readonly OpenAlarm[],
   findings: readonly FindingView[],
 ): readonly OpenAlarm[] {
   if (findings.length === 0) return alarms;
-  const stages = new Map(
-    findings.map(({ sensor, finding, bearing, stage }) => [
+  const shown = new Map(
+    findings.map(({ sensor, finding, bearing, stage, text }) => [
       findingKey(sensor, finding, bearing),
-      stage,
+      { stage, text },
     ]),
   );
   return alarms.map((one) => {
-    const stage = one.alarm === "finding" ? stages.get(alarmKey(one)) : undefined;
-    return stage === undefined ? one : { ...one, stage };
+    const now = one.alarm === "finding" ? shown.get(alarmKey(one)) : undefined;
+    return now === undefined ? one : { ...one, ...now };
   });
 }
 

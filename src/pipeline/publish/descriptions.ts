@@ -90,20 +90,21 @@ export class Descriptions {
   /**
    * Sends what is missing or different; cheap if nothing is. What is lost is sent at the next call. Returns whether
    * entities were announced: what they listen to was sent before they did.
+   * @param afterAgent describes what refers to the box, and what sensors refer to
    */
-  async sync(): Promise<boolean> {
+  async sync(afterAgent: () => Promise<void> = () => Promise.resolve()): Promise<boolean> {
     this.#hasAnnounced = false;
-    await this.#sync();
+    await this.#sync(afterAgent);
     return this.#hasAnnounced;
   }
 
-  async #sync(): Promise<void> {
+  async #sync(afterAgent: () => Promise<void>): Promise<void> {
     const { link, site, profile } = this.#parts;
     const { current } = site;
     const { session } = link;
     const isDone = current === this.#site && session === this.#session;
     const isRetry = this.#refused.size > 0 && this.#parts.clock.monotonic() >= this.#retryAt;
-    if (isDone && !isRetry) return;
+    if (isDone && !isRetry) return afterAgent();
     const isNewSession = session !== this.#session && session !== this.#publishing;
     if (isRetry) this.#refused.clear();
     if (isNewSession) this.#published.clear();
@@ -112,13 +113,12 @@ export class Descriptions {
     const sensors = current.sensors.filter((sensor) => this.#options.isSelected(sensor));
     const before = this.#standing ?? this.#load();
     const now = this.#standingOf(sensors);
-    if (!this.#save(merged(before, now))) return;
+    if (!this.#save(merged(before, now))) return afterAgent();
     const fresh = sensors.filter((sensor) => this.#described.get(sensor.code) !== sensor);
-    const messages = [
-      ...profile.describeAgent(),
-      ...fresh.flatMap((sensor) => profile.describe(sensor)),
-    ];
-    const isPublished = await this.#publish(messages);
+    const isAgentPublished = await this.#publish(profile.describeAgent());
+    await afterAgent();
+    const messages = fresh.flatMap((sensor) => profile.describe(sensor));
+    const isPublished = isAgentPublished && (await this.#publish(messages));
     if (isPublished) for (const sensor of fresh) this.#described.set(sensor.code, sensor);
     const isTakenBack = isPublished && (await this.#takeBack(before, now));
     if (!isTakenBack || !this.#save(now)) {
@@ -132,7 +132,9 @@ export class Descriptions {
 
   #standingOf(sensors: readonly Sensor[]): Standing {
     const { profile } = this.#parts;
-    const retained = profile.describeAgent().filter(({ retain }) => retain);
+    const retained = profile
+      .describeAgent()
+      .filter(({ retain, topic }) => retain || profile.isEntity?.(topic));
     const agent = {
       state: [],
       descriptions: retained.map(({ topic }) => topic),

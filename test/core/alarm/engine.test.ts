@@ -589,7 +589,7 @@ test("alarms – alarms of a disabled sensor end, because nothing would ever cle
   ]);
   assert.equal(
     up.events[0]?.text,
-    "Cleared: alarm pressure on channel1 has ended, because sensor 30007 is disabled.",
+    "Cleared: alarm pressure on channel1 has ended, because Feed line (30007) is disabled.",
   );
   tx.commit();
   assert.deepEqual(engine.active("30007"), []);

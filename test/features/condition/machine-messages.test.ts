@@ -150,6 +150,9 @@ test("machine messages – Home Assistant: a device behind the box, an enum of t
     messages.retained(pump).filter((topic) => topic.startsWith("homeassistant/")),
     [...configs.keys()],
   );
+  // What Home Assistant made of them has to go, whatever the broker keeps.
+  const forgetful = of({ profile: "homeassistant", retain: false });
+  assert.deepEqual(forgetful.retained(pump), [...configs.keys()]);
 });
 
 test("machine messages – ThingsBoard: a device of the gateway, telemetry by the message's time without null; Azure: properties", () => {

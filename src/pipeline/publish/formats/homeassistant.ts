@@ -129,9 +129,8 @@ export function createHomeAssistantProfile(
       ),
     retainedTopics: (sensor) => {
       const own = gateside.retainedTopics(sensor);
-      const discovery = retain
-        ? entitiesOf(sensor).map((entity) => topicOf(nodeOf(sensor), entity))
-        : [];
+      // Home Assistant keeps an entity until it is told that it has gone, also where the broker keeps nothing.
+      const discovery = entitiesOf(sensor).map((entity) => topicOf(nodeOf(sensor), entity));
       return { ...own, descriptions: [...own.descriptions, ...discovery] };
     },
     isEntity: (topic) => topic.startsWith(`${DISCOVERY}/`),
