@@ -268,7 +268,7 @@ function engineFor(plant: Plant, bearingName: string, axes: Drawn["axes"]) {
       admit: () => true,
       due: function* () {},
       isSignal: () => false,
-      speedAt: () => speed.rpm,
+      speedAround: () => ({ rpm: speed.rpm, nextRpm: null, timeMs: 0 }),
       stateAt: () => "running",
     },
   });

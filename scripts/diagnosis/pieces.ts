@@ -45,7 +45,7 @@ export function engineAt(speedRpm: number, bearings: readonly Bearing[] = []): F
       admit: () => true,
       due: function* () {},
       isSignal: () => false,
-      speedAt: () => speedRpm,
+      speedAround: () => ({ rpm: speedRpm, nextRpm: null, timeMs: 0 }),
       stateAt: () => "running",
     },
   });

@@ -173,7 +173,7 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
           admit: () => true,
           due: function* () {},
           isSignal: () => false,
-          speedAt: (machine, timeMs) => alarmEngine.wait.speedAt(machine, timeMs),
+          speedAround: (machine, timeMs) => alarmEngine.wait.speedAround(machine, timeMs),
           stateAt: (code, timeMs) => alarmEngine.wait.stateAt(code, timeMs),
         },
         thresholds,

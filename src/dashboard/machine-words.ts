@@ -1,5 +1,11 @@
 /** What a machine's entry says: its title, what to do, its velocity and its change. */
-import { findingAction, findingTitle, ZONE_ACTIONS } from "../core/diagnosis/titles.ts";
+import { UNEXPLAINED } from "../core/diagnosis/finding.ts";
+import {
+  findingAction,
+  findingTitle,
+  UNEXPLAINED_WORDS,
+  ZONE_ACTIONS,
+} from "../core/diagnosis/titles.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { alarmName } from "./alarm-words.ts";
@@ -30,6 +36,7 @@ export function alarmTitle(model: Model, machine: RankedMachine, alarm: ShownAla
   if (alarm.alarm === "finding") {
     const found = findingOf(machine, alarm);
     if (found !== undefined) return findingTitle(found.finding, found.bearing, point, found.stage);
+    if (alarm.value === UNEXPLAINED) return listed([UNEXPLAINED_WORDS.title, point ?? ""]);
   }
   const kind = sensor?.kinds.includes("accel") === true ? "accel" : (sensor?.kinds[0] ?? "accel");
   const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, kind, alarm.value);
@@ -68,6 +75,8 @@ export function entryWords(
     const title = alarmTitle(model, machine, worst) + (more > 0 ? ` and ${more} more` : "");
     if (finding !== undefined)
       return { title, todo: findingAction(finding.finding, finding.stage) };
+    if (worst.alarm === "finding" && worst.value === UNEXPLAINED)
+      return { title, todo: UNEXPLAINED_WORDS.action };
     const zone = worst.alarm === "zone" ? (machine.zone ?? "") : "";
     return { title, todo: ZONE_ACTIONS[zone] ?? "Check the value and its cause on site." };
   }

@@ -3,6 +3,7 @@
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import type { FollowUp } from "../../core/alarm/follow-up.ts";
+import type { FoundAlarm } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type {
   AlarmCounts,
@@ -54,8 +55,7 @@ export class StoredAlarmActions implements AlarmActions {
       const { state } = found;
       const list =
         state.shelved !== null ? shelved : state.acknowledged === null ? active : acknowledged;
-      const newest = engine.newest(found);
-      list.push({ ...alarmView(found), ...(newest === null ? {} : { newest }) });
+      list.push(withHint(shownNow(engine, found), engine.hint(found)));
     }
     const events = limit === 0 ? [] : store.events(before, limit);
     const history = events.flatMap(({ payload }) => parsedJson<ShownEvent>(payload) ?? []);
@@ -170,6 +170,23 @@ export class StoredAlarmActions implements AlarmActions {
     store.audit({ timeMs: clock.now(), who: by, source, what, subject, detail: "{}", outcome });
     return { ok, detail };
   }
+}
+
+function shownNow(engine: AlarmEngine, found: FoundAlarm): ShownAlarm {
+  const newest = engine.newest(found);
+  return { ...alarmView(found), ...(newest === null ? {} : { newest }) };
+}
+
+/** Its event and topic keep their words. */
+function withHint(shown: ShownAlarm, hint: string | null): ShownAlarm {
+  if (hint === null) return shown;
+  const added = (text: string) => `${text} ${hint}`;
+  const { text, newest } = shown;
+  return {
+    ...shown,
+    ...(text === undefined ? {} : { text: added(text) }),
+    ...(newest === undefined ? {} : { newest: { ...newest, text: added(newest.text) } }),
+  };
 }
 
 /** What is wrong with a request in any state of the alarm; null if nothing is. */

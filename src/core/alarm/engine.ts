@@ -343,6 +343,14 @@ export class AlarmEngine implements ReadingFollower {
     return newestOf(found, this.#context.site, watch, finding);
   }
 
+  /** What a line that nothing explains adds to the words of a zone alarm that stands; null: nothing. */
+  hint({ code, state }: FoundAlarm): string | null {
+    const { alarm, raised, value } = state;
+    const channel = /^channel(\d)_vel_rms$/.exec(value)?.[1];
+    if (alarm !== "zone" || raised === null || channel === undefined) return null;
+    return this.#options.findings?.hintOf(code, Number(channel)) ?? null;
+  }
+
   /** What is watched of a sensor. */
   watches(sensor: string): readonly Watch[] {
     return [...(this.#context.sensors.get(normalCode(sensor))?.byKey.values() ?? [])];

@@ -2,7 +2,7 @@
  * The effect of another site file: alarms that it no longer defines, those of sensors that it disables, and those of
  * channels that it scales differently, end. Baselines that it no longer defines, or that no reading can reach, are forgotten.
  */
-import { possibleFindings } from "../diagnosis/possible.ts";
+import { possibleAlarms } from "../diagnosis/possible.ts";
 import { isRead, normalCode, readingKinds } from "../sensor.ts";
 import { type Site } from "../site.ts";
 import { baselineKey, baselineOf } from "./baseline.ts";
@@ -87,7 +87,7 @@ function isDefined(
   const machine = site.machines?.find(({ id }) => id === sensor.location?.machine);
   if (key === RUNNING_SIGNAL_KEY) return mayDoubt(machine, sensor);
   if (alarm === FINDING_ALARM) {
-    return possibleFindings(machine, sensor).includes(value);
+    return possibleAlarms(machine, sensor).includes(value);
   }
   // The next good reading of the value clears it, where readings still have it.
   return (

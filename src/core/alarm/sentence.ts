@@ -26,6 +26,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   temperature: "Temperature",
   rpm: "Speed",
   running_signal: "Running signal",
+  unexplained: "Unexplained line",
 };
 const PARTS: Readonly<Record<string, string>> = {
   min: "minimum",

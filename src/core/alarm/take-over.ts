@@ -3,7 +3,7 @@
  * in its place before become its own.
  */
 
-import { possibleFindings } from "../diagnosis/possible.ts";
+import { possibleAlarms } from "../diagnosis/possible.ts";
 import { parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import { baselineOf, UNLEARNED } from "./baseline.ts";
@@ -38,7 +38,7 @@ export function hasFormer({ states }: AlarmContext, { formers }: CompiledSensor)
 export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: number): void {
   const { events, samples, site, states, tx } = context;
   const machine = site.machines?.find(({ id }) => id === compiled.sensor.location?.machine);
-  const possible = possibleFindings(machine, compiled.sensor);
+  const possible = possibleAlarms(machine, compiled.sensor);
   const code = normalCode(compiled.sensor.code);
   const own = states.edit(tx, code);
   own.scales ??= compiled.scales;

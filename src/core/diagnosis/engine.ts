@@ -19,11 +19,11 @@ import { isRead, type Kind, normalCode, type Sensor, sameCode } from "../sensor.
 import { machineAt, shaftAt } from "../shaft.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
-import type { Stage } from "./finding.ts";
+import { type Stage, UNEXPLAINED } from "./finding.ts";
 import { eventOf, isFindingState, SAVED_PREFIX, type Watched } from "./finding-event.ts";
 import { judge } from "./judge.ts";
 import { withLately } from "./lately.ts";
-import { possibleFindings } from "./possible.ts";
+import { possibleAlarms } from "./possible.ts";
 import {
   advance,
   extend,
@@ -35,28 +35,37 @@ import {
   UNKNOWN_MS,
 } from "./sensor-findings.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
+import { KEEP_SHARE, NONE_UNEXPLAINED } from "./unexplained-state.ts";
+import {
+  hintOf,
+  standingLines,
+  standingUnexplained,
+  takenOver,
+  withUnexplained,
+} from "./unexplained-step.ts";
+import type { LineContext } from "./unexplained-text.ts";
 
 export interface FindingOptions {
   /** State and speed of the machines, and what waits for them. */
-  readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAt" | "stateAt">;
+  readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAround" | "stateAt">;
   readonly thresholds?: Thresholds;
 }
 
 /** By what the normal state of a sensor's machine is learned; empty: by the measured shaft, with speed and clock as they are sent. */
-function basisOf(
-  machine: Machine,
-  { location, sampleRateFactor = 1 }: Sensor,
-  { sensors }: Site,
-): string {
+function basisOf({ machine, sensor, pulsesPerRevolution }: LineContext): string {
+  const { location, sampleRateFactor = 1 } = sensor;
   const { speedRatio = 1, blades, teeth } = shaftAt(machine, location) ?? {};
-  const speed = sensors.find(({ code }) => sameCode(code, machine.speed?.sensor ?? ""));
-  const { pulsesPerRevolution = 1 } = speed ?? {};
   const basis = [speedRatio, blades ?? null, teeth ?? null, pulsesPerRevolution, sampleRateFactor];
   const text = JSON.stringify(basis);
   return text === "[1,null,null,1,1]" ? "" : text;
 }
 
 const BY = " by ";
+
+function pulsesOf({ speed }: Machine, { sensors }: Site): number {
+  const sensor = sensors.find(({ code }) => sameCode(code, speed?.sensor ?? ""));
+  return sensor?.pulsesPerRevolution ?? 1;
+}
 
 /** Where a sensor is, and by what it is judged there. */
 const placeOf = ({ sensor, basis }: Watched) =>
@@ -94,8 +103,9 @@ export class FindingEngine {
       if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
       const formers = formerCodes(site.sensors, sensor).map(normalCode);
       const own = machineAt(machine, sensor.location);
-      const basis = basisOf(machine, sensor, site);
-      watched.set(normalCode(sensor.code), { sensor, machine: own, formers, basis });
+      const lines = { machine, sensor, pulsesPerRevolution: pulsesOf(machine, site) };
+      const basis = basisOf(lines);
+      watched.set(normalCode(sensor.code), { sensor, machine: own, formers, basis, lines });
     }
     this.#replaced = new Set(successors(site.sensors).keys());
     this.#watched = watched;
@@ -112,10 +122,10 @@ export class FindingEngine {
     return this.#byMachine.get(machine) ?? [];
   }
 
-  /** Keys of what may be found on a sensor. */
+  /** Values that its alarm may have on a sensor. */
   possible(sensor: string): readonly string[] {
     const watched = this.#watched.get(normalCode(sensor));
-    return watched === undefined ? [] : possibleFindings(watched.machine, watched.sensor);
+    return watched === undefined ? [] : possibleAlarms(watched.machine, watched.sensor);
   }
 
   of(sensor: string): SensorFindings {
@@ -191,8 +201,8 @@ export class FindingEngine {
   #takeOver(tx: Tx, code: string): void {
     const watched = this.#watched.get(code);
     const formers = (watched?.formers ?? []).filter((former) => {
-      const { states, reference } = this.of(former);
-      return states.size > 0 || (reference ?? null) !== null;
+      const { states, reference, unexplained } = this.of(former);
+      return states.size > 0 || (reference ?? null) !== null || unexplained !== undefined;
     });
     for (const former of formers) {
       const own = this.of(code);
@@ -209,7 +219,8 @@ export class FindingEngine {
         states.set(key, { ...state, stands: moved });
       }
       const reference = own.reference ?? this.of(former).reference ?? null;
-      this.#states.change(tx, code, { ...own, states, reference });
+      const lines = watched && takenOver(own, this.of(former), watched, former);
+      this.#states.change(tx, code, { ...own, states, reference, ...lines });
       this.#states.change(tx, former, NO_FINDINGS);
     }
   }
@@ -233,7 +244,8 @@ export class FindingEngine {
     const { wait, thresholds = THRESHOLDS } = this.#options;
     const { id, timeMs } = reading;
     const before = this.#here(code, watched);
-    const measuredRpm = wait.speedAt(machine.id, timeMs);
+    const speed = wait.speedAround(machine.id, timeMs);
+    const measuredRpm = speed?.rpm ?? null;
     const shaft = shaftAt(machine, sensor.location);
     // All that is judged is that of the shaft at the sensor.
     const speedRpm =
@@ -252,6 +264,9 @@ export class FindingEngine {
         reference: before.reference ?? null,
         isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
         fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
+        ...(speed !== null && {
+          unexplained: { speed, keepShare: KEEP_SHARE, ...this.#explaining(watched) },
+        }),
       },
     );
     if (state !== "standing" && (speedRpm === null || state === "unknown")) {
@@ -271,9 +286,17 @@ export class FindingEngine {
       thresholds,
       idOf,
     );
-    const next = { ...withLately(before, advanced, judgement), mount: placeOf(watched) };
+    const told = { ...withLately(before, advanced, judgement), mount: placeOf(watched) };
+    const { next, events } = withUnexplained(told, judgement, watched, reading, () =>
+      idOf(UNEXPLAINED),
+    );
     this.#states.change(tx, code, next);
-    return changes.map((change) => eventOf(change, watched, id, timeMs));
+    return [...changes.map((change) => eventOf(change, watched, id, timeMs)), ...events];
+  }
+
+  #explaining({ lines: { machine } }: Watched) {
+    const of = (code: string) => this.of(code);
+    return { machine, standing: standingLines(machine, this.sensorsOf(machine.id), of) };
   }
 
   /** What is known of a sensor where it is now: nothing of the machine or direction from which it was moved. */
@@ -281,8 +304,11 @@ export class FindingEngine {
     const known = this.of(code);
     if (known.mount === undefined || known.mount === placeOf(watched)) return known;
     const isMoved = known.mount.split(BY)[0] !== mountOf(watched.sensor);
-    // By another shaft or clock, its normal state is learned anew.
-    return isMoved ? { ...NO_FINDINGS, newestMs: known.newestMs } : { ...known, reference: null };
+    if (isMoved) return { ...NO_FINDINGS, newestMs: known.newestMs };
+    // By another shaft or clock, its normal state is learned anew, and its orders are others.
+    const { unexplained = NONE_UNEXPLAINED } = known;
+    const lines = { ...NONE_UNEXPLAINED, stands: unexplained.stands };
+    return { ...known, reference: null, unexplained: lines };
   }
 
   /** Learns the normal state of a sensor's machine again, with its next readings. */
@@ -303,7 +329,10 @@ export class FindingEngine {
       const before = watched === undefined ? known : this.#here(code, watched);
       if (before !== known) this.#states.change(tx, code, before);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
-      if (states.size < before.states.size) this.#states.change(tx, code, { ...before, states });
+      const { unexplained, ...others } = before;
+      const isOver = unexplained !== undefined && !possible.includes(UNEXPLAINED);
+      if (states.size < before.states.size || isOver)
+        this.#states.change(tx, code, { ...(isOver ? others : before), states });
     }
     return this.#states.changes(tx);
   }
@@ -319,29 +348,40 @@ export class FindingEngine {
 
   /** Since when the machine has shown each standing finding of a sensor, ms, by the value of its alarm. */
   standingSince(code: string): ReadonlyMap<string, number> {
-    const standing = [...this.of(code).states].filter(([, { stands }]) => stands !== null);
-    return new Map(standing.map(([key, { since }]) => [key, sinceMs(since)]));
+    const { states, unexplained } = this.of(code);
+    const standing = [...states].filter(([, { stands }]) => stands !== null);
+    const since = new Map(standing.map(([key, one]) => [key, sinceMs(one.since)]));
+    const line = unexplained?.stands ?? null;
+    return line === null ? since : since.set(UNEXPLAINED, line.sinceMs);
   }
 
   /** A standing finding with its newest reading; null where none stands. @param key of the value of its alarm */
   standingAs(code: string, key: string): { event: AlarmEvent; stage: Stage } | null {
     const watched = this.#watched.get(code);
+    if (watched === undefined) return null;
+    if (key === UNEXPLAINED) {
+      const line = standingUnexplained(this.of(code), watched);
+      return line && { event: line, stage: 1 };
+    }
     const state = this.of(code).states.get(key);
-    if (watched === undefined || state === undefined || state.stands === null) return null;
+    if (state === undefined || state.stands === null) return null;
     const { readingId, timeMs, verdict } = state.last;
     const event = eventOf({ change: "stands", state }, watched, readingId, timeMs);
     return { event, stage: verdict.stage };
   }
 
+  /** What a line that nothing explains adds to a zone alarm of a channel; null: nothing. */
+  hintOf(code: string, channel: number): string | null {
+    const watched = this.#watched.get(code);
+    return watched === undefined ? null : hintOf(this.of(code), watched, channel);
+  }
+
   /** The events with which the standing findings would be told now. */
   standing(): readonly AlarmEvent[] {
-    return [...this.#watched.values()].flatMap((watched) =>
-      [...this.of(watched.sensor.code).states.values()]
-        .filter(({ stands }) => stands !== null)
-        .map((state) => {
-          const { readingId, timeMs } = state.last;
-          return eventOf({ change: "stands", state }, watched, readingId, timeMs);
-        }),
+    return [...this.#watched.keys()].flatMap((code) =>
+      [...this.of(code).states.keys(), UNEXPLAINED].flatMap(
+        (key) => this.standingAs(code, key)?.event ?? [],
+      ),
     );
   }
 }

@@ -7,6 +7,7 @@ import { type Sensor } from "../sensor.ts";
 import { findingKey } from "./finding.ts";
 import type { FindingChange } from "./sensor-findings.ts";
 import { endedSentence, findingSentence } from "./sentence.ts";
+import type { LineContext } from "./unexplained-text.ts";
 
 /** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
 export const SAVED_PREFIX = "finding:";
@@ -67,6 +68,8 @@ export interface Watched {
   readonly formers: readonly string[];
   /** As its point sees it (`machineAt`). */
   readonly machine: Machine;
+  /** What a line that nothing explains is told with: the machine as the site file has it. */
+  readonly lines: LineContext;
   /** By what its normal state is learned. */
   readonly basis: string;
 }

@@ -8,6 +8,7 @@ import {
   type Of,
   object,
   oneOf,
+  optional,
   orNull,
   TEXT,
 } from "../schema.ts";
@@ -26,6 +27,9 @@ export const FINDINGS = [
   "electrical",
 ] as const;
 export type FindingKind = (typeof FINDINGS)[number];
+
+/** The value of the alarm on a line that nothing explains: no finding. */
+export const UNEXPLAINED = "unexplained";
 
 export type Stage = 1 | 2 | 3;
 
@@ -96,14 +100,22 @@ export type CannotReason =
   | "bearing_play"
   | "looseness_present"
   | "ambiguous"
-  | "seldom_seen";
+  | "seldom_seen"
+  | "unexplained_line";
 
-/** Why something was not checked. `finding` null: nothing was. */
+/**
+ * Why something was not checked. `finding` null: nothing was, or a line was found that nothing explains, which is no finding:
+ * `hz`, `order` (of the shaft at the sensor), `level` (mm/s RMS) and `axis` say which.
+ */
 export const CANNOT = object({
   finding: orNull(oneOf(FINDINGS)),
   bearing: orNull(TEXT),
   reason: known<CannotReason>(TEXT),
   text: TEXT,
+  hz: optional(NUMBER),
+  order: optional(NUMBER),
+  level: optional(NUMBER),
+  axis: optional(oneOf(AXES)),
 });
 export type Cannot = Of<typeof CANNOT>;
 
@@ -119,6 +131,31 @@ export type OrderLevels = Readonly<Record<string, number>>;
 /** Normal amplitude of an order, mm/s; null: not learned yet, or the machine was already bad. */
 export type NormalOf = (channel: number, order: number) => number | null;
 
+/** A line that dominates the velocity around a shaft, and that nothing explains. */
+export interface UnexplainedLine {
+  readonly channel: number;
+  readonly axis: (typeof AXES)[number];
+  readonly hz: number;
+  /** Multiple of the frequency of the shaft at the sensor, by the measured speed. */
+  readonly order: number;
+  /** Speed of that shaft, r/min. */
+  readonly rpm: number;
+  /** Root of its power, and B/C, mm/s RMS; at least `keepShare` of it. */
+  readonly level: number;
+  readonly limit: number;
+  /** How far away it is the same line, Hz. */
+  readonly reachHz: number;
+  /** Whether its double stands too. */
+  readonly hasSecond: boolean;
+}
+
+/** What one reading says; no lines: everything is explained. */
+export interface Unexplained {
+  readonly lines: readonly UnexplainedLine[];
+  /** The speed may not be that of the record: it is no judged reading. */
+  readonly isDoubtful: boolean;
+}
+
 export interface Judgement {
   readonly verdicts: readonly Verdict[];
   readonly cannot: readonly Cannot[];
@@ -128,6 +165,8 @@ export interface Judgement {
   readonly isShaftSeen?: boolean;
   /** Amplitudes of the shaft's orders, for its normal state; null if they cannot belong to one. */
   readonly levels?: OrderLevels | null;
+  /** Lines that nothing explains; null or absent where that was not judged. */
+  readonly unexplained?: Unexplained | null;
 }
 
 /** One finding of a sensor. */

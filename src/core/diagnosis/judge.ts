@@ -20,6 +20,7 @@ import { APART_LINES, beyond, coarse, Rest, speedDoubt } from "./rest.ts";
 import { beltLine, shaftOf } from "./shaft.ts";
 import { shaftFaults } from "./shaft-faults.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
+import { type UnexplainedInput, unexplainedLines } from "./unexplained.ts";
 
 /** For a sensor without a class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
 const DEFAULT_LIMITS = [2.3, 4.5, 7.1] as const;
@@ -41,6 +42,8 @@ export interface JudgeInput {
   /** `unknown` if the machine names a signal and that has no value. */
   readonly state: "running" | "standing" | "unknown";
   readonly isHeld: (key: string) => boolean;
+  /** What may explain a line; absent: none is looked for. */
+  readonly unexplained?: Pick<UnexplainedInput, "machine" | "speed" | "standing" | "keepShare">;
   /** The shaft's normal state, as learned. */
   readonly reference?: Reference | null;
   /** See `Look`. */
@@ -119,13 +122,17 @@ export function judge({ tones, values }: Measured, around: JudgeInput): Judgemen
   processFaults(look, rest);
   const isSuspected = (finding: FindingKind) => rest.has(finding) || isHeld(finding);
   const levels = shaft.besideHz === null ? orderLevels(look, isSuspected) : null;
-  const { cannot, judged } = rest;
+  const { cannot, judged, verdicts } = rest;
   return {
-    verdicts: rest.verdicts.map((verdict) => withSpeed(look, verdict)),
+    verdicts: verdicts.map((verdict) => withSpeed(look, verdict)),
     cannot,
     judged,
     isShaftSeen: shaft.isSeen,
     levels,
+    unexplained:
+      around.unexplained === undefined
+        ? null
+        : unexplainedLines(look, { ...around.unexplained, sensor, verdicts }),
   };
 }
 

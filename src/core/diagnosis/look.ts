@@ -1,6 +1,11 @@
 /** A reading as the rules see it: its tones in multiples of the shaft frequency. */
 
-import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
+import {
+  type DominantLine,
+  strongestIn,
+  type Tone,
+  type ToneList,
+} from "../../pipeline/signal/tones.ts";
 import type { Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import { MM_S2_PER_G } from "../unit.ts";
@@ -14,6 +19,7 @@ export interface AxisLook {
   readonly envelope: ToneList | null;
   readonly white: ToneList | null;
   readonly spread: ToneList | null;
+  readonly dominant: readonly DominantLine[];
   /** mm/s; null if the reading has none. */
   readonly velocityRms: number | null;
   /** GE */
@@ -261,6 +267,7 @@ export function axisLooks(
             envelope: found.envelope,
             white: found.white ?? null,
             spread: found.spread ?? null,
+            dominant: found.dominant ?? [],
             velocityRms: number(`channel${channel}_vel_rms`),
             envelopeRms: number(`channel${channel}_env_rms`),
             orders: new Map(),

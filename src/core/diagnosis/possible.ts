@@ -1,8 +1,9 @@
 /** What diagnosis may find on a sensor, whether or not it stands. */
+import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import { bearingName, type Machine } from "../machine.ts";
 import { isRead, type Sensor } from "../sensor.ts";
 import { machineAt } from "../shaft.ts";
-import { type FindingKind, findingKey } from "./finding.ts";
+import { type FindingKind, findingKey, UNEXPLAINED } from "./finding.ts";
 
 const SHAFT: readonly FindingKind[] = ["unbalance", "misalignment", "looseness"];
 const BEARING: readonly FindingKind[] = [
@@ -11,6 +12,13 @@ const BEARING: readonly FindingKind[] = [
   "rolling_element",
   "cage",
 ];
+
+/** Values that the alarm `finding` of a sensor may have. */
+export function possibleAlarms(machine: Machine | undefined, sensor: Sensor): readonly string[] {
+  const findings = possibleFindings(machine, sensor);
+  const hasLimits = zoneLimits(sensor) !== null;
+  return findings.length > 0 && hasLimits ? [...findings, UNEXPLAINED] : findings;
+}
 
 /** Keys of the findings; none without a speed, or for a sensor that is not read. */
 export function possibleFindings(machine: Machine | undefined, sensor: Sensor): readonly string[] {

@@ -15,6 +15,7 @@ import {
 import { FORCES } from "./look.ts";
 import { learn, type Reference } from "./reference.ts";
 import type { Thresholds } from "./thresholds.ts";
+import { isRemembered, type UnexplainedState } from "./unexplained-state.ts";
 
 /**
  * Lines come and go from one reading to the next, those of a damaged cage most: a finding stands after so many of the
@@ -69,6 +70,8 @@ export interface SensorFindings {
   readonly clear?: ReadonlyMap<string, number>;
   /** The shaft's normal state, as far as it is learned. */
   readonly reference?: Reference | null;
+  /** Lines that nothing explains. */
+  readonly unexplained?: UnexplainedState;
   /** Where the sensor was when all this was learned (`mountOf`); absent in stores up to 0.3. */
   readonly mount?: string;
   /** What the last readings could not tell, by reason and fault; not kept on disk. */
@@ -158,7 +161,9 @@ export function advance(
   const reference = isShaftFaulty
     ? (before.reference ?? null)
     : learn(before.reference, judgement.levels, speedRpm ?? 0);
-  return { next: { newestMs: timeMs, states, clear, reference, seen }, changes };
+  const { unexplained } = before;
+  const kept = unexplained === undefined ? {} : { unexplained };
+  return { next: { newestMs: timeMs, states, clear, reference, seen, ...kept }, changes };
 }
 
 const keyOf = ({ finding, bearing }: Verdict) => findingKey(finding, bearing);
@@ -253,21 +258,24 @@ interface SavedFindings {
   readonly clear?: [string, number][];
   readonly reference?: Reference | null;
   readonly mount?: string;
+  readonly unexplained?: UnexplainedState;
   readonly states: [string, FindingState][];
 }
 
 /** What must be on disk; null if that is nothing. */
 export function saveFindings(of: SensorFindings): string | null {
-  const { newestMs, states, clear, reference, mount } = of;
-  if (newestMs === null || (states.size === 0 && !reference)) return null;
+  const { newestMs, states, clear, reference, mount, unexplained } = of;
+  const hasLines = unexplained !== undefined && isRemembered(unexplained);
+  if (newestMs === null || (states.size === 0 && !reference && !hasLines)) return null;
   // While no finding is remembered, the normal state alone is, which does not change with every reading.
-  const time = states.size === 0 ? UNKNOWN_MS : newestMs;
+  const time = states.size === 0 && !hasLines ? UNKNOWN_MS : newestMs;
   const saved: SavedFindings = {
     newestMs: time,
     states: [...states],
     ...(clear && { clear: [...clear] }),
     ...(reference && { reference }),
     ...(mount !== undefined && { mount }),
+    ...(hasLines && { unexplained }),
   };
   return JSON.stringify(saved, (_key, value: unknown) =>
     typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
@@ -277,7 +285,7 @@ export function saveFindings(of: SensorFindings): string | null {
 /** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
   const saved = intactJson<SavedFindings>(text);
-  const { newestMs, states, clear, reference = null, mount } = saved;
+  const { newestMs, states, clear, reference = null, mount, unexplained } = saved;
   const known = reference?.speeds === undefined ? null : reference;
   return {
     newestMs,
@@ -285,6 +293,7 @@ export function loadFindings(text: string): SensorFindings {
     clear: new Map(clear),
     reference: known,
     ...(mount !== undefined && { mount }),
+    ...(unexplained !== undefined && { unexplained }),
     seen: null,
   };
 }

@@ -37,6 +37,11 @@ const WORDS: Readonly<Record<FindingKind, FindingWords>> = {
     action: "Check the air gap, the rotor bars and the supply.",
   },
 };
+/** A line that nothing explains is no finding. */
+export const UNEXPLAINED_WORDS: FindingWords = {
+  title: "Unexplained line",
+  action: "Find what turns at its frequency, and state it in the site file.",
+};
 const EARLY = "Watch it: compare its spectra in a week.";
 const SEVERE = "Act now: ";
 

@@ -3,10 +3,12 @@ import type { Doubt, Graded } from "../../core/quality.ts";
 import { inOneGo } from "../../core/steps.ts";
 import type { AxisOptions } from "./bands.ts";
 import { checkRecord, type Group, type RecordChecks, type SignalFlag, withJump } from "./checks.ts";
+import { dominantLines } from "./dominant.ts";
 import { type Doubles, doubles } from "./doubles.ts";
 import { envelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
 import { hasJump } from "./jump.ts";
+import { packedPower } from "./line-power.ts";
 import { type LongValues, longValues } from "./long-analysis.ts";
 import { SHORT_SIZE_MAX } from "./long-transform.ts";
 import { accelTones } from "./record-tones.ts";
@@ -121,6 +123,8 @@ function* spectralValues(
       : null;
   const white =
     accel !== null && tones === true ? whiteTones(plans, plan.output, size, sampleRateHz) : null;
+  const power = packedPower(plan.output, size, window.s2, calibration);
+  const dominant = accel === null ? [] : dominantLines(power, size, sampleRateHz, bands);
   const envelope = hasEnvelope ? envelopeOverall(plans, plan, bands, options) : null;
   return {
     velocityRms: motion?.velocityRms ?? null,
@@ -130,7 +134,12 @@ function* spectralValues(
     tones:
       accel === null
         ? null
-        : { accel, envelope: envelope?.tones ?? null, ...(white ?? { white: null, spread: null }) },
+        : {
+            accel,
+            dominant,
+            envelope: envelope?.tones ?? null,
+            ...(white ?? { white: null, spread: null }),
+          },
   };
 }
 

@@ -77,7 +77,12 @@ function* longLines(
 }
 
 /** Of the real part x1 of what was transformed: Y = (Z[k] + conj Z[N-k])/2. */
-function packedPower(output: Doubles, size: number, s2: number, calibration: number): LinePower {
+export function packedPower(
+  output: Doubles,
+  size: number,
+  s2: number,
+  calibration: number,
+): LinePower {
   const scale = (0.25 * calibration * calibration) / (size * s2);
   return (k) => {
     const mirror = k === 0 ? 0 : size - k;

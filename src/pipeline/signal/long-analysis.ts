@@ -1,8 +1,10 @@
 /** Velocity, displacement and envelope of a record too long for the plans of fft.ts: the same formulas, in steps. */
 import type { AxisOptions, Bands } from "./bands.ts";
+import { dominantLines } from "./dominant.ts";
 import type { EnvelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
 import { type Counts, hasJump } from "./jump.ts";
+import { packedPower } from "./line-power.ts";
 import { demodulateLong, transformRecord } from "./long-record.ts";
 import type { LongTransform } from "./long-transform.ts";
 import { accelTones, longEnvelopeTones } from "./record-tones.ts";
@@ -42,6 +44,8 @@ export function* longValues(
     (options.tones ?? false) !== false && wanted.motion
       ? accelTones(data, size, size / 2, sampleRateHz, calibration, new Float64Array(size / 2 + 1))
       : null;
+  const power = packedPower(data, size, s2, calibration);
+  const dominant = accel === null ? [] : dominantLines(power, size, sampleRateHz, bands);
   const envelope = wanted.envelope ? yield* envelopeOf(work, size, bands, options) : null;
   plans.giveLong(work);
   return {
@@ -49,7 +53,7 @@ export function* longValues(
     displacementRms: motion?.displacementRms ?? null,
     envelopeRms: envelope?.rms ?? null,
     hasJump: jumped,
-    tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null },
+    tones: accel === null ? null : { accel, dominant, envelope: envelope?.tones ?? null },
   };
 }
 

@@ -40,6 +40,17 @@ export interface ToneList {
 /** Which tones of a record are searched for: all, those of the acceleration alone (only bearings need the envelopes), none. */
 export type WantedTones = boolean | "accel";
 
+/** The line that dominates the velocity around shafts of some speeds (dominant.ts). */
+export interface DominantLine {
+  /** Frequencies of the shaft in whose range it is the strongest line and holds half of the power, Hz; below `toHz`. */
+  readonly fromHz: number;
+  readonly toHz: number;
+  /** Of the line, between those of the spectrum. */
+  readonly hz: number;
+  /** Root of the power of the three lines, mm/s RMS. */
+  readonly level: number;
+}
+
 /** What diagnosis keeps of one axis of a record. */
 export interface AxisTones {
   /** G */
@@ -50,6 +61,8 @@ export interface AxisTones {
   readonly white?: ToneList | null;
   /** The same spectrum by bands instead of lines (spread-tones.ts). */
   readonly spread?: ToneList | null;
+  /** What dominates the velocity around a shaft; absent in what 0.3 kept. */
+  readonly dominant?: readonly DominantLine[];
 }
 
 function toneAt({ data }: ToneList, i: number): Tone {

@@ -333,8 +333,11 @@ test("shafts – a fault of a shaft at another speed is found there, and its sen
   assert.equal(Math.round(engine.of("10234").seen?.speedRpm ?? 0), 1480);
   const motor = engineOf();
   motor.world.speedRpm = 1480 / 0.531;
-  for (let hour = 1; hour <= 5; hour++)
-    assert.deepEqual(motor.follow(shaken(hour), hour).events, []);
+  const others = [1, 2, 3, 4, 5].flatMap((hour) => motor.follow(shaken(hour), hour).events);
+  assert.deepEqual(
+    others.map(({ value }) => value),
+    ["unexplained"],
+  );
 });
 
 test("shafts – below 30 r/min of its own a shaft stands; behind a belt it is sought within two per cent", () => {

@@ -150,16 +150,18 @@ export function readingOf(record: Record, hour: number): FollowedReading {
 
 /** An engine whose speed and state the test sets. */
 export function engineOf(machine: Machine = MACHINE, site: Site = siteOf(machine)) {
-  const world: { speedRpm: number | null; state: "running" | "standing" | null } = {
-    speedRpm: 1480,
-    state: null,
-  };
+  const world: {
+    speedRpm: number | null;
+    nextRpm: number | null;
+    state: "running" | "standing" | null;
+  } = { speedRpm: 1480, nextRpm: null, state: null };
   const options = {
     wait: {
       admit: () => true,
       due: function* () {},
       isSignal: () => false,
-      speedAt: () => world.speedRpm,
+      speedAround: () =>
+        world.speedRpm === null ? null : { rpm: world.speedRpm, nextRpm: world.nextRpm, timeMs: 0 },
       stateAt: () => world.state,
     },
   };

@@ -1,0 +1,114 @@
+/**
+ * The line that dominates the velocity spectrum around a shaft (plant section 24): what diagnosis needs of the whole spectrum, as a
+ * handful of numbers. The shaft's speed may become known later than the record, so it is given for every speed.
+ */
+import { MM_S2_PER_G } from "../../core/unit.ts";
+import { type Bands, USABLE_RATE } from "./bands.ts";
+import type { LinePower } from "./line-power.ts";
+import type { DominantLine } from "./tones.ts";
+
+/** The range around a shaft, as multiples of its frequency. */
+const FROM_ORDER = 0.2;
+const TO_ORDER = 10;
+/** In tenths of the line spacing, one line more enters the range with each step of the shaft, and one leaves it with every fiftieth. */
+const STEPS_PER_LINE = TO_ORDER;
+const STEPS_PER_LOWER = TO_ORDER / FROM_ORDER;
+/** Of the range's power, what the strongest line and its two neighbours hold at least. */
+const SHARE_MIN = 0.5;
+/** Nothing is said of a shaft that turns less often within the record. */
+const REVOLUTIONS_MIN = 8;
+/** Of a frequency, so that a limit on a line includes it. */
+const GUARD = 1e-9;
+
+/** The one around a shaft; null where nothing dominates. */
+export function dominantAt(
+  lines: readonly DominantLine[] | undefined,
+  shaftHz: number,
+): DominantLine | null {
+  const hz = shaftHz * (1 + GUARD);
+  return lines?.find(({ fromHz, toHz }) => hz >= fromHz && hz < toHz) ?? null;
+}
+
+/** By rising speed. @param power of the acceleration, G² */
+export function dominantLines(
+  power: LinePower,
+  size: number,
+  sampleRateHz: number,
+  { lineMin }: Pick<Bands, "lineMin">,
+): DominantLine[] {
+  const stepHz = sampleRateHz / size;
+  const velocityOf = (k: number) => power(k) * (MM_S2_PER_G / (2 * Math.PI * k * stepHz)) ** 2;
+  // Above rate/2.56 lines may be aliases.
+  const last = Math.min(Math.floor(size / USABLE_RATE), Math.floor(size / 2) - 1);
+  const velocities = new Float64Array(last + 2);
+  /** Power of all lines below each. */
+  const below = new Float64Array(last + 2);
+  for (let k = 1; k <= last + 1; k++) {
+    velocities[k] = k < lineMin ? 0 : velocityOf(k);
+    below[k] = (below[k - 1] ?? 0) + (velocities[k - 1] ?? 0);
+  }
+  const at = (k: number) => velocities[k] ?? 0;
+  const strongest = new SlidingMaximum(velocities);
+  /** The high-pass may cut a slope, which is no line. */
+  const isPeak = (k: number) => velocityOf(k - 1) <= at(k) && at(k + 1) <= at(k);
+  const hzOf = (step: number) => (step / STEPS_PER_LINE) * stepHz;
+  const found: DominantLine[] = [];
+  let open: { readonly line: number; readonly step: number; readonly level: number } | null = null;
+  const stepMax = STEPS_PER_LOWER * last;
+  for (let step = REVOLUTIONS_MIN * STEPS_PER_LINE; step <= stepMax; ) {
+    const first = Math.ceil(step / STEPS_PER_LOWER);
+    const end = Math.min(step, last);
+    const line = strongest.of(first, end);
+    const held = at(line - 1) + at(line) + at(line + 1);
+    const all = (below[end + 1] ?? 0) - (below[first] ?? 0);
+    const isDominant = held > 0 && held >= SHARE_MIN * all && isPeak(line);
+    if (open !== null && (!isDominant || line !== open.line)) {
+      found.push(lineOf(open, step));
+      open = null;
+    }
+    if (isDominant) open ??= { line, step, level: Math.sqrt(held) };
+    step = step < last ? step + 1 : first * STEPS_PER_LOWER + 1;
+  }
+  if (open !== null) found.push(lineOf(open, stepMax + 1));
+  return found;
+
+  function lineOf(of: NonNullable<typeof open>, toStep: number): DominantLine {
+    const hz = stepHz * between(power, of.line);
+    return { fromHz: hzOf(of.step), toHz: hzOf(toStep), hz, level: of.level };
+  }
+}
+
+/** Where a tone lies that a Hann window spreads over a line and its neighbours (Grandke 1983), in lines. */
+function between(power: LinePower, line: number): number {
+  const [below, above] = [power(line - 1), power(line + 1)];
+  const q = Math.sqrt(Math.max(below, above) / power(line));
+  const apart = Math.max(0, (2 * q - 1) / (1 + q));
+  return line + (above > below ? apart : -apart);
+}
+
+/** The largest of a window whose ends only rise. */
+class SlidingMaximum {
+  readonly #values: Float64Array;
+  /** Falling values at rising places: each would be the largest without those before it. */
+  readonly #places: Int32Array;
+  #head = 0;
+  #tail = 0;
+  #next = 0;
+
+  constructor(values: Float64Array) {
+    this.#values = values;
+    this.#places = new Int32Array(values.length);
+  }
+
+  /** Its place, of values from one place to another. */
+  of(first: number, last: number): number {
+    const at = (i: number) => this.#values[this.#places[i] ?? 0] ?? 0;
+    for (; this.#next <= last; this.#next++) {
+      const value = this.#values[this.#next] ?? 0;
+      while (this.#tail > this.#head && at(this.#tail - 1) < value) this.#tail -= 1;
+      this.#places[this.#tail++] = this.#next;
+    }
+    while ((this.#places[this.#head] ?? 0) < first) this.#head += 1;
+    return this.#places[this.#head] ?? 0;
+  }
+}
