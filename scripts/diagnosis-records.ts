@@ -3,9 +3,10 @@
  * Each record is cut into pieces of one length, which follow each other as readings of one sensor; a fault counts as
  * named once a finding stands. The folder and its files: scripts/diagnosis/real-records.ts.
  *
- * --set develop|others|all|beside|hit   which records (develop)
+ * --set develop|others|all|beside|hit|harbin   which records (develop)
  * --sizes N,N                       lengths of a reading, samples (4096,8192,16384)
  * --overlap                         each reading begins in the middle of the one before
+ * --line-hz N                       mains of the machines, if the site file states it
  * --list                            every record, with what was found
  * --depth                           how deep the lines of each part are in the whitened envelope, instead
  */
@@ -18,6 +19,7 @@ const { values: flags, positionals } = parseArgs({
   options: {
     set: { type: "string", default: "develop" },
     sizes: { type: "string", default: "4096,8192,16384" },
+    "line-hz": { type: "string" },
     overlap: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     depth: { type: "boolean", default: false },
@@ -32,6 +34,8 @@ interface Score {
   count: number;
   right: number;
   wrong: number;
+  /** Damaged, not named, and no reason for its damage in the last reading. */
+  silent: number;
 }
 
 if (flags.depth) {
@@ -46,22 +50,31 @@ if (flags.depth) {
   process.exit(0);
 }
 
-write("| records | samples | damaged | named | wrongly named | undamaged | with a finding |");
-write("| --- | --- | --- | --- | --- | --- | --- |");
+write(
+  "| records | samples | damaged | named | wrongly named | missed without a reason | undamaged | with a finding |",
+);
+write("| --- | --- | --- | --- | --- | --- | --- | --- |");
 for (const size of flags.sizes.split(",").map(Number)) {
   const scores = new Map<string, { damaged: Score; undamaged: Score }>();
   for (const record of records) {
     const group = record.name.split(" ")[0] ?? "";
-    const none = () => ({ count: 0, right: 0, wrong: 0 });
+    const none = () => ({ count: 0, right: 0, wrong: 0, silent: 0 });
     const own = scores.get(group) ?? { damaged: none(), undamaged: none() };
     scores.set(group, own);
-    const { found, cannot } = findingsOn(record, size, flags.overlap ? size / 2 : size);
+    const { found, cannot } = findingsOn(record, size, {
+      hop: flags.overlap ? size / 2 : size,
+      lineHz: flags["line-hz"] === undefined ? undefined : Number(flags["line-hz"]),
+    });
     const score = record.truth === null ? own.undamaged : own.damaged;
     const isRight = found.some((finding) => finding === record.truth);
     const isWrong = found.some((finding) => finding !== record.truth);
     score.count += 1;
     if (isRight) score.right += 1;
     if (isWrong) score.wrong += 1;
+    const isTold = cannot.some(
+      (one) => one.startsWith("null:") || one.startsWith(`${record.truth}:`),
+    );
+    if (record.truth !== null && !isRight && !isTold) score.silent += 1;
     if (!flags.list) continue;
     const mark = isWrong ? "WRONG" : isRight ? "right" : record.truth === null ? "ok" : "-";
     console.error(
@@ -70,7 +83,7 @@ for (const size of flags.sizes.split(",").map(Number)) {
   }
   for (const [group, { damaged, undamaged }] of scores) {
     write(
-      `| ${group} | ${size} | ${damaged.count} | ${damaged.right} | ${damaged.wrong} | ${undamaged.count} | ${undamaged.wrong} |`,
+      `| ${group} | ${size} | ${damaged.count} | ${damaged.right} | ${damaged.wrong} | ${damaged.silent} | ${undamaged.count} | ${undamaged.wrong} |`,
     );
   }
 }

@@ -26,8 +26,12 @@ export interface Found {
   readonly cannot: readonly string[];
 }
 
-/** Findings of sensor 1, on a machine that runs at this speed. */
-export function engineAt(speedRpm: number, bearings: readonly Bearing[] = []): FindingEngine {
+/** Findings of sensor 1, on a machine that runs at this speed. @param lineHz the mains, if it is stated */
+export function engineAt(
+  speedRpm: number,
+  bearings: readonly Bearing[] = [],
+  lineHz?: number,
+): FindingEngine {
   const sensor: Sensor = {
     code: "1",
     type: 3,
@@ -38,7 +42,9 @@ export function engineAt(speedRpm: number, bearings: readonly Bearing[] = []): F
   const site: Site = {
     site: "records",
     sensors: [sensor, { code: "2", type: 40, kinds: ["rpm"], channels: {} }],
-    machines: [{ id: 40, speed: { sensor: "2" }, bearings }],
+    machines: [
+      { id: 40, speed: { sensor: "2" }, bearings, ...(lineHz === undefined ? {} : { lineHz }) },
+    ],
   };
   return new FindingEngine(site, {
     wait: {
@@ -51,9 +57,18 @@ export function engineAt(speedRpm: number, bearings: readonly Bearing[] = []): F
   });
 }
 
-/** @param hop samples from one reading to the next, less than `size` where a record is short */
-export function findingsOn(record: RealRecord, size: number, hop = size): Found {
-  const engine = engineAt(record.speedRpm, [{ point: 1, ...record.bearing }]);
+export interface PieceOptions {
+  /** Samples from one reading to the next, less than `size` where a record is short. */
+  readonly hop?: number;
+  readonly lineHz?: number | undefined;
+}
+
+export function findingsOn(
+  record: RealRecord,
+  size: number,
+  { hop = size, lineHz }: PieceOptions = {},
+): Found {
+  const engine = engineAt(record.speedRpm, [{ point: 1, ...record.bearing }], lineHz);
   const calibration = calibrationOf(record);
   const found = new Set<string>();
   for (let from = 0; from + size <= record.samplesG.length; from += hop) {

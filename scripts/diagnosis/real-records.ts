@@ -3,7 +3,8 @@
  * `cwru/` with the 12 kHz files of the Case Western Reserve University Bearing Data Center (their names end in the
  * centre's number: `118.mat`, `B007_0_118.mat`), `mfpt/` with the files of the Society for Machinery Failure
  * Prevention Technology as MathWorks distributes them (`InnerRaceFault_vload_1.mat` …), and `hit/` with those of the
- * SpectraQuest rig of the Harbin Institute of Technology (`IR2_900.mat` …, github hitwzc/Bearing-datasets).
+ * SpectraQuest rig of the Harbin Institute of Technology (`IR2_900.mat` …, github hitwzc/Bearing-datasets), and `harbin/`
+ * with those of the rig that it built itself.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +26,7 @@ export interface RealRecord {
  * Those that rules are made with; the others are looked at when the rules are finished. `beside`: the other end of the
  * damaged machines, whose bearing is whole.
  */
-export type RecordSet = "develop" | "others" | "all" | "beside" | "hit";
+export type RecordSet = "develop" | "others" | "all" | "beside" | "hit" | "harbin";
 
 const DRIVE_END = { name: "6205", bpfo: 3.5848, bpfi: 5.4152, bsf: 2.3567, ftf: 0.3983 } as const;
 const FAN_END = { name: "6203", bpfo: 3.053, bpfi: 4.9469, bsf: 1.9938, ftf: 0.3816 } as const;
@@ -163,14 +164,14 @@ function* mfpt(folder: string): Generator<RealRecord> {
   }
 }
 
-function* hit(folder: string): Generator<RealRecord> {
+function* hit(folder: string, rig: string): Generator<RealRecord> {
   for (const file of readdirSync(folder).toSorted()) {
     const [, fault, rpm] = /^(IR|OR|Normal)\d?_(\d+)\.mat$/.exec(file) ?? [];
     const [samples] =
       fault === undefined ? [] : matArrays(readFileSync(join(folder, file))).values();
     if (samples === undefined) continue;
     yield {
-      name: `hit-${rpm} ${file}`,
+      name: `${rig}-${rpm} ${file}`,
       sampleRateHz: HIT_RATE / HIT_EVERY,
       speedRpm: Number(rpm),
       bearing: HIT_BEARING,
@@ -194,7 +195,7 @@ function everyNth(samples: Float64Array, every: number): Float64Array {
 }
 
 export function* realRecords(folder: string, set: RecordSet): Generator<RealRecord> {
-  if (set === "hit") return yield* hit(join(folder, "hit"));
+  if (set === "hit" || set === "harbin") return yield* hit(join(folder, set), set);
   yield* cwru(join(folder, "cwru"), set);
   if (set !== "others" && set !== "beside") yield* mfpt(join(folder, "mfpt"));
 }

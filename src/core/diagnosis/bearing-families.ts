@@ -2,12 +2,12 @@
  * Lines of a bearing fault in the envelope spectrum: harmonics of its characteristic frequency, found within the slip
  * around it, at one common slip, with their side bands (Randall & Antoni 2011; SKF, Envelope detection).
  */
-import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
+import { strongestIn, type Tone } from "../../pipeline/signal/tones.ts";
 import { type BearingFault, type Leading, leadingHarmonics, SAME_LINE } from "./bearing-fault.ts";
-import type { EvidenceLine, LineUnit, SideBand, SpectrumName } from "./finding.ts";
+import { isShaftOrder, MOVED_APART, type Searched, slipHzOf } from "./bearing-on-order.ts";
+import type { EvidenceLine, LineUnit, SideBand } from "./finding.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
 import { standsAlone } from "./race-on-order.ts";
-import { SPEED_SHARE } from "./shaft.ts";
 
 /** Harmonics examined from the leading one on. */
 export const HARMONICS = 4;
@@ -15,18 +15,17 @@ export const HARMONICS = 4;
 const SLIP_LINES = 0.25;
 /** If slip has moved the first line onto an order of the shaft, harmonics up to this one are examined instead. */
 const MOVED_MAX = 6;
-/** Lines that such a harmonic must be away from the shaft's orders, and that the first may be away from its own. */
-const MOVED_APART = 1;
+/** Lines that the first may be away from its own order then. */
 const MOVED_REACH = 0.8;
+/** In bands, side bands of a race reach high harmonics of an element: one of so many lowest must be its own. */
+const OWN_BANDS = 2;
 /** Lines of two parts on orders compete if the weaker has this share of the stronger. */
 const OTHERS_ON_SHARE = 0.5;
 /** A line beyond this ratio counts as much as at it: one strong line is no series. */
 const RATIO_COUNTED = 8;
 
 /** A spectrum in which the lines of a bearing are sought, and what they must reach there. */
-export interface FamilySource {
-  readonly spectrum: SpectrumName;
-  readonly list: ToneList;
+export interface FamilySource extends Searched {
   readonly unit: LineUnit;
   /** RMS, in `unit`. */
   readonly levelOf: (tone: Tone) => number;
@@ -36,8 +35,6 @@ export interface FamilySource {
   readonly bandRatio: number;
   /** See `Family`. */
   readonly scoreMin: number;
-  /** Half the width of the bands of which the tones are, share of their frequency; absent: they are lines. */
-  readonly slipShare?: number | undefined;
   /** Whether side bands alone support no line. */
   readonly needsHarmonic?: boolean;
 }
@@ -61,6 +58,21 @@ export interface FamilySearch {
   readonly on: Tone | null;
   /** Amplitude of the strongest line on an order that another fault of the bearing may have. */
   readonly othersOn: number;
+  /** Where the lines of the other race, if they are seen, say that those of this one are, Hz. */
+  readonly fromHz: number | null;
+}
+
+/** How far a cage that skids may fall behind, share, and the harmonics that must say so. */
+const SKID_SHARE = 0.04;
+const SKID_LINES = 3;
+/** Both are found this exactly, share of the frequency: ratios of a site file have two decimals. */
+const SAME_SLIP_SHARE = 0.003;
+
+/** Where the first line of a fault may be: around which frequency, and how far from it, Hz. */
+function placeOf({ look, source: { list }, fault, fromHz }: FamilySearch) {
+  const nominalHz = fault.order * look.shaftHz;
+  if (fromHz === null) return { centreHz: nominalHz, slipHz: slipHzOf(look, fault) };
+  return { centreHz: fromHz, slipHz: SAME_SLIP_SHARE * nominalHz + SLIP_LINES * list.resolutionHz };
 }
 
 /** The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it. */
@@ -68,7 +80,29 @@ export function familyOf(search: FamilySearch): Family | null {
   const led = ledFamily(search);
   const moved = movedFamily(search);
   const found = led === null || (moved?.score ?? 0) > led.score ? moved : led;
-  return found ?? onOrderFamily(search);
+  return found ?? onOrderFamily(search) ?? skiddingFamily(search);
+}
+
+/**
+ * An outer race whose cage skids, as under a light load: its line is lower than slip makes it, so more is asked of it. Three
+ * harmonics, and but for the shaft's orders nothing in the spectrum is stronger.
+ */
+function skiddingFamily(search: FamilySearch): Family | null {
+  const { look, source, fault, isTaken, fromHz } = search;
+  const { list } = source;
+  if (fault.finding !== "bearing_outer_race" || fromHz !== null || !look.isSeen) return null;
+  const isOthers = (hz: number) => isShaftOrder(look, source, hz) || isTaken(hz);
+  const nominalHz = fault.order * look.shaftHz;
+  const first = strongestIn(
+    list,
+    (1 - SKID_SHARE) * nominalHz,
+    (1 - look.thresholds.slip) * nominalHz,
+    isOthers,
+  );
+  if (first === null || first.ratio < source.mainRatio) return null;
+  if (strongestIn(list, look.shaftHz / 2, list.topHz, isOthers)?.hz !== first.hz) return null;
+  const family = familyAt(search, { first, lead: 1, needsBands: false, isOthers });
+  return family !== null && family.lines.length >= SKID_LINES ? family : null;
 }
 
 /** A race on an order of the shaft that has no neighbours there. */
@@ -86,10 +120,13 @@ function ledFamily(search: FamilySearch): Family | null {
   const { look, source, fault, isTaken } = search;
   const { list } = source;
   let best: Family | null = null;
+  const { centreHz, slipHz } = placeOf(search);
   const leads = leadingHarmonics(fault, look.shaftHz, list);
+  const isElementBand = source.slipShare !== undefined && fault.finding === "rolling_element";
   for (const { n: lead, apartLines, needsBands } of leads) {
-    const nominalHz = lead * fault.order * look.shaftHz;
-    const reach = look.thresholds.slip * nominalHz + SLIP_LINES * list.resolutionHz;
+    if (isElementBand && lead > OWN_BANDS) break;
+    const nominalHz = lead * centreHz;
+    const reach = lead * slipHz + SLIP_LINES * list.resolutionHz;
     const isOthers = (hz: number) =>
       (!needsBands && isShaftOrder(look, source, hz, apartLines)) || isTaken(hz);
     const first = strongestIn(list, nominalHz - reach, nominalHz + reach, isOthers);
@@ -117,15 +154,14 @@ function hasFundamental(
  * order.
  */
 function movedFamily(search: FamilySearch): Family | null {
-  const { look, source, fault, isTaken, on, othersOn } = search;
+  const { look, source, isTaken, on, othersOn } = search;
   const { list } = source;
   if (on === null || !look.isSeen) return null;
   // Of several lines on orders, each may be a side band of another, unless one is by far the strongest.
   if (OTHERS_ON_SHARE * on.amplitude < othersOn || isTaken(on.hz)) return null;
   const { resolutionHz, topHz } = list;
   const { shaftHz, shaftLines } = look;
-  const nominalHz = fault.order * shaftHz;
-  const slipHz = look.thresholds.slip * nominalHz;
+  const { centreHz, slipHz } = placeOf(search);
   const isOthers = (hz: number) => {
     const order = Math.max(1, Math.round(hz / shaftHz));
     return (
@@ -137,7 +173,7 @@ function movedFamily(search: FamilySearch): Family | null {
     const reach = lead * MOVED_REACH * resolutionHz;
     const first = strongestIn(list, lead * on.hz - reach, lead * on.hz + reach, isOthers);
     if (first === null || first.ratio < source.mainRatio) continue;
-    if (Math.abs(first.hz / lead - nominalHz) > slipHz) continue;
+    if (Math.abs(first.hz / lead - centreHz) > slipHz) continue;
     const family = familyAt(search, {
       first,
       lead,
@@ -147,20 +183,6 @@ function movedFamily(search: FamilySearch): Family | null {
     if (family !== null) return family;
   }
   return null;
-}
-
-/**
- * The line of a fault that is on an order of the shaft, or too close to it, if it is the strongest within the slip: it
- * may belong to the fault or to the shaft.
- */
-export function lineOnOrder(look: Look, source: FamilySource, fault: BearingFault): Tone | null {
-  const { list, slipShare } = source;
-  if (slipShare !== undefined) return null;
-  const nominalHz = fault.order * look.shaftHz;
-  const reach = look.thresholds.slip * nominalHz + 0.5 * list.resolutionHz;
-  const tone = strongestIn(list, nominalHz - reach, nominalHz + reach);
-  const isOn = tone !== null && tone.ratio >= look.thresholds.mainRatio;
-  return isOn && isShaftOrder(look, source, tone.hz, MOVED_APART) ? tone : null;
 }
 
 interface Lead {
@@ -262,43 +284,4 @@ function lineOf(
   const amplitude = levelOf(tone);
   const order = hz / shaftHz;
   return { name, spectrum, channel, axis, hz, order, amplitude, unit, ratio, sideBands: bands };
-}
-
-/**
- * Whole orders always, and half orders if the envelope shows 0.5x and 1.5x, as with a loose or rubbing shaft. An
- * envelope also shows what an order and twice the mains frequency make together.
- */
-function isShaftOrder(
-  { shaftHz, measuredHz, shaftLines, besideHz, machine: { lineHz } }: Look,
-  { list, spectrum, slipShare = 0 }: FamilySource,
-  hz: number,
-  apartLines = SAME_LINE,
-): boolean {
-  // A band includes the order that it touches.
-  const lines = apartLines + (slipShare * hz) / list.resolutionHz;
-  const reach = lines * list.resolutionHz;
-  // Where the machine does not hum at twice the mains, nothing beats with that.
-  if (
-    lineHz !== undefined &&
-    spectrum !== "velocity" &&
-    toneNear(list, 2 * lineHz, reach) !== null
-  ) {
-    const isBeat = (at: number) => Math.abs(at - Math.round(at / shaftHz) * shaftHz) < reach;
-    if (isBeat(hz + 2 * lineHz) || isBeat(Math.abs(hz - 2 * lineHz))) return true;
-  }
-  // What is not known of the shaft counts as many times as the order.
-  const shaftReach = Math.hypot(lines, (shaftLines * hz) / shaftHz) * list.resolutionHz;
-  const isNear = (step: number, within = shaftReach) =>
-    hz > 0.6 * step && Math.abs(hz - Math.round(hz / step) * step) < within;
-  if (isNear(shaftHz)) return true;
-  // A neighbour's line within the error of the measured speed moves the shaft: its orders are then those of the measured one.
-  const measuredReach = Math.hypot(reach, SPEED_SHARE * hz);
-  if (spectrum === "velocity" && isNear(measuredHz, measuredReach)) return true;
-  // The line beside a measured speed that shows none may be the shaft's, with what one line does not tell of its orders.
-  if (besideHz !== null && isNear(besideHz)) return true;
-  return (
-    isNear(shaftHz / 2) &&
-    toneNear(list, 0.5 * shaftHz, reach) !== null &&
-    toneNear(list, 1.5 * shaftHz, reach) !== null
-  );
 }

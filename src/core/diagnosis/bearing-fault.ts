@@ -26,16 +26,38 @@ export interface BearingFault {
   readonly spacing: number | null;
   /** Lines required in addition to the first. */
   readonly support: number;
+  /** What its frequency slips by, as times of the cage's. */
+  readonly slipTimes: number;
 }
 
+/** BPFI over BPFO where a site file states only one of them: that of usual bearings. */
+const RACES_RATIO = 0.65;
+
+/**
+ * What turns slower in a bearing is the cage: BPFO is Z · FTF and slips as it does, BPFI is Z · (1 - FTF), which slips by as
+ * many hertz to the other side, and so by less of its frequency.
+ */
 export function faultsOf({ bpfo, bpfi, bsf, ftf }: BearingOrders): BearingFault[] {
+  const innerSlip = bpfo === null || bpfi === null ? RACES_RATIO : bpfo / bpfi;
   const fault = (
     finding: FindingKind,
     name: string,
     order: number | null,
     spacing: number | null,
     support: number,
-  ): BearingFault[] => (order === null ? [] : [{ finding, name, order, spacing, support }]);
+  ): BearingFault[] =>
+    order === null
+      ? []
+      : [
+          {
+            finding,
+            name,
+            order,
+            spacing,
+            support,
+            slipTimes: finding === "bearing_inner_race" ? innerSlip : 1,
+          },
+        ];
   return [
     ...fault("bearing_outer_race", "BPFO", bpfo, null, 1),
     // The damage passes through the loaded zone once per turn.

@@ -1,46 +1,31 @@
 /** Decides which lines show a bearing fault, and which belong to another part. */
-import type { Tone, ToneList } from "../../pipeline/signal/tones.ts";
+import type { Tone } from "../../pipeline/signal/tones.ts";
 import {
-  type Family,
-  type FamilySearch,
-  type FamilySource,
-  familyOf,
-  lineOnOrder,
-} from "./bearing-families.ts";
+  CAGE_LINES,
+  CAGE_OWN_HARMONIC,
+  cageLines,
+  isOfCage,
+  isOfComb,
+  isOfOuter,
+} from "./bearing-combs.ts";
+import { type Family, type FamilySearch, type FamilySource, familyOf } from "./bearing-families.ts";
 import type { BearingFault } from "./bearing-fault.ts";
+import { lineOnOrder } from "./bearing-on-order.ts";
 import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
 import { elementByCage, isCageImpact } from "./element-by-cage.ts";
-import { findingKey, type Verdict } from "./finding.ts";
+import { type FindingKind, findingKey, type Verdict } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 import { explains, type LineSeries, seriesOf } from "./line-series.ts";
 import { type AxisLook, heldLimit, type Look, toneNear } from "./look.ts";
 
-/** If the side bands at shaft spacing on both sides reach this share of a line, the line belongs to their series. */
-const COMB_SHARE = 0.85;
-const ELEMENT_COMB_SHARE = 0.5;
-/**
- * They are the inner race's only if its own line lies this many turns of the shaft away at most, and has this share of
- * the line: a load that presses, never pulls, leaves the middle of a series the strongest.
- */
-const COMB_REACH = 3;
-const COMB_MIDDLE_SHARE = 0.5;
-/**
- * If this many harmonics of the cage below a line reach this share of its family's strongest line, the line is one of
- * them.
- */
-const CAGE_LINES = 3;
-const CAGE_SHARE = 0.5;
-/**
- * The load on a damaged element changes with the rotation of the cage, which causes few harmonics; impacts of the
- * cage itself have harmonics from this one on.
- */
-const CAGE_OWN_HARMONIC = 4;
 /**
  * Last harmonic of FTF that is examined if the element's line cannot be seen, and its required share of the first
  * one.
  */
 const CAGE_LAST_HARMONIC = 9;
 const CAGE_OWN_SHARE = 0.2;
+
+const RACES: ReadonlySet<FindingKind> = new Set(["bearing_outer_race", "bearing_inner_race"]);
 
 export interface Sought {
   readonly verdict: Verdict | null;
@@ -66,7 +51,9 @@ export function searchBearing(
   const onOrders = new Map<BearingFault, number>();
   const smooth = new Map<BearingFault, NonNullable<Sought["smooth"]>>();
   for (const sourceOf of SOURCES) {
-    const accepted = [...verdicts].map(([fault, { lines }]) => seriesOf(fault, lines));
+    const accepted = [...verdicts].map(
+      ([fault, { lines }]) => [fault, seriesOf(fault, lines)] as const,
+    );
     const open = faults.filter((fault) => !verdicts.has(fault));
     for (const axis of look.axes) {
       const source = sourceOf(look, axis);
@@ -151,15 +138,16 @@ function compete(
   faults: readonly BearingFault[],
   ons: readonly (Tone | null)[],
   of: BearingOrders,
-  accepted: readonly LineSeries[],
+  accepted: readonly (readonly [BearingFault, LineSeries])[],
 ): ReadonlyMap<BearingFault, Family> {
   const won = new Map<BearingFault, Family>();
-  const series = [...accepted];
+  const series = accepted.map(([, one]) => one);
+  const races = new Map(accepted.map(([{ finding }, { hz }]) => [finding, hz]));
   for (;;) {
     const { list, slipShare = 0 } = source;
     const isTaken = (hz: number) => {
-      const resolutionHz = list.resolutionHz + slipShare * hz;
-      return series.some((one) => explains(look, { resolutionHz }, one, of.ftf, hz));
+      const where = { resolutionHz: list.resolutionHz, bandHz: slipShare * hz };
+      return series.some((one) => explains(look, where, one, of.ftf, hz));
     };
     let best: readonly [BearingFault, Family] | null = null;
     for (const [i, fault] of faults.entries()) {
@@ -167,98 +155,45 @@ function compete(
       let othersOn = 0;
       for (const [other, on] of ons.entries())
         if (other !== i && on !== null && on.amplitude > othersOn) othersOn = on.amplitude;
-      const search = { look, axis, source, fault, isTaken, on: ons[i] ?? null, othersOn };
+      const fromHz = otherRace(look, fault, of, races);
+      const search = { look, axis, source, fault, isTaken, on: ons[i] ?? null, othersOn, fromHz };
       const family = ownFamily(search, of);
       if (family !== null && family.level > (best?.[1].level ?? 0)) best = [fault, family];
     }
     if (best === null) return won;
     won.set(...best);
     // In one spectrum, `isOfCage` decides between a cage and what lies at its harmonics.
-    if (best[0].finding !== "cage") series.push(seriesOf(best[0], best[1].lines));
+    const own = seriesOf(best[0], best[1].lines);
+    if (best[0].finding !== "cage") series.push(own);
+    races.set(best[0].finding, own.hz);
   }
+}
+
+/**
+ * Where a race's lines must be once the other's are seen: BPFO and BPFI add up to the elements times the shaft frequency,
+ * whatever the cage slips by; null: the other's are not.
+ */
+function otherRace(
+  { shaftHz, besideHz }: Look,
+  { finding }: BearingFault,
+  { bpfo, bpfi }: BearingOrders,
+  races: ReadonlyMap<FindingKind, number>,
+): number | null {
+  if (bpfo === null || bpfi === null || besideHz !== null) return null;
+  const other = finding === "bearing_inner_race" ? "bearing_outer_race" : "bearing_inner_race";
+  const seenHz = RACES.has(finding) ? races.get(other) : undefined;
+  return seenHz === undefined ? null : (bpfo + bpfi) * shaftHz - seenHz;
 }
 
 /** The family, unless its lines are those of another part of the bearing. */
-function ownFamily(search: FamilySearch, { ftf, bpfi }: BearingOrders): Family | null {
+function ownFamily(search: FamilySearch, { ftf, bpfo, bpfi }: BearingOrders): Family | null {
   const family = familyOf(search);
-  if (family === null) return null;
+  if (family === null || isOfOuter(search, family, bpfo)) return null;
   const { look, source, fault } = search;
   const { finding } = fault;
   const isBanded = finding === "bearing_inner_race" || finding === "cage";
-  const share = finding === "rolling_element" ? ELEMENT_COMB_SHARE : COMB_SHARE;
-  if (!isBanded && isOfComb(look, source, family, share, bpfi)) return null;
+  if (!isBanded && isOfComb(search, family, bpfi)) return null;
   return isOfCage(look, source, fault, family, ftf) ? null : family;
-}
-
-/**
- * BPFI and BPFO add up to the number of elements, so a side band of one may coincide with the other, or with 2 × BSF.
- * Neither an outer race nor an element has more than weak side bands at shaft spacing.
- */
-function isOfComb(
-  { shaftHz, thresholds: { slip } }: Look,
-  { list, levelOf }: FamilySource,
-  { lines }: Family,
-  share: number,
-  bpfi: number | null,
-): boolean {
-  const [line] = lines;
-  if (line === undefined) return false;
-  const isMiddle = (turns: number) => {
-    const tone = toneNear(list, line.hz + turns * shaftHz, list.resolutionHz);
-    if (tone === null || levelOf(tone) < COMB_MIDDLE_SHARE * line.amplitude) return false;
-    const bpfiHz = (bpfi ?? 0) * shaftHz;
-    return bpfi === null || Math.abs(tone.hz - bpfiHz) <= slip * bpfiHz + list.resolutionHz;
-  };
-  const turns = Array.from({ length: COMB_REACH }, (_, i) => i + 1);
-  if (!turns.some((n) => isMiddle(n) || isMiddle(-n))) return false;
-  const [low = 0, high = 0] = [-1, 1].map((side) => {
-    const tone = toneNear(list, line.hz + side * shaftHz, list.resolutionHz);
-    return tone === null ? 0 : levelOf(tone) / line.amplitude;
-  });
-  return Math.max(low, high) >= 1 || Math.min(low, high) >= share;
-}
-
-/**
- * BPFO is the cage's frequency times the number of elements, and 2 × BSF may be close to another multiple of it,
- * where the impacts of a damaged cage have a harmonic. The line belongs to the cage if lower harmonics of the cage
- * are of similar size.
- */
-function isOfCage(
-  { shaftHz }: Look,
-  { list, levelOf }: FamilySource,
-  { finding, order }: BearingFault,
-  { lines }: Family,
-  ftf: number | null,
-): boolean {
-  if (ftf === null || finding === "cage" || finding === "bearing_inner_race") return false;
-  const strongest = Math.max(...lines.map(({ amplitude }) => amplitude));
-  const least = CAGE_SHARE * strongest;
-  const from = finding === "rolling_element" ? CAGE_OWN_HARMONIC : 1;
-  const to = Math.ceil((0.9 * order) / ftf) - 1;
-  const own = lines[0]?.hz ?? 0;
-  const isNear = (hz: number, to: number) => Math.abs(hz - to) < list.resolutionHz;
-  // Lines at the shaft's orders, and the line's own side bands, lie among the cage's harmonics too.
-  const isShafts = (hz: number) =>
-    isNear(hz, Math.round(hz / shaftHz) * shaftHz) ||
-    isNear(own - hz, Math.round((own - hz) / shaftHz) * shaftHz);
-  const isStrong = (tone: Tone) => levelOf(tone) >= least && !isShafts(tone.hz);
-  return cageLines(list, ftf * shaftHz, from, to, isStrong) >= CAGE_LINES;
-}
-
-/** Harmonics `from` to `to` of a frequency that are strong enough. */
-function cageLines(
-  envelope: ToneList,
-  ftfHz: number,
-  from: number,
-  to: number,
-  isStrong: (tone: Tone) => boolean,
-): number {
-  let count = 0;
-  for (let n = from; n <= to; n++) {
-    const tone = toneNear(envelope, n * ftfHz, (0.5 + 0.2 * n) * envelope.resolutionHz);
-    if (tone !== null && isStrong(tone)) count += 1;
-  }
-  return count;
 }
 
 /**
@@ -277,7 +212,16 @@ export function isOfElement(look: Look, element: BearingFault, orders: BearingOr
     const source = envelopeSource(look, axis);
     if (source === null) continue;
     const on = lineOnOrder(look, source, element);
-    const alone = { look, axis, source, fault: element, isTaken: () => false, on, othersOn: 0 };
+    const alone = {
+      look,
+      axis,
+      source,
+      fault: element,
+      isTaken: () => false,
+      on,
+      othersOn: 0,
+      fromHz: null,
+    };
     if (ownFamily(alone, orders) !== null) return true;
     const first = toneNear(source.list, ftfHz, 0.7 * source.list.resolutionHz);
     if (first === null) continue;

@@ -26,16 +26,20 @@ export function seriesOf(
   return { hz, isCage: finding === "cage" };
 }
 
-/** Harmonics of a series, and its side bands at the shaft's and the cage's spacing. */
+/**
+ * Harmonics of a series, and its side bands at the shaft's and the cage's spacing.
+ * @param list whose tones are lines, or bands of that half width, Hz: a line raises every band that reaches it
+ */
 export function explains(
   { shaftHz }: Pick<Look, "shaftHz">,
-  { resolutionHz }: Pick<ToneList, "resolutionHz">,
+  { resolutionHz, bandHz = 0 }: Pick<ToneList, "resolutionHz"> & { readonly bandHz?: number },
   { hz: baseHz, isCage }: LineSeries,
   ftf: number | null,
   hz: number,
 ): boolean {
   const cageHz = (ftf ?? 0) * shaftHz;
-  const isAt = (at: number, n: number) => Math.abs(hz - at) < (0.7 + 0.1 * n) * resolutionHz;
+  const isAt = (at: number, n: number) =>
+    Math.abs(hz - at) < bandHz + (0.7 + 0.1 * n) * resolutionHz;
   if (isCage) {
     const n = Math.round(hz / baseHz);
     return n > 0 && n <= CAGE_ECHOES && isAt(n * baseHz, n / CAGE_ECHOES);
