@@ -32,7 +32,7 @@ import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
 import { reconcile } from "./reconcile.ts";
 import { doubtedSinceMs, mayDoubt } from "./running-signal.ts";
-import type { AlarmState, Newest } from "./sensor-alarms.ts";
+import { type AlarmState, type Newest, waited } from "./sensor-alarms.ts";
 import type { NewestShown } from "./shown.ts";
 import { AlarmStates } from "./states.ts";
 import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
@@ -144,7 +144,11 @@ export class AlarmEngine implements ReadingFollower {
     const known = state.newest.get(kind);
     if (known === undefined || newest.timeMs > known.timeMs) state.newest.set(kind, newest);
     state.normalMs.set(kind, newest.timeMs);
-    if (kind === "accel") this.#options.findings?.prime(sensor, newest.timeMs);
+    const waitingMs = this.wait.firstWaitingMs(sensor, kind);
+    if (waitingMs !== null) state.normalMs.set(waited(kind), waitingMs - 1);
+    if (kind !== "accel") return;
+    const firstMs = this.wait.firstWaitingMs(sensor, kind, "finding");
+    this.#options.findings?.prime(sensor, newest.timeMs, firstMs);
   }
 
   /* ---------- readings ---------- */

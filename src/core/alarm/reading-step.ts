@@ -14,6 +14,7 @@ import {
   isNothing,
   normalAlarm,
   type SensorAlarms,
+  waited,
 } from "./sensor-alarms.ts";
 import { otherRecordsSentence, sensorWords } from "./sentence.ts";
 import { extended } from "./since.ts";
@@ -82,7 +83,7 @@ export class ReadingStep {
   takeWaited(isLate: boolean): void {
     const { watches } = this.#around;
     const keys = new Set(watches.map(({ key }) => key));
-    if (isLate) this.#enterPast(`${this.#kind} waited`, (_alarm, key) => keys.has(key));
+    if (isLate) this.#enterPast(waited(this.#kind), (_alarm, key) => keys.has(key));
     for (const watch of watches) this.#watch(watch, isLate);
   }
 
@@ -135,8 +136,9 @@ export class ReadingStep {
     const known = normalMs.get(key);
     if (known !== undefined) return known;
     const primedMs = normalMs.get(this.#kind);
+    if (primedMs === undefined) return null;
     // The newest stored one may be this, which has waited for its machine's state.
-    return primedMs === undefined || primedMs >= this.#reading.timeMs ? null : primedMs;
+    return primedMs < this.#reading.timeMs ? primedMs : (normalMs.get(waited(this.#kind)) ?? null);
   }
 
   /**

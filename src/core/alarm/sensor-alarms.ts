@@ -104,7 +104,8 @@ export interface SensorAlarms {
   readonly pastMs: Map<string, number>;
   /**
    * By watch key, time of the newest reading in its order that was normal; not kept on disk. By kind, that of the newest
-   * stored one at the start: what is normal then, with nothing remembered of it, was so in that one.
+   * stored one at the start, and by `waited` what lies before the first that waited then: what is normal then, with
+   * nothing remembered of it, was so in that one.
    */
   readonly normalMs: Map<string, number>;
   /** By `watch key@running state`. */
@@ -116,6 +117,9 @@ export interface SensorAlarms {
   /** The code as the site file last wrote it, in topics too: with leading zeros. Null while unknown. */
   written: string | null;
 }
+
+/** The key of what waits for the machine's state. */
+export const waited = (kind: Kind) => `${kind} waited`;
 
 export function emptySensor(): SensorAlarms {
   return {
@@ -206,7 +210,10 @@ export function loadSensor(text: string): SensorAlarms {
   for (const [key, state] of saved.live) sensor.live.set(key, withSince(state));
   for (const [key, state] of saved.past) sensor.past.set(key, withSince(state));
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);
-  for (const [key, state] of saved.baselines) sensor.baselines.set(key, state);
+  // JSON has no NaN: a level without numbers would be a limit of 0.
+  for (const [key, state] of saved.baselines)
+    if (state.first === null || Number.isFinite(state.first.median))
+      sensor.baselines.set(key, state);
   if (saved.scales !== undefined) sensor.scales = JSON.stringify(saved.scales);
   sensor.written = saved.written ?? null;
   return sensor;

@@ -156,13 +156,17 @@ export class FindingEngine {
     return this.#states.saved();
   }
 
-  /** The newest reading from before this process started: readings that are not newer count as late. */
-  prime(sensor: string, newestMs: number): void {
+  /**
+   * The newest reading from before this process started: readings that are not newer count as late.
+   * @param waitingMs of the first one that waits for state or speed
+   */
+  prime(sensor: string, newestMs: number, waitingMs: number | null = null): void {
     const code = normalCode(sensor);
     this.#arrived.set(code, newestMs);
     const known = this.#states.get(code);
     // What is kept without a finding does not say of which reading it was last: it changes with none.
-    if (known?.newestMs === UNKNOWN_MS) this.#states.set(code, { ...known, newestMs });
+    const judgedMs = waitingMs === null ? newestMs : waitingMs - 1;
+    if (known?.newestMs === UNKNOWN_MS) this.#states.set(code, { ...known, newestMs: judgedMs });
   }
 
   /** Readings of one sensor and kind, about to be committed; the alarms have processed them. */

@@ -247,9 +247,9 @@ export class Wait {
     return false;
   }
 
-  /** Time of the first alarm reading of a sensor and kind that waits, ms; null if none does. */
-  firstWaitingMs(sensor: string, kind: Kind): number | null {
-    return this.#queues.firstMs({ purpose: "alarm", sensor: normalCode(sensor), kind });
+  /** Time of the first reading of a sensor and kind that waits, ms; null if none does. */
+  firstWaitingMs(sensor: string, kind: Kind, purpose: WaitPurpose = "alarm"): number | null {
+    return this.#queues.firstMs({ purpose, sensor: normalCode(sensor), kind });
   }
 
   /** What has waited for long enough, in its order; a limited number at a time. */

@@ -267,3 +267,25 @@ test("baseline – a rule that says by what its alarm ends, and values that are 
     assert.deepEqual(ended, [102 + calmReadings], JSON.stringify(rule));
   }
 });
+
+test("baseline – one of which the store holds no numbers is learned anew", () => {
+  const site = siteWith([
+    {
+      name: "change",
+      select: { values: ["channel1"] },
+      baseline: { readings: 5, deviations: 4 },
+      delay: { readings: 1 },
+    },
+  ]);
+  const disk = new Disk();
+  const first = new AlarmEngine(site);
+  first.load(disk.saved());
+  feed(first, pressures([5, 5.1, 5, 5.1, 5]), disk);
+  const text = disk.states.get("30007");
+  assert.match(text ?? "", /"median":5/);
+  disk.states.set("30007", (text ?? "").replaceAll(/"(median|mad)":[\d.]+/g, '"$1":null'));
+  const again = new AlarmEngine(site);
+  again.load(disk.saved());
+  assert.deepEqual(feed(again, pressures([5, 5.1], T0 + 10 * MINUTE), disk), []);
+  assert.equal(again.baselines("30007").get("change/channel1@any")?.count, 2);
+});
