@@ -137,7 +137,7 @@ export function converted(value: number, conversion: Conversion | null): number 
 
 /** How sentences of alarms and findings begin: up to the end of a name, which is no measured number ("Mill 3 G"). */
 const UP_TO_NAME =
-  /^(?:(?:Alarm|Warning|Cleared): [^.;]*? at .*? (?=is |has had |was read )|[^.;,]+? on .*?, sensor )/;
+  /^(?:(?:Alarm|Warning|Cleared): [^.;]*? at .*? (?=is |has had |was read )|.+? on .+?, (?=stage \d of 3: )|Unexplained line on .+?: )/;
 
 /** What stands behind the name of sensor or machine is changed, and that stays. */
 function behindNames(text: string, change: (rest: string) => string): string {

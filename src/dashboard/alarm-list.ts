@@ -1,5 +1,6 @@
 /** Which alarms a page shows, in which order. */
 import type { ShownAlarm } from "../core/alarm/shown.ts";
+import { nameInSite } from "./machine-words.ts";
 import type { Model } from "./model.ts";
 import { areaName, machineName } from "./sensor-filter.ts";
 
@@ -53,7 +54,7 @@ export function machineOf(
 ): { readonly title: string; readonly area: string; readonly machineId: number | null } {
   const sensor = model.sensors.get(code);
   if (sensor === undefined || sensor.location === null)
-    return { title: sensor?.name ?? `Sensor ${code}`, area: "", machineId: null };
+    return { title: nameInSite(model, code), area: "", machineId: null };
   return {
     title: machineName(sensor),
     area: areaName(sensor),

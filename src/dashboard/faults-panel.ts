@@ -16,6 +16,7 @@ import {
 } from "./dom.ts";
 import { count } from "./format.ts";
 import { boxFaultsOf } from "./header-state.ts";
+import { nameInSite } from "./machine-words.ts";
 import { timeNode, toneIcon } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { gapReason, KIND_WORDS } from "./words.ts";
@@ -152,11 +153,6 @@ const NAMED_MAX = 24;
 const SILENT_REMEDY =
   "Check their batteries and their radio path to the gateway, starting with what they share: a repeater, a power supply, an antenna.";
 
-/** The name that the fault texts use. */
-function nameOf(model: Model, code: string): string {
-  return model.sensors.get(code)?.name ?? `Sensor ${code}`;
-}
-
 function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
   const links = faults
     .slice(0, NAMED_MAX)
@@ -165,7 +161,7 @@ function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
         "span",
         null,
         i > 0 && ", ",
-        h("a", { href: sensorLink(subject) }, nameOf(model, subject)),
+        h("a", { href: sensorLink(subject) }, nameInSite(model, subject)),
         sinceMs !== null && h("span", { class: "since" }, " since ", timeNode(model, sinceMs)),
       ),
     );
@@ -230,7 +226,7 @@ export function gapsPanel(
     const seen = gaps.map((gap) => {
       const row = rows.get(JSON.stringify(gap)) ?? gapRow(model, gap);
       const name = row.querySelector("a");
-      if (name !== null) setText(name, nameOf(model, gap.sensor));
+      if (name !== null) setText(name, nameInSite(model, gap.sensor));
       return [JSON.stringify(gap), row] as const;
     });
     rows = new Map(seen);
@@ -251,7 +247,11 @@ function gapRow(model: Model, gap: Gap): HTMLElement {
   return h(
     "tr",
     null,
-    h("th", { scope: "row" }, h("a", { href: sensorLink(gap.sensor) }, nameOf(model, gap.sensor))),
+    h(
+      "th",
+      { scope: "row" },
+      h("a", { href: sensorLink(gap.sensor) }, nameInSite(model, gap.sensor)),
+    ),
     h("td", null, KIND_WORDS[gap.kind]),
     h("td", null, timeNode(model, gap.fromMs, "full")),
     h("td", null, timeNode(model, gap.toMs, "full")),

@@ -4,13 +4,13 @@ import { FINDINGS } from "../core/diagnosis/finding.ts";
 import type { FindingView, MachineFindings } from "../core/diagnosis/shown.ts";
 import { findingName } from "../core/diagnosis/titles.ts";
 import type { Machine } from "../core/machine.ts";
-import type { ShownSensor } from "../core/query/shown.ts";
 import { frequencyScale } from "../core/read-units.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { evidenceLink } from "./evidence-link.ts";
 import { FindingSpectrum } from "./finding-spectrum.ts";
 import { number, quantity } from "./format.ts";
+import { nameInSite } from "./machine-words.ts";
 import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
@@ -128,7 +128,7 @@ function findingItem(
       h("strong", null, findingName(finding.finding)),
       bearing !== null &&
         h("span", { class: "sub" }, `bearing ${bearing}, ${pointName(model, finding)}`),
-      h("a", { href: linkTo("sensor", finding.sensor) }, nameOf(model, finding.sensor)),
+      h("a", { href: linkTo("sensor", finding.sensor) }, nameInSite(model, finding.sensor)),
     ),
     h("p", null, finding.text),
     h(
@@ -193,7 +193,7 @@ function lookItem(model: Model, look: MachineFindings["checked"][number]): HTMLE
   return h(
     "div",
     null,
-    h("h3", null, nameOf(model, look.sensor)),
+    h("h3", null, nameInSite(model, look.sensor)),
     h(
       "p",
       { class: "sub" },
@@ -209,11 +209,6 @@ function lookItem(model: Model, look: MachineFindings["checked"][number]): HTMLE
 function pointName(model: Model, { sensor, point }: FindingView): string {
   const name = model.sensors.get(sensor)?.location?.names?.point;
   return name === undefined ? `point ${point}` : `point ${point} (${name})`;
-}
-
-function nameOf(model: Model, code: string): string {
-  const sensor: ShownSensor | undefined = model.sensors.get(code);
-  return sensor?.name ?? `Sensor ${code}`;
 }
 
 function nameOfKey(key: string): string {

@@ -54,7 +54,7 @@ test("gateside alarms – lists active alarms, and its exit code says whether th
   await rpm("1", 1480, 3100);
   const listed = await gateside();
   assert.equal(listed.code, 1);
-  assert.match(listed.stdout, /^[0-9a-f]{32} +active +warning .*Fan 2 \(1\) is 3100/);
+  assert.match(listed.stdout, /^[0-9a-f]{32} +active +warning .*Fan 2 is 3100/);
   const { code, stdout } = await gateside("--json", "--history", "5");
   assert.equal(code, 1);
   const lists = JSON.parse(stdout) as { active: { id: string }[]; history: { id: string }[] };

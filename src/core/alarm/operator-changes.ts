@@ -4,7 +4,7 @@ import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { AlarmChange } from "./context.ts";
 import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
 import { type AlarmState, normalAlarm } from "./sensor-alarms.ts";
-import { actionSentence, sensorWords } from "./sentence.ts";
+import { actionSentence, relearnedSentence } from "./sentence.ts";
 import { NORMAL } from "./watch-state.ts";
 
 /**
@@ -48,7 +48,7 @@ export function applyOperatorChange(
 
 /** Restarts the baselines of a watch and clears an alarm based on the old ones. False if the watch has no baseline. */
 export function relearn(
-  { events, sensors, states, tx }: AlarmChange,
+  { events, sensors, site, states, tx }: AlarmChange,
   sensor: string,
   alarm: string,
   value: string,
@@ -70,7 +70,7 @@ export function relearn(
     states.put(tx, code, key, { ...rest, watch: NORMAL, since: null });
     return true;
   }
-  const text = `Cleared: the baseline of ${alarm} on ${value} of ${sensorWords(compiled.sensor)} is being learned again.`;
+  const text = relearnedSentence({ site, code: watch.sensor, alarm, value });
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
   states.put(tx, code, key, {
     ...before,

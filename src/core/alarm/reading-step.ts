@@ -16,7 +16,7 @@ import {
   type SensorAlarms,
   waited,
 } from "./sensor-alarms.ts";
-import { otherRecordsSentence, sensorWords } from "./sentence.ts";
+import { otherRecordsSentence } from "./sentence.ts";
 import { extended } from "./since.ts";
 import {
   badReading,
@@ -154,10 +154,10 @@ export class ReadingStep {
       this.#state.live.set(watch.key, { ...known, elsewhere: elsewhere + 1 });
       return;
     }
-    const { sensor } = this.#around;
+    const { sensor, site } = this.#around;
     const cause: Cause = { readingId: id, timeMs, measured: null };
     const told = { ...known, reason: "configuration_changed" };
-    const text = otherRecordsSentence(watch.alarm, watch.value, sensorWords(sensor));
+    const text = otherRecordsSentence({ site, code: sensor.code, ...watch });
     this.#keep(
       watch.key,
       transit(told, NORMAL, "cleared", cause, this.#subject("baseline", false), text),

@@ -13,7 +13,7 @@ import { eventOfState } from "./found-alarm.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import { mayDoubt, RUNNING_SIGNAL_KEY } from "./running-signal.ts";
 import { type AlarmState, normalAlarm } from "./sensor-alarms.ts";
-import { disabledSentence, otherStatesSentence, removedSentence, sensorWords } from "./sentence.ts";
+import { disabledSentence, otherStatesSentence, removedSentence } from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
 import { alarmValues } from "./values.ts";
@@ -40,8 +40,7 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
       const sensor = compiled?.sensor.code ?? states.written(code);
       const isDisabled = compiled !== undefined && !isRead(compiled.sensor);
       const sentence = isDisabled ? disabledSentence : removedSentence;
-      const of = compiled === undefined ? `sensor ${sensor}` : sensorWords(compiled.sensor);
-      const text = sentence(alarm.alarm, alarm.value, of);
+      const text = sentence({ site, code: sensor, ...alarm });
       events.push(eventOfState(sensor, alarm, "removed", nowMs, { state: "cleared", text }));
     }
     for (const key of before.baselines.keys()) {
@@ -61,7 +60,7 @@ function isReached({ wait }: AlarmChange, code: string, baseline: string): boole
 
 /** An alarm by a level that no reading can reach would never end. */
 function endUnreached(context: AlarmChange, { sensor }: CompiledSensor, nowMs: number): void {
-  const { events, states, tx } = context;
+  const { events, site, states, tx } = context;
   const code = normalCode(sensor.code);
   for (const [key, alarm] of states.of(code).live) {
     const { alarm: name, value, learnedAt, raised, shelved } = alarm;
@@ -69,7 +68,7 @@ function endUnreached(context: AlarmChange, { sensor }: CompiledSensor, nowMs: n
     states.put(tx, code, key, { ...normalAlarm(alarm), shelved });
     if (raised === null) continue;
     const reason = "configuration_changed";
-    const text = otherStatesSentence(name, value, sensorWords(sensor));
+    const text = otherStatesSentence({ site, code: sensor.code, alarm: name, value });
     const told = { ...alarm, reason };
     events.push(eventOfState(sensor.code, told, reason, nowMs, { state: "cleared", text }));
   }

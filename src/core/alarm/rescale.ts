@@ -10,7 +10,7 @@ import type { AlarmChange, AlarmContext } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { type AlarmState, isNothing } from "./sensor-alarms.ts";
-import { rescaledSentence, sensorWords } from "./sentence.ts";
+import { rescaledSentence } from "./sentence.ts";
 import { respell } from "./take-over.ts";
 import { NORMAL } from "./watch-state.ts";
 
@@ -22,7 +22,7 @@ export function isRescaled({ states }: AlarmContext, { sensor, scales }: Compile
 
 /** Applies what the scales and the code in effect change. */
 export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: number): void {
-  const { events, states, tx } = context;
+  const { events, site, states, tx } = context;
   const { sensor, scales, byKey } = compiled;
   respell(context, compiled, nowMs);
   const state = states.edit(tx, normalCode(sensor.code));
@@ -39,7 +39,7 @@ export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: n
     else state.live.set(key, normal);
     if (alarm.raised === null) continue;
     const reason = "configuration_changed";
-    const text = rescaledSentence(alarm.alarm, alarm.value, sensorWords(sensor));
+    const text = rescaledSentence({ site, code: sensor.code, ...alarm });
     const told = { ...alarm, reason };
     events.push(eventOfState(sensor.code, told, reason, nowMs, { state: "cleared", text }));
   }

@@ -8,6 +8,7 @@ import type { Machine, RunningSignal } from "../machine.ts";
 import type { SignalPoint } from "../machine-state/signal.ts";
 import { isOfDamage } from "../quality.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
+import { nameInSite, placeOfCode } from "../sensor-names.ts";
 import { MINUTE_MS } from "../time-units.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { FollowedReading } from "./follow-up.ts";
@@ -175,6 +176,6 @@ function signalText(
         : `running while ${is ?? true}`;
   const isContact = above === undefined && below === undefined;
   const said = isContact ? String(measured !== 0) : amount(measured, unit ?? null);
-  const of = sensor?.name === undefined ? `sensor ${code}` : `'${sensor.name}'`;
+  const of = sensor?.name === undefined ? placeOfCode(code, site) : `'${nameInSite(sensor, site)}'`;
   return `${value} of ${of} ${said} at ${new Date(timeMs).toISOString()}, ${limit}`;
 }

@@ -2,7 +2,8 @@
 
 import { capital } from "../capital.ts";
 import type { Machine } from "../machine.ts";
-import type { Sensor } from "../sensor.ts";
+import { type Sensor, sameCode } from "../sensor.ts";
+import { placeInSite, placeOfCode } from "../sensor-names.ts";
 import type { Site } from "../site.ts";
 import { CALM_READINGS } from "./baseline.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
@@ -66,25 +67,10 @@ export function valueLabel(sensor: Sensor, value: string): string {
   return `${label}, ${PARTS[suffix] ?? suffix}`;
 }
 
-/** By its name, if it has one. */
-export const sensorWords = ({ code, name }: Pick<Sensor, "code" | "name">) =>
-  name === undefined ? `sensor ${code}` : `${name} (${code})`;
-
-/** Where the sensor is mounted, by the site file's names. */
-function sensorLabel(sensor: Sensor, site: Site): string {
-  const own = sensor.name ?? `sensor ${sensor.code}`;
-  const { location } = sensor;
-  const machine =
-    site.machines?.find(({ id }) => id === location?.machine)?.name ?? location?.names?.machine;
-  const isNamed = machine === undefined || own.toLowerCase().includes(machine.toLowerCase());
-  const text = isNamed ? own : `${own}, ${machine}`;
-  return sensor.name === undefined ? text : `${text} (${sensor.code})`;
-}
-
 /** The sensor at the beginning of a sentence. */
 function beginning(sensor: Sensor, site: Site): string {
-  const label = sensorLabel(sensor, site);
-  return sensor.name === undefined ? capital(label) : label;
+  const label = placeInSite(sensor, site);
+  return label.startsWith("sensor ") ? capital(label) : label;
 }
 
 export function amount(value: number | null, unit: string | null, digits = DIGITS): string {
@@ -129,7 +115,7 @@ export function activeSentence(
   type: keyof typeof ORIGIN,
 ): string {
   const head = active.rank === 2 ? "Alarm" : "Warning";
-  const what = `${valueLabel(sentence.sensor, sentence.value)} at ${sensorLabel(sentence.sensor, sentence.site)}`;
+  const what = `${valueLabel(sentence.sensor, sentence.value)} at ${placeInSite(sentence.sensor, sentence.site)}`;
   const digits = active.limit === null ? DIGITS : digitsApart(sentence.measured, active.limit);
   const measured = amount(sentence.measured, sentence.unit, digits);
   if (active.limit === null) {
@@ -175,7 +161,7 @@ export function actionSentence(
 }
 
 export function clearedSentence(sentence: Sentence): string {
-  const what = `${valueLabel(sentence.sensor, sentence.value)} at ${sensorLabel(sentence.sensor, sentence.site)}`;
+  const what = `${valueLabel(sentence.sensor, sentence.value)} at ${placeInSite(sentence.sensor, sentence.site)}`;
   return `Cleared: ${what} is back at ${amount(sentence.measured, sentence.unit)}; the worst was ${amount(sentence.worst, sentence.unit)}.`;
 }
 
@@ -186,14 +172,14 @@ export function badQualitySentence(
   reason: string,
   readings: number,
 ): string {
-  const what = `${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)}`;
+  const what = `${valueLabel(sensor, value)} at ${placeInSite(sensor, site)}`;
   return `Warning: ${what} has had no usable value for ${readings} readings: ${reason.replaceAll("_", " ")}.`;
 }
 
 /** Of damaged records. */
 export function damagedSentence(sentence: Sentence, reason: string, readings: number): string {
   const { sensor, site, value, measured, unit } = sentence;
-  const what = `${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)}`;
+  const what = `${valueLabel(sensor, value)} at ${placeInSite(sensor, site)}`;
   return `Warning: ${what} was read as ${amount(measured, unit)}, but ${readings} records in a row are damaged: ${reason.replaceAll("_", " ")}.`;
 }
 
@@ -209,7 +195,7 @@ export function runsAgainSentence(machine: Machine): string {
 const machineName = ({ id, name }: Machine) => name ?? `Machine ${id}`;
 
 export function goodAgainSentence(sensor: Sensor, site: Site, value: string): string {
-  return `Cleared: ${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)} has a usable value again.`;
+  return `Cleared: ${valueLabel(sensor, value)} at ${placeInSite(sensor, site)} has a usable value again.`;
 }
 
 export function silentSentence(
@@ -231,13 +217,26 @@ export function heardAgainSentence(sensor: Sensor, site: Site): string {
   return `Cleared: ${beginning(sensor, site)} is sending again.`;
 }
 
-/** @param of the sensor, in words */
-export function removedSentence(alarm: string, value: string, of: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of ${of} is no longer configured.`;
+/** An alarm that ended, by names; `code` may be of a sensor that the site knows no more. */
+export interface EndedAlarm {
+  readonly site: Site;
+  readonly code: string;
+  readonly alarm: string;
+  readonly value: string;
 }
 
-export function replacedSentence(alarm: string, value: string, code: string, by: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} has ended, because ${by} replaces it.`;
+function endedAlarm({ site, code, alarm, value }: EndedAlarm): string {
+  const sensor = site.sensors.find((one) => sameCode(one.code, code));
+  const what = sensor === undefined ? value : valueLabel(sensor, value);
+  return `Cleared: alarm ${alarm} on ${what} at ${placeOfCode(code, site)}`;
+}
+
+export function removedSentence(ended: EndedAlarm): string {
+  return `${endedAlarm(ended)} is no longer configured.`;
+}
+
+export function replacedSentence(ended: EndedAlarm, by: string): string {
+  return `${endedAlarm(ended)} has ended, because ${placeOfCode(by, ended.site)} replaces it.`;
 }
 
 /** @param text of the alarm under the former code */
@@ -245,24 +244,30 @@ export function replacingSentence(text: string, former: string): string {
   return `${text} (Continued from sensor ${former}, which was replaced.)`;
 }
 
-export function respelledSentence(alarm: string, value: string, code: string, now: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} goes on under the code ${now}.`;
+export function respelledSentence(ended: EndedAlarm, now: string): string {
+  return `${endedAlarm(ended)} goes on under the code ${now}.`;
 }
 
-export function rescaledSentence(alarm: string, value: string, of: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of ${of} has ended, because what it measures was changed: unit, range, clamp, place, axis or band.`;
+export function rescaledSentence(ended: EndedAlarm): string {
+  return `${endedAlarm(ended)} has ended, because what it measures was changed: unit, range, clamp, place, axis or band.`;
 }
 
-export function otherRecordsSentence(alarm: string, value: string, of: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of ${of} has ended, because its records have another sample rate or length now.`;
+export function otherRecordsSentence(ended: EndedAlarm): string {
+  return `${endedAlarm(ended)} has ended, because its records have another sample rate or length now.`;
 }
 
-export function otherStatesSentence(alarm: string, value: string, of: string): string {
-  return `Cleared: alarm ${alarm} on ${value} of ${of} has ended, because its machine has got or lost its running signal: the normal level is learned anew.`;
+export function otherStatesSentence(ended: EndedAlarm): string {
+  return `${endedAlarm(ended)} has ended, because its machine has got or lost its running signal: the normal level is learned anew.`;
 }
 
-export function disabledSentence(alarm: string, value: string, of: string): string {
-  return `Cleared: alarm ${alarm} on ${value} has ended, because ${of} is disabled.`;
+export function disabledSentence(ended: EndedAlarm): string {
+  return `${endedAlarm(ended)} has ended, because its sensor is disabled.`;
+}
+
+export function relearnedSentence({ site, code, alarm, value }: EndedAlarm): string {
+  const sensor = site.sensors.find((one) => sameCode(one.code, code));
+  const what = sensor === undefined ? value : valueLabel(sensor, value);
+  return `Cleared: the baseline of ${alarm} on ${what} at ${placeOfCode(code, site)} is being learned again.`;
 }
 
 function duration(seconds: number): string {

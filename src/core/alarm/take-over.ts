@@ -6,6 +6,7 @@
 import { possibleAlarms } from "../diagnosis/possible.ts";
 import { parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import { baselineOf, UNLEARNED } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
@@ -15,7 +16,7 @@ import type { LearningSample } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import type { Learned } from "./learned-levels.ts";
 import type { AlarmState, SensorAlarms } from "./sensor-alarms.ts";
-import { replacedSentence, replacingSentence, respelledSentence, sensorWords } from "./sentence.ts";
+import { replacedSentence, replacingSentence, respelledSentence } from "./sentence.ts";
 import { sinceMs } from "./since.ts";
 
 /** Of the sensor itself, not of what it measures: they end with it. */
@@ -54,7 +55,7 @@ export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: 
       const next = goesOn(alarm, key) ? moved(alarm, own.live.get(key), former, compiled) : null;
       if (next !== null) own.live.set(key, next.state);
       const stands = next?.isMoved === true ? next.state : null;
-      events.push(...told(alarm, stands, former, compiled, nowMs));
+      events.push(...told(site, alarm, stands, former, compiled, nowMs));
     }
     for (const [key, baseline] of old.baselines) {
       const watch = compiled.byKey.get(baselineOf(key).watch);
@@ -69,7 +70,7 @@ export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: 
 
 /** A code that is written otherwise, with other leading zeros, has other topics: what stands ends there and stands here. */
 export function respell(
-  { events, states, tx }: AlarmChange,
+  { events, site, states, tx }: AlarmChange,
   { sensor }: CompiledSensor,
   nowMs: number,
 ): void {
@@ -78,9 +79,9 @@ export function respell(
   state.written = sensor.code;
   if (former === null || former === sensor.code) return;
   for (const [key, alarm] of state.live) {
-    const { raised, value } = alarm;
+    const { raised } = alarm;
     if (raised === null) continue;
-    const text = respelledSentence(alarm.alarm, value, former, sensor.code);
+    const text = respelledSentence({ site, code: former, ...alarm }, sensor.code);
     const ended = { ...alarm, reason: "replaced" };
     const word = `written as ${sensor.code}`;
     events.push(eventOfState(former, ended, word, nowMs, { state: "cleared", text }));
@@ -112,6 +113,7 @@ function moved(
 
 /** The end under the old code and, if the alarm goes on, the event with which it stands under the new one. */
 function told(
+  site: Site,
   alarm: AlarmState,
   next: AlarmState | null,
   former: string,
@@ -119,7 +121,7 @@ function told(
   nowMs: number,
 ): AlarmEvent[] {
   if (alarm.raised === null) return [];
-  const text = replacedSentence(alarm.alarm, alarm.value, former, sensorWords(sensor));
+  const text = replacedSentence({ site, code: former, ...alarm }, sensor.code);
   const ended = { ...alarm, reason: "replaced" };
   const end = eventOfState(former, ended, "replaced", nowMs, { state: "cleared", text });
   if (!next?.raised) return [end];

@@ -16,6 +16,7 @@ import { waitingText } from "../machine-state/waiting-text.ts";
 import type { ChannelTones } from "../reading.ts";
 import { formerCodes, successors } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
+import { findingPlace } from "../sensor-names.ts";
 import { machineAt, shaftAt } from "../shaft.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
@@ -103,9 +104,10 @@ export class FindingEngine {
       if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
       const formers = formerCodes(site.sensors, sensor).map(normalCode);
       const own = machineAt(machine, sensor.location);
-      const lines = { machine, sensor, pulsesPerRevolution: pulsesOf(machine, site) };
+      const place = findingPlace(machine, sensor, site);
+      const lines = { machine, sensor, place, pulsesPerRevolution: pulsesOf(machine, site) };
       const basis = basisOf(lines);
-      watched.set(normalCode(sensor.code), { sensor, machine: own, formers, basis, lines });
+      watched.set(normalCode(sensor.code), { sensor, machine: own, place, formers, basis, lines });
     }
     this.#replaced = new Set(successors(site.sensors).keys());
     this.#watched = watched;
@@ -126,6 +128,11 @@ export class FindingEngine {
   possible(sensor: string): readonly string[] {
     const watched = this.#watched.get(normalCode(sensor));
     return watched === undefined ? [] : possibleAlarms(watched.machine, watched.sensor);
+  }
+
+  /** Machine and sensor by their names; the code of a sensor that is not watched. */
+  placeOf(sensor: string): string {
+    return this.#watched.get(normalCode(sensor))?.place ?? `sensor ${sensor}`;
   }
 
   of(sensor: string): SensorFindings {

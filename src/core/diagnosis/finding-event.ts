@@ -1,6 +1,5 @@
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
-import { sensorWords } from "../alarm/sentence.ts";
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import { type Sensor } from "../sensor.ts";
@@ -23,7 +22,7 @@ export function codeOfFindings(saved: string): string {
 
 export function eventOf(
   { change, state }: FindingChange,
-  { sensor, machine }: Watched,
+  { sensor, machine, place }: Watched,
   readingId: string,
   timeMs: number,
 ): AlarmEvent {
@@ -56,8 +55,8 @@ export function eventOf(
     note: null,
     reason: null,
     text: isEnded
-      ? endedSentence(finding, bearing, sensorWords(sensor), missed)
-      : findingSentence(verdict, state, machine, sensor),
+      ? endedSentence(finding, bearing, place, missed)
+      : findingSentence(verdict, state, machine, sensor, place),
     historical: false,
   };
 }
@@ -68,6 +67,8 @@ export interface Watched {
   readonly formers: readonly string[];
   /** As its point sees it (`machineAt`). */
   readonly machine: Machine;
+  /** Both by their names. */
+  readonly place: string;
   /** What a line that nothing explains is told with: the machine as the site file has it. */
   readonly lines: LineContext;
   /** By what its normal state is learned. */

@@ -1,5 +1,4 @@
 /** The text of a finding for people, in one or two sentences. */
-import { sensorWords } from "../alarm/sentence.ts";
 import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
 import { shaftAt } from "../shaft.ts";
@@ -32,6 +31,7 @@ const ADVICE: Readonly<Record<FindingKind, string>> = {
   electrical: "Check air gap, stator and supply.",
 };
 
+/** @param place machine and sensor by their names (`findingPlace`) */
 export function findingSentence(
   verdict: Verdict,
   {
@@ -40,23 +40,17 @@ export function findingSentence(
     last,
   }: Pick<FindingState, "inRow" | "recent"> & Partial<Pick<FindingState, "last">>,
   machine: Machine,
-  sensor: Pick<Sensor, "code" | "location" | "name">,
+  sensor: Pick<Sensor, "location">,
+  place: string,
 ): string {
   const { finding, bearing, stage, level, unit, lines, normal } = verdict;
   const of = bearing === null ? "" : ` of bearing ${bearing}`;
-  const where = placeWords(machine.name ?? `machine ${machine.id}`, sensor);
   const row = inRow === 1 ? "one reading" : `${inRow} readings in a row`;
   const often = recent === undefined ? null : oftenText(finding, inRow, recent);
   const shaft = shaftAt(machine, sensor.location);
   const rpm = last === undefined ? "" : `, ${Math.round(last.speedRpm)} rpm`;
   const turning = shaft === null ? null : `${shaft.name}${rpm}`;
-  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines, turning)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
-}
-
-/** The name of a sensor often begins with its machine's. */
-function placeWords(machine: string, sensor: Pick<Sensor, "code" | "name">): string {
-  const own = sensorWords(sensor);
-  return own.toLowerCase().includes(machine.toLowerCase()) ? own : `${machine}, ${own}`;
+  return `${NAMES[finding]}${of} on ${place}, stage ${stage} of 3: ${evidence(lines, turning)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
 }
 
 /** What the machine's normal state was, for a fault that is compared with it. */
@@ -70,11 +64,11 @@ function past(normal: number | null | undefined, unit: string): string {
 export function endedSentence(
   finding: FindingKind,
   bearing: string | null,
-  sensor: string,
+  place: string,
   readings: number,
 ): string {
   const of = bearing === null ? "" : ` of bearing ${bearing}`;
-  return `No longer found: ${NAMES[finding].toLowerCase()}${of}, ${sensor}, in ${readings} readings in a row.`;
+  return `No longer found: ${NAMES[finding].toLowerCase()}${of} on ${place}, in ${readings} readings in a row.`;
 }
 
 /** Lines that are named individually. */

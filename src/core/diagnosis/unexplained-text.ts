@@ -25,6 +25,8 @@ const DIGITS = 4;
 export interface LineContext {
   readonly machine: Machine;
   readonly sensor: Sensor;
+  /** Both by their names. */
+  readonly place: string;
   /** Of the sensor that gives the speed. */
   readonly pulsesPerRevolution: number;
 }
@@ -83,7 +85,7 @@ export function unexplainedEvent(
     note: null,
     reason: null,
     text: isEnded
-      ? `No longer seen: the unexplained line at ${line.hz.toFixed(1)} Hz, sensor ${sensor.code}, in ${missed} readings in a row.`
+      ? `No longer seen: the unexplained line at ${line.hz.toFixed(1)} Hz on ${context.place}, in ${missed} readings in a row.`
       : alarmText(alarm, state, context),
     historical: false,
   };
@@ -94,9 +96,7 @@ function alarmText(
   state: UnexplainedState,
   context: LineContext,
 ): string {
-  const { machine, sensor } = context;
-  const where = `${machine.name ?? `machine ${machine.id}`}, sensor ${sensor.code}`;
-  return `Unexplained line on ${where}: ${placeOf(line, context)}, ${amount(line.level)}, in ${seenTimes(state, line)}. ${offer(line, state, context)}`;
+  return `Unexplained line on ${context.place}: ${placeOf(line, context)}, ${amount(line.level)}, in ${seenTimes(state, line)}. ${offer(line, state, context)}`;
 }
 
 function placeOf({ hz, order, axis }: UnexplainedLine, { machine, sensor }: LineContext): string {

@@ -66,7 +66,7 @@ export function machineFindings(
         unit,
         limit,
         evidence: lines,
-        text: findingSentence(last.verdict, state, machine, sensor),
+        text: findingSentence(last.verdict, state, machine, sensor, engine.placeOf(sensor.code)),
       };
     }),
   );

@@ -3,6 +3,7 @@ import { type AgentStatus, isUnreadable, isUntried, type SensorState } from "../
 import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../box-fault.ts";
 import { certificateTitle, endingText } from "../certificate.ts";
 import type { FailureClass } from "../failure.ts";
+import { nameAtStart } from "../sensor-names.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 import type { Site } from "../site.ts";
 import { configurationFaults } from "./configuration-faults.ts";
@@ -201,7 +202,7 @@ function sensorFaults(status: AgentStatus, site: Site): Fault[] {
   const faults: Fault[] = [];
   const configured = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
   for (const sensor of status.sensors) {
-    const name = configured.get(sensor.code)?.name ?? `Sensor ${sensor.code}`;
+    const name = nameAtStart(configured.get(sensor.code) ?? { code: sensor.code }, site);
     if (sensor.state === "silent" && isSilenceKnown(status, sensor)) {
       faults.push({
         code: "sensor_silent",

@@ -4,6 +4,7 @@ import { isDamagedRecord, undamagedValues } from "../../core/damaged-record.ts";
 import type { CheckedSensor } from "../../core/diagnosis/shown.ts";
 import { readingZone } from "../../core/query/reading-zone.ts";
 import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { nameAtStart } from "../../core/sensor-names.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
 import { isDatedAhead, type StoredReading } from "../../core/stored-reading.ts";
 import type { Zone } from "../../pipeline/signal/severity.ts";
@@ -12,7 +13,7 @@ import type { KnownSensors } from "./condition-subjects.ts";
 import { isOfRunning } from "./machine-change.ts";
 import type { ConditionSensor } from "./rules/condition.ts";
 
-type SensorParts = Pick<ConditionParts, "history" | "alarms">;
+type SensorParts = Pick<ConditionParts, "history" | "alarms" | "site">;
 
 /** Records that are looked through for the last one of the running machine. */
 const RECORDS_WALKED = 50;
@@ -28,7 +29,7 @@ export function conditionSensor(
   recordsEndMs: number,
   checked: readonly CheckedSensor[],
 ): ConditionSensor & { readonly judgedMs: number | null } {
-  const { code, name, location, batteryLowV } = sensor;
+  const { code, batteryLowV } = sensor;
   const state = known.states.get(normalCode(code));
   const isJudged = judgesOf(parts, sensor, checked);
   const latest = new Map(
@@ -41,7 +42,7 @@ export function conditionSensor(
   return {
     code,
     judgedMs: judged.length === 0 ? null : Math.max(...judged.map(({ timeMs }) => timeMs)),
-    name: name ?? location?.names?.point ?? null,
+    name: nameAtStart(sensor, parts.site.current),
     isRead: isRead(sensor),
     lastReadingMs: state?.lastReadingMs ?? null,
     isFresh: state?.state === "online",

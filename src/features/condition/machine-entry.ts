@@ -6,6 +6,7 @@ import type { Machine } from "../../core/machine.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../../core/query/place.ts";
 import { formerCodes, successors } from "../../core/replacement.ts";
 import { normalCode, type Sensor, type StreamKey, sameCode } from "../../core/sensor.ts";
+import { isNamed, placeInSite } from "../../core/sensor-names.ts";
 import { shaftAt } from "../../core/shaft.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { ConditionParts } from "./condition-parts.ts";
@@ -170,8 +171,11 @@ export class EntryMaker {
   }
 
   #named(code: string, value: string, text: string): string {
-    const sensor = this.#parts.site.current.sensors.find((one) => sameCode(one.code, code));
-    return sensor === undefined ? text : `${valueLabel(sensor, value)}: ${text}`;
+    const site = this.#parts.site.current;
+    const sensor = site.sensors.find((one) => sameCode(one.code, code));
+    if (sensor === undefined) return text;
+    const where = isNamed(sensor) ? ` at ${placeInSite(sensor, site)}` : "";
+    return `${valueLabel(sensor, value)}${where}: ${text}`;
   }
 }
 

@@ -5,6 +5,7 @@ import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/
 import type { ReadUnits } from "../../core/read-units.ts";
 import { formerCodes, successors } from "../../core/replacement.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { nameAtStart } from "../../core/sensor-names.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../../core/unit.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
@@ -87,7 +88,7 @@ export async function gatherReport(
     isSinceAtLeast: sinceAtLeast,
     speedRpm: entry.speedRpm,
     sensors: sensors.map((sensor) => ({
-      name: nameOf(sensor),
+      name: nameAtStart(sensor, site.current),
       zone: entry.zones.get(normalCode(sensor.code)) ?? null,
       lastMs: states.get(normalCode(sensor.code))?.lastReadingMs ?? null,
     })),
@@ -96,7 +97,7 @@ export async function gatherReport(
     outlook: (outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
       if (sensor === undefined) return { sensor: code, value, text };
-      return { sensor: nameOf(sensor), value: valueLabel(sensor, value), text };
+      return { sensor: nameAtStart(sensor, site.current), value: valueLabel(sensor, value), text };
     }),
     ...alarms,
     notes: notesOf(parts, sensors),
@@ -113,9 +114,6 @@ function worstValueOf(
     ? worst.value
     : null;
 }
-
-const nameOf = ({ code, name, location }: Sensor) =>
-  name ?? location?.names?.point ?? `Sensor ${code}`;
 
 function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number): ReportFinding[] {
   const { findings, measurements, series, waveforms } = parts;
@@ -134,7 +132,10 @@ function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number
       title: findingTitle(
         finding.finding,
         finding.bearing,
-        point ?? (sensor === undefined ? `sensor ${finding.sensor}` : nameOf(sensor)),
+        point ??
+          (sensor === undefined
+            ? `sensor ${finding.sensor}`
+            : nameAtStart(sensor, parts.site.current)),
         finding.stage,
       ),
       action: findingAction(finding.finding, finding.stage),
@@ -187,7 +188,7 @@ async function trendsOf(
   return [...groups.values()].map(({ unit, names }, group) => ({
     isMain: group === 0 && (kind !== "bands" || sensor.kinds.length === 1),
     isWorst: names.includes(worst ?? ""),
-    title: `${nameOf(sensor)}: ${titleOf(sensor, kind, names)}`,
+    title: `${nameAtStart(sensor, parts.site.current)}: ${titleOf(sensor, kind, names)}`,
     kind,
     value: names[0] ?? "",
     unit,
@@ -256,7 +257,9 @@ function namesByCode({ current }: SiteSource, sensors: readonly Sensor[]): Map<s
   const names = sensors.flatMap((sensor) =>
     [sensor.code, ...formerCodes(current.sensors, sensor)].map((code): [string, string] => [
       normalCode(code),
-      code === sensor.code ? nameOf(sensor) : `${nameOf(sensor)}, former sensor ${code}`,
+      code === sensor.code
+        ? nameAtStart(sensor, current)
+        : `${nameAtStart(sensor, current)}, former sensor ${code}`,
     ]),
   );
   return new Map(names);

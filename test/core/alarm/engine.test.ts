@@ -46,7 +46,7 @@ test("alarms – a limit is entered after the whole delay and left only by the h
   assert.equal(events[1]?.raisedMs, T0 + 4 * MINUTE);
   assert.equal(
     events[0]?.text,
-    "Warning: Suction pressure at Feed line (30007) is 8.2 bar, above the limit of 8 bar.",
+    "Warning: Suction pressure at Feed line is 8.2 bar, above the limit of 8 bar.",
   );
 });
 
@@ -389,8 +389,7 @@ test("alarms – an event of an action says who did what, before what it is abou
     return up.events[0]?.text;
   };
   const mark = { by: "anna", timeMs: T0, note: "valve is stuck" };
-  const about =
-    "Warning: Suction pressure at Feed line (30007) is 8.5 bar, above the limit of 8 bar.";
+  const about = "Warning: Suction pressure at Feed line is 8.5 bar, above the limit of 8 bar.";
   assert.equal(
     change("acknowledge", { acknowledged: mark }),
     `Acknowledged by anna (“valve is stuck”). ${about}`,
@@ -409,7 +408,7 @@ test("alarms – texts name the axis as the dashboard does, and the worst value 
   const [event] = feed(engineOf(siteWith([])), vibrations([4, 3]));
   assert.equal(
     event?.text,
-    "Warning: Vibration velocity (RMS) of axis H at Pump 4 drive end (10234) is 3 mm/s, above the zone limit of 2.8 mm/s (zone C); the worst was 4 mm/s.",
+    "Warning: Vibration velocity (RMS) of axis H at Pump 4 drive end is 3 mm/s, above the zone limit of 2.8 mm/s (zone C); the worst was 4 mm/s.",
   );
 });
 
@@ -418,7 +417,7 @@ test("alarms – a message never says that a value within the hysteresis is beyo
   const [, warning] = feed(engine, pressures([9.5, 7.8]));
   assert.equal(
     warning?.text,
-    "Warning: Suction pressure at Feed line (30007) is 7.8 bar, not yet 0.3 bar below the limit of 8 bar.",
+    "Warning: Suction pressure at Feed line is 7.8 bar, not yet 0.3 bar below the limit of 8 bar.",
   );
 });
 
@@ -507,7 +506,7 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
   };
   const [silent] = tick(engine, "silent", 4);
   assert.equal(silent?.readingId, pressures([5])[0]?.reading.id);
-  assert.match(silent?.text ?? "", /Feed line \(30007\) has sent nothing for 4 minutes/);
+  assert.match(silent?.text ?? "", /Feed line has sent nothing for 4 minutes/);
   const overtaken = engineOf(site);
   feed(overtaken, pressures([5, 5]), new Disk());
   const stale = overtaken.tick(tx.now, T0 + 4 * MINUTE, state("silent", T0), true).events;
@@ -589,7 +588,7 @@ test("alarms – alarms of a disabled sensor end, because nothing would ever cle
   ]);
   assert.equal(
     up.events[0]?.text,
-    "Cleared: alarm pressure on channel1 has ended, because Feed line (30007) is disabled.",
+    "Cleared: alarm pressure on Suction pressure at Feed line has ended, because its sensor is disabled.",
   );
   tx.commit();
   assert.deepEqual(engine.active("30007"), []);

@@ -13,11 +13,8 @@ test("sentences – names of the site file stay as they are written, our own wor
   const { channel1 } = LOOP.channels;
   const acid = { ...LOOP, name: "eMotor", channels: { channel1: { ...channel1, name: "pH" } } };
   assert.equal(valueLabel(acid, "channel1"), "pH");
-  assert.equal(heardAgainSentence(acid, site), "Cleared: eMotor (30007) is sending again.");
-  assert.match(
-    silentSentence(acid, site, 600, null),
-    /^Warning: eMotor \(30007\) has sent nothing/,
-  );
+  assert.equal(heardAgainSentence(acid, site), "Cleared: eMotor is sending again.");
+  assert.match(silentSentence(acid, site, 600, null), /^Warning: eMotor has sent nothing/);
 
   assert.equal(valueLabel(acid, "channel1_ma"), "pH, loop current");
   const phases = { ...LOOP, channels: { current1: { clamp: 100 as const, name: "L1" } } };

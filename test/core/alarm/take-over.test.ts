@@ -85,7 +85,7 @@ test("sensor replaced – an active alarm stands under the old code until the ne
   const [now] = engine.active("30008");
   assert.equal(now?.raised?.timeMs, before?.raised?.timeMs);
   // The sentence names the former sensor, so it says why, wherever the alarm is shown.
-  assert.match(stands?.text ?? "", /30007.*Continued from sensor 30007, which was replaced/);
+  assert.match(stands?.text ?? "", /Feed line .*Continued from sensor 30007, which was replaced/);
   assert.equal(now?.raised?.text, stands?.text);
   assert.equal(engine.find(stands?.id ?? "")?.code, "30008");
   assert.ok(engine.baselines("30008").get(KEY)?.first, "the baseline goes on");

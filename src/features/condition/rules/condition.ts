@@ -29,7 +29,8 @@ export interface OpenAlarm
 
 export interface ConditionSensor {
   readonly code: string;
-  readonly name: string | null;
+  /** As a sentence begins with it. */
+  readonly name: string;
   /** False: disabled in the site file. */
   readonly isRead: boolean;
   /** Null: it was never read. */

@@ -76,7 +76,7 @@ test("machine condition – unknown says which: no sensor, not read, never read,
 });
 
 test("machine condition – one silent sensor of several is a mark, all of them unknown", () => {
-  const found = of({ sensors: [sensor(), sensor({ ...silent, code: "2", name: null })] });
+  const found = of({ sensors: [sensor(), sensor({ ...silent, code: "2", name: "Sensor 2" })] });
   assert.equal(found.condition, "ok");
   assert.deepEqual(found.marks, [{ sensor: "2", mark: "silent", text: "Sensor 2 is silent." }]);
   assert.equal(of({ sensors: [sensor(silent), sensor(silent)] }).condition, "unknown");
