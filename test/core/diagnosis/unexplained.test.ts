@@ -259,7 +259,10 @@ test("unexplained – five readings in a row are a warning of stage 1 that 0.8 o
   for (let hour = 14; hour <= 17; hour++) assert.deepEqual(follow(fan(hour, 2.1), hour).events, []);
   const [end] = follow(calm(18), 18).events;
   assert.deepEqual([end?.value, end?.state, end?.measured], ["unexplained", "cleared", null]);
-  assert.match(end?.text ?? "", /No longer seen: the unexplained line at 13\.1 Hz, sensor 10234/);
+  assert.match(
+    end?.text ?? "",
+    /No longer seen: the unexplained line at 13\.1 Hz on Pump 4, sensor 10234/,
+  );
   assert.equal(engine.standingAs("10234", "unexplained"), null);
 });
 
