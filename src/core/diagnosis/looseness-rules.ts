@@ -31,8 +31,8 @@ const LOOSE_HALVES = 2;
 const LOOSE_WHOLES = 2;
 const LOOSE_WHOLES_ALONE = 5;
 /**
- * A line below this share of the pattern without its strongest line, which a resonance may raise, is not part of it; the
- * pattern below this share of 1x or 2x is none.
+ * Shares of the pattern without its strongest line, which a resonance may raise: a line below the first is not part of it, and
+ * what is below the second of 1x or 2x is no pattern.
  */
 const LOOSE_LINE_SHARE = 0.1;
 const LOOSE_SHARE = 0.35;
@@ -130,8 +130,8 @@ export function looseness(
   );
   const patternLevel = levelOf(pattern);
   const strongestLine = Math.max(0, ...pattern.map(at));
-  const leastLine =
-    LOOSE_LINE_SHARE * Math.sqrt(Math.max(0, patternLevel ** 2 - strongestLine ** 2));
+  const withoutStrongest = Math.sqrt(Math.max(0, patternLevel ** 2 - strongestLine ** 2));
+  const leastLine = LOOSE_LINE_SHARE * withoutStrongest;
   const counted = pattern.filter(({ amplitude }) => amplitude >= leastLine);
   const halves = counted.filter(({ name }) => name.includes(".5")).length;
   const wholes = counted.length - halves;
@@ -140,7 +140,7 @@ export function looseness(
   const second = isMachinesOwn(2 * look.shaftHz) ? null : most(look, 2);
   const least = LOOSE_SHARE * Math.max(first?.rise ?? 0, second?.rise ?? 0);
   if (!isPattern) return null;
-  if (patternLevel < least)
+  if (withoutStrongest < least)
     return isLearned(look) && wholes >= LOOSE_WHOLES_ALONE ? "either" : null;
   // Before the machine was learned, 1x and 2x may always have stood like this.
   const lowest = isLearned(look) ? [first?.line ?? null, second?.line ?? null] : [];

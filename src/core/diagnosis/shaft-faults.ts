@@ -4,9 +4,19 @@ import { suppliesOf } from "./frequencies.ts";
 import { isLearned, type Look } from "./look.ts";
 import { isManyAbove, isSecondAlone, looseBase, looseness, secondRise } from "./looseness-rules.ts";
 import { APART_LINES, type Rest, speedDoubt } from "./rest.ts";
-import { hasSecond, isAxialFirst, misalignment, mostRisen, unbalance } from "./shaft-rules.ts";
+import {
+  hasSecond,
+  isAxialFirst,
+  isDominant,
+  misalignment,
+  mostRisen,
+  unbalance,
+} from "./shaft-rules.ts";
 
 const SHAFT_FINDINGS = ["unbalance", "misalignment", "looseness"] as const;
+
+const HIDDEN =
+  "1x rose by far the most, which is an unbalance; its harmonics rose too, so a looseness or misalignment beside it cannot be excluded.";
 
 /** @param hasPlay an advanced bearing fault: the shaft's own lines may be caused by its play */
 export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
@@ -44,6 +54,13 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     rest.record("looseness", loose === "either" ? null : loose);
   }
   const isNamed = (finding: FindingKind) => rest.has(finding) || look.isHeld(finding);
+  // It is named first, and what it hides is said.
+  const isFirst = rest.has("unbalance") && isDominant(look);
+  const sayHidden = (finding: FindingKind) => {
+    if (isFirst && rest.has(finding) && !look.isHeld(finding))
+      rest.ambiguous(look, [finding], HIDDEN);
+  };
+  sayHidden("looseness");
   const isLoose = isNamed("looseness");
   const supplyHz = mainsNear(2 * look.shaftHz);
   if (supplyHz !== null) {
@@ -61,6 +78,7 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     rest.cannotTell("misalignment", null, "ambiguous", text);
   } else {
     rest.record("misalignment", misalignment(look));
+    sayHidden("misalignment");
     if (!isLoose && rest.has("misalignment") && isManyAbove(look, isOwn)) {
       const text =
         "2x rose, and several orders above those of a misalignment: it may be a looseness.";

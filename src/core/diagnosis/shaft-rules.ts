@@ -36,6 +36,12 @@ const UNBALANCE_SECOND_FIRST = 0.2;
  */
 const UNBALANCE_SECOND_ACROSS = 0.15;
 const ACROSS_SHARE = 0.25;
+/**
+ * 1x that rose so many times, above C/D, with this share of the power of all orders that rose, is an unbalance's first: play and
+ * clearances answer to a strong 1x with harmonics, which alone would be those of a looseness or misalignment.
+ */
+const DOMINANT_TIMES = 4;
+const DOMINANT_POWER = 0.8;
 /** Axial over radial 1x, at most: rigs show up to 2.1. */
 const UNBALANCE_AXIAL = 3;
 /** 2x over 1x above which parallel misalignment is likely. */
@@ -111,6 +117,19 @@ function isMoved(look: Look, { axis: { channel }, rise, line }: Risen, order: nu
 const across = (look: Look) => (look.hasAxes ? look.axes.filter(isRadial) : look.axes);
 const along = (look: Look) => (look.hasAxes ? look.axes.filter((axis) => !isRadial(axis)) : []);
 
+/** Whether 1x across the shaft dominates what rose, so that an unbalance is named whatever rose with it (ISO 13373-3). */
+export function isDominant(look: Look): boolean {
+  const best = strongest(across(look).map((axis) => risen(look, axis, 1)));
+  const { limits, thresholds } = look;
+  if (!isLearned(look) || best === null || at(best.line) < limits[2] * thresholds.level)
+    return false;
+  const normal = look.normalOf(best.axis.channel, 1) ?? 0;
+  if (normal <= 0 || at(best.line) < DOMINANT_TIMES * normal) return false;
+  const rises = (orders: readonly number[]) =>
+    rss(look.axes.flatMap((axis) => orders.map((order) => risen(look, axis, order).rise)));
+  return rises([1]) ** 2 >= DOMINANT_POWER * rises(ORDERS) ** 2;
+}
+
 export function unbalance(look: Look): Verdict | "either" | null {
   const firsts = across(look).map((axis) => risen(look, axis, 1));
   const best = strongest(firsts);
@@ -138,7 +157,8 @@ export function unbalance(look: Look): Verdict | "either" | null {
     : line.amplitude >= UNBALANCE_SHARE * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
   if (!isMost || Math.max(0, ...axial) > UNBALANCE_AXIAL * rise) return null;
   if (isMoved(look, best, 1)) return null;
-  if ((mayBePaired && isPaired) || second > share * rise) return mayBePaired ? "either" : null;
+  if (((mayBePaired && isPaired) || second > share * rise) && !isDominant(look))
+    return mayBePaired ? "either" : null;
   const level = line.amplitude;
   const stage = stageOf(level, look.limits[1], look.limits[2]);
   const lines = present([line, ...firsts.map((other) => other.line).filter((one) => one !== line)]);

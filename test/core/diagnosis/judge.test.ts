@@ -363,8 +363,8 @@ test("1x of a misalignment is told as no unbalance, unless that stood before", (
   assert.deepEqual(found(both, { reference, isHeld }), ["unbalance", "misalignment"]);
 });
 
-test("2x that rose by a good third of 1x names nothing and says so, and ends no unbalance that stands", () => {
-  const record = recordOf({ fault: "unbalance", severity: 1.4 }, 3);
+test("2x that rose by a good third of 1x names nothing below C/D and says so, and ends no unbalance that stands", () => {
+  const record = recordOf({ fault: "unbalance", severity: 0.9 }, 3);
   const [line] = orderAmplitudes(record, 1);
   const [second] = orderAmplitudes(record, 2);
   const of = (share: number) =>
