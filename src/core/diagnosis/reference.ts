@@ -16,6 +16,17 @@ const READINGS_MAX = 60;
 /** After the first ones, a reading may raise it by this share of what they showed. */
 const WIDEN_MAX = 1.3;
 
+/**
+ * Load changes what is normal, and ten readings may all be of one load. In its first days, longer while its range still grows, an
+ * order that rose and went back within hours is usual: a fault stays. In ms.
+ */
+const HOUR_MS = 3_600_000;
+const USUAL_WITHIN_MS = 24 * HOUR_MS;
+const LEARNED_AFTER_MS = 72 * HOUR_MS;
+const LEARNED_AT_MOST_MS = 14 * 24 * HOUR_MS;
+/** What exceeds the normal amplitude by less does not count as risen. */
+const OUT_TIMES = 1.25;
+
 /** What is normal depends on the speed: readings within this share of one speed are learned together. */
 const SPEED_SHARE = 0.06;
 /** Limits what is kept of a drive that turns at any speed. */
@@ -32,6 +43,11 @@ interface SpeedNormal {
   /** Highest of the first readings, and of all so far. */
   readonly first: OrderLevels;
   readonly highest: OrderLevels;
+  /** Its first reading, and the last time its range grew by what went back, ms; absent in states of versions up to 0.3. */
+  readonly sinceMs?: number;
+  readonly grewMs?: number;
+  /** What rose and has not gone back: the highest of it, and since when, ms. */
+  readonly out?: Readonly<Record<string, readonly [level: number, sinceMs: number]>>;
 }
 
 export interface Reference {
@@ -114,33 +130,79 @@ export function orderLevels(
   return levels;
 }
 
-/** @param rpm at which the levels were measured */
+export interface Moment {
+  readonly timeMs: number;
+  /** Whether a fault of the shaft is seen, or was lately: that teaches nothing but how long it lasts. */
+  readonly isFaulty: boolean;
+}
+
+/** @param rpm at which the levels were measured @param moment absent: by the count of the readings alone */
 export function learn(
   before: Reference | null | undefined,
   levels: OrderLevels | null | undefined,
   rpm: number,
+  moment?: Moment,
 ): Reference | null {
   const speeds = before?.speeds ?? [];
   const old = near(speeds, rpm, SPEED_SHARE);
-  const isFull = old === null ? speeds.length >= SPEEDS_MAX : old.readings >= READINGS_MAX;
-  if (!levels || isFull) return before ?? null;
-  const { readings, first, highest }: SpeedNormal = old ?? {
-    rpm,
-    readings: 0,
-    first: {},
-    highest: {},
-  };
+  const isFull = old === null && speeds.length >= SPEEDS_MAX;
+  const isFaulty = moment?.isFaulty === true;
+  if (!levels || isFull || (isFaulty && old === null)) return before ?? null;
+  const taught = isFaulty ? old : taughtBy(old, levels, rpm, moment?.timeMs);
+  const now = taught === null || moment === undefined ? taught : usualOf(taught, levels, moment);
+  if (now === null || now === old) return before ?? null;
+  return { speeds: [...speeds.filter((one) => one !== old), now] };
+}
+
+function taughtBy(
+  old: SpeedNormal | null,
+  levels: OrderLevels,
+  rpm: number,
+  timeMs: number | undefined,
+): SpeedNormal {
+  if (old !== null && old.readings >= READINGS_MAX) return old;
+  const begun = timeMs === undefined ? {} : { sinceMs: timeMs };
+  const state: SpeedNormal = old ?? { rpm, readings: 0, first: {}, highest: {}, ...begun };
+  const { readings, first, highest } = state;
   const isFirst = readings < READINGS_MIN;
   const next: Record<string, number> = { ...highest };
   for (const [key, level] of Object.entries(levels)) {
     const most = isFirst ? level : Math.min(level, WIDEN_MAX * (first[key] ?? 0));
     next[key] = Math.max(next[key] ?? 0, most);
   }
-  const now = {
-    rpm: old?.rpm ?? rpm,
-    readings: readings + 1,
-    first: isFirst ? next : first,
+  return { ...state, readings: readings + 1, first: isFirst ? next : first, highest: next };
+}
+
+/** With what has gone back by this reading, if soon enough; what is out stays noted until it does. */
+function usualOf(state: SpeedNormal, levels: OrderLevels, { timeMs }: Moment): SpeedNormal {
+  const { readings, highest, sinceMs, grewMs = Number.NEGATIVE_INFINITY, out: before = {} } = state;
+  if (readings < READINGS_MIN || sinceMs === undefined) return state;
+  const isOpen =
+    timeMs - sinceMs < LEARNED_AT_MOST_MS &&
+    (timeMs - sinceMs < LEARNED_AFTER_MS || timeMs - grewMs < LEARNED_AFTER_MS);
+  if (!isOpen) {
+    const { out: _, ...settled } = state;
+    return state.out === undefined ? state : settled;
+  }
+  const next: Record<string, number> = { ...highest };
+  const out: Record<string, readonly [number, number]> = {};
+  let hasGrown = false;
+  for (const key of new Set([...Object.keys(before), ...Object.keys(levels)])) {
+    const level = levels[key] ?? 0;
+    const [most, fromMs] = before[key] ?? [0, timeMs];
+    if (level > OUT_TIMES * (highest[key] ?? 0)) out[key] = [Math.max(most, level), fromMs];
+    else if (most > 0 && timeMs - fromMs <= USUAL_WITHIN_MS) {
+      next[key] = Math.max(next[key] ?? 0, most);
+      hasGrown = true;
+    }
+  }
+  const { out: _, ...rest } = state;
+  const isOut = Object.keys(out).length > 0;
+  if (!hasGrown && !isOut && state.out === undefined) return state;
+  return {
+    ...rest,
     highest: next,
+    ...(hasGrown && { grewMs: timeMs }),
+    ...(isOut && { out }),
   };
-  return { speeds: [...speeds.filter((one) => one !== old), now] };
 }

@@ -158,9 +158,8 @@ export function advance(
   const { cannot, judged } = judgement;
   const seen = { readingId, timeMs, speedRpm, cannot, judged };
   const isShaftFaulty = [...states.values()].some(({ last }) => last.verdict.normal !== undefined);
-  const reference = isShaftFaulty
-    ? (before.reference ?? null)
-    : learn(before.reference, judgement.levels, speedRpm ?? 0);
+  const moment = { timeMs, isFaulty: isShaftFaulty };
+  const reference = learn(before.reference, judgement.levels, speedRpm ?? 0, moment);
   const { unexplained } = before;
   const kept = unexplained === undefined ? {} : { unexplained };
   return { next: { newestMs: timeMs, states, clear, reference, seen, ...kept }, changes };
