@@ -17,6 +17,7 @@ import { createSeriesMaker } from "../../src/core/query/series.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import { queryRoutes } from "../../src/features/query-service/query-service.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
@@ -122,6 +123,7 @@ async function main(seconds: number, days: number): Promise<void> {
     })
     .flatMap(({ waveforms }) => waveforms)[0]?.fileId;
   const base = testParts({
+    routes: [queryRoutes()],
     site: fixedSite(site),
     series: createSeriesMaker(new DftPlans()),
     waveforms: store.waveforms,

@@ -3,6 +3,7 @@ import { type FastifyInstance, fastify } from "fastify";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import { queryRoutes } from "../../src/features/query-service/query-service.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
@@ -66,7 +67,7 @@ async function open(
       Array.from({ length: 1440 }, (_, n) => readingAt(0, nowMs - day * DAY_MS - n * MINUTE_MS)),
     );
   const sensors = Array.from({ length: count }, (_, index) => sensorOf(index));
-  const parts = testParts({ site: fixedSite({ site: "bench", sensors }) });
+  const parts = testParts({ routes: [queryRoutes()], site: fixedSite({ site: "bench", sensors }) });
   const history = historyPages(store.history);
   const app = createApp({ ...parts, history, clock: systemClock }, OPTIONS);
   cleanup.after(() => app.close());

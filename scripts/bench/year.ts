@@ -10,6 +10,7 @@ import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import { queryRoutes } from "../../src/features/query-service/query-service.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
@@ -104,7 +105,11 @@ async function main(days: number, count: number, daysOfAll: number): Promise<voi
   });
   const history = historyPages(store.history);
   const app = createApp(
-    { ...testParts({ site: fixedSite(site) }), history, clock: systemClock },
+    {
+      ...testParts({ routes: [queryRoutes()], site: fixedSite(site) }),
+      history,
+      clock: systemClock,
+    },
     OPTIONS,
   );
   cleanup.after(() => app.close());

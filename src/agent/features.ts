@@ -9,7 +9,8 @@ import type { HttpParts, HttpSources } from "../http/parts.ts";
 
 /** The sources of HTTP with the operations of features. */
 export function withFeatures(sources: HttpSources, { running, outlooks }: Features): HttpParts {
-  return { ...sources, operations: operationsOf(running), outlooks };
+  const routes = running.flatMap((feature) => feature.routes ?? []);
+  return { ...sources, operations: operationsOf(running), routes, outlooks };
 }
 
 /** Every operation of the features: those of features that are off refuse. */

@@ -28,6 +28,14 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     host.setup === null
       ? null
       : (await import("./discover/discover.ts")).createDiscover(host, host.setup);
-  const all: readonly (Feature | null)[] = [outlook, modbus, notify, report, discover];
+  const queryService = (await import("./query-service/query-service.ts")).createQueryService();
+  const all: readonly (Feature | null)[] = [
+    outlook,
+    modbus,
+    notify,
+    report,
+    discover,
+    queryService,
+  ];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

@@ -12,6 +12,7 @@ import type { SettingSpec } from "../config/setting-spec.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
+import type { OwnRoutes } from "../http/parts.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
@@ -56,6 +57,7 @@ export interface FeatureSpec {
 export interface Feature extends StoreSteps {
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];
+  readonly routes?: readonly OwnRoutes[];
   /** Works until aborted, or ends early. A rejection ends the agent. */
   run?(signal: AbortSignal): Promise<void>;
   /** Its members of the status. */

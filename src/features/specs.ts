@@ -4,6 +4,7 @@ import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
 import { OUTLOOK_SPEC } from "./outlook/spec.ts";
+import { QUERY_SERVICE_SPEC } from "./query-service/spec.ts";
 import { REPORT_SPEC } from "./report/spec.ts";
 
 export const SPECS = [
@@ -12,4 +13,5 @@ export const SPECS = [
   NOTIFY_SPEC,
   REPORT_SPEC,
   DISCOVER_SPEC,
+  QUERY_SERVICE_SPEC,
 ] as const satisfies readonly FeatureSpec[];

@@ -43,8 +43,8 @@ const SECURITY_HEADERS = {
 };
 
 /**
- * Reachable without a token: the health probe, the sign-in, the query service, whose token is in the body, and the manual, which says nothing
- * about this box.
+ * Reachable without a token, as routes are that ask for one themselves: the health probe, the sign-in, and the manual, which says nothing about
+ * this box.
  */
 const OPEN_PATHS = new Set([
   "/healthz",
@@ -55,7 +55,6 @@ const OPEN_PATHS = new Set([
   "/manual",
 ]);
 const MANUAL = "/manual/";
-const QUERY_SERVICE = "/ApiWeb.svc/";
 
 /** The API's own place, whether or not something is there. */
 export const isApi = (path: string): boolean => path === "/api" || path.startsWith("/api/");
@@ -89,7 +88,7 @@ const VIEW_REFUSED = "HTTP_VIEW_TOKEN is read-only; sign in with HTTP_TOKEN to m
 /** Access control: host names, origins, token, dashboard sessions; and the headers of every response. */
 export function registerGuard(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "clock" | "logger" | "sessions">,
+  parts: Pick<HttpParts, "clock" | "logger" | "routes" | "sessions">,
   options: HttpOptions,
   addresses: OwnAddresses,
   failures: FailureLimit,
@@ -159,7 +158,7 @@ export function registerGuard(
     const isOpen =
       isSignIn ||
       OPEN_PATHS.has(place) ||
-      place.startsWith(QUERY_SERVICE) ||
+      parts.routes.some(({ below }) => place.startsWith(below)) ||
       place.startsWith(MANUAL);
     // Nothing is there for anybody; what the API has is told to those who may ask.
     const isNowhere = request.is404 && request.method === "GET" && !isApi(path);

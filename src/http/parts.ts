@@ -1,3 +1,4 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { PublishTrial } from "../core/agent-status.ts";
 import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
@@ -28,7 +29,7 @@ import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { ServedOperation } from "./api-operation.ts";
-import type { HistoryLimits } from "./history-limits.ts";
+import type { FailureLimit } from "./auth.ts";
 import type { OutlookPort } from "./outlook-port.ts";
 import type { PairFiles } from "./tls.ts";
 
@@ -85,6 +86,7 @@ export interface HttpSources extends Runtime {
 export interface HttpParts extends HttpSources {
   /** Those of features, with refusals for features that are off. */
   readonly operations: readonly ServedOperation[];
+  readonly routes: readonly OwnRoutes[];
   readonly outlooks: OutlookPort | null;
 }
 
@@ -121,6 +123,19 @@ export interface HttpOptions {
   readonly names: WireNames;
   /** Directory of the built dashboard; null serves none. */
   readonly dashboardDir: string | null;
-  /** For history responses of the query service. */
-  readonly historyLimits?: HistoryLimits;
+}
+
+/** Routes of a feature that check for themselves who asks, and have their own form of refusals. */
+export interface OwnRoutes {
+  /** Their paths begin so, with a slash at the end. */
+  readonly below: string;
+  /** @param failures counts wrong secrets of an address, those of the sign-in too */
+  add(
+    app: FastifyInstance,
+    sources: HttpSources,
+    options: HttpOptions,
+    failures: FailureLimit,
+  ): void;
+  /** For an address that cannot be decoded. */
+  refuse(reply: FastifyReply): FastifyReply;
 }

@@ -4,15 +4,8 @@ import {
   type RequestListener,
 } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-} from "fastify";
+import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { boundAddress } from "../lib/bound-address.ts";
-import { API_SERVICE } from "../pipeline/wire/names.ts";
 import { registerApi } from "./api.ts";
 import { registerAudit } from "./audit.ts";
 import { FailureLimit } from "./auth.ts";
@@ -30,7 +23,6 @@ import { OwnAddresses } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { answerPlainRequests } from "./plain-request.ts";
 import { refusalOf, refuse } from "./problem.ts";
-import { refuseUnknown, registerQueryService } from "./query-service.ts";
 import { SharedResponses } from "./shared-responses.ts";
 import { notFoundPage } from "./sign-in-page.ts";
 import { ServerCertificate } from "./tls.ts";
@@ -205,7 +197,12 @@ export function createApp(
     trustProxy: false,
     logger: false,
     // A URL that cannot be decoded reaches no route and none of its hooks.
-    frameworkErrors: (_error, request, reply) => void refuseAddress(pathOf(request), reply),
+    frameworkErrors(_error, request, reply) {
+      const path = pathOf(request);
+      const own = parts.routes.find(({ below }) => path.startsWith(below));
+      if (own === undefined) refuse(reply, 400, `${path} is not a valid address`);
+      else own.refuse(reply);
+    },
     // Request ids would only be log noise.
     genReqId: () => "",
   });
@@ -251,7 +248,7 @@ export function createApp(
   registerMetrics(app, parts, responses);
   registerAudit(app, parts);
   registerApi(app, parts, options, responses);
-  registerQueryService(app, parts, options, failures);
+  for (const routes of parts.routes) routes.add(app, parts, options, failures);
   registerDashboard(app, options.dashboardDir);
   return app;
 }
@@ -262,11 +259,6 @@ function acceptEmptyJson(app: FastifyInstance): void {
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) =>
     body === "" ? done(null) : parse(request, String(body), done),
   );
-}
-
-function refuseAddress(path: string, reply: FastifyReply): FastifyReply {
-  if (path.startsWith(`/${API_SERVICE}/`)) return refuseUnknown(reply);
-  return refuse(reply, 400, `${path} is not a valid address`);
 }
 
 function statusOf(error: FastifyError): number {

@@ -198,23 +198,6 @@ test("roles – a view token cannot be used to guess the secrets in the settings
   assert.deepEqual(asked, [false, true]);
 });
 
-test("roles – the view token can query the query service, directly and through Login", async (t) => {
-  const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
-  t.after(() => app.close());
-  const ask = async (operation: string, payload: object) =>
-    (
-      await app.inject({
-        method: "POST",
-        url: `/ApiWeb.svc/${operation}`,
-        headers: { host },
-        payload,
-      })
-    ).json();
-  assert.equal((await ask("GetUnits", { Token: TOKENS.viewToken }))[0].Key.StatusNumber, 0);
-  const login = await ask("Login", { email: "", password: TOKENS.viewToken });
-  assert.equal(login[0].Key.StatusNumber, 0);
-});
-
 test("audit – a change is recorded with token, address, time, action and outcome; unauthenticated requests and reads are not recorded", async (t) => {
   const { audit, entries } = auditLog();
   const parts = testParts({ audit });

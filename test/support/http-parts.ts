@@ -372,6 +372,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     gatewayNow: () => clock.now(),
     hours: new MemoryHours(history),
     operations: operationsOf([]),
+    routes: [],
     outlooks: null,
     ...change,
     history,

@@ -53,6 +53,11 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   nodes: { node: ["net"], packages: ["modbus-serial"] },
   notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
   outlook: { node: [], packages: [] },
+  "query-service": {
+    node: ["http", "stream"],
+    packages: ["fastify"],
+    files: ["src/http/auth.ts", "src/http/client.ts", "src/http/shared-responses.ts"],
+  },
   report: { node: ["fs"], packages: [] },
   setup: { node: ["crypto", "fs", "path"], packages: ["#site-schema", "#uplinks-schema"] },
   sparkplug: {

@@ -1,6 +1,5 @@
 import type { BandRecord } from "../../core/bands/band-reading.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
-import { numberOf } from "../../core/query/responses.ts";
 import type { Reading, Value } from "../../core/reading.ts";
 import {
   type StoredReading,
@@ -8,6 +7,7 @@ import {
   storedQuality,
   storedValues,
 } from "../../core/stored-reading.ts";
+import { memberNumber } from "../../core/value-number.ts";
 import { worstZone, type Zone } from "../../pipeline/signal/severity.ts";
 import type { BandCandidate, BandMakerParts } from "./band-maker-parts.ts";
 
@@ -25,7 +25,7 @@ const CHANNELS = [1, 2, 3] as const;
 export function hadNoSamples(record: Pick<StoredReading, "values" | "waveforms">): boolean {
   if (record.waveforms.length > 0) return false;
   const values = storedValues(record);
-  return CHANNELS.every((channel) => numberOf(values, `channel${channel}_accel_rms`) === null);
+  return CHANNELS.every((channel) => memberNumber(values, `channel${channel}_accel_rms`) === null);
 }
 
 /** The stored record of a sensor as its bands need it; null once its samples are gone. */
@@ -84,11 +84,11 @@ function bandRecord(
     id,
     timeMs,
     offsetMinutes,
-    sampleRateHz: first?.sampleRateHz ?? numberOf(attributes, "sample_rate"),
+    sampleRateHz: first?.sampleRateHz ?? memberNumber(attributes, "sample_rate"),
     // The longest: a damaged channel makes no record of another length.
     sampleCount:
       first === undefined
-        ? (numberOf(attributes, "samples") ?? 0)
+        ? (memberNumber(attributes, "samples") ?? 0)
         : Math.max(...stored.map(({ samples }) => samples.length)),
     calibration: first?.calibration ?? null,
     flags: Array.isArray(attributes["flags"]) ? attributes["flags"] : [],

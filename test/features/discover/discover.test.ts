@@ -13,7 +13,8 @@ import { createHttpServer } from "../../../src/http/server.ts";
 import { basicAuthorization } from "../../../src/lib/url-login.ts";
 import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { envelope, startFakeGateway, utcDay, wireTime } from "../../support/fake-gateway.ts";
-import { OPTIONS, SITE, testParts } from "../../support/http-parts.ts";
+import { OPTIONS, SITE } from "../../support/http-parts.ts";
+import { queryParts } from "../query-service/query-parts.ts";
 
 type After = { after(end: () => Promise<void> | void): void };
 
@@ -39,7 +40,7 @@ async function discover(cwd: string, words: readonly string[]) {
 
 async function ourService(t: After, word = "sensor"): Promise<string> {
   const names = createWireNames({ word, service: "" });
-  const server = createHttpServer(testParts(), { ...OPTIONS, token: "t0ken", names });
+  const server = createHttpServer(queryParts(), { ...OPTIONS, token: "t0ken", names });
   const url = await server.listen();
   t.after(() => server.close());
   return url;

@@ -1,8 +1,26 @@
 import { Readable } from "node:stream";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { parsedObject } from "../core/parsed-json.ts";
-import { LocalTime } from "../core/query/dates.ts";
-import { OPERATION_KEYS, OPERATIONS, type OperationKey } from "../core/query/operations.ts";
+import { parsedObject } from "../../core/parsed-json.ts";
+import { LocalTime } from "../../core/query/dates.ts";
+import { UnitTable } from "../../core/query/units.ts";
+import { fromSite } from "../../core/site-source.ts";
+import type { FailureLimit } from "../../http/auth.ts";
+import { sourceOf } from "../../http/client.ts";
+import type { HttpOptions, HttpSources, OwnRoutes } from "../../http/parts.ts";
+import { refusalOf } from "../../http/problem.ts";
+import { SharedResponses } from "../../http/shared-responses.ts";
+import { yieldToLoop } from "../../lib/yield-to-loop.ts";
+import { API_REQUEST, API_SERVICE } from "../../pipeline/wire/names.ts";
+import type { Feature } from "../feature.ts";
+import { QueryBodies } from "./body.ts";
+import { ClientGone, type QueryContext, type QueryResponse } from "./context.ts";
+import { QueryGate } from "./gate.ts";
+import * as history from "./history.ts";
+import { HISTORY_LIMITS, type HistoryLimits } from "./history-limits.ts";
+import * as lists from "./lists.ts";
+import { RequestSlots, RequestTurns } from "./request-turns.ts";
+import { OPERATION_KEYS, OPERATIONS, type OperationKey } from "./rules/operations.ts";
+import { outlineOf } from "./rules/outline.ts";
 import {
   fault,
   isFault,
@@ -10,27 +28,10 @@ import {
   type QueryFault,
   type QueryFields,
   readFields,
-} from "../core/query/request.ts";
-import { ENVELOPE_TAIL, envelopeHead } from "../core/query/responses.ts";
-import { SiteTree } from "../core/query/site-tree.ts";
-import { UnitTable } from "../core/query/units.ts";
-import { fromSite } from "../core/site-source.ts";
-import { yieldToLoop } from "../lib/yield-to-loop.ts";
-import { API_REQUEST, API_SERVICE } from "../pipeline/wire/names.ts";
-import type { FailureLimit } from "./auth.ts";
-import { sourceOf } from "./client.ts";
-import { HISTORY_LIMITS } from "./history-limits.ts";
-import type { HttpOptions, HttpParts } from "./parts.ts";
-import { refusalOf } from "./problem.ts";
-import { QueryBodies } from "./query-body.ts";
-import { ClientGone, type QueryContext, type QueryResponse } from "./query-context.ts";
-import { QueryGate } from "./query-gate.ts";
-import * as history from "./query-history.ts";
-import * as lists from "./query-lists.ts";
-import { outlineOf } from "./query-outline.ts";
-import * as signal from "./query-signal.ts";
-import { SharedResponses } from "./shared-responses.ts";
-import { RequestSlots, RequestTurns } from "./turns.ts";
+} from "./rules/request.ts";
+import { ENVELOPE_TAIL, envelopeHead } from "./rules/responses.ts";
+import { SiteTree } from "./rules/site-tree.ts";
+import * as signal from "./signal.ts";
 
 /**
  * Queries processed at once and waiting: the box has other work, and responses are computed one after another anyway.
@@ -68,11 +69,20 @@ const HANDLERS: Readonly<Record<Exclude<OperationKey, "login" | "allDevices">, H
 };
 
 /** `POST /ApiWeb.svc/<Operation>`: the analytics query service over stored data (contract section 7). */
-export function registerQueryService(
+export const queryRoutes = (limits: HistoryLimits = HISTORY_LIMITS): OwnRoutes => ({
+  below: `/${API_SERVICE}/`,
+  add: (app, parts, options, failures) => register(app, parts, options, failures, limits),
+  refuse: refuseUnknown,
+});
+
+export const createQueryService = (): Feature => ({ routes: [queryRoutes()] });
+
+function register(
   app: FastifyInstance,
-  parts: HttpParts,
+  parts: HttpSources,
   options: HttpOptions,
   failures: FailureLimit,
+  limits: HistoryLimits,
 ): void {
   const { names } = options;
   const tree = fromSite(parts.site, (site) => new SiteTree(site));
@@ -88,7 +98,7 @@ export function registerQueryService(
     names,
     time: new LocalTime(options.timezone),
     timezone: options.timezone,
-    limits: options.historyLimits ?? HISTORY_LIMITS,
+    limits,
     absentFacts: new Map(),
     longAnswers: new RequestSlots(LONG_ANSWERS_MAX),
   };
@@ -219,7 +229,7 @@ function objectFor(
 }
 
 /** For paths of the service that are not operations. */
-export function refuseUnknown(reply: FastifyReply): FastifyReply {
+function refuseUnknown(reply: FastifyReply): FastifyReply {
   return refuse(reply, 404, false, "unknown operation");
 }
 

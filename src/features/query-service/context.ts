@@ -1,16 +1,16 @@
-import { endMs, isWrittenAfter, type LocalTime, startMs } from "../core/query/dates.ts";
-import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/query/request.ts";
-import type { SiteTree } from "../core/query/site-tree.ts";
-import type { UnitTable } from "../core/query/units.ts";
-import { API_REQUEST } from "../pipeline/wire/names.ts";
-import type { WireNames } from "../pipeline/wire/wire-names.ts";
+import { endMs, isWrittenAfter, type LocalTime, startMs } from "../../core/query/dates.ts";
+import type { UnitTable } from "../../core/query/units.ts";
+import type { HttpSources } from "../../http/parts.ts";
+import { API_REQUEST } from "../../pipeline/wire/names.ts";
+import type { WireNames } from "../../pipeline/wire/wire-names.ts";
 import type { HistoryLimits } from "./history-limits.ts";
-import type { HttpParts } from "./parts.ts";
-import type { RequestSlots } from "./turns.ts";
+import type { RequestSlots } from "./request-turns.ts";
+import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "./rules/request.ts";
+import type { SiteTree } from "./rules/site-tree.ts";
 
 /** Shared by the operations of the query service. */
 export interface QueryContext {
-  readonly parts: HttpParts;
+  readonly parts: HttpSources;
   readonly tree: SiteTree;
   readonly units: UnitTable;
   readonly names: WireNames;

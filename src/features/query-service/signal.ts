@@ -1,14 +1,14 @@
 /** Spectra and waveforms of the query service, computed from stored samples. */
 
-import { packFloats } from "../core/query/packed.ts";
-import type { SignalSeries } from "../core/query/ports.ts";
-import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/query/request.ts";
-import type { Sensor } from "../core/sensor.ts";
-import type { StoredWaveform } from "../core/stored-reading.ts";
-import { CPM_PER_HZ, type SignalUnit } from "../core/unit.ts";
-import { yieldToLoop } from "../lib/yield-to-loop.ts";
-import { API_COORDINATES, API_PACKED, API_REQUEST } from "../pipeline/wire/names.ts";
-import type { QueryContext, QueryResponse } from "./query-context.ts";
+import { packFloats } from "../../core/query/packed.ts";
+import type { SignalSeries } from "../../core/query/ports.ts";
+import type { Sensor } from "../../core/sensor.ts";
+import type { StoredWaveform } from "../../core/stored-reading.ts";
+import { CPM_PER_HZ, type SignalUnit } from "../../core/unit.ts";
+import { yieldToLoop } from "../../lib/yield-to-loop.ts";
+import { API_COORDINATES, API_PACKED, API_REQUEST } from "../../pipeline/wire/names.ts";
+import type { QueryContext, QueryResponse } from "./context.ts";
+import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "./rules/request.ts";
 
 const F = API_REQUEST;
 const SPECTRUM = 1;

@@ -1,12 +1,13 @@
 /** What the stored readings say about the sensors themselves (services sections 6 and 9). */
 
-import type { HistoryReader } from "../core/query/ports.ts";
-import { hasChannel, numberOf, type OpenReading, openReading } from "../core/query/responses.ts";
-import { axisChannels } from "../core/query/site-tree.ts";
-import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import { accelChannels } from "../pipeline/convert/channels.ts";
-import type { QueryContext } from "./query-context.ts";
+import type { HistoryReader } from "../../core/query/ports.ts";
+import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { memberNumber } from "../../core/value-number.ts";
+import { accelChannels } from "../../pipeline/convert/channels.ts";
+import type { QueryContext } from "./context.ts";
+import { hasChannel, type OpenReading, openReading } from "./rules/responses.ts";
+import { axisChannels } from "./rules/site-tree.ts";
 
 type MeasuredParts = { readonly history: Pick<HistoryReader, "latest"> };
 type FactParts = Pick<QueryContext["parts"], "clock"> & {
@@ -48,7 +49,7 @@ const ALL_FACTS = [...COMMON_FACTS, "temperature"];
 const ABSENT_MS = 600_000;
 
 const hasNumber = ({ values, attributes }: OpenReading, fact: string) =>
-  (numberOf(values, fact) ?? numberOf(attributes, fact)) !== null;
+  (memberNumber(values, fact) ?? memberNumber(attributes, fact)) !== null;
 
 /** The newest reading of each kind, and older ones if it lacks a value that its records carry. */
 export function factReadings(

@@ -4,13 +4,13 @@
  * first byte: never less data than requested.
  */
 
-import { grouped } from "../core/grouped.ts";
-import type { MergedRange } from "../core/query/ports.ts";
-import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
-import { countReadings } from "../core/query/walk.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
+import { grouped } from "../../core/grouped.ts";
+import type { MergedRange } from "../../core/query/ports.ts";
+import { countReadings } from "../../core/query/walk.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
+import type { QueryContext, QueryResponse } from "./context.ts";
 import { type HistoryLimits } from "./history-limits.ts";
-import type { QueryContext, QueryResponse } from "./query-context.ts";
+import { fault, QUERY_STATUS, type QueryFault } from "./rules/request.ts";
 
 /**
  * Work on a response in memory; one that takes longer is computed while it is sent, so that the client receives data.

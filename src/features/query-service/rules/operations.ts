@@ -1,7 +1,7 @@
 /** The operations of the query service, and the fields of their requests (services section 4.1, contract section 7). */
 
-import { API_OPERATIONS, API_REQUEST } from "../../pipeline/wire/names.ts";
-import { byName } from "../by-name.ts";
+import { byName } from "../../../core/by-name.ts";
+import { API_OPERATIONS, API_REQUEST } from "../../../pipeline/wire/names.ts";
 
 /** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */
 type RequestFieldType = "integer" | "filter" | "text" | "code" | "boolean" | "date";

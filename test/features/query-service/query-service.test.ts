@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import type { HttpOptions } from "../../src/http/parts.ts";
-import { createHttpServer } from "../../src/http/server.ts";
-import { DftPlans } from "../../src/pipeline/signal/fft.ts";
-import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
-import { NOW, OPTIONS, SITE, type TestParts, testParts } from "../support/http-parts.ts";
-import { openAlarms } from "../support/open-alarms.ts";
-import { append, readingOf } from "../support/temp-database.ts";
+import { createSeriesMaker } from "../../../src/core/query/series.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import type { HttpOptions } from "../../../src/http/parts.ts";
+import { createHttpServer } from "../../../src/http/server.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
+import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
+import { NOW, OPTIONS, SITE, type TestParts } from "../../support/http-parts.ts";
+import { openAlarms } from "../../support/open-alarms.ts";
+import { append, readingOf } from "../../support/temp-database.ts";
+import { queryParts } from "./query-parts.ts";
 
 const RATE = 6400;
 const SAMPLES = 1024;
@@ -69,7 +70,7 @@ type Answer = { readonly [key: string]: Answer } & { readonly [index: number]: A
 async function service(
   t: { after(end: () => Promise<void>): void },
   options: Partial<HttpOptions> = {},
-  parts = testParts({ series: createSeriesMaker(new DftPlans()) }),
+  parts = queryParts({ series: createSeriesMaker(new DftPlans()) }),
 ) {
   const server = createHttpServer(parts, { ...OPTIONS, ...options });
   const address = await server.listen();
@@ -511,7 +512,7 @@ test("query service – devices have configuration, newest values, and null for 
   const { ok, parts } = await service(
     t,
     {},
-    testParts({
+    queryParts({
       series: createSeriesMaker(new DftPlans()),
       settings: {
         execute: () => assert.fail("not asked"),
@@ -550,7 +551,7 @@ test("query service – devices have configuration, newest values, and null for 
   const { ok: okKept } = await service(
     t,
     {},
-    testParts({ site: fixedSite({ ...SITE, sensors: kept }) }),
+    queryParts({ site: fixedSite({ ...SITE, sensors: kept }) }),
   );
   assert.equal((await okKept("GetDevicesByCode", { sensorCodes: "20871" }))[0]?.["enabled"], 0);
   assert.equal((await okKept("GetDevicesByCode", { sensorCodes: "10234" }))[0]?.["enabled"], 1);
@@ -590,7 +591,7 @@ test("query service – state reads fill the device list, and supply internal RM
   const { ok, parts } = await service(
     t,
     {},
-    testParts({
+    queryParts({
       series: createSeriesMaker(new DftPlans()),
       site: fixedSite({ ...SITE, sensors }),
     }),
@@ -635,7 +636,7 @@ test("query service – a node without records has the axes whose RMS its state 
   const { ok, parts } = await service(
     t,
     {},
-    testParts({
+    queryParts({
       series: createSeriesMaker(new DftPlans()),
       site: fixedSite({ ...SITE, sensors }),
     }),
@@ -694,7 +695,7 @@ test("query service – a sensor without listed channels has the axes that its r
     sensor.code === "10234" ? { ...sensor, channels: {} } : sensor,
   );
   const parts = {
-    ...testParts({ series: createSeriesMaker(new DftPlans()) }),
+    ...queryParts({ series: createSeriesMaker(new DftPlans()) }),
     site: fixedSite({ ...SITE, sensors: unlisted }),
   };
   const { ok } = await service(t, {}, parts);
@@ -912,7 +913,7 @@ test("query service – FileId is 0 if the samples are deleted, because readings
 });
 
 test("query service – an internal error is reported as such, without details", async (t) => {
-  const parts = testParts();
+  const parts = queryParts();
   const broken = Object.assign(parts, {
     waveforms: {
       has: () => true,
@@ -934,7 +935,7 @@ test("query service – AccelSev and EnvSev return the worst active alarm of the
     { name: "envelope", select: { values: ["*_env_rms"] }, high: 5 },
   ];
   const { alarms, store } = openAlarms(t, { ...SITE, alarms: rules }, NOW);
-  const { ok, parts } = await service(t, {}, testParts({ alarms: alarms.actions }));
+  const { ok, parts } = await service(t, {}, queryParts({ alarms: alarms.actions }));
   accelReading(parts, NOW, null);
   let minute = 0;
   const severities = async (values: Record<string, number>) => {
@@ -967,7 +968,7 @@ test("query service – forty clients that ask for all devices of 1,900 sensors 
     kinds: ["rpm" as const],
     channels: {},
   }));
-  const parts = testParts({ site: fixedSite({ site: "plant-7", sensors }) });
+  const parts = queryParts({ site: fixedSite({ site: "plant-7", sensors }) });
   let looked = 0;
   const { latest } = parts.history;
   parts.history.latest = (...asked) => {

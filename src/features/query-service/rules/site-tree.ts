@@ -1,10 +1,11 @@
 /** The site file as the query service shows it: company > area > machine > point > axis. */
-import { accelChannels } from "../../pipeline/convert/channels.ts";
-import { kindValues } from "../kind-values.ts";
-import { normalCode, type Sensor, type SensorLocation } from "../sensor.ts";
-import { type Site } from "../site.ts";
-import { isInternalRms } from "../state/node-facts.ts";
-import { AXIS_CODES } from "../unit.ts";
+
+import { kindValues } from "../../../core/kind-values.ts";
+import { normalCode, type Sensor, type SensorLocation } from "../../../core/sensor.ts";
+import { type Site } from "../../../core/site.ts";
+import { isInternalRms } from "../../../core/state/node-facts.ts";
+import { AXIS_CODES } from "../../../core/unit.ts";
+import { accelChannels } from "../../../pipeline/convert/channels.ts";
 
 const AXIS_NAMES = { 1: ["H", "Horizontal"], 2: ["V", "Vertical"], 3: ["A", "Axial"] } as const;
 const DEFAULT_AXES = ["H", "V", "A"] as const;

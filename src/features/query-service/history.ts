@@ -1,7 +1,14 @@
 /** Operations that answer from stored readings over time. */
 
-import { grouped } from "../core/grouped.ts";
-import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
+import { grouped } from "../../core/grouped.ts";
+import { unitFactor } from "../../core/query/units.ts";
+import { type StoredReading, storedUnits } from "../../core/stored-reading.ts";
+import { numberOf } from "../../core/value-number.ts";
+import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../../pipeline/wire/names.ts";
+import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./context.ts";
+import { tableFrame } from "./lists.ts";
+import { answerRows, listShape, type ResponseShape, type TableRow } from "./rows.ts";
+import { isFault, type QueryFault, type QueryFields } from "./rules/request.ts";
 import {
   channelElement,
   extraValue,
@@ -13,15 +20,8 @@ import {
   type OpenReading,
   openReading,
   processedReading,
-} from "../core/query/responses.ts";
-import type { AxisPlace } from "../core/query/site-tree.ts";
-import { unitFactor } from "../core/query/units.ts";
-import { type StoredReading, storedUnits } from "../core/stored-reading.ts";
-import { numberOf } from "../core/value-number.ts";
-import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../pipeline/wire/names.ts";
-import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./query-context.ts";
-import { tableFrame } from "./query-lists.ts";
-import { answerRows, listShape, type ResponseShape, type TableRow } from "./query-rows.ts";
+} from "./rules/responses.ts";
+import type { AxisPlace } from "./rules/site-tree.ts";
 
 const F = API_REQUEST;
 type HistoryOutcome = Promise<QueryResponse | QueryFault>;

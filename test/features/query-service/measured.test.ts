@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sensorBands } from "../../src/core/bands/definition.ts";
-import { deviceFacts } from "../../src/core/query/device-response.ts";
-import type { Kind, Sensor } from "../../src/core/sensor.ts";
-import { factReadings } from "../../src/http/query-measured.ts";
-import { ManualClock } from "../support/manual-clock.ts";
-import { storedReading } from "../support/memory-outbox.ts";
+import { sensorBands } from "../../../src/core/bands/definition.ts";
+import type { Kind, Sensor } from "../../../src/core/sensor.ts";
+import { factReadings } from "../../../src/features/query-service/measured.ts";
+import { deviceFacts } from "../../../src/features/query-service/rules/device-response.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { storedReading } from "../../support/memory-outbox.ts";
 
 test("query service – bands say nothing of the device and are not looked up for it", () => {
   const location = { company: 1, area: 1, machine: 40, point: 1 };

@@ -1,6 +1,17 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
-import { zoneNumber } from "../../pipeline/signal/severity.ts";
+import { parsedObject } from "../../../core/parsed-json.ts";
+import type { LocalTime } from "../../../core/query/dates.ts";
+import { conversionFactor, type UnitEntry } from "../../../core/query/units.ts";
+import { internalRms } from "../../../core/state/node-facts.ts";
+import {
+  type StoredReading,
+  storedAttributes,
+  storedUnits,
+  storedValues,
+} from "../../../core/stored-reading.ts";
+import { memberNumber } from "../../../core/value-number.ts";
+import { zoneNumber } from "../../../pipeline/signal/severity.ts";
 import {
   API_ASSIGNMENT,
   API_CHANNEL,
@@ -9,18 +20,8 @@ import {
   API_NODE,
   API_SIGNAL,
   ENVELOPE,
-} from "../../pipeline/wire/names.ts";
-import { parsedObject } from "../parsed-json.ts";
-import { internalRms } from "../state/node-facts.ts";
-import {
-  type StoredReading,
-  storedAttributes,
-  storedUnits,
-  storedValues,
-} from "../stored-reading.ts";
-import type { LocalTime } from "./dates.ts";
+} from "../../../pipeline/wire/names.ts";
 import type { AxisPlace, TreeNode } from "./site-tree.ts";
-import { conversionFactor, type UnitEntry } from "./units.ts";
 
 export type Cell = string | number | boolean | null;
 
@@ -36,11 +37,6 @@ export function openReading(reading: StoredReading): OpenReading {
     values: storedValues(reading),
     attributes: storedAttributes(reading),
   };
-}
-
-export function numberOf(values: Readonly<Record<string, unknown>>, name: string): number | null {
-  const value = Object.hasOwn(values, name) ? values[name] : null;
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
 /** `[{"Key":…,"Configs":[],"Value":` and its closing text. */
@@ -89,17 +85,17 @@ export function processedReading(
     // 0 is the contract's word for "no stored waveform"; ids start at 1.
     [API_SIGNAL.fileId]: file !== undefined && hasFile(file.fileId) ? file.fileId : 0,
     [API_SIGNAL.date]: time.dashed(reading.timeMs),
-    [API_SIGNAL.reason]: numberOf(attributes, "recording_reason"),
-    [API_SIGNAL.sampleRate]: numberOf(attributes, "sample_rate"),
-    [API_SIGNAL.calibration]: numberOf(raw, "calibration"),
+    [API_SIGNAL.reason]: memberNumber(attributes, "recording_reason"),
+    [API_SIGNAL.sampleRate]: memberNumber(attributes, "sample_rate"),
+    [API_SIGNAL.calibration]: memberNumber(raw, "calibration"),
     [API_SIGNAL.sensitivity]: null,
-    [API_SIGNAL.accelRms]: numberOf(values, `channel${channel}_accel_rms`),
+    [API_SIGNAL.accelRms]: memberNumber(values, `channel${channel}_accel_rms`),
     [API_SIGNAL.accelUnit]: accelUnit,
     [API_SIGNAL.accelSeverity]: alarms.accel,
-    [API_SIGNAL.velocityRms]: numberOf(values, `channel${channel}_vel_rms`),
+    [API_SIGNAL.velocityRms]: memberNumber(values, `channel${channel}_vel_rms`),
     [API_SIGNAL.velocityUnit]: velocityUnit,
     [API_SIGNAL.velocitySeverity]: zoneNumber(open.values[`channel${channel}_zone`]),
-    [API_SIGNAL.envelopeRms]: numberOf(values, `channel${channel}_env_rms`),
+    [API_SIGNAL.envelopeRms]: memberNumber(values, `channel${channel}_env_rms`),
     [API_SIGNAL.envelopeUnit]: envelopeUnit,
     [API_SIGNAL.envelopeSeverity]: alarms.envelope,
   };
@@ -109,8 +105,8 @@ export function processedReading(
 export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
   const { machine, point, axis, channel } = place;
   const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
-  const reason = numberOf(open.attributes, "recording_reason");
-  const value = (name: string) => numberOf(open.values, `channel${channel}_${name}`);
+  const reason = memberNumber(open.attributes, "recording_reason");
+  const value = (name: string) => memberNumber(open.values, `channel${channel}_${name}`);
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS.label;
   return [
     [...head, accelUnit, null, value("accel_rms"), reason],

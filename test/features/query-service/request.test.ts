@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { OPERATION_KEYS, OPERATIONS } from "../../../src/core/query/operations.ts";
-import { isFault, QueryFields, readFields } from "../../../src/core/query/request.ts";
 import { UnitTable } from "../../../src/core/query/units.ts";
+import {
+  OPERATION_KEYS,
+  OPERATIONS,
+} from "../../../src/features/query-service/rules/operations.ts";
+import {
+  isFault,
+  QueryFields,
+  readFields,
+} from "../../../src/features/query-service/rules/request.ts";
 import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { SITE } from "../../support/http-parts.ts";
 

@@ -1,9 +1,10 @@
 /** A sensor as the query service's list of devices shows it. */
 
-import { API_DEVICE } from "../../pipeline/wire/names.ts";
-import { isRead, type Sensor } from "../sensor.ts";
-import { firmwareOf, signalOf } from "../state/node-facts.ts";
-import { type Cell, numberOf, type OpenReading } from "./responses.ts";
+import { isRead, type Sensor } from "../../../core/sensor.ts";
+import { firmwareOf, signalOf } from "../../../core/state/node-facts.ts";
+import { memberNumber } from "../../../core/value-number.ts";
+import { API_DEVICE } from "../../../pipeline/wire/names.ts";
+import { type Cell, type OpenReading } from "./responses.ts";
 
 /** What the newest records of a sensor say about it. */
 export interface DeviceFacts {
@@ -24,12 +25,15 @@ export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
     return null;
   };
   return {
-    batteryV: first(({ values }) => numberOf(values, "battery")),
+    batteryV: first(({ values }) => memberNumber(values, "battery")),
     temperatureC: first(
-      ({ values }) => numberOf(values, "module_temperature") ?? numberOf(values, "temperature"),
+      ({ values }) =>
+        memberNumber(values, "module_temperature") ?? memberNumber(values, "temperature"),
     ),
     firmware: first(({ reading, values, attributes }) =>
-      reading.kind === "node" ? wholeNumber(firmwareOf(values)) : numberOf(attributes, "version"),
+      reading.kind === "node"
+        ? wholeNumber(firmwareOf(values))
+        : memberNumber(attributes, "version"),
     ),
     signal: first(({ reading, values }) => (reading.kind === "node" ? signalOf(values) : null)),
   };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { ClientGone } from "./query-context.ts";
-import { RequestSlots } from "./turns.ts";
+import { ClientGone } from "./context.ts";
+import { RequestSlots } from "./request-turns.ts";
 
 /** A larger body is refused (services section 6). */
 const BODY_BYTES_MAX = 1024 * 1024;

@@ -1,6 +1,7 @@
 /** Requests of the query service: tolerant of names, strict about values (services section 6). */
-import type { WireNames } from "../../pipeline/wire/wire-names.ts";
-import { type QueryDate, readDate } from "./dates.ts";
+
+import { type QueryDate, readDate } from "../../../core/query/dates.ts";
+import type { WireNames } from "../../../pipeline/wire/wire-names.ts";
 import type { FieldSpec, OperationSpec } from "./operations.ts";
 
 /** Our own status numbers, distinct from the documented ones (services section 6). */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../src/agent/history-pages.ts";
-import { createSeriesMaker } from "../../src/core/query/series.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import { createApp } from "../../src/http/server.ts";
-import { DftPlans } from "../../src/pipeline/signal/fft.ts";
-import { OPTIONS, SITE, testParts } from "../support/http-parts.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { historyPages } from "../../../src/agent/history-pages.ts";
+import { createSeriesMaker } from "../../../src/core/query/series.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { createApp } from "../../../src/http/server.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
+import { OPTIONS, SITE } from "../../support/http-parts.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   DAY_MS,
@@ -14,7 +14,8 @@ import {
   START_MS,
   tempStore,
   waveformOf,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
+import { queryParts } from "./query-parts.ts";
 
 const HOURS = 30;
 
@@ -33,7 +34,7 @@ test("query service over the real store – history, files and devices of stored
     await append(store, [readingOf("10234", START_MS + hour * 3_600_000, more)]);
   }
   const parts = {
-    ...testParts({ series: createSeriesMaker(new DftPlans()), waveforms: store.waveforms }),
+    ...queryParts({ series: createSeriesMaker(new DftPlans()), waveforms: store.waveforms }),
     site: fixedSite(SITE),
   };
   const clock = new ManualClock(START_MS + 2 * DAY_MS);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { outlineOf } from "../../src/http/query-outline.ts";
+import { outlineOf } from "../../../src/features/query-service/rules/outline.ts";
 
 test("outline of a body – finds the token as JSON.parse does, in any letter case, escaped, at any position", () => {
   for (const [body, text] of [

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { test } from "node:test";
-import { HISTORY_LIMITS } from "../../src/http/history-limits.ts";
-import type { HttpOptions } from "../../src/http/parts.ts";
-import { createHttpServer } from "../../src/http/server.ts";
-import { NOW, OPTIONS, type TestParts, testParts } from "../support/http-parts.ts";
+import {
+  HISTORY_LIMITS,
+  type HistoryLimits,
+} from "../../../src/features/query-service/history-limits.ts";
+import { queryRoutes } from "../../../src/features/query-service/query-service.ts";
+import { createHttpServer } from "../../../src/http/server.ts";
+import { NOW, OPTIONS, type TestParts } from "../../support/http-parts.ts";
+import { queryParts } from "./query-parts.ts";
 
 /** As many as a sensor read every 30 s gives in four days. */
 const READINGS = 11_520;
@@ -12,7 +16,7 @@ const STEP_MS = 30_000;
 const START = NOW - READINGS * STEP_MS;
 
 function loopSensor(): TestParts {
-  const parts = testParts();
+  const parts = queryParts();
   for (let n = 0; n < READINGS; n++) {
     const values = { channel1: n, channel1_ma: 4, channel2: -n, channel2_ma: 5 };
     const units = { channel1: "bar", channel1_ma: "mA", channel2: "bar", channel2_ma: "mA" };
@@ -25,9 +29,10 @@ function loopSensor(): TestParts {
 async function service(
   t: { after(end: () => Promise<void>): void },
   parts: TestParts,
-  options: Partial<HttpOptions> = {},
+  limits: Partial<HistoryLimits> = {},
 ) {
-  const server = createHttpServer(parts, { ...OPTIONS, ...options });
+  const routes = [queryRoutes({ ...HISTORY_LIMITS, ...limits })];
+  const server = createHttpServer({ ...parts, routes }, OPTIONS);
   const address = await server.listen();
   t.after(() => server.close());
   const ask = async (operation: string, fields: object) => {
@@ -75,8 +80,7 @@ test("query service – GetExtraValues of a long range returns every row, oldest
 });
 
 test("query service – a response that exceeds the limits of the box is refused with a message, not truncated", async (t) => {
-  const historyLimits = { ...HISTORY_LIMITS, bytesMax: 1_000_000 };
-  const { ask } = await service(t, loopSensor(), { historyLimits });
+  const { ask } = await service(t, loopSensor(), { bytesMax: 1_000_000 });
   const { Key, Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
   assert.equal(Key.StatusNumber, 9007);
   assert.match(Key.Description, /^response too large: about \d+ MB.*request a shorter range$/);
@@ -103,9 +107,7 @@ test("query service – readings stored while a response is sent appear in all o
       yield [{ ...last, seq: 1_000_000 + extra }];
     }
   };
-  const { ask } = await service(t, parts, {
-    historyLimits: { ...HISTORY_LIMITS, heldRowsMax: 10 },
-  });
+  const { ask } = await service(t, parts, { heldRowsMax: 10 });
   const { Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
   const [one, two] = Value as Channel[];
   assert.ok(extra > 0);
@@ -133,9 +135,7 @@ test("query service – a late reading and a live one that are stored while a re
     }
     if (walks === 2) yield [store(NOW - 1)];
   };
-  const { ask } = await service(t, parts, {
-    historyLimits: { ...HISTORY_LIMITS, heldRowsMax: 10 },
-  });
+  const { ask } = await service(t, parts, { heldRowsMax: 10 });
   const { Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
   assert.equal(walks, 3);
   for (const { values } of Value as Channel[]) assert.equal(values[0].length, 2 * READINGS);
@@ -158,9 +158,7 @@ test("query service – a query ends when its client disconnects", async (t) => 
       yield page.map((one, n) => ({ ...one, seq: pages * 1000 + n }));
     }
   };
-  const { address } = await service(t, parts, {
-    historyLimits: { ...HISTORY_LIMITS, heldRowsMax: Number.MAX_SAFE_INTEGER },
-  });
+  const { address } = await service(t, parts, { heldRowsMax: Number.MAX_SAFE_INTEGER });
   const asked = request(`${address}/ApiWeb.svc/GetExtraValues`, {
     method: "POST",
     headers: { "content-type": "application/json" },

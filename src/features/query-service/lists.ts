@@ -1,9 +1,22 @@
 /** Operations that answer from the site file and the newest readings. */
 
-import { startMs } from "../core/query/dates.ts";
-import { deviceFacts, deviceResponse } from "../core/query/device-response.ts";
-import type { HistoryRange } from "../core/query/ports.ts";
-import type { QueryFields } from "../core/query/request.ts";
+import { startMs } from "../../core/query/dates.ts";
+import type { HistoryRange } from "../../core/query/ports.ts";
+import { type Kind, normalCode, type Sensor, streamsOf } from "../../core/sensor.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
+import { YIELD_EVERY, yieldToLoop } from "../../lib/yield-to-loop.ts";
+import {
+  API_CHANNEL,
+  API_DEVICE,
+  API_HISTORY_COLUMNS,
+  API_NODE,
+  API_REQUEST,
+  API_TABLE,
+} from "../../pipeline/wire/names.ts";
+import { jsonResponse, type QueryContext, type QueryResponse, rowPieces } from "./context.ts";
+import { factReadings, measuredChannels } from "./measured.ts";
+import { deviceFacts, deviceResponse } from "./rules/device-response.ts";
+import type { QueryFields } from "./rules/request.ts";
 import {
   assignmentResponse,
   type Cell,
@@ -14,21 +27,8 @@ import {
   type OpenReading,
   openReading,
   processedReading,
-} from "../core/query/responses.ts";
-import { type AxisPlace, axisNodes, type TreeFilter } from "../core/query/site-tree.ts";
-import { type Kind, normalCode, type Sensor, streamsOf } from "../core/sensor.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
-import { YIELD_EVERY, yieldToLoop } from "../lib/yield-to-loop.ts";
-import {
-  API_CHANNEL,
-  API_DEVICE,
-  API_HISTORY_COLUMNS,
-  API_NODE,
-  API_REQUEST,
-  API_TABLE,
-} from "../pipeline/wire/names.ts";
-import { jsonResponse, type QueryContext, type QueryResponse, rowPieces } from "./query-context.ts";
-import { factReadings, measuredChannels } from "./query-measured.ts";
+} from "./rules/responses.ts";
+import { type AxisPlace, axisNodes, type TreeFilter } from "./rules/site-tree.ts";
 
 const F = API_REQUEST;
 

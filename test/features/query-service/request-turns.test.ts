@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RequestTurns } from "../../src/http/turns.ts";
+import { RequestTurns } from "../../../src/features/query-service/request-turns.ts";
 
 test("turns – two run, one waits, the next is refused; a finished one passes its place on", async () => {
   const turns = new RequestTurns(2, 1);

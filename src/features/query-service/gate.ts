@@ -1,4 +1,8 @@
-import { OPERATIONS } from "../core/query/operations.ts";
+import { FailureLimit, Sessions, TokenCheck } from "../../http/auth.ts";
+import type { HttpOptions, HttpSources } from "../../http/parts.ts";
+import { API_LOGIN, API_REQUEST } from "../../pipeline/wire/names.ts";
+import { jsonResponse, type QueryResponse } from "./context.ts";
+import { OPERATIONS } from "./rules/operations.ts";
 import {
   fault,
   isFault,
@@ -6,11 +10,7 @@ import {
   type QueryBody,
   type QueryFault,
   readFields,
-} from "../core/query/request.ts";
-import { API_LOGIN, API_REQUEST } from "../pipeline/wire/names.ts";
-import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
-import type { HttpOptions, HttpParts } from "./parts.ts";
-import { jsonResponse, type QueryResponse } from "./query-context.ts";
+} from "./rules/request.ts";
 
 /** Different wrong tokens of one address per minute; more than for people, because many tools may share an address. */
 const WRONG_TOKENS_MAX = 60;
@@ -25,7 +25,7 @@ export class QueryGate {
 
   /** @param wrongPasswords counts those of the dashboard's sign-in, too */
   constructor(
-    parts: Pick<HttpParts, "clock" | "logger">,
+    parts: Pick<HttpSources, "clock" | "logger">,
     options: HttpOptions,
     wrongPasswords: FailureLimit,
   ) {
