@@ -144,8 +144,10 @@ function main(): void {
     content.querySelector("h1")?.focus();
   };
   // The skip link is a hash as well, but not a view.
-  window.addEventListener("hashchange", () => {
-    if (location.hash === "" || location.hash.startsWith("#/")) void show(false);
+  window.addEventListener("hashchange", ({ oldURL }) => {
+    if (location.hash !== "" && !location.hash.startsWith("#/")) return;
+    if (unsaved?.mayLeave() === false) history.replaceState(null, "", oldURL);
+    else void show(false);
   });
   void show(true);
   feed.change();

@@ -3,15 +3,16 @@
  * In one file: form, checks, saving and conflicts share the entry as it is being edited.
  */
 
-import { isJsonObject, type JsonObject } from "../core/record.ts";
+import type { JsonObject } from "../core/record.ts";
 import { messageOf } from "../core/thrown.ts";
 import { h, replace } from "./dom.ts";
-import { channelsControl } from "./setup-channels.ts";
-import { differenceLines, entriesOf } from "./setup-difference.ts";
+import { showConflict } from "./setup-conflict.ts";
+import { entriesOf } from "./setup-difference.ts";
+import { EntryFields } from "./setup-fields.ts";
 import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
-import { objectControl } from "./setup-form.ts";
 import { type ListView, showNoUplinks } from "./setup-list.ts";
-import { type Control, FaultPlaces, type FormContext, resolved, wordOf } from "./setup-schema.ts";
+import { EntryPreview } from "./setup-preview.ts";
+import { FaultPlaces, wordOf } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
 import type { SetupView } from "./setup-view.ts";
 
@@ -26,8 +27,9 @@ export async function entryView(
 ): Promise<void> {
   if (list.part === "uplinks" && view.about.uplinks === null) return showNoUplinks(view.place);
   const file = await SetupFile.load(view.api, list.part);
+  const { content } = list.part === "site" ? file : await SetupFile.load(view.api, "site");
   if (view.signal.aborted) return;
-  new EntryForm(view, listName, list, file, key);
+  new EntryForm(view, listName, list, file, content ?? {}, key);
 }
 
 class EntryForm {
@@ -38,9 +40,10 @@ class EntryForm {
   /** As it was in the file; null for a new one. */
   readonly #before: JsonObject | null;
   readonly #places = new FaultPlaces();
-  readonly #control: Control;
+  readonly #fields: EntryFields;
   readonly #summary = h("div", { class: "set-summary", role: "alert" });
   readonly #touched = new Set<string>();
+  readonly #preview = new EntryPreview();
   #isTried = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #turn = 0;
@@ -50,6 +53,7 @@ class EntryForm {
     listName: string,
     list: ListView,
     file: SetupFile,
+    site: JsonObject,
     key: string | null,
   ) {
     this.#view = view;
@@ -58,7 +62,8 @@ class EntryForm {
     this.#file = file;
     const found = entriesOf(file.content, listName).find((one) => String(one[list.key]) === key);
     this.#before = found ?? null;
-    this.#control = this.#build();
+    this.#fields = new EntryFields(view, list, this.#before, site, this.#places);
+    const follow = () => queueMicrotask(() => this.#follow());
     const form = h(
       "form",
       {
@@ -71,8 +76,11 @@ class EntryForm {
         },
         change: (event: Event) => this.#changed(event),
         input: (event: Event) => this.#changed(event),
+        // Buttons add and remove parts.
+        click: follow,
       },
-      this.#control.root,
+      this.#fields.root,
+      this.#preview.root,
       this.#summary,
       this.#buttons(),
     );
@@ -87,42 +95,14 @@ class EntryForm {
         ),
       form,
     );
+    this.#follow();
   }
 
-  #build(): Control {
-    const whole = this.#view.schemas[this.#list.part];
-    const definition = { $ref: `#/definitions/${this.#list.one}` };
-    const context: FormContext = {
-      whole,
-      places: this.#places,
-      special: (path, schema, value) => {
-        if (this.#list.one !== "sensor" || path !== "channels") return null;
-        const kinds = () =>
-          [
-            ...(this.#view.place.querySelectorAll<HTMLInputElement>(
-              '[data-path="kinds"]:checked',
-            ) ?? []),
-          ].map(({ value: kind }) => kind);
-        const before = this.#before?.["kinds"];
-        let isFirst = true;
-        // The form is not on the page yet when its parts are created.
-        const channels = channelsControl({ schema, value, path, context }, () => {
-          const now = isFirst && Array.isArray(before) ? before : kinds();
-          isFirst = false;
-          return now;
-        });
-        this.#kindsChanged = channels.kindsChanged;
-        return channels;
-      },
-    };
-    const { word: name, first } = this.#list;
-    const schema = resolved(definition, whole);
-    return objectControl(
-      { schema, value: this.#before ?? this.#list.initial ?? {}, path: "", name, context },
-      { isBare: true, first },
-    );
+  /** What depends on the rest of the form. */
+  #follow(): void {
+    this.#fields.follow();
+    this.#preview.show(this.#entry());
   }
-  #kindsChanged: () => void = () => {};
 
   #buttons(): HTMLElement {
     const { about } = this.#view;
@@ -162,15 +142,18 @@ class EntryForm {
         "p",
         { class: "set-actions" },
         h("button", { type: "submit", class: "set-main", disabled: !about.mayChange }, "Save"),
-        h("a", { class: "set-button", href: `#/setup/${this.#listName}` }, "Back without saving"),
+        h(
+          "a",
+          { class: "set-button", "data-discard": "", href: `#/setup/${this.#listName}` },
+          "Back without saving",
+        ),
       ),
       removal,
     );
   }
 
   #entry(): JsonObject {
-    const made = this.#control.read();
-    return isJsonObject(made) ? made : {};
+    return this.#fields.read();
   }
 
   /** The file with this entry inserted. */
@@ -193,10 +176,11 @@ class EntryForm {
   }
 
   #changed(event: Event): void {
+    this.#follow();
     const path = event.target instanceof HTMLElement ? event.target.dataset["path"] : undefined;
     if (path !== undefined && event.type === "change") {
       this.#touched.add(path);
-      if (path === "kinds") this.#kindsChanged();
+      if (path === "kinds") this.#fields.kindsChanged();
     }
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#check(), CHECK_AFTER_MS);
@@ -275,7 +259,16 @@ class EntryForm {
       case "faults":
         return this.#showFaults(saved.faults, this.#content(this.#file).index, true);
       case "changed":
-        return this.#showConflict(saved.file, isRemoved);
+        return showConflict(this.#summary, {
+          mine: this.#file,
+          theirs: saved.file,
+          word: this.#list.word,
+          listName: this.#listName,
+          saveMine: () => {
+            this.#file = saved.file;
+            void this.#save(isRemoved);
+          },
+        });
       case "refused":
         this.#refuse(saved.message);
         return null;
@@ -284,47 +277,6 @@ class EntryForm {
 
   #refuse(message: string): void {
     replace(this.#summary, h("p", { class: "fault-text" }, `Not saved: ${message}`));
-  }
-
-  /** Nothing was written: both versions are shown, and a person decides. */
-  #showConflict(theirs: SetupFile, isRemoved: boolean): HTMLElement {
-    const lines = differenceLines(this.#file.content, theirs.content);
-    const mine = h(
-      "button",
-      {
-        type: "button",
-        class: "set-main",
-        click: () => {
-          this.#file = theirs;
-          void this.#save(isRemoved);
-        },
-      },
-      `Save this ${this.#list.word} in the changed file`,
-    );
-    replace(
-      this.#summary,
-      h(
-        "p",
-        { class: "fault-text" },
-        "Not saved: someone else has changed the file since you opened this page. Their changes:",
-      ),
-      h(
-        "ul",
-        { class: "set-faults" },
-        ...(lines.length === 0 ? ["only its layout"] : lines).map((line) => h("li", null, line)),
-      ),
-      h(
-        "p",
-        { class: "set-actions" },
-        mine,
-        h(
-          "a",
-          { class: "set-button", href: `#/setup/${this.#listName}` },
-          "Discard my changes and show theirs",
-        ),
-      ),
-    );
-    return mine;
   }
 }
 

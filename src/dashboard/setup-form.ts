@@ -16,6 +16,7 @@ import {
   group,
   type JsonSchema,
   labelled,
+  labelOf,
   newId,
   resolved,
   wordOf,
@@ -24,10 +25,10 @@ import { unitsKept } from "./units-kept.ts";
 import { choiceWords } from "./words.ts";
 
 function control(member: FormField, isRequired = false): Control {
-  const { value, path, context } = member;
+  const { context } = member;
   const own = resolved(member.schema, context.whole);
   const field = { ...member, schema: own };
-  const special = context.special(path, own, value);
+  const special = context.special(field, isRequired);
   if (special !== null) return special;
   const items = own.items === undefined ? null : resolved(own.items, context.whole);
   if (own.type === "object") {
@@ -233,7 +234,7 @@ function wordsControl(field: FormField, items: JsonSchema): Control {
 function listControl(field: FormField, items: JsonSchema): Control {
   const { value, path, name, context } = field;
   const rows = h("div", { class: "set-rows" });
-  const what = items.title ?? name;
+  const what = labelOf({ schema: items, name });
   let parts: Control[] = [];
   const show = (values: readonly unknown[]): void => {
     context.places.drop(`${path}[`);

@@ -39,30 +39,32 @@ export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: 
   const notice = h("p", { class: "set-notice", role: "status" });
   const place = h("div", { class: "set-place" });
   const here = PARENTS[subject] ?? subject;
-  replace(
-    parent,
+  // Where set-up is off, there is nowhere to go.
+  const nav = h(
+    "nav",
+    { class: "set-nav", "aria-label": "Set-up", hidden: true },
     h(
-      "nav",
-      { class: "set-nav", "aria-label": "Set-up" },
-      h(
-        "ul",
-        null,
-        ...VIEWS.map(([view, text]) =>
+      "ul",
+      null,
+      ...VIEWS.map(([view, text]) =>
+        h(
+          "li",
+          null,
           h(
-            "li",
-            null,
-            h(
-              "a",
-              {
-                href: `#/setup${view === "" ? "" : `/${view}`}`,
-                "aria-current": view === here ? "page" : null,
-              },
-              text,
-            ),
+            "a",
+            {
+              href: `#/setup${view === "" ? "" : `/${view}`}`,
+              "aria-current": view === here ? "page" : null,
+            },
+            text,
           ),
         ),
       ),
     ),
+  );
+  replace(
+    parent,
+    nav,
     h(
       "section",
       { class: "panel", "aria-labelledby": "setup-title" },
@@ -73,7 +75,12 @@ export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: 
   );
   setText(notice, message);
   message = "";
-  void open({ api, model, place, signal: ending.signal, go }, subject, ending.signal);
+  const leave = (next: string, notice: string): void => {
+    // It is saved: nothing asks whether it may be left.
+    replace(place);
+    go(next, notice);
+  };
+  void open({ api, model, place, signal: ending.signal, go: leave }, subject, nav);
   return () => ending.abort();
 }
 
@@ -101,9 +108,9 @@ const SETUP_OFF = "set-up is off: set SETUP_ENABLED=true and restart the agent";
 async function open(
   parts: Omit<SetupView, "about" | "schemas">,
   subject: string,
-  signal: AbortSignal,
+  nav: HTMLElement,
 ): Promise<void> {
-  const { api, model, place } = parts;
+  const { api, model, place, signal } = parts;
   replace(place, h("p", { class: "hint" }, "Reading …"));
   try {
     // Asked only where it is there: the browser reports every refusal in its console.
@@ -115,6 +122,7 @@ async function open(
       styles(),
     ]);
     if (signal.aborted) return;
+    nav.hidden = false;
     if (about.status !== 200) throw new Error(refusalText(about.body));
     replace(place, ...notes(about.body));
     const own = h("div", { class: "set-own" });

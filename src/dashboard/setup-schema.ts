@@ -29,8 +29,8 @@ export interface Control {
 export interface FormContext {
   readonly whole: JsonSchema;
   readonly places: FaultPlaces;
-  /** A custom control for a path; null creates the usual one. */
-  readonly special: (path: string, schema: JsonSchema, value: unknown) => Control | null;
+  /** A custom control for a member; null creates the usual one. */
+  readonly special: (field: FormField, isRequired: boolean) => Control | null;
 }
 
 /** A member of the form. */
@@ -109,14 +109,25 @@ export function defaultWords({ default: usual, examples }: JsonSchema, none = "â
   return examples?.[0] === undefined ? none : none === "" ? `such as ${wordOf(examples[0])}` : none;
 }
 
+/** What a person is asked for: numbers without a unit need no word about that. */
+export function labelOf({ schema, name }: Pick<FormField, "schema" | "name">): string {
+  const title = schema.title ?? name;
+  return title.replace(/ \((?:[a-z]+, )?no unit\)$/, "");
+}
+
+/** Names of members as code, without the signs that documents mark them with. */
+function said(text: string): (string | HTMLElement)[] {
+  return text.split("`").map((part, at) => (at % 2 === 0 ? part : h("code", null, part)));
+}
+
 /** Label, control, explanation and error. */
 export function labelled(
   field: Omit<FormField, "value">,
   input: HTMLElement,
   isRequired = false,
 ): HTMLElement {
-  const { schema, path, name, context } = field;
-  const hint = h("p", { class: "hint", id: `${input.id}-hint` }, schema.description ?? "");
+  const { schema, path, context } = field;
+  const hint = h("p", { class: "hint", id: `${input.id}-hint` }, ...said(schema.description ?? ""));
   const fault = h("p", { class: "fault-text", id: `${input.id}-fault` });
   setAttribute(input, "aria-describedby", `${schema.description ? `${hint.id} ` : ""}${fault.id}`);
   setAttribute(input, "data-path", path);
@@ -124,7 +135,7 @@ export function labelled(
   const root = h(
     "div",
     { class: "set-field" },
-    h("label", { for: input.id }, schema.title ?? name, isRequired && requiredMark()),
+    h("label", { for: input.id }, labelOf(field), isRequired && requiredMark()),
     input,
     schema.description !== undefined && hint,
     fault,
@@ -139,13 +150,15 @@ function requiredMark(): HTMLElement {
 
 /** A box with a legend; an empty optional one is folded. */
 export function group(
-  { schema, path, name, context }: FormField,
+  field: FormField,
   folded: boolean,
   ...children: (Node | null)[]
 ): HTMLElement {
+  const { schema, path, context } = field;
   const fault = h("p", { class: "fault-text", tabindex: -1 });
-  const title = schema.title ?? name;
-  const hint = schema.description !== undefined && h("p", { class: "hint" }, schema.description);
+  const title = labelOf(field);
+  const hint =
+    schema.description !== undefined && h("p", { class: "hint" }, ...said(schema.description));
   const root = folded
     ? h(
         "details",

@@ -352,6 +352,8 @@ export class SignalPanel {
       };
       const hz = Number(this.#query.get("hz"));
       this.#draw(hz > 0 ? hz : undefined);
+      // A link may have opened it before the axes were known.
+      if (this.#tabs.key === "waterfall" && this.#waterfall.root.hidden) this.#showWaterfall();
     };
   }
 

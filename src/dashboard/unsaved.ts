@@ -1,6 +1,8 @@
 import { h } from "./dom.ts";
 
-/** Keeps what was typed into a form when the session ends, for example because the agent was restarted. */
+const LEAVE = "What you typed here is not saved. Leave this page all the same?";
+
+/** Keeps what was typed into a form when the session ends or another page is opened. */
 export class Unsaved {
   #form: Element | null = null;
   readonly #notice: HTMLElement;
@@ -15,9 +17,17 @@ export class Unsaved {
       ", then continue here.",
     );
     content.before(this.#notice);
-    content.addEventListener("input", ({ target }) => {
-      if (!(target instanceof Element)) return;
-      this.#form = target.closest("form:not([role=search])") ?? this.#form;
+    for (const what of ["input", "change"])
+      content.addEventListener(what, ({ target }) => {
+        if (!(target instanceof Element)) return;
+        this.#form = target.closest("form:not([role=search])") ?? this.#form;
+      });
+    // What says that it leaves without saving need not ask.
+    content.addEventListener("click", ({ target }) => {
+      if (target instanceof Element && target.closest("[data-discard]") !== null) this.#form = null;
+    });
+    window.addEventListener("beforeunload", (event) => {
+      if (this.isFilledIn) event.preventDefault();
     });
   }
 
@@ -30,7 +40,15 @@ export class Unsaved {
 
   /** Somebody is filling in a form of this page. */
   get isFilledIn(): boolean {
-    return this.#form?.isConnected === true;
+    return this.#form?.isConnected === true && this.#form.getClientRects().length > 0;
+  }
+
+  /** Whether another page may take the place of this one; asks where a form is half filled in. */
+  mayLeave(): boolean {
+    if (!this.isFilledIn) return true;
+    const isLeft = window.confirm(LEAVE);
+    if (isLeft) this.#form = null;
+    return isLeft;
   }
 
   /** The session is valid again. */

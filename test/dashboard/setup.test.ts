@@ -46,6 +46,10 @@ test("dashboard – set-up", { skip, timeout: deadlineMs(120_000) }, async (t) =
     meetsOthers(house),
   );
   await t.test("an uplink is tested, saved, and publishes", () => addsAnUplink(house));
+  await t.test(
+    "a machine is chosen from what there is, and no half-filled form is left unasked",
+    () => choosesAMachine(house),
+  );
   await t.test("sensors are discovered from an analytics service with a login", (own) =>
     discovers(own, house),
   );
@@ -275,14 +279,17 @@ async function addsAnUplink(house: House): Promise<void> {
     .first()
     .click();
   await field(page, "topicPrefix").fill("second");
+  const written = await preview(page).textContent();
+  assert.match(written ?? "", /"topicPrefix": "second"/);
+  assert.match(written ?? "", /"password": "•+"/);
   await isWell(house, "uplink");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await shows(page, "Uplink second: saved and in effect.");
   await seen.waitFor(({ topic }) => topic === "second/plant/100200374/loop");
-  const written = JSON.parse(readFileSync(uplinksFile, "utf8"));
-  const { passwordFile } = written.uplinks[0];
+  const file = JSON.parse(readFileSync(uplinksFile, "utf8"));
+  const { passwordFile } = file.uplinks[0];
   const second = { name: "second", url: plant.broker.url, username: "plant", passwordFile };
-  assert.deepEqual(written, {
+  assert.deepEqual(file, {
     uplinks: [{ ...second, topicPrefix: "second", machines: true }],
   });
   // What was typed is in a file of the agent's own, and comes back to no page.
@@ -293,6 +300,54 @@ async function addsAnUplink(house: House): Promise<void> {
   assert.equal(await field(page, "password").getAttribute("type"), "password");
   assert.equal(await field(page, "password").inputValue(), "");
   assert.ok(!(await page.content()).includes(UPLINK_PASSWORD));
+}
+
+const preview = (page: Page) => page.getByRole("region", { name: "Entry as JSON" });
+
+async function choosesAMachine(house: House): Promise<void> {
+  const { page } = house;
+  const nav = page.getByRole("navigation", { name: "Set-up" });
+  await nav.getByRole("link", { name: "Machines" }).click();
+  await page.getByRole("link", { name: "Add a machine" }).click();
+  await field(page, "id").fill("40");
+  await page.locator("summary", { hasText: "Shaft speed" }).click();
+  const speed = field(page, "speed.sensor");
+  // Only what measures a speed.
+  const offered = await speed.locator("option").allTextContents();
+  assert.deepEqual(offered, ["–", "100200411", "another …"]);
+  await speed.selectOption("100200411");
+  assert.match((await preview(page).textContent()) ?? "", /"sensor": "100200411"/);
+  await speed.selectOption("another …");
+  await page.getByLabel("Code of a sensor of the kind rpm: another").fill("77");
+  assert.match((await preview(page).textContent()) ?? "", /"sensor": "77"/);
+  await isWell(house, "machine with choices");
+
+  const asked: string[] = [];
+  let answer = false;
+  page.on("dialog", (dialog) => {
+    asked.push(dialog.message());
+    void (answer ? dialog.accept() : dialog.dismiss());
+  });
+  await nav.getByRole("link", { name: "Alarm rules" }).click();
+  await until("the question", () => asked.length === 1 || undefined);
+  assert.equal(await field(page, "id").inputValue(), "40");
+  assert.match(page.url(), /#\/setup\/machine$/);
+  answer = true;
+  await nav.getByRole("link", { name: "Alarm rules" }).click();
+  await page.getByText("No custom rules").waitFor();
+  await page.getByRole("link", { name: "Add an alarm rule" }).click();
+  // Of an alarm's sensors the names, and the values that were read.
+  await page.locator("summary", { hasText: "Values to which it applies" }).click();
+  await page.getByLabel("Mine – 100200374").check();
+  await page.getByLabel(/ – channel1$/).check();
+  assert.match(
+    ((await preview(page).textContent()) ?? "").replaceAll(/\s+/g, " "),
+    /"sensors": \[ "100200374" \], "values": \[ "channel1" \]/,
+  );
+  // What says that it does not save, does not ask.
+  await page.getByRole("link", { name: "Back without saving" }).click();
+  await page.getByText("No custom rules").waitFor();
+  assert.equal(asked.length, 2);
 }
 
 /** The service is another agent's, as its clients know it. */
