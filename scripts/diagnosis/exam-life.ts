@@ -1,49 +1,23 @@
 /** One machine of the second simulation and its life, through the real analysis and the finding engine. */
-import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
-import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
-import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
-import { DftPlans } from "../../src/pipeline/signal/fft.ts";
-import { VELOCITY_LIMITS, zoneOf } from "../../src/pipeline/signal/severity.ts";
-import { DIRECTIONS, type Plant, PlantSignal, RANGE_G, type Trouble } from "./plant-physics.ts";
+import {
+  type Axes,
+  BEARINGS,
+  DAY_MS,
+  engineFor,
+  LIMITS,
+  readingOf,
+  SHAPES,
+  SPEEDS,
+  START_MS,
+  velocityOf,
+} from "./exam-engine.ts";
+import { type Plant, PlantSignal, type Trouble } from "./plant-physics.ts";
 import { type Random, randomOf } from "./random-numbers.ts";
 
-const DAY_MS = 86_400_000;
-const START_MS = Date.UTC(2026, 0, 1);
 const READINGS_A_DAY = 2;
 const LEARN_DAYS = 15;
-const CLASS = "group2-rigid";
-const LIMITS = VELOCITY_LIMITS[CLASS];
-const plans = new DftPlans();
-
-const BEARINGS: readonly (readonly [string, number, number, number, number])[] = [
-  ["6203", 8, 6.75, 28.5, 0],
-  ["6205", 9, 7.94, 39.04, 0],
-  ["6208", 9, 11.91, 60, 0],
-  ["6310", 8, 19.05, 80, 0],
-  ["6316", 8, 30.16, 125, 0],
-  ["6322", 8, 41.28, 175, 0],
-  ["7210", 14, 12.7, 70, 40],
-  ["7309", 12, 17.46, 72.5, 40],
-  ["NU 216", 18, 16, 110, 0],
-  ["NU 322", 13, 34, 175, 0],
-  ["22220", 19, 19, 141, 10],
-  ["UC204", 8, 7.94, 33.5, 0],
-];
-const SPEEDS = [380, 590, 742, 985, 1190, 1485, 1782, 2250, 2970, 3560];
-const SHAPES = [
-  [1600, 2048],
-  [3200, 2048],
-  [3200, 4096],
-  [6400, 4096],
-  [6400, 8192],
-  [12_800, 4096],
-  [12_800, 8192],
-  [25_600, 16_384],
-] as const;
 
 /** What may be told of each trouble. */
 export const NAMES: Readonly<Record<Trouble, readonly FindingKind[]>> = {
@@ -84,7 +58,7 @@ interface Drawn {
   readonly plant: Plant;
   readonly bearingName: string;
   /** Whether the site file states the directions, and whether it states them wrongly. */
-  readonly axes: "stated" | "unknown";
+  readonly axes: Axes;
 }
 
 function draw(random: Random): Drawn {
@@ -144,8 +118,9 @@ export function live(seed: number, troubles: readonly Trouble[], days: number): 
   const growthDays = 8 + 22 * random();
   const lags = troubles.map((_, i) => (i === 0 ? 0 : 15 * random()));
   const endDay = troubles.length === 0 ? days : Math.round(LEARN_DAYS + 4 * growthDays);
-  const engineOf = engineFor(plant, bearingName, axes);
-  const { engine, speed } = engineOf;
+  const { lineHz, blades, teeth, bearing } = plant;
+  const bearings = [{ point: 1, name: bearingName, ...bearing }];
+  const { engine, speed } = engineFor({ lineHz, blades, teeth: [teeth], bearings }, axes);
   const found = new Map<Trouble, number | null>(troubles.map((kind) => [kind, null]));
   const others: string[] = [];
   const why = new Map<Trouble, boolean[]>(troubles.map((kind) => [kind, []]));
@@ -165,7 +140,7 @@ export function live(seed: number, troubles: readonly Trouble[], days: number): 
     const timeMs = START_MS + (i * DAY_MS) / READINGS_A_DAY;
     const tx = new UnitOfWork();
     for (const event of engine.follow(tx, "1", "accel", [
-      readingOf(record.channels, plant, axes, timeMs),
+      readingOf(record.channels, plant.sampleRateHz, timeMs),
     ]).events) {
       if (event.state !== "active") continue;
       const finding = event.value.split("/")[0] as FindingKind;
@@ -226,87 +201,4 @@ function finalSize(signal: PlantSignal, kind: Trouble, random: Random): number {
   const [without, at] = [rms(0), rms(1)];
   const own = Math.sqrt(Math.max(0.01, at * at - without * without));
   return Math.sqrt(Math.max(1, LIMITS[2] ** 2 - without ** 2)) / own;
-}
-
-function velocityOf(counts: Int16Array, sampleRateHz: number): number {
-  return (
-    analyseAxis(counts, { sampleRateHz, calibration: RANGE_G / 32_768, plans }).velocityRms.value ??
-    0
-  );
-}
-
-function engineFor(plant: Plant, bearingName: string, axes: Drawn["axes"]) {
-  const sensor: Sensor = {
-    code: "1",
-    type: 3,
-    kinds: ["accel"],
-    channels:
-      axes === "stated"
-        ? { channel1: { axis: "H" }, channel2: { axis: "V" }, channel3: { axis: "A" } }
-        : {},
-    machineClass: CLASS,
-    location: { company: 1, area: 2, machine: 40, point: 1 },
-  };
-  const { lineHz, blades, teeth, bearing } = plant;
-  const site: Site = {
-    site: "exam",
-    sensors: [sensor, { code: "2", type: 40, kinds: ["rpm"], channels: {} }],
-    machines: [
-      {
-        id: 40,
-        speed: { sensor: "2" },
-        lineHz,
-        blades,
-        teeth: [teeth],
-        bearings: [{ point: 1, name: bearingName, ...bearing }],
-      },
-    ],
-  };
-  const speed = { rpm: 0 };
-  const engine = new FindingEngine(site, {
-    wait: {
-      admit: () => true,
-      due: function* () {},
-      isSignal: () => false,
-      speedAround: () => ({ rpm: speed.rpm, nextRpm: null, timeMs: 0 }),
-      stateAt: () => "running",
-    },
-  });
-  return { engine, speed };
-}
-
-function readingOf(
-  channels: readonly Int16Array[],
-  { sampleRateHz }: Plant,
-  axes: Drawn["axes"],
-  timeMs: number,
-): FollowedReading {
-  const values: Record<string, number | string | null> = {};
-  const tones = channels.map((counts, i) => {
-    const analysis = analyseAxis(counts, {
-      sampleRateHz,
-      calibration: RANGE_G / 32_768,
-      plans,
-      tones: true,
-    });
-    const velocity = analysis.velocityRms.value;
-    values[`channel${i + 1}_vel_rms`] = velocity;
-    values[`channel${i + 1}_env_rms`] = analysis.envelopeRms.value;
-    values[`channel${i + 1}_zone`] = velocity === null ? null : zoneOf(velocity, LIMITS);
-    return {
-      channel: i + 1,
-      axis: axes === "stated" ? (DIRECTIONS[i] ?? "H") : (DIRECTIONS[i] ?? "H"),
-      durationS: counts.length / sampleRateHz,
-      isClipped: (analysis.clipCount ?? 0) > 0,
-      tones: analysis.tones,
-    };
-  });
-  return {
-    id: timeMs.toString(16).padStart(32, "0"),
-    timeMs,
-    isFuture: false,
-    quality: {},
-    values,
-    tones,
-  };
 }
