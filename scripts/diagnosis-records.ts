@@ -34,8 +34,9 @@ interface Score {
   count: number;
   right: number;
   wrong: number;
-  /** Damaged, not named, and no reason for its damage in the last reading. */
+  /** Damaged, not named, and no reason for its damage in the last reading; or only that its lines are not deep enough. */
   silent: number;
+  shallow: number;
 }
 
 if (flags.depth) {
@@ -51,14 +52,14 @@ if (flags.depth) {
 }
 
 write(
-  "| records | samples | damaged | named | wrongly named | missed without a reason | undamaged | with a finding |",
+  "| records | samples | damaged | named | wrongly named | not deep enough | missed without a reason | undamaged | with a finding |",
 );
-write("| --- | --- | --- | --- | --- | --- | --- | --- |");
+write("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
 for (const size of flags.sizes.split(",").map(Number)) {
   const scores = new Map<string, { damaged: Score; undamaged: Score }>();
   for (const record of records) {
     const group = record.name.split(" ")[0] ?? "";
-    const none = () => ({ count: 0, right: 0, wrong: 0, silent: 0 });
+    const none = () => ({ count: 0, right: 0, wrong: 0, silent: 0, shallow: 0 });
     const own = scores.get(group) ?? { damaged: none(), undamaged: none() };
     scores.set(group, own);
     const { found, cannot } = findingsOn(record, size, {
@@ -71,10 +72,12 @@ for (const size of flags.sizes.split(",").map(Number)) {
     score.count += 1;
     if (isRight) score.right += 1;
     if (isWrong) score.wrong += 1;
-    const isTold = cannot.some(
+    const told = cannot.filter(
       (one) => one.startsWith("null:") || one.startsWith(`${record.truth}:`),
     );
-    if (record.truth !== null && !isRight && !isTold) score.silent += 1;
+    if (record.truth !== null && !isRight && told.length === 0) score.silent += 1;
+    if (!isRight && told.length > 0 && told.every((one) => one.endsWith(":below_depth")))
+      score.shallow += 1;
     if (!flags.list) continue;
     const mark = isWrong ? "WRONG" : isRight ? "right" : record.truth === null ? "ok" : "-";
     console.error(
@@ -83,7 +86,7 @@ for (const size of flags.sizes.split(",").map(Number)) {
   }
   for (const [group, { damaged, undamaged }] of scores) {
     write(
-      `| ${group} | ${size} | ${damaged.count} | ${damaged.right} | ${damaged.wrong} | ${damaged.silent} | ${undamaged.count} | ${undamaged.wrong} |`,
+      `| ${group} | ${size} | ${damaged.count} | ${damaged.right} | ${damaged.wrong} | ${damaged.shallow} | ${damaged.silent} | ${undamaged.count} | ${undamaged.wrong} |`,
     );
   }
 }

@@ -152,7 +152,9 @@ export function live(seed: number, troubles: readonly Trouble[], days: number): 
     const cannot = engine.of("1").seen?.cannot ?? [];
     for (const kind of troubles) {
       const isSaid = cannot.some(
-        ({ finding }) => finding === null || NAMES[kind].includes(finding),
+        ({ finding, reason }) =>
+          // That no line is deep enough is true of every healthy bearing: it explains no damage that was missed.
+          reason !== "below_depth" && (finding === null || NAMES[kind].includes(finding)),
       );
       why.get(kind)?.push(isSaid);
     }

@@ -14,9 +14,9 @@ const VELOCITY_SHARE = 0.25;
  * Least depth of a bearing's lines in the whitened envelope, per cent of its mean. A longer record finds ever fainter
  * lines; on rigs, undamaged bearings show theirs at up to 5 %, and undamaged parts of damaged bearings at up to 10 %.
  */
-const DEPTH_MIN = 9;
+export const DEPTH_MIN = 9;
 /** The same of a cage's impacts, whose harmonics hardly fall: those of a damaged element's load, and healthy cages, are fainter. */
-const CAGE_DEPTH_MIN = 25;
+export const CAGE_DEPTH_MIN = 25;
 /** Lines that carry more than this share of the envelope's RMS value need no confirmation by the whitened one. */
 const CLEAR_SHARE = 0.6;
 /**

@@ -9,6 +9,7 @@ import { type CannotReason, findingKey, type Verdict } from "./finding.ts";
 import { bearingOrders } from "./frequencies.ts";
 import type { Look } from "./look.ts";
 import { APART_LINES, beyond, coarse, type Rest, speedDoubt } from "./rest.ts";
+import { saySilence } from "./why-silent.ts";
 
 /** Periods of a fault that a record must hold; a cage strikes unevenly, and not in every turn. */
 const LINES_MIN = 3;
@@ -19,6 +20,7 @@ export function bearingFaults(
   bearings: readonly (readonly [string, Bearing])[],
   rest: Rest,
 ): void {
+  const silent: (readonly [BearingFault, string])[] = [];
   for (const [name, bearing] of bearings) {
     const orders = bearingOrders(bearing);
     const faults = faultsOf(orders);
@@ -40,6 +42,7 @@ export function bearingFaults(
       }
       if (verdict === null && smooth !== null)
         rest.cannotTell(fault.finding, name, "ambiguous", smoothLine(fault, smooth));
+      else if (verdict === null) silent.push([fault, name]);
       // An element that stands has side bands at FTF around lines that this reading need not show.
       const isElements =
         verdict?.finding === "cage" &&
@@ -49,6 +52,7 @@ export function bearingFaults(
       if (verdict !== null && !isElements) rest.verdicts.push(verdict);
     }
   }
+  for (const [fault, name] of silent) saySilence(look, fault, name, rest);
 }
 
 function smoothLine(

@@ -101,6 +101,8 @@ export type CannotReason =
   | "looseness_present"
   | "ambiguous"
   | "seldom_seen"
+  | "below_depth"
+  | "envelope_risen"
   | "unexplained_line";
 
 /**
@@ -116,6 +118,9 @@ export const CANNOT = object({
   order: optional(NUMBER),
   level: optional(NUMBER),
   axis: optional(oneOf(AXES)),
+  /** Depth of a bearing's lines in the whitened envelope, and the one from which damage is told, per cent of its mean. */
+  depth: optional(NUMBER),
+  depthLimit: optional(NUMBER),
 });
 export type Cannot = Of<typeof CANNOT>;
 

@@ -31,7 +31,8 @@ export function withLately(
     return before.said === undefined ? after : { ...after, said: before.said };
   const said = remember(before.said, cannot);
   if (cannot.some(({ finding }) => finding === null)) return { ...after, said };
-  const told = new Set(cannot.map(keyOf));
+  // That nothing deep enough is seen answers nothing that the last readings said.
+  const told = new Set(cannot.filter(({ reason }) => reason !== "below_depth").map(keyOf));
   const seldom = [...after.states]
     .filter(([key, { stands }]) => stands === null && !told.has(key))
     .flatMap(([, state]) => seldomSeen(state) ?? []);
@@ -45,7 +46,9 @@ export function withLately(
     if (times < TIMES_MIN || told.has(keyOf(one)) || isAnswered) return [];
     return [{ ...one, text: `${times} of the last ${READINGS} readings say: ${one.text}` }];
   });
-  const seen = { ...after.seen, cannot: [...cannot, ...seldom, ...still] };
+  const better = new Set([...seldom, ...still].map(keyOf));
+  const now = cannot.filter((one) => one.reason !== "below_depth" || !better.has(keyOf(one)));
+  const seen = { ...after.seen, cannot: [...now, ...seldom, ...still] };
   return { ...after, said, seen };
 }
 

@@ -1,5 +1,5 @@
 /** A loose base and a loose part, and what else their lines may be. */
-import type { Verdict } from "./finding.ts";
+import type { EvidenceLine, Verdict } from "./finding.ts";
 import {
   forceLimit,
   isLearned,
@@ -15,6 +15,7 @@ import {
 import { OTHER_ORDERS } from "./reference.ts";
 import {
   at,
+  isOfLobes,
   limitOf,
   MISALIGNED_SECOND,
   ofShaft,
@@ -130,6 +131,7 @@ export function looseness(
   );
   const patternLevel = levelOf(pattern);
   const strongestLine = Math.max(0, ...pattern.map(at));
+  if (isLobes(look, pattern)) return null;
   const withoutStrongest = Math.sqrt(Math.max(0, patternLevel ** 2 - strongestLine ** 2));
   const leastLine = LOOSE_LINE_SHARE * withoutStrongest;
   const counted = pattern.filter(({ amplitude }) => amplitude >= leastLine);
@@ -149,6 +151,18 @@ export function looseness(
   if (level < limit) return null;
   const stage = stageOf(level, middle, look.limits[1]);
   return shaftVerdict(look, "looseness", level, limit, stage, lines);
+}
+
+/** Share of a pattern's power that multiples of one order carry where they are those of lobes or blades. */
+const LOBES_POWER = 0.9;
+
+/** Whether a pattern is that of something that passes several times in a turn: a looseness raises the orders between, too. */
+function isLobes(look: Look, pattern: readonly EvidenceLine[]): boolean {
+  const [strongestLine] = pattern.toSorted((a, b) => b.amplitude - a.amplitude);
+  if (strongestLine === undefined || !isOfLobes(look, strongestLine)) return false;
+  const count = Math.round(strongestLine.order);
+  const multiples = pattern.filter(({ name }) => Number.parseFloat(name) % count === 0);
+  return levelOf(multiples) ** 2 >= LOBES_POWER * levelOf(pattern) ** 2;
 }
 
 /** Whether several orders above those of a misalignment rose with 2x: too few or too weak for a looseness, and more than a misalignment raises at first. */

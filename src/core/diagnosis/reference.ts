@@ -10,6 +10,8 @@ import { bandsOrder, meshLine, processLine, processOrders } from "./process-rule
 export const OTHER_ORDERS: readonly number[] = [0.5, 1.5, 2.5, 3.5, 3, 4, 5, 6, 7, 8, 9, 10];
 /** Orders of which the normal amplitude is kept. */
 export const ORDERS: readonly number[] = [1, 2, ...OTHER_ORDERS];
+/** Under which the level of the envelope is kept, GE, beside the orders. */
+export const ENVELOPE_LEVEL = 0;
 /** Readings from which it is used, and until which it still rises with what is usual on the machine. */
 const READINGS_MIN = 10;
 const READINGS_MAX = 60;
@@ -116,6 +118,7 @@ export function orderLevels(
       const key = keyOf(axis.channel, order);
       if (level > 0) levels[key] = Math.max(levels[key] ?? 0, level);
     };
+    note(ENVELOPE_LEVEL, axis.envelopeRms ?? 0);
     for (const order of ORDERS) {
       if (isTaught(order)) note(order, risen(look, axis, order).line?.amplitude ?? 0);
     }

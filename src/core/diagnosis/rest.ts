@@ -55,8 +55,9 @@ export class Rest implements Judgement {
     bearing: string | null,
     reason: CannotReason,
     text: string,
+    more: Pick<Cannot, "depth" | "depthLimit"> = {},
   ): void {
-    this.cannot.push({ finding, bearing, reason, text });
+    this.cannot.push({ finding, bearing, reason, text, ...more });
   }
 }
 

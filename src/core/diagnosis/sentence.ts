@@ -74,9 +74,18 @@ export function endedSentence(
 /** Lines that are named individually. */
 const NAMED_MAX = 3;
 
+const ORDER = /^[\d.]+x$/;
+
+/** Orders of the shaft by their level; a bearing's lines, blades and teeth begin with the one that names them. */
+function strongestFirst(lines: readonly EvidenceLine[]): readonly EvidenceLine[] {
+  return lines.every(({ name }) => ORDER.test(name))
+    ? lines.toSorted((a, b) => b.amplitude - a.amplitude)
+    : lines;
+}
+
 /** Of which lines, in words. @param turning another shaft than the measured one, that they are of */
 export function evidence(lines: readonly EvidenceLine[], turning: string | null = null): string {
-  const named = lines
+  const named = strongestFirst(lines)
     .slice(0, NAMED_MAX)
     .map(
       ({ name, hz, axis }, at) =>

@@ -1,5 +1,5 @@
 /** The faults of the shaft in one reading, and which of them its lines cannot be told from. */
-import type { FindingKind } from "./finding.ts";
+import type { EvidenceLine, FindingKind } from "./finding.ts";
 import { suppliesOf } from "./frequencies.ts";
 import { isLearned, type Look } from "./look.ts";
 import { isManyAbove, isSecondAlone, looseBase, looseness, secondRise } from "./looseness-rules.ts";
@@ -8,6 +8,7 @@ import {
   hasSecond,
   isAxialFirst,
   isDominant,
+  isOfLobes,
   misalignment,
   mostRisen,
   unbalance,
@@ -139,20 +140,38 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   if (!isExplained) unplaced(look, rest, isOwn);
 }
 
-/** A line of the shaft that rose as far as one of a fault, and fits none: that must not pass without a word. */
+/** Lines that a sentence names beside the strongest. */
+const BESIDE_MAX = 2;
+
+/** Lines of the shaft that rose as far as those of a fault, and fit none: that must not pass without a word. */
 function unplaced(look: Look, rest: Rest, isOwn: (hz: number) => boolean): void {
-  const line = mostRisen(look, isOwn);
-  if (line === null) return;
+  const lines = mostRisen(look);
+  const [line, ...others] = lines;
+  if (
+    line === undefined ||
+    lines.every(({ order }) => isOwn((Math.round(2 * order) / 2) * look.shaftHz))
+  )
+    return;
   const where = look.hasAxes ? `axis ${line.axis}` : `channel ${line.channel}`;
-  const what = `${line.name} ${isLearned(look) ? "rose to" : "stands at"} ${line.amplitude.toPrecision(2)} mm/s RMS in ${where}`;
+  const amount = ({ name, amplitude }: EvidenceLine) => `${name} ${amplitude.toPrecision(2)}`;
+  const beside = others.slice(0, BESIDE_MAX).map(amount);
+  const more = beside.length === 0 ? "" : ` (beside it ${beside.join(", ")})`;
+  const what = `${line.name} ${isLearned(look) ? "rose to" : "stands at"} ${line.amplitude.toPrecision(2)} mm/s RMS in ${where}${more}`;
+  const text = `${what}, but directions and orders together fit no fault of the shaft. ${adviceOn(look, line)}`;
+  rest.ambiguous(look, SHAFT_FINDINGS, text);
+}
+
+function adviceOn(look: Look, line: EvidenceLine): string {
+  if (isOfLobes(look, line)) {
+    const count = Math.round(line.order);
+    return `With ${2 * count}x it is what blades, lobes or teeth show that pass ${count} times in a turn: state them in the site file (\`blades\`, \`teeth\`).`;
+  }
   const check = look.hasAxes
     ? "Check that the site file states the axes as the sensor is mounted."
     : "State the axes in the site file: directions tell faults apart.";
-  const turned = isLearned(look)
-    ? " A sensor mounted otherwise than when it was learned looks so too."
-    : "";
-  const text = `${what}, but directions and orders together fit no fault of the shaft. ${check}${turned}`;
-  rest.ambiguous(look, SHAFT_FINDINGS, text);
+  return isLearned(look)
+    ? `${check} A sensor mounted otherwise than when it was learned looks so too.`
+    : check;
 }
 
 const isOfShaft = (finding: string) => SHAFT_FINDINGS.some((one) => one === finding);

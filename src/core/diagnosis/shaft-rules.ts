@@ -121,6 +121,8 @@ const along = (look: Look) => (look.hasAxes ? look.axes.filter((axis) => !isRadi
 export function isDominant(look: Look): boolean {
   const best = strongest(across(look).map((axis) => risen(look, axis, 1)));
   const { limits, thresholds } = look;
+  // What was seen before 1x grew so strong is the cause: a structure may amplify its 1x.
+  if (["looseness", "misalignment"].some((key) => look.fullRpm(key) !== null)) return false;
   if (!isLearned(look) || best === null || at(best.line) < limits[2] * thresholds.level)
     return false;
   const normal = look.normalOf(best.axis.channel, 1) ?? 0;
@@ -224,10 +226,29 @@ export const ofShaft = (
   isMachinesOwn: (hz: number) => boolean,
 ) => orders.filter((order) => !isMachinesOwn(order * look.shaftHz));
 
-/** The order that rose to the level of a fault, and most; null: none did. */
-export function mostRisen(look: Look, isMachinesOwn: (hz: number) => boolean): EvidenceLine | null {
+/** Orders that rose to the level of a fault, each in the direction in which it rose most, the strongest first. */
+export function mostRisen(look: Look): EvidenceLine[] {
   const limit = limitOf(look, "unbalance");
-  const orders = ofShaft(look, ORDERS, isMachinesOwn);
-  const all = look.axes.flatMap((axis) => orders.map((order) => risen(look, axis, order)));
-  return strongest(all.filter(({ line }) => at(line) >= limit))?.line ?? null;
+  const lines = ORDERS.flatMap((order) => {
+    const found = look.axes.map((axis) => risen(look, axis, order));
+    return strongest(found.filter(({ line }) => at(line) >= limit))?.line ?? [];
+  });
+  return lines.toSorted((a, b) => b.amplitude - a.amplitude);
+}
+
+/** Fewer than this in a turn are the shaft's own. */
+const LOBES_MIN = 3;
+
+/**
+ * Whether what repeats so often in a turn (blades, lobes of a compressor, teeth) has this line: its double stands out of the
+ * orders between the two. On the axis of the line.
+ */
+export function isOfLobes(look: Look, { channel, name }: EvidenceLine): boolean {
+  const order = Number.parseFloat(name);
+  const axis = look.axes.find((one) => one.channel === channel);
+  if (axis === undefined || order < LOBES_MIN || !Number.isInteger(order)) return false;
+  const of = (at_: number) => at(risen(look, axis, at_).line);
+  const double = of(2 * order);
+  const between = Array.from({ length: order - 1 }, (_, i) => of(order + 1 + i));
+  return double > 0 && between.every((mmPerS) => mmPerS < double);
 }

@@ -122,7 +122,8 @@ test("where a record ends below what bearings ring at, a fault that shows no lin
     [outer.found, outer.why("bearing_outer_race")],
     [["bearing_outer_race"], undefined],
   );
-  assert.equal(judged(given, healthy, 1, {}, 6400).why("bearing_outer_race"), undefined);
+  const higher = judged(given, healthy, 1, {}, 6400).why("bearing_outer_race");
+  assert.equal(higher?.reason, "below_depth");
 });
 
 test("lines at the cage's frequency are no cage fault where the element's own line is out of sight", () => {

@@ -27,10 +27,14 @@ function normalState(lines: Lines): Reference | null {
 const PAST = normalState(NORMAL);
 
 /** Of one record: what it shows, and what it cannot tell. */
-function told(axes: readonly Lines[], isHeld: (key: string) => boolean = () => false) {
+function told(
+  axes: readonly Lines[],
+  isHeld: (key: string) => boolean = () => false,
+  fullRpm: (key: string) => number | null = () => null,
+) {
   const { verdicts, cannot } = judge(
     shaftRecord(RPM, axes),
-    around(RPM, { machine: FAN, reference: PAST, isHeld }),
+    around(RPM, { machine: FAN, reference: PAST, isHeld, fullRpm }),
   );
   const ambiguous = cannot.filter(({ reason }) => reason === "ambiguous");
   return {
@@ -50,6 +54,14 @@ test("1x that rose twentyfold is an unbalance first, whatever harmonics rose wit
     const axes = [lines, scaled(lines, 0.7), scaled(lines, 0.3)];
     assert.deepEqual(told(axes), { named: ["unbalance"], open: ["looseness", "misalignment"] });
   }
+});
+
+test("a looseness that the last readings showed before 1x grew so strong is no unbalance", () => {
+  const lines: Lines = { ...NORMAL, 1: 10, 2: 2.4, 3: 1.2, 5: 1.2, 6: 0.9, 7: 0.9, 8: 0.8 };
+  const axes = [lines, scaled(lines, 0.7), scaled(lines, 0.3)];
+  assert.deepEqual(told(axes).named, ["unbalance"]);
+  const seen = (key: string) => (key === "looseness" ? RPM : null);
+  assert.deepEqual(told(axes, () => false, seen).named, []);
 });
 
 test("5x alone, raised by a resonance, makes no looseness of an unbalance", () => {

@@ -26,7 +26,10 @@ function machine(finding: string) {
   let hour = 0;
   const read = (record: Record) => {
     follow(record, ++hour);
-    const cannot = engine.of("10234").seen?.cannot ?? [];
+    // Of every part without damage, that nothing deep enough is seen.
+    const cannot = (engine.of("10234").seen?.cannot ?? []).filter(
+      ({ reason }) => reason !== "below_depth",
+    );
     return cannot.filter((one) => one.finding === finding || one.finding === null);
   };
   for (let n = 0; n < 12; n++) read(usual());
