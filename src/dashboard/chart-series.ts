@@ -4,14 +4,7 @@ import { colour } from "./theme.ts";
 
 const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
 
-/** Hours and days as on an operator's clock. */
-export const TIME_VALUES: NonNullable<uPlot.Axis["values"]> = [
-  [86_400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
-  [3_600, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
-  [60, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
-  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
-] as never;
-
+/** Where ticks stand; what they say is `timeLabels`. */
 export function zoneDate(at: number, zone: string): Date {
   return uPlot.tzDate(new Date(at * 1000), zone === "UTC" ? "Etc/UTC" : zone);
 }

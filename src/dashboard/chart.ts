@@ -5,19 +5,12 @@
 import uPlot from "uplot";
 import { drawBands, drawLanes, drawLevels, drawMarks } from "./chart-draw.ts";
 import { chartSvg, onPaper } from "./chart-paper.ts";
-import {
-  bandsOf,
-  dataOf,
-  seriesOptions,
-  TIME_VALUES,
-  tickText,
-  yRange,
-  zoneDate,
-} from "./chart-series.ts";
+import { bandsOf, dataOf, seriesOptions, tickText, yRange, zoneDate } from "./chart-series.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { h, setText } from "./dom.ts";
 import { LabelPlaces } from "./label-places.ts";
 import { colour, type Theme } from "./theme.ts";
+import { timeLabels } from "./time-labels.ts";
 
 /** Part of the width a key press zooms by. */
 const ZOOM = 0.25;
@@ -260,7 +253,15 @@ export class Chart {
           ...labelled,
           label: spec.xLabel,
           size: spec.zone === null ? 30 : 46,
-          ...(spec.zone !== null && { values: TIME_VALUES }),
+          ...(spec.zone !== null && {
+            values: (
+              _plot: uPlot,
+              ticks: (number | null)[],
+              _axis: number,
+              _space: number,
+              step: number,
+            ) => timeLabels(ticks, step, spec.zone ?? "UTC"),
+          }),
         },
         {
           ...axis,

@@ -31,18 +31,25 @@ export interface UnitEntry {
   readonly label: string;
 }
 
-/** One spelling for the same unit: `mm/s^2`, `mm/s2`; both micro signs and `um`; letter case (services section 4.2). */
-function normalUnit(label: string): string {
+/** One spelling for the same unit: `mm/s^2`, `mm/s2`; both micro signs and `um`. A letter's case is another unit: mW, MW. */
+function exactUnit(label: string): string {
   return label
     .trim()
-    .toLowerCase()
     .replace(/\^?2|\u00b2/g, "2")
     .replace(/[\u00b5\u03bc]/g, "u");
 }
 
+const folded = (label: string) => exactUnit(label).toLowerCase();
+/** The seven units of vibration, which vendors write in any letter case (services section 4.2). */
+const VIBRATION: ReadonlyMap<string, string> = new Map(
+  Object.values(UNIT_LABELS).map((label) => [folded(label), exactUnit(label)]),
+);
+
+const normalUnit = (label: string) => VIBRATION.get(folded(label)) ?? exactUnit(label);
+
 /** How many of a unit equal one of another; the stored units of vibration are G, mm/s and um. */
 const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  g: { "mm/s2": MM_S2_PER_G },
+  G: { "mm/s2": MM_S2_PER_G },
   "mm/s": { "in/s": 1 / MM_PER_INCH },
   um: { mils: 1 / UM_PER_MIL },
 };
@@ -105,7 +112,7 @@ function loopUnits(site: Site): string[] {
 /** From the text alone (FNV-1a), so that editing other sensors of the site file never renumbers a unit. */
 function siteCode(label: string, taken: ReadonlySet<number>): number {
   let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(normalUnit(label), "utf8")) {
+  for (const byte of Buffer.from(folded(label), "utf8")) {
     hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   }
   let code = SITE_CODE_MIN + (hash % SITE_CODE_SPAN);

@@ -110,7 +110,8 @@ async function rowsWithin(
       bytes += row.text.length + 1;
     }
     readings += page.length;
-    workedMs += clock.monotonic() - turnMs;
+    // Where nothing was found yet, nothing says how long the rest takes; the time of the beginning is limited.
+    if (readings > 0) workedMs += clock.monotonic() - turnMs;
     isWhole = held.length <= limits.heldRowsMax && workedMs <= HELD_WORK_MS_MAX;
     if (!isWhole) break;
     if (since.readings === 0 && held.length > limits.heldRowsMax / 2)
@@ -124,7 +125,7 @@ async function rowsWithin(
   const isEnough = () => clock.monotonic() > countedUntilMs;
   const count = await countReadings(history, question, bounded, isEnough);
   const workMs = count * workMsEach * shape.parts.length;
-  const refused = beyond(limits, (count / readings) * bytes, workMs);
+  const refused = beyond(limits, (count / Math.max(1, readings)) * bytes, workMs);
   if (refused !== null) return refused;
   const place = context.longAnswers.take();
   if (place === null) {

@@ -175,3 +175,20 @@ test("query service – a query ends when its client disconnects", async (t) => 
   }
   assert.equal(seen, pages, "the question goes on although nobody waits");
 });
+
+test("query service – a range in which nothing is found for long is empty, not too large", async (t) => {
+  const parts = queryParts();
+  let passedMs = 0;
+  const monotonic = parts.clock.monotonic.bind(parts.clock);
+  parts.clock.monotonic = () => monotonic() + passedMs;
+  parts.history.merged = function* () {
+    for (let page = 0; page < 40; page++) {
+      passedMs += 1_000;
+      yield [];
+    }
+  };
+  const { ask } = await service(t, parts);
+  const every = { machinecode: -1, pointindex: -1, axis: -1 };
+  const { Key } = await ask("GetAllHistoryMeasures", every);
+  assert.deepEqual([Key.StatusNumber, Key.Description], [0, "OK"]);
+});
