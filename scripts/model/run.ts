@@ -1,37 +1,57 @@
 /**
- * npm run model -- --minutes N --seed S: the random test of the store for longer (test/support/store-model). With
- * `--runs N` a slow machine does what a fast one does.
+ * npm run model -- --of store|link --minutes N --seed S: random sequences beside a model for longer than the tests have
+ * (test/support/store-model, link-model). With `--runs N` a slow machine does what a fast one does.
  */
 import { parseArgs } from "node:util";
 import fc from "fast-check";
+import { openBench, runLinkSequence } from "../../test/support/link-model/run-sequence.ts";
+import { linkSequences } from "../../test/support/link-model/steps.ts";
 import { runSequence } from "../../test/support/store-model/run-sequence.ts";
-import { type Sequence, sequences } from "../../test/support/store-model/steps.ts";
+import { sequences } from "../../test/support/store-model/steps.ts";
 
 const { values } = parseArgs({
   options: {
+    of: { type: "string", default: "store" },
     minutes: { type: "string" },
     runs: { type: "string" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
     path: { type: "string", default: "" },
   },
 });
-const seed = Number(values.seed);
-const minutes = values.minutes ?? (values.runs === undefined ? "10" : null);
+
 let count = 0;
-const counted = (sequence: Sequence) => {
-  count += 1;
-  return runSequence(sequence);
+/** Returns whether nothing was found. */
+async function search<T>(arbitrary: fc.Arbitrary<T>, run: (sequence: T) => Promise<void>) {
+  const minutes = values.minutes ?? (values.runs === undefined ? "10" : null);
+  const counted = (sequence: T) => {
+    count += 1;
+    return run(sequence);
+  };
+  const result = await fc.check(fc.asyncProperty(arbitrary, counted), {
+    numRuns: Number(values.runs ?? Number.MAX_SAFE_INTEGER),
+    ...(minutes === null ? {} : { interruptAfterTimeLimit: Number(minutes) * 60_000 }),
+    seed: Number(values.seed),
+    path: values.path,
+  });
+  const found =
+    result.counterexample === null
+      ? "nothing found"
+      : `${fc.defaultReportMessage(result)}\n${result.errorInstance}`;
+  process.stdout.write(`${count} sequences (with those that shorten a failure): ${found}\n`);
+  return result.counterexample === null;
+}
+
+const MODELS: Readonly<Record<string, () => Promise<boolean>>> = {
+  store: () => search(sequences, runSequence),
+  async link() {
+    const bench = await openBench();
+    const isSound = await search(linkSequences, (sequence) => runLinkSequence(bench, sequence));
+    await bench.close();
+    return isSound;
+  },
 };
-process.stdout.write(`seed ${seed}\n`);
-const result = await fc.check(fc.asyncProperty(sequences, counted), {
-  numRuns: Number(values.runs ?? Number.MAX_SAFE_INTEGER),
-  ...(minutes === null ? {} : { interruptAfterTimeLimit: Number(minutes) * 60_000 }),
-  seed,
-  path: values.path,
-});
-const found =
-  result.counterexample === null
-    ? "nothing found"
-    : `${fc.defaultReportMessage(result)}\n${result.errorInstance}`;
-process.stdout.write(`${count} sequences (with those that shorten a failure): ${found}\n`);
-process.exit(result.counterexample === null ? 0 : 1);
+
+const model = MODELS[values.of];
+if (model === undefined) throw new Error(`--of is one of ${Object.keys(MODELS).join(", ")}`);
+process.stdout.write(`seed ${values.seed}\n`);
+process.exit((await model()) ? 0 : 1);

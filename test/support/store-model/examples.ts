@@ -187,6 +187,14 @@ export const EXAMPLES: readonly (readonly [string, Sequence])[] = [
     lease("far", "live"),
     settle("far", "oversize"),
   ),
+  of(
+    "a held reading that has not changed, of an uplink that takes changes now",
+    "onChange",
+    store(0),
+    configure("far", "everyS"),
+    store(10),
+    configure("far", "onChange"),
+  ),
   ofLarge(
     "the newest of a period is given up in the step that brings it",
     "everyS",
@@ -206,5 +214,15 @@ export const EXAMPLES: readonly (readonly [string, Sequence])[] = [
     store(1),
     ofOther(store(1, 10)),
     ofOther(store(0, 11, 2, 5)),
+  ),
+  ofLarge(
+    "what was given up is brought again to an uplink that is new",
+    "absent",
+    ofOther(store(5, 1, 11)),
+    store(1, 10, 0),
+    ofOther(store(0, 4)),
+    store(4, 7, 8),
+    configure("far", "json"),
+    store(4),
   ),
 ];

@@ -191,7 +191,9 @@ export class Ledger {
   ): void {
     if (variant === this.variant) return;
     const former = this.variant;
-    this.endPeriods(all);
+    // The new choice judges what was held: unchanged, it may be left out.
+    if (variant === "onChange") this.#periods.clear();
+    else this.endPeriods(all);
     this.newest.clear();
     this.isOriginal = false;
     const willBeWhole = isWhole(variant);

@@ -40,6 +40,8 @@ class Run {
   readonly #ledgers: readonly Ledger[];
   /** Everything that was stored, by id. */
   readonly #stored = new Map<string, Item>();
+  /** Brought, and not stored after that step. */
+  readonly #gone = new Set<string>();
   #openings = 0;
   #events = 0;
   #directory = "";
@@ -139,8 +141,15 @@ class Run {
       if (this.#stored.has(reading.id)) continue;
       const item = { ...itemOf(reading), isFuture };
       if (this.#isStored(reading.id)) this.#note(item);
-      else for (const ledger of this.#ledgers) ledger.passed(item, isAccepted);
+      else this.#noteGone(item, isAccepted);
     }
+  }
+
+  /** Whoever is added later is owed nothing of it, though it is brought again. */
+  #noteGone(item: Item, isAccepted: boolean): void {
+    const isFirst = !this.#gone.has(item.id);
+    this.#gone.add(item.id);
+    for (const ledger of this.#ledgers) ledger.passed(item, isAccepted && isFirst);
   }
 
   #note(item: Item): void {
