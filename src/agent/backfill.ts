@@ -10,10 +10,7 @@ import { isRead, sameCode } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { addDays, dayOf, isDay } from "../core/time-zone.ts";
-import { DaysAgain } from "../features/bands/days-again.ts";
-import { silentLogger } from "../lib/logger.ts";
 import type { BackfillJob } from "../pipeline/poll/backfill-job.ts";
-import type { Meta } from "../pipeline/store/database/meta.ts";
 
 /** One request covers at most this many days: longer ranges are requested in parts. */
 const DAYS_MAX = 400;
@@ -132,13 +129,4 @@ function split(request: BackfillRequest, { site, canReread }: BackfillParts, tod
       );
   }
   return { days, refused };
-}
-
-/** Days were read again without an agent: the next one makes the bands that their records lack. */
-export function askForBands(
-  memory: Pick<Meta, "get" | "set">,
-  days: readonly string[],
-  sensor: string | null,
-): void {
-  new DaysAgain(memory, silentLogger).add(days, sensor);
 }

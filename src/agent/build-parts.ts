@@ -5,6 +5,7 @@
  */
 
 import { currentEvent } from "../core/alarm/found-alarm.ts";
+import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
 import { createFeatures, type Features } from "../features/all.ts";
 import { Dispatcher } from "../features/commands/dispatcher.ts";
@@ -39,9 +40,14 @@ export async function buildParts(
 ) {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, gate } = base;
   const { store, gateway } = resources;
-  const note = (reading: Reading) => conditions.stored(reading);
-  // Conditions ask them when they run.
+  // Others ask them when they run.
   let features: Features | null = null;
+  const note = {
+    reading: (reading: Reading) => conditions.stored(reading),
+    response(key: DayKey, fromMs: number, toMs: number) {
+      for (const feature of features?.running ?? []) feature.durable?.(key, fromMs, toMs);
+    },
+  };
   const side = buildReadingSide(base, resources, note);
   const report = new StatusReport({ ...base, ...resources, ...side });
   const conditions = createConditions({
@@ -121,11 +127,22 @@ export async function buildParts(
     configuration: configuration.control,
     tryPublish: () => uplinks.tryPublish(),
     log: options.log ?? null,
+    readAgain(days, sensor) {
+      for (const feature of features?.running ?? []) feature.readAgain?.(days, sensor);
+    },
   });
   features = await createFeatures({
     ...sources,
     settings,
     newest: side.newest,
+    machineSignals: side.signals.wait,
+    failures: base.failures,
+    readings: {
+      log: store.readings,
+      history: store.history,
+      readWanted: (key, wanted) => side.poller.readWanted(key, wanted),
+      stored: side.onStored,
+    },
     tables: store.tables,
     memory: store.meta,
     boxFaults: () => faultsOf(report.current()),

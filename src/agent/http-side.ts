@@ -21,7 +21,7 @@ import type { Watchdog } from "./watchdog.ts";
 
 interface HttpSideParts
   extends AgentBase,
-    Pick<ReadingSide, "alarms" | "bands" | "gaps" | "poller" | "signals">,
+    Pick<ReadingSide, "alarms" | "gaps" | "poller" | "signals">,
     Pick<Configuration, "restorer" | "setup"> {
   readonly status: () => AgentStatus;
   readonly watchdog: Watchdog;
@@ -33,12 +33,14 @@ interface HttpSideParts
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
   readonly log: LogView | null;
+  /** A backfill has read these days. @param sensor null: all */
+  readonly readAgain: (days: readonly string[], sensor: string | null) => void;
 }
 
 /** The rooms as HTTP shows them. */
 export function httpSources(parts: HttpSideParts): HttpSources {
   const { settings, site, status, watchdog, store, plans, gaps, live } = parts;
-  const { bands, poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
+  const { poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
   const { clock, logger } = parts;
   return {
     site,
@@ -58,7 +60,7 @@ export function httpSources(parts: HttpSideParts): HttpSources {
       zone: settings.gatewayTimezone,
       read: (days, sensor) => {
         const job = poller.backfill(days, sensor);
-        void job.finished.then(() => bands.readAgain(days, sensor));
+        void job.finished.then(() => parts.readAgain(days, sensor));
         return job;
       },
       canReread: (key) => store.readings.canReread(key),

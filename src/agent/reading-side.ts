@@ -1,11 +1,9 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
 
+import type { DayKey } from "../core/day.ts";
 import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import type { Reading } from "../core/reading.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import { BandMaker } from "../features/bands/band-maker.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
-import { DftPlans } from "../pipeline/signal/fft.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import type { AgentBase } from "./base.ts";
@@ -23,11 +21,17 @@ const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 
 export type ReadingSide = ReturnType<typeof buildReadingSide>;
 
-/** @param note called with each reading once it is durable */
+/** What follows readings once they are durable. */
+export interface ReadingNotes {
+  reading(reading: Reading): void;
+  /** Those of a response, by the times of its oldest and its newest one. */
+  response(key: DayKey, fromMs: number, toMs: number): void;
+}
+
 export function buildReadingSide(
   base: AgentBase,
   { store, marks, gateway }: AgentResources,
-  note: (reading: Reading) => void,
+  note: ReadingNotes,
 ) {
   const { settings, site, clock, gatewayClock, failures, logger, metrics } = base;
   const hub = new LiveHub();
@@ -38,7 +42,7 @@ export function buildReadingSide(
     gatewayClock.observeRecord(reading.timeMs);
     newest.stored(reading);
     watch.stored(reading);
-    note(reading);
+    note.reading(reading);
   };
   const engines = settings.alarmsEnabled
     ? new AlarmEngines({
@@ -68,24 +72,6 @@ export function buildReadingSide(
     history: store.history,
     rest,
   });
-  const bands: BandMaker = new BandMaker({
-    site,
-    wait: signals.wait,
-    history: store.history,
-    waveforms: store.waveforms,
-    log: store.readings,
-    readWanted: (key, wanted) => poller.readWanted(key, wanted),
-    memory: store.meta,
-    clock,
-    gatewayNow: gatewayClock.now,
-    samplesMs: settings.waveformDays * DAY_MS,
-    zone: settings.gatewayTimezone,
-    plans: new DftPlans(),
-    failures,
-    logger,
-    metrics,
-    onStored,
-  });
   const dayMedians = new DayMedianJob({
     site,
     wait: signals.wait,
@@ -107,7 +93,7 @@ export function buildReadingSide(
     reading,
     wantedTones: (sensor) => engines?.findings.wantedTones(sensor) ?? false,
     onStored,
-    onStoredBetween: (key, fromMs, toMs) => bands.stored(key, fromMs, toMs),
+    onStoredBetween: (key, fromMs, toMs) => note.response(key, fromMs, toMs),
     onRead: ({ sensor, kind, day }, atMs) => signals.wait.noteRead(sensor, kind, { day, atMs }),
   });
   const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });
@@ -137,6 +123,7 @@ export function buildReadingSide(
     void alarms?.upkeep.rewrite();
   });
   return {
+    onStored,
     hub,
     newest,
     watch,
@@ -146,7 +133,6 @@ export function buildReadingSide(
     nodeStates,
     alarms,
     signals,
-    bands,
     dayMedians,
   };
 }

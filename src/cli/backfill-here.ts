@@ -1,7 +1,9 @@
-import { askForBands, createBackfillJobs } from "../agent/backfill.ts";
+import { createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
 import { isRead, type PolledKind, type Sensor, sameCode } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
 import { BackfillJob } from "../pipeline/poll/backfill-job.ts";
@@ -99,8 +101,9 @@ export async function backfillHere(
     await Promise.all(workers.map(work));
     signal.removeEventListener("abort", stop);
     const end = jobs.current() ?? start.progress;
-    // The next agent makes the bands that their records lack.
-    if (!signal.aborted) askForBands(store.meta, days, request.sensor);
+    if (!signal.aborted)
+      for (const spec of SPECS as readonly FeatureSpec[])
+        spec.readAgain?.(store.meta, days, request.sensor);
     return signal.aborted ? { ...end, state: "cancelled" } : end;
   } finally {
     await store.readings.flush();

@@ -29,6 +29,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
       ? null
       : (await import("./discover/discover.ts")).createDiscover(host, host.setup);
   const queryService = (await import("./query-service/query-service.ts")).createQueryService();
+  const bands = (await import("./bands/bands.ts")).createBands(host);
   const all: readonly (Feature | null)[] = [
     outlook,
     modbus,
@@ -36,6 +37,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     report,
     discover,
     queryService,
+    bands,
   ];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

@@ -10,6 +10,7 @@ import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
 import type { BoxFault } from "../core/box-fault.ts";
+import type { DayKey } from "../core/day.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
@@ -17,6 +18,14 @@ import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
 type RawValues = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Texts by name, kept in the store. */
+export interface FeatureMemory {
+  get(name: string): string | null;
+  set(name: string, text: string): void;
+  /** Those that begin with `folder/`. */
+  names(folder: string): readonly string[];
+}
 
 export interface FeatureSpec {
   /** Its folder. */
@@ -38,6 +47,8 @@ export interface FeatureSpec {
     /** What of it does not work: `gateside status` then exits with 1, and people are told. */
     fault?(status: object): BoxFault | null;
   };
+  /** Days were read again while no agent ran: what the next one is to know. @param sensor null: all */
+  readAgain?(memory: FeatureMemory, days: readonly string[], sensor: string | null): void;
   /** Lines of `gateside doctor`. */
   doctor?(settings: object, ask: DoctorView): Promise<readonly Finding[]>;
   /** What `gateside doctor` tries only if it is asked to, by a flag. */
@@ -60,6 +71,10 @@ export interface Feature extends StoreSteps {
   readonly routes?: readonly OwnRoutes[];
   /** Works until aborted, or ends early. A rejection ends the agent. */
   run?(signal: AbortSignal): Promise<void>;
+  /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */
+  durable?(key: DayKey, fromMs: number, toMs: number): void;
+  /** A backfill has read these days. @param sensor null: all */
+  readAgain?(days: readonly string[], sensor: string | null): void;
   /** Its members of the status. */
   status?(): object;
   /** The agent begins to stop: what waits for other services ends. */

@@ -2,10 +2,18 @@
 import type { Settings } from "../config/settings-shape.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
 import type { BoxFault } from "../core/box-fault.ts";
+import type { DayKey } from "../core/day.ts";
+import type { EngineFailures } from "../core/engine-failures.ts";
+import type { Wait } from "../core/machine-state/wait.ts";
+import type { ReadingLog, WantedRecords } from "../core/ports.ts";
+import type { StreamRange } from "../core/query/ports.ts";
+import type { Reading } from "../core/reading.ts";
 import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import type { HttpSources } from "../http/parts.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
+import type { FeatureMemory } from "./feature.ts";
 
 export interface NewestReading {
   readonly timeMs: number;
@@ -21,11 +29,27 @@ interface AlarmEvents {
   onEvents(listener: (events: readonly AlarmEvent[]) => void): unknown;
 }
 
+/** For readings that a feature makes of stored ones. */
+interface ReadingMaking {
+  readonly log: ReadingLog;
+  readonly history: {
+    range(query: StreamRange): Iterable<StoredReading>;
+    /** Of all readings; later ones have higher numbers. */
+    newestSeq(): number;
+  };
+  /** Reads a day again for records whose samples are gone; null once it was read, else why it could not be. */
+  readonly readWanted: (key: DayKey, wanted: WantedRecords) => Promise<string | null>;
+  /** To be called with each of them once it is durable. */
+  readonly stored: (reading: Reading) => void;
+}
+
 export interface FeatureHost extends Omit<HttpSources, "settings"> {
   readonly settings: Settings;
   readonly tables: StoreTables;
-  /** Texts by name, kept in the store. */
-  readonly memory: { get(name: string): string | null; set(name: string, text: string): void };
+  readonly memory: FeatureMemory;
+  readonly machineSignals: Wait;
+  readonly failures: EngineFailures;
+  readonly readings: ReadingMaking;
   /** What is wrong with the box itself, by features too. */
   readonly boxFaults: () => readonly BoxFault[];
   /** Null while ALARMS_ENABLED is false. */

@@ -1,4 +1,5 @@
 /** Every feature as help, documents and checks know it, in order. */
+import { BANDS_SPEC } from "./bands/spec.ts";
 import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
@@ -14,4 +15,5 @@ export const SPECS = [
   REPORT_SPEC,
   DISCOVER_SPEC,
   QUERY_SERVICE_SPEC,
+  BANDS_SPEC,
 ] as const satisfies readonly FeatureSpec[];

@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createHttpServer } from "../../src/http/server.ts";
-import { queryParts } from "../features/query-service/query-parts.ts";
 import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { OPTIONS } from "../support/http-parts.ts";
+import { partsWithFeatures } from "../support/features.ts";
+import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { until } from "../support/wait-until.ts";
@@ -353,7 +353,11 @@ async function choosesAMachine(house: House): Promise<void> {
 /** The service is another agent's, as its clients know it. */
 async function discovers(t: TestContext, house: House): Promise<void> {
   const { page } = house;
-  const service = createHttpServer(queryParts(), { ...OPTIONS, port: 0, token: PASSWORD });
+  const service = createHttpServer(await partsWithFeatures(testParts()), {
+    ...OPTIONS,
+    port: 0,
+    token: PASSWORD,
+  });
   t.after(() => service.close());
   const url = await service.listen();
   const nav = page.getByRole("navigation", { name: "Set-up" });

@@ -16,17 +16,22 @@ export async function partsWithFeatures(
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
   assert.ok(settings);
   const named = { ...settings, mqttClientId: "plant-7", sparkplugGroupId: "plant-7" };
-  const memory = { get: () => null, set: () => {} };
+  const memory = { get: () => null, set: () => {}, names: () => [] };
   const newest = { of: () => null };
   // For parts without a store.
-  const tables = {} as FeatureHost["tables"];
+  const without = {
+    tables: {} as FeatureHost["tables"],
+    readings: {} as FeatureHost["readings"],
+    machineSignals: parts.machineSignals as FeatureHost["machineSignals"],
+    failures: {} as FeatureHost["failures"],
+  };
   return withFeatures(
     parts,
     await createFeatures({
       ...parts,
       settings: named,
       newest,
-      tables,
+      ...without,
       memory,
       boxFaults: () => [],
       alarmEvents: null,

@@ -128,7 +128,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: [],
   },
   "features/host": {
-    rooms: [],
+    rooms: ["features/feature"],
     types: ["config", "core", "http", "pipeline/store"],
     node: [],
     packages: [],
@@ -148,7 +148,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   agent: {
     rooms: [
       ...PURE_STAGES,
-      "features/bands",
       "features/commands",
       "features/condition",
       "config",

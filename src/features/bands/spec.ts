@@ -1,0 +1,11 @@
+/** Bands of acceleration records, as readings of their own (plant section 18). */
+import { silentLogger } from "../../lib/logger.ts";
+import type { FeatureMemory, FeatureSpec } from "../feature.ts";
+import { DaysAgain } from "./days-again.ts";
+
+export const BANDS_SPEC = {
+  name: "bands",
+  readAgain(memory: FeatureMemory, days: readonly string[], sensor: string | null) {
+    new DaysAgain(memory, silentLogger).add(days, sensor);
+  },
+} as const satisfies FeatureSpec;
