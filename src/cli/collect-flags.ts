@@ -35,7 +35,7 @@ export const COLLECT_FLAGS: readonly FlagSpec[] = [
   {
     name: "keep-hours-days",
     value: "N",
-    doc: "drop months of hourly and daily values older than N days (default 3650)",
+    doc: "drop months of hourly and daily values older than N days, at least 35 (default 3650)",
   },
   { name: "migrate-only", doc: "migrate the database schema and exit" },
 ];

@@ -177,3 +177,26 @@ test(
     assert.deepEqual(site(), before);
   },
 );
+
+test(
+  "signed configuration – a flood of unsigned documents is looked at for a few a second, and a signed one still gets through",
+  options,
+  async (t) => {
+    const { plant, env, seen, sign, answers, answer, online, site } = await setUp(t);
+    const agent = plant.startAgent(env);
+    await online(1);
+    const unsigned = JSON.stringify({ payload: "A".repeat(4000), signature: "AAAA" });
+    await Promise.all(Array.from({ length: 200 }, () => seen.publish(TOPIC, unsigned)));
+    const before = site();
+    const next = { ...before, sensors: before.sensors.slice(1) };
+    const document = await sign(next, "--version", "7");
+    // Whoever has no answer asks again.
+    const again = setInterval(() => void seen.publish(TOPIC, document), 1_000);
+    t.after(() => clearInterval(again));
+    assert.equal((await answer("applied")).version, 7);
+    clearInterval(again);
+    assert.ok(answers().filter(({ reason }) => reason === "signature").length < 100);
+    assert.ok(agent.log.some(({ msg }) => /exceed the rate limit/.test(String(msg))));
+    await agent.stop();
+  },
+);

@@ -129,6 +129,35 @@ test(
 );
 
 test(
+  "database rights – a collector drops no hours, days and changes of machines that every collector keeps",
+  options,
+  async () => {
+    const owner = as("gateside_owner");
+    await postgres.query(
+      owner,
+      `DO $$ DECLARE month timestamptz := date_trunc('month', now() - interval '34 days', 'UTC'); BEGIN
+         EXECUTE format('CREATE TABLE hour_value_test PARTITION OF hour_value FOR VALUES FROM (%L) TO (%L)', month, month + interval '1 month');
+         EXECUTE format('ALTER TABLE hour_value_test RENAME TO %I', 'hour_value_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM'));
+       END $$`,
+    );
+    await postgres.query(
+      owner,
+      `INSERT INTO machine_change (site, machine, time, condition, acknowledged, alarms, warnings, key)
+       VALUES ('p', 1, now() - interval '34 days', 'ok', false, 0, 0, '')`,
+    );
+    const client = await openConnection(as("gateside_collect"), "test");
+    await client.query("SELECT gateside_drop_hours('2999-01-01')");
+    await client.end();
+    const rows = await postgres.query(
+      owner,
+      `SELECT (SELECT count(*)::integer FROM pg_inherits WHERE inhparent = 'hour_value'::regclass) AS months,
+         (SELECT count(*)::integer FROM machine_change) AS changes`,
+    );
+    assert.deepEqual(rows, [{ months: 1, changes: 1 }]);
+  },
+);
+
+test(
   "database rights – a collector's log-in writes every kind of message, and changes and deletes no history",
   options,
   async (t) => {

@@ -1,5 +1,6 @@
 /** What server, database and role may have set otherwise changes nothing that is stored or shown. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { after, before, test } from "node:test";
 import { collect } from "../../src/collect/collect.ts";
 import { openConnection } from "../../src/collect/database/connection.ts";
@@ -9,11 +10,11 @@ import { fleetFromDatabase } from "../../src/collect/fleet/from-database.ts";
 import { readMeasurements } from "../../src/collect/parquet/read-database.ts";
 import { withSchema } from "../../src/core/database-url.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { entry, READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { entry, READING_TOPIC, readingPayload, skipWithoutBuild } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
-const options = { skip: skipWithoutPostgres };
+const options = { skip: skipWithoutPostgres || skipWithoutBuild };
 let postgres: Postgres;
 let databases = 0;
 
@@ -41,6 +42,12 @@ const ODD = [
   "lock_timeout = '1ms'",
   "idle_in_transaction_session_timeout = '20ms'",
 ];
+
+function runCommand(words: readonly string[]) {
+  const program = ["dist/gateside.js", ...words];
+  const { status, stdout, stderr } = spawnSync(process.execPath, program, { encoding: "utf8" });
+  return { code: status, output: `${stdout}${stderr}` };
+}
 
 /** Everything that a database gives back of two readings and a state. */
 async function stored(url: string): Promise<unknown> {
@@ -100,6 +107,16 @@ test(
     const parts = { clock: systemClock, logger, version: "0" };
     assert.equal(await collect(once, parts, new AbortController().signal), 2);
     assert.match(logger.text, /schema plant, .* public has them/);
+    for (const words of [
+      ["fleet"],
+      ["fleet", "--machines"],
+      ["fleet", "retire", "plant-7", "--from", "mqtt://127.0.0.1:1"],
+      ["export", "--from", "2026-01-01", "--to", "2026-01-02", "--format", "parquet"],
+    ]) {
+      const run = runCommand([...words, "--db", other]);
+      assert.equal(run.code, 2, `${words.join(" ")}: ${run.output}`);
+      assert.match(run.output, /schema plant, .* public has them/);
+    }
     assert.equal((await fleetFromDatabase(withSchema(other, "public"))).length, 1);
     // One that is asked for is made there, and everything else looks there alone.
     const asked = withSchema(other, "plant");

@@ -26,7 +26,7 @@ const STEPS = {
   rejected: [REJECTED, "951055c78a4634561c6ebb7973854afe52218cde54415f23313011201260e67b"],
   days: [DAYS, "9da6b6c0c4362de024498b7e88d8b6429f97cf1573ebd7d3e1c2afed8aed60ce"],
   rights: [RIGHTS, "213bf17fd4c929fc6e5fff3531d75e9dd1b8350b9577dc425ff516bcc064d9d7"],
-  machines: [MACHINES, "8f6f86c0263ee1e6a08ea7e93fe0fbeb9f32dac3190c054e6905455f2898d3bf"],
+  machines: [MACHINES, "f80895094f91a1b27909fb9e476ef9c9bad162a7143aeae10100271815c2ed3d"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {

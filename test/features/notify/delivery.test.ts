@@ -357,6 +357,32 @@ test("alarm delivery – a mail server whose certificate is not trusted is told 
   assert.match(failure ?? "", /^the mail server's certificate is not trusted \([A-Z_]+\)$/);
 });
 
+test("alarm delivery – over the network a log-in goes encrypted or not at all", async (t) => {
+  const server = await startSmtpServer(t);
+  const people = ["shift@example.com"];
+  const mailbox = (login: string) =>
+    deliveryOf(
+      email(
+        {
+          // Every address of this machine, and none that is known to be this machine's.
+          url: `smtp://${login}0.0.0.0:${server.port}`,
+          from: "a@b.example",
+          to: people,
+          zone: "UTC",
+          link: null,
+        },
+        () => "plant-7",
+      ),
+      new RecordingLogger(),
+      { name: "email" },
+    );
+  const signal = AbortSignal.timeout(deadlineMs(5000));
+  assert.match((await mailbox("box:secret@").test(alarmNotice(EVENT), signal)) ?? "", /\S/);
+  assert.equal(server.mails.length, 0);
+  assert.equal(await mailbox("").test(alarmNotice(EVENT), signal), null);
+  assert.equal(server.mails.length, 1);
+});
+
 test("alarm delivery – a notice that the receiver refuses for what it says holds up no other one", async () => {
   const named = (text: string) => alarmNotice({ ...EVENT, value: text, text });
   /** What is sent until a notice is dropped. @param later comes with the third message */

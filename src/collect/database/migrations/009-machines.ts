@@ -135,13 +135,14 @@ COMMENT ON COLUMN machine_now.outlook IS 'when the next limit will be reached';
 COMMENT ON COLUMN machine_now.time IS 'when the box said so';
 COMMENT ON COLUMN machine_now.heard IS 'when any message of the box was last stored';
 
--- Changes of machines are kept as hours are.
+-- Changes of machines are kept as hours are. A collector's log-in cannot delete the newest history.
 CREATE OR REPLACE FUNCTION gateside_drop_hours(moment timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
 DECLARE
   child pg_class;
   dropped integer := 0;
-  until timestamptz := least(moment, now() - interval '24 hours');
+  -- No collector keeps less.
+  until timestamptz := least(moment, now() - interval '840 hours');
 BEGIN
   FOR child IN
     SELECT c.* FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('hour_value'::regclass, 'day_value'::regclass)
