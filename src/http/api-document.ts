@@ -107,7 +107,10 @@ const OTHER_ORIGIN =
 function describe(operation: Operation): object {
   const { summary, query, params, body, also, alike, response, schema, status = 200 } = operation;
   const type = operation.contentType ?? "application/json";
-  const content = { [type]: schema === null ? {} : { schema } };
+  const content = {
+    [type]: schema === null ? {} : { schema },
+    ...(operation.otherType !== undefined && { [operation.otherType]: {} }),
+  };
   const byStatus: Record<string, unknown> = {
     [status]: { description: response, content },
     ...((query ?? params ?? body) && {

@@ -29,6 +29,7 @@ const LOG = {
   }),
   also: { 501: "Not available in this agent." },
   response: "Lines, oldest first; with `format=jsonl` a file of them.",
+  otherType: "application/x-ndjson",
   schema: SHOWN_LOG,
 } as const satisfies Operation;
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { MACHINE_FINDINGS } from "../core/diagnosis/shown.ts";
 import { input } from "../core/schema.ts";
 import { MACHINES } from "../features/condition/rules/shown.ts";
-import { ALARMS_OFF, MACHINE_ID, type Operation, serve } from "./api-operation.ts";
+import { ALARMS_OFF, BUSY, MACHINE_ID, type Operation, serve } from "./api-operation.ts";
 import { choice } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
@@ -21,7 +21,7 @@ const MACHINE_LIST = {
       description: "Every machine with its condition, worst first; also while alarms are disabled.",
     },
   }),
-  also: ALARMS_OFF,
+  also: { ...ALARMS_OFF, ...BUSY },
   response: "The machines.",
   schema: MACHINES,
 } as const satisfies Operation;

@@ -28,11 +28,18 @@ export interface Operation {
   /** Status of that response; default 200. */
   readonly status?: number;
   readonly contentType?: string;
+  /** Another form that a parameter asks for, without a schema. */
+  readonly otherType?: string;
   /** Errors other than 400 and 401. */
   readonly also?: Readonly<Record<number, string>>;
   /** Statuses whose responses have the same schema. */
   readonly alike?: Readonly<Record<number, string>>;
 }
+
+/** Of responses that are made one after another (`SharedResponses`). */
+export const BUSY = {
+  503: "Busy: many other responses wait to be made. Try again after Retry-After.",
+} as const;
 
 export const MACHINE_ID = input({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
 

@@ -15,7 +15,7 @@ import {
 import { fromSite } from "../core/site-source.ts";
 import { storedValues } from "../core/stored-reading.ts";
 import { YIELD_EVERY, yieldToLoop } from "../lib/yield-to-loop.ts";
-import { type Operation, serve } from "./api-operation.ts";
+import { BUSY, type Operation, serve } from "./api-operation.ts";
 import { choice, integer, SENSOR_CODE, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
@@ -34,6 +34,7 @@ const SENSOR_LIST = {
     limit: integer(1, 2000, 500),
     cursor: integer(0, 1_000_000, 0),
   }),
+  also: BUSY,
   response: "A page; `next` is the `cursor` of the next one, null on the last page.",
   schema: SENSORS,
 } as const satisfies Operation;

@@ -27,6 +27,7 @@ const SAVE_REFUSED = {
   412: "The file was changed in the meantime; the response contains its hash, its content and the changes it would make.",
   422: "The file contains errors; the response lists them with their locations. Nothing was changed.",
   428: "If-Match is missing.",
+  500: "The file could not be written; nothing was changed.",
 } as const;
 
 interface FileDescription {

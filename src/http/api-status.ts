@@ -6,7 +6,7 @@ import { currentFaults } from "../core/query/faults.ts";
 import { input, type Of } from "../core/schema.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
-import { type Operation, serve } from "./api-operation.ts";
+import { BUSY, type Operation, serve } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import type { SharedResponses } from "./shared-responses.ts";
@@ -19,6 +19,7 @@ const STATUS = {
   path: "/api/v1/status",
   method: "get",
   summary: "The agent at a glance: gateway, links, buffer, clock, sensors.",
+  also: BUSY,
   response: "The agent's state.",
   schema: SHOWN_STATUS,
 } as const satisfies Operation;
@@ -27,6 +28,7 @@ const FAULT_LIST = {
   path: "/api/v1/faults",
   method: "get",
   summary: "Current faults in plain words, each with its remedy.",
+  also: BUSY,
   response: "The faults; empty if there are none.",
   schema: FAULTS,
 } as const satisfies Operation;

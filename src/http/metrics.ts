@@ -3,7 +3,7 @@ import type { AgentStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
 import { parseLaneName } from "../core/lane-plan.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import { type Operation, serve } from "./api-operation.ts";
+import { BUSY, type Operation, serve } from "./api-operation.ts";
 import { machineSeries } from "./machine-series.ts";
 import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
@@ -56,6 +56,7 @@ const METRICS = {
   path: "/metrics",
   method: "get",
   summary: "Prometheus text; every name begins with gateside_.",
+  also: BUSY,
   response: "The metrics.",
   schema: null,
   contentType: "text/plain",

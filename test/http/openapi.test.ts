@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { checkSettings } from "../../src/features/commands/save-settings.ts";
@@ -73,6 +75,42 @@ test("openapi – every reference in the document resolves, and every response h
       }
     }
   }
+});
+
+test("openapi – every status that an operation refuses with is described where it stands", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json();
+  const statusesOf = (path: string) =>
+    Object.values((document as Document).paths[path] ?? {}).flatMap(({ responses }) =>
+      Object.keys(responses).map(Number),
+    );
+  // By the source of each room's operations: its paths, and what its handlers say.
+  const files = ["src/http", "src/features"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => join(folder, file)),
+  );
+  const texts = new Map(files.map((file) => [file, readFileSync(file, "utf8")]));
+  const pathsIn = (text: string) =>
+    [...text.matchAll(/path: "(\/[^"]*)"/g)].map(([, path]) => path ?? "");
+  let looked = 0;
+  for (const [file, text] of texts) {
+    const spec = texts.get(`${dirname(file)}/spec.ts`) ?? "";
+    const paths = pathsIn(file.startsWith("src/features") ? `${text}${spec}` : text);
+    const known = new Set(paths.flatMap(statusesOf));
+    if (known.size === 0 || !/[a-z]Api\(|serve:|serve\(app/.test(text)) continue;
+    const said = new Set([
+      ...[...text.matchAll(/refuse\(reply[^,]*, (\d{3}),/g)].map(([, status]) => Number(status)),
+      ...(text.includes("responses.send(") ? [503] : []),
+      ...(text.includes("refuseFaulty(") ? [422] : []),
+    ]);
+    looked += said.size;
+    for (const status of said) assert.ok(known.has(status), `${file} answers ${status}`);
+    for (const [, type] of text.matchAll(/\.type\("(application\/x-[^;"]+)/g))
+      assert.ok(JSON.stringify(document).includes(`"${type}"`), `${file} answers ${type}`);
+  }
+  assert.ok(looked > 20, `${looked} statuses`);
 });
 
 test("openapi – meets public linters: contact, licence, servers, and an operation id, description, tag and error response for each operation", async (t) => {

@@ -30,7 +30,11 @@ export const DISCOVER = {
     },
     ["url", "email", "password"],
   ),
-  also: { ...SETUP_OFF, 409: "A search is already running." },
+  also: {
+    ...SETUP_OFF,
+    409: "A search is already running.",
+    422: "The address is none; nothing was tried.",
+  },
   response: "The search has started.",
   status: 202,
   schema: DISCOVERY_STATE,
