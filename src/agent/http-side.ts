@@ -16,6 +16,7 @@ import type { Configuration } from "./configuration.ts";
 import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
 import type { ReadingSide } from "./reading-side.ts";
+import { keepScaleChanges } from "./scale-changes.ts";
 import { keepSensorNames } from "./sensor-names.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -77,6 +78,12 @@ export function httpSources(parts: HttpSideParts): HttpSources {
     log: parts.log,
     alarms: alarms?.actions ?? null,
     formerName: keepSensorNames({ site, memory: store.meta, logger }),
+    scaleChanges: keepScaleChanges({
+      site,
+      memory: store.meta,
+      logger,
+      gatewayNow: gatewayClock.now,
+    }),
     audit: store.audit,
     sessions: store.sessions,
     metrics,

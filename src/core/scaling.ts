@@ -116,6 +116,31 @@ export function changedScales(before: Scales, after: Scales): ReadonlySet<string
   );
 }
 
+/** Something that a value is of was set otherwise. */
+export interface ScaleChange {
+  /** In `Scales`. */
+  readonly key: string;
+  /** When the site file that says so came into effect. */
+  readonly timeMs: number;
+  /** `a clamp of 50 A becomes a clamp of 100 A`. */
+  readonly text: string;
+}
+
+export function scaleChanges(before: Scales, after: Scales, timeMs: number): ScaleChange[] {
+  return [...changedScales(before, after)].map((key) => {
+    const [[, former], [, words]] = [scaleWords(before, key), scaleWords(after, key)];
+    const text =
+      key === SHAFT_KEY ? "another shaft, or other numbers of it" : `${former} becomes ${words}`;
+    return { key, timeMs, text };
+  });
+}
+
+/** Whether values of a kind and name before and after a change cannot be compared. */
+export function isChangeOf({ key }: Pick<ScaleChange, "key">, kind: Kind, value: string): boolean {
+  if (key === SHAFT_KEY) return kind === "bands";
+  return isScaledBy(new Set([key]), kind, value);
+}
+
 /** A scale in words. */
 export function scaleWords(scales: Scales, key: string): readonly [unit: string, words: string] {
   return scaleIn(scales, key) ?? ["", ""];

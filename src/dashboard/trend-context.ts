@@ -1,7 +1,7 @@
 /** Context of a trend: limits, learned baselines, and when alarms were raised. */
 
 import type { BaselineView, LimitView, ShownAlarm } from "../core/alarm/shown.ts";
-import type { ShownSensor } from "../core/query/shown.ts";
+import type { ShownSensor, Trend } from "../core/query/shown.ts";
 import { VELOCITY_LIMITS } from "../pipeline/signal/severity.ts";
 import { alarmName } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
@@ -110,6 +110,17 @@ export function baselineWords(group: TrendGroup, { baselines }: TrendContext): s
         }),
     )
     .join(" ");
+}
+
+/** When what these values are of was set otherwise. */
+export function changesOf(group: TrendGroup, { changes = [] }: Trend) {
+  const own = new Set(group.values.map(({ name }) => name));
+  return changes.filter(({ values }) => values.some((value) => own.has(value)));
+}
+
+/** The same as marks; s. */
+export function changeMarks(changes: ReturnType<typeof changesOf>): ChartMark[] {
+  return changes.map(({ timeMs }) => ({ x: timeMs / 1000, label: "◆ changed", colour: "muted" }));
 }
 
 /** When alarms on these values were raised; s. */

@@ -19,6 +19,8 @@ import {
   alarmMarks,
   bandsOf,
   baselineWords,
+  changeMarks,
+  changesOf,
   levelsOf,
   NO_CONTEXT,
   type TrendContext,
@@ -265,15 +267,23 @@ export class TrendPanel {
     const spec = trendSpec(group, trend, this.#model.times, isAlone ? cadenceS * 1000 : 0);
     replace(this.#legend, ...(spec.lanes === undefined ? legend(spec.series) : []));
     const bands = isAlone ? bandsOf(own, this.#context) : [];
+    const changes = changesOf(own, trend);
     this.#chart.show({
       ...spec,
       file: `${this.#code} ${own.label}`,
       levels: own.isContact ? [] : levelsOf(own, sensor, this.#context),
       bands,
-      marks: alarmMarks(own, this.#context),
+      marks: [...alarmMarks(own, this.#context), ...changeMarks(changes)],
     });
     const words = isAlone ? baselineWords(own, this.#context) : "";
-    setText(this.#note, [spec.summary, words, ...more].filter((part) => part !== "").join(" "));
+    const changed = changes.map(
+      ({ timeMs, text }) =>
+        `${this.#model.times.full(timeMs)}: ${text}; before, values are not comparable.`,
+    );
+    setText(
+      this.#note,
+      [spec.summary, words, ...changed, ...more].filter((part) => part !== "").join(" "),
+    );
   }
 }
 

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { HistoryPosition } from "../core/query/ports.ts";
-import { READINGS, TREND } from "../core/query/shown.ts";
+import { READINGS, TREND, type Trend } from "../core/query/shown.ts";
+import type { TrendResult } from "../core/query/trend.ts";
+import { isChangeOf, type ScaleChange } from "../core/scaling.ts";
 import { input, type Schema } from "../core/schema.ts";
+import type { Kind } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, INSTANT, instantMs, integer, KIND, SENSOR, text } from "./api-schemas.ts";
@@ -61,7 +64,7 @@ export const READINGS_OPERATIONS: readonly Operation[] = [READING_LIST, PLOT];
 /** Stored readings, in pages or downsampled for a plot. */
 export function registerReadingsApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "history" | "hours" | "gatewayNow" | "site">,
+  parts: Pick<HttpParts, "history" | "hours" | "gatewayNow" | "site" | "scaleChanges">,
 ): void {
   serve(app, READING_LIST, async (request, reply) => {
     const { sensor, kind, limit, order, cursor } = request.query;
@@ -94,13 +97,29 @@ export function registerReadingsApi(
     const query = { ...given, sensor, kind, buckets, names, resolution };
     const { trend, formers } = await placeTrend(parts, query, isOver);
     const formerSensors = formers.map((span) => ({ sensor: span.sensor, untilMs: span.toMs }));
+    const result = trend.result();
+    const changes = changesIn(result, kind, parts.scaleChanges?.(sensor) ?? []);
     return reply.send({
       sensor,
       kind,
       ...(formers.length === 0 ? {} : { formerSensors }),
+      ...(changes.length === 0 ? {} : { changes }),
       sinceMs: parts.hours.sinceMs(),
-      ...trend.result(),
+      ...result,
     });
+  });
+}
+
+function changesIn(
+  { fromMs, toMs, series }: TrendResult,
+  kind: Kind,
+  all: readonly ScaleChange[],
+): NonNullable<Trend["changes"]> {
+  return all.flatMap((change) => {
+    const { timeMs, text } = change;
+    const values = Object.keys(series).filter((value) => isChangeOf(change, kind, value));
+    const isIn = timeMs >= fromMs && timeMs <= toMs;
+    return isIn && values.length > 0 ? [{ timeMs, values, text }] : [];
   });
 }
 

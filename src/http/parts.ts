@@ -21,6 +21,7 @@ import type {
   StatusSource,
   WaveformFiles,
 } from "../core/query/ports.ts";
+import type { ScaleChange } from "../core/scaling.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { BackupActions, SetupActions } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -47,6 +48,8 @@ export interface HttpSources extends Runtime {
   readonly measurements: Measurements;
   /** Of a sensor that left the site file; null or absent: it had none. */
   readonly formerName?: (code: string) => string | null;
+  /** Of a sensor, oldest first; absent: none is known. */
+  readonly scaleChanges?: (code: string) => readonly ScaleChange[];
   /** Spectra and waveforms in any unit, from stored samples. */
   readonly series: SeriesMaker;
   readonly gaps: GapReader;

@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Trend } from "../../src/core/query/shown.ts";
 import type { Reading } from "../../src/core/reading.ts";
+import type { ScaleChange } from "../../src/core/scaling.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { createApp } from "../../src/http/server.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
@@ -17,7 +18,13 @@ import {
   tempDirectory,
 } from "../support/temp-database.ts";
 
-async function box(t: TestContext, readings: readonly Reading[], afterMs: number, historyDays = 2) {
+async function box(
+  t: TestContext,
+  readings: readonly Reading[],
+  afterMs: number,
+  historyDays = 2,
+  changes: readonly ScaleChange[] = [],
+) {
   const clock = new ManualClock(START_MS);
   const store = openStore(storeOptions(tempDirectory(t), { clock, historyDays, uplinks: [] }));
   t.after(() => store.close());
@@ -30,6 +37,7 @@ async function box(t: TestContext, readings: readonly Reading[], afterMs: number
       history: historyPages(store.history),
       hours: store.hours,
       gatewayNow: () => clock.now(),
+      scaleChanges: (code) => (code === "1" ? changes : []),
     },
     OPTIONS,
   );
@@ -83,6 +91,20 @@ test("trend – auto takes readings, hours or days by the width of a bucket, and
   assert.equal(days.sinceMs, START_MS);
   const left = await trend(START_MS, endMs, "&buckets=2000&resolution=readings");
   assert.ok(left.readings < 288 && left.readings >= 96, `${left.readings}`);
+});
+
+test("trend – a change of what a value is of is marked within the range, for readings and hours", async (t) => {
+  const readings = Array.from({ length: 48 }, (_, n) => reading(n * HOUR_MS, n));
+  const text = "0 to 100 % becomes 0 to 100 %, by the square root";
+  const at = (key: string, hour: number) => ({ key, timeMs: START_MS + hour * HOUR_MS, text });
+  const changes = [at("loop/channel1", 3), at("loop/channel2", 3), at("loop/channel1", 30)];
+  const { trend } = await box(t, readings, 2 * DAY_MS, 7, changes);
+  for (const resolution of ["readings", "hours"]) {
+    const day = await trend(START_MS, START_MS + DAY_MS, `&resolution=${resolution}`);
+    assert.deepEqual(day.changes, [{ timeMs: START_MS + 3 * HOUR_MS, values: ["channel1"], text }]);
+  }
+  const other = await trend(START_MS + 10 * HOUR_MS, START_MS + DAY_MS);
+  assert.equal("changes" in other, false);
 });
 
 test("trend – a point belongs to the range in which it begins: ranges side by side count everything once", async (t) => {

@@ -156,6 +156,8 @@ export const TREND = named(
     series: map(TREND_SERIES),
     /** The sensors that were in its place before, oldest first, and until when their readings count. */
     formerSensors: optional(list(object({ sensor: TEXT, untilMs: MS }))),
+    /** Times within the range from which on values are of another scale, and why: those before cannot be compared. */
+    changes: optional(list(object({ timeMs: MS, values: list(TEXT), text: TEXT }))),
   }),
 );
 export type Trend = Of<typeof TREND>;

@@ -140,6 +140,53 @@ test("unit corrected – the difference says so before: what ends, and the numbe
   assert.match(line ?? "", /a clamp of 50 A becomes a clamp of 100 A; .* as they were$/);
 });
 
+test("wiring corrected – the difference names every rule and running limit that looks at the value, with its number", () => {
+  const none = { added: [], removed: [], changed: [] };
+  const feeder: Sensor = {
+    code: "20871",
+    type: 9,
+    kinds: ["current", "rpm"],
+    channels: { current1: { clamp: 50 }, current2: { clamp: 50 } },
+  };
+  const accel: Sensor = { ...ACCEL, shaft: { name: "fan", speedRatio: 0.5, points: [1] } };
+  const before: Site = {
+    site: "plant-7",
+    sensors: [feeder, accel],
+    machines: [
+      {
+        id: 40,
+        name: "Pump 4",
+        running: { sensor: "20871", kind: "current", value: "current1", above: 10 },
+        speed: { sensor: "20871" },
+      },
+      { id: 41, running: { sensor: "20871", kind: "rpm", value: "rpm", below: 2000 } },
+      { id: 42, running: { sensor: "20871", kind: "current", value: "current2", above: 3 } },
+    ],
+    alarms: [
+      { name: "load", select: { sensors: ["20871"], values: ["current1"] }, high: 40 },
+      { name: "speed", select: { sensors: ["20871"], values: ["rpm"] }, high: 3000 },
+    ],
+  };
+  const lines = (after: Partial<Sensor>) => {
+    const sensors = [{ ...feeder, ...after }, accel];
+    return changeLines(changesOf(siteDifference(before, { ...before, sensors }), none)).slice(1);
+  };
+  assert.deepEqual(
+    lines({ channels: { current1: { clamp: 50, ratio: 80 }, current2: { clamp: 50 } } }).filter(
+      (line) => line.includes("keep"),
+    ),
+    [
+      "sensor 20871, current1: rules keep their numbers: load on current1: high 40 (A); running of Pump 4 on current1: above 10",
+    ],
+  );
+  const [first, second] = lines({ pulsesPerRevolution: 2 });
+  assert.match(first ?? "", /; Pump 4: the normal state for findings is learned anew$/);
+  assert.equal(
+    second,
+    "sensor 20871, rpm: rules keep their numbers: speed on rpm: high 3000 (rpm); running of machine 41 on rpm: below 2000",
+  );
+});
+
 const VIBRATION: AlarmRule = {
   name: "vibration",
   select: { sensors: [ACCEL.code], values: ["channel1_vel_rms"] },
